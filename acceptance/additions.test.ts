@@ -61,3 +61,30 @@ test('a list refuses parameters that it does not know or take', async () => {
     assertError(await send(`/tasks?${query}`), 'invalid_request', field);
   }
 });
+
+test('the ledger of a task has its reserve, and its end', { skip }, async () => {
+  const { id, credits_used } = (await makeTask()).body;
+  const path = `/tasks/${id}/ledger`;
+  const ledger = await send(path, { key });
+  assertCommonHeaders(ledger);
+  assert.deepEqual(
+    [ledger.body.data[0].reason, ledger.body.data[0].credits],
+    ['reserve', credits_used],
+  );
+  assert.match(ledger.body.data[0].created_at, /^\d{4}-\d\d-\d\dT/);
+  assertError(await send(path), 'not_found');
+});
+
+test('the models and prices are read without a key, and confirmed by their ETag', async () => {
+  const models = await send('/models', { key: null });
+  assert.equal(models.status, 200);
+  assert.deepEqual(
+    models.body.data.map(({ id }: { id: string }) => id),
+    ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'],
+  );
+  const { standard, referenced } = models.body.data[1].credits_per_second;
+  assert.deepEqual([standard['720p'], referenced['720p']], [50, 30]);
+  const etag = models.headers.get('etag') ?? '';
+  const again = await send('/models', { key: null, headers: { 'if-none-match': etag } });
+  assert.equal(again.status, 304);
+});

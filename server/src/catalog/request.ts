@@ -2,33 +2,51 @@ import { type Static, Type } from 'typebox';
 import { ApiError, type ErrorDetails } from '../kernel/errors.ts';
 import { checkUrl, type HostRules } from '../outbound/addresses.ts';
 import { OutboundError } from '../outbound/refusal.ts';
+import {
+  DURATION_SECONDS,
+  PROMPT_CHARACTERS,
+  REFERENCE_IMAGES,
+  REFERENCE_SECONDS,
+  REFERENCE_VIDEOS,
+  TOTAL_REFERENCE_SECONDS,
+} from './limits.ts';
 import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from './models.ts';
 import { type Price, priceOf } from './price.ts';
 
+interface Bounds {
+  min: number;
+  max: number;
+}
+
 const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
 
-/** How long the reference videos of a request may be together (contract, "Limits"). */
-export const TOTAL_REFERENCE_SECONDS = 15;
+/** The bounds as the schema of a number, and as that of a text. */
+const numberIn = ({ min: minimum, max: maximum }: Bounds) => ({ minimum, maximum });
+const lengthIn = ({ min: minLength, max: maxLength }: Bounds) => ({ minLength, maxLength });
 
 /** The body of POST /video/generations as sent (contract, "Request body"). */
 export const GenerationBodySchema = Type.Object(
   {
     mode: Type.Optional(Type.Enum(MODES, { default: 'text-to-video' })),
     model: Type.Optional(Type.Enum(MODELS, { default: 'video-2.0-fast' })),
-    prompt: Type.String({ minLength: 3, maxLength: 4000 }),
+    prompt: Type.String(lengthIn(PROMPT_CHARACTERS)),
     aspect_ratio: Type.Optional(Type.Enum([...ASPECT_RATIOS, 'adaptive'], { default: '16:9' })),
     duration: Type.Optional(
-      Type.Integer({ minimum: 4, maximum: 15, default: 5, description: 'Seconds' }),
+      Type.Integer({ ...numberIn(DURATION_SECONDS), default: 5, description: 'Seconds' }),
     ),
     resolution: Type.Optional(Type.Enum(RESOLUTIONS, { default: '720p' })),
     image_url: Type.Optional(UrlSchema),
     end_image_url: Type.Optional(UrlSchema),
-    reference_image_urls: Type.Optional(Type.Array(UrlSchema, { maxItems: 8, default: [] })),
-    reference_video_urls: Type.Optional(Type.Array(UrlSchema, { maxItems: 3, default: [] })),
+    reference_image_urls: Type.Optional(
+      Type.Array(UrlSchema, { maxItems: REFERENCE_IMAGES, default: [] }),
+    ),
+    reference_video_urls: Type.Optional(
+      Type.Array(UrlSchema, { maxItems: REFERENCE_VIDEOS, default: [] }),
+    ),
     reference_video_durations: Type.Optional(
-      Type.Array(Type.Integer({ minimum: 2, maximum: 15 }), {
+      Type.Array(Type.Integer(numberIn(REFERENCE_SECONDS)), {
         minItems: 1,
-        maxItems: 3,
+        maxItems: REFERENCE_VIDEOS,
         description: 'Whole seconds of each reference video, in order',
       }),
     ),

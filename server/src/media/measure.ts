@@ -52,7 +52,8 @@ const DEFAULTS = {
   timeoutSeconds: 120,
   memoryBytes: 1536 * MEGABYTE,
 };
-const BOUNDS: MediaBounds = {
+/** How many pixels an image and a video may have. */
+export const PIXEL_BOUNDS: MediaBounds = {
   imagePixels: 64_000_000,
   /** The largest output, 4398 x 1886 padded to whole blocks, has fewer pixels. */
   videoPixels: 4096 * 2304,
@@ -63,7 +64,7 @@ const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', '
 
 export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer {
   const limits = { ...DEFAULTS, ...given };
-  const bounds = { ...BOUNDS, ...given.bounds };
+  const bounds = { ...PIXEL_BOUNDS, ...given.bounds };
   const turns = createDecodeTurns(limits);
   const children = createDecodeChildren({
     scratch,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
+import { INPUT_BYTES } from '../../src/catalog/limits.ts';
 import { deleted, imageBytes, openMediaFixture } from './media-fixture.ts';
 import { assertMediaRefused, FRAMES, REFERENCES } from './refused-media.ts';
 

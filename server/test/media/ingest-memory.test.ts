@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
+import { INPUT_BYTES } from '../../src/catalog/limits.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';

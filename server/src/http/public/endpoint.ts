@@ -30,6 +30,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Admits the requests of this route. The default only admits, and reads no row. */
     admit?: Admit;
+    /** Whether this route of the public API needs no API key, and has no rate limit. */
+    isPublic?: boolean;
   }
   interface FastifyRequest {
     /** Set by the public API before the body is read. */

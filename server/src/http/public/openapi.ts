@@ -68,20 +68,26 @@ const REPLAYED = {
   },
 };
 
+const CACHED = {
+  ETag: { type: 'string', description: 'Send it as If-None-Match: 304 means it is unchanged.' },
+  'Cache-Control': { type: 'string', description: 'How long the response may be used again.' },
+};
+
 /** Adds to each response of a schema the headers that clients can rely on. */
 function withResponseHeaders(schema: FastifySchema): FastifySchema {
   if (schema.response === undefined) return schema;
-  const isCreate = schema.operationId === 'createGeneration';
+  const { operationId = '' } = schema;
   const responses = Object.entries(Object(schema.response)).map(([status, response]) => {
-    return [status, { ...Object(response), headers: headersOf(Number(status), isCreate) }];
+    return [status, { ...Object(response), headers: headersOf(Number(status), operationId) }];
   });
   return { ...schema, response: Object.fromEntries(responses) };
 }
 
-function headersOf(status: number, isCreate: boolean): object {
+function headersOf(status: number, operationId: string): object {
   return {
     ...REQUEST_ID,
-    ...(isCreate && status === 200 ? REPLAYED : {}),
+    ...(operationId === 'createGeneration' && status === 200 ? REPLAYED : {}),
+    ...(operationId === 'listModels' ? CACHED : {}),
     ...(status === 401 ? CHALLENGE : {}),
     ...(status === 429 || status === 503 ? RETRY_AFTER : {}),
   };

@@ -6,6 +6,8 @@ import { type CreateGenerationDeps, createGeneration } from './create-generation
 import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
 import { getCredits } from './get-credits.ts';
 import { getTask } from './get-task.ts';
+import { getTaskLedger } from './get-task-ledger.ts';
+import { listModels } from './list-models.ts';
 import { listTasksOfCaller } from './list-tasks.ts';
 
 export type PublicApiDeps = Omit<CreateGenerationDeps, 'gate'> & {
@@ -21,13 +23,15 @@ export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [
   createGeneration,
   getTask,
   listTasksOfCaller,
+  getTaskLedger,
   getCredits,
+  listModels,
 ];
 
 /**
- * The plugin of the versioned API. Each request is authenticated and counted in the rate window of
- * its API key before its body is read (C7); then the body must be JSON. app.ts adds the request id,
- * `no-store` and the error envelope.
+ * The plugin of the versioned API. Each request, unless its route is public, is authenticated and
+ * counted in the rate window of its API key before its body is read (C7); then the body must be
+ * JSON. app.ts adds the request id, `no-store` and the error envelope.
  */
 export function publicApi(
   api: FastifyInstance,
@@ -46,7 +50,8 @@ export function publicApi(
   };
   api.decorateRequest('caller');
   api.addHook<PublicRoute>('onRequest', async (request) => {
-    const { admit = admitByDefault } = request.routeOptions.config;
+    const { admit = admitByDefault, isPublic } = request.routeOptions.config;
+    if (isPublic) return;
     request.caller = await admit(request, PUBLIC_API.surface);
     deps.onAdmitted?.(request.caller.keyId, request.ip);
   });

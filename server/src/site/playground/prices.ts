@@ -1,6 +1,12 @@
 import { Type } from 'typebox';
 import { frameSize } from '../../catalog/frame-size.ts';
 import {
+  INPUT_BYTES,
+  REFERENCE_SECONDS,
+  SHORT_SIDE,
+  TOTAL_REFERENCE_SECONDS,
+} from '../../catalog/limits.ts';
+import {
   ASPECT_RATIOS,
   type AspectRatio,
   MODELS,
@@ -8,13 +14,11 @@ import {
   type Resolution,
 } from '../../catalog/models.ts';
 import { PRICE_TABLE, priceOf } from '../../catalog/price.ts';
-import { MODE_FIELDS, REQUIRED_FIELDS, TOTAL_REFERENCE_SECONDS } from '../../catalog/request.ts';
+import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { splitCredits } from '../../ledger/promotional.ts';
-import { INPUT_BYTES } from '../../tasks/steps/ingest.ts';
-import { REFERENCE_SECONDS, SHORT_SIDE } from '../../tasks/steps/reference-rules.ts';
 import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 import { MAX_UPLOAD_BYTES } from './upload-limits.ts';

@@ -9,12 +9,13 @@ import {
   type TestVisitor,
   type TestWebsite,
 } from '../../../test/website/website.ts';
+import { INPUT_BYTES } from '../../catalog/limits.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { grant } from '../../ledger/ledger.ts';
 import { createMeasurer } from '../../media/measure.ts';
 import { audit } from '../../operator/audit.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { INPUT_BYTES, type IngestDeps, ingest, startTask } from '../../tasks/steps/ingest.ts';
+import { type IngestDeps, ingest, startTask } from '../../tasks/steps/ingest.ts';
 import type { Task } from '../../tasks/task.ts';
 
 const [PROMOTIONAL, PAID] = [100, 150];

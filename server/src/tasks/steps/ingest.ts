@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
+import { INPUT_BYTES } from '../../catalog/limits.ts';
 import type { AspectRatio } from '../../catalog/models.ts';
 import { inputName, inputsOf, type RequestedInput, uploadIdOf } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
@@ -17,9 +18,6 @@ import type { Task, TaskInput } from '../task.ts';
 import { move, moveNow, type StepResult } from '../transitions.ts';
 import { UNKNOWN_UPLOAD, useUploads } from '../uploads/uploads.ts';
 import { lengthProblem, referenceRules, shortSideProblem } from './reference-rules.ts';
-
-/** The limit of all input media of a request together: 256 MB (C11). */
-export const INPUT_BYTES = 268_435_456;
 
 export interface IngestDeps {
   db: Database;

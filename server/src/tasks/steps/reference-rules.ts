@@ -1,10 +1,5 @@
+import { REFERENCE_SECONDS, SHORT_SIDE } from '../../catalog/limits.ts';
 import type { BrokenRule, VideoFacts, VideoRules } from '../../media/measurement.ts';
-
-/**
- * A reference video's short side in pixels, and its length in whole seconds (contract, "Limits").
- */
-export const SHORT_SIDE = { min: 480, max: 720 };
-export const REFERENCE_SECONDS = { min: 2, max: 15 };
 
 /**
  * Decoding ends early at these. Seconds are rounded before they are compared (C11), so a video that

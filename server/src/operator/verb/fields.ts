@@ -37,7 +37,11 @@ export function text(
   { word = 'TEXT', max = 300, pattern }: Words & { max?: number; pattern?: [RegExp, string] } = {},
 ): Field<string> {
   return {
-    ...{ kind: 'text', about, word, max, isOptional: false },
+    kind: 'text',
+    about,
+    word,
+    max,
+    isOptional: false,
     read(given, refuse) {
       if (typeof given !== 'string') return refuse('must be a text');
       if (/\p{Cc}/u.test(given)) refuse('must be one line without control characters');
@@ -61,7 +65,12 @@ function numberOf(
   const shape = kind === 'whole' ? /^[+-]?\d{1,15}$/ : /^\d{1,15}(\.\d+)?$/;
   const noun = kind === 'whole' ? 'a whole number' : 'a number';
   return {
-    ...{ kind, about, word, min, max, isOptional: false },
+    kind,
+    about,
+    word,
+    min,
+    max,
+    isOptional: false,
     read(given, refuse) {
       const value = shape.test(String(given)) ? Number(given) : Number.NaN;
       if (value >= min && value <= max) return value;
@@ -81,7 +90,10 @@ export function decimal(about: string, limits: Limits): Field<number> {
 /** A switch: `--name` on the command line, true in JSON, `yes` in a query. */
 export function flag(about: string): Field<boolean> {
   return {
-    ...{ kind: 'flag', about, word: '', isOptional: true },
+    kind: 'flag',
+    about,
+    word: '',
+    isOptional: true,
     read(given, refuse) {
       if (given === undefined || given === false) return false;
       return given === true || given === 'yes' || refuse('must be yes or no');
@@ -92,7 +104,10 @@ export function flag(about: string): Field<boolean> {
 /** A moment, in ISO 8601. */
 export function time(about: string, { word = 'ISO' }: Words = {}): Field<Date> {
   return {
-    ...{ kind: 'time', about, word, isOptional: false },
+    kind: 'time',
+    about,
+    word,
+    isOptional: false,
     read: (given, refuse) =>
       readIsoTime(String(given)) ??
       refuse(
@@ -108,7 +123,11 @@ export function choiceOf<const Choice extends string>(
 ): Field<Choice> {
   const named = [choices.slice(0, -1).join(', '), choices.at(-1)].join(' or ');
   return {
-    ...{ kind: 'choice', about, word, choices, isOptional: false },
+    kind: 'choice',
+    about,
+    word,
+    choices,
+    isOptional: false,
     read: (given, refuse) => choices.find((one) => one === given) ?? refuse(`must be ${named}`),
   };
 }

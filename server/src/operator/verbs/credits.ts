@@ -12,10 +12,13 @@ import { ACCOUNT, KIND } from './subjects.ts';
 
 const MOST = 1_000_000_000;
 const CREDITS = whole('How many credits: a whole number above zero.', {
-  ...{ word: 'CREDITS', min: 1, max: MOST },
+  word: 'CREDITS',
+  min: 1,
+  max: MOST,
 });
 const REFERENCE = text('Your name for it, such as the number of an invoice; booked only once.', {
-  ...{ word: 'REF', max: 100 },
+  word: 'REF',
+  max: 100,
 });
 const OF_KIND = choiceOf('The kind of the credits.', ['paid', 'promotional'], { word: 'KIND' });
 const MOVEMENT = { account: ACCOUNT, credits: CREDITS, kind: KIND, reference: REFERENCE };
@@ -39,7 +42,9 @@ export const CREDITS_VERBS = {
     fields: {
       ...MOVEMENT,
       credits: whole('How many credits: above zero to give, below zero to take.', {
-        ...{ word: '±CREDITS', min: -MOST, max: MOST },
+        word: '±CREDITS',
+        min: -MOST,
+        max: MOST,
       }),
       kind: OF_KIND,
     },
@@ -54,7 +59,8 @@ export const CREDITS_VERBS = {
   'credits clawback': verb({
     summary: 'Take back credits of a refunded payment; what is used already becomes a debt',
     fields: {
-      ...{ account: ACCOUNT, credits: CREDITS },
+      account: ACCOUNT,
+      credits: CREDITS,
       payment: text('The reference of the grant that the payment was for.', { word: 'GRANT_REF' }),
       reference: REFERENCE,
     },
@@ -86,7 +92,10 @@ export const CREDITS_VERBS = {
       const kinds = kind === undefined ? (['paid', 'promotional'] as const) : [kind];
       const { movements, totals } = await openStatement(db, accountId, { kinds, from, until });
       return new RowStream({
-        ...{ name: 'movements', columns: MOVEMENT_COLUMNS, rows: movements, isCsv },
+        name: 'movements',
+        columns: MOVEMENT_COLUMNS,
+        rows: movements,
+        isCsv,
         summary: () => ({ account_id: accountId, totals: totals() }),
       });
     },

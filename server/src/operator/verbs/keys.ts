@@ -16,7 +16,8 @@ import { ACCOUNT } from './subjects.ts';
 const KEY = text('The id of the key; it is no secret.', { word: 'KEY_ID' });
 const NAME = text('A name, so that people can tell keys apart.', { word: 'N' });
 const CAP = whole('Credits that its creates may spend in a calendar month (UTC).', {
-  ...{ word: 'CREDITS', max: 999_999_999_999 },
+  word: 'CREDITS',
+  max: 999_999_999_999,
 });
 
 export const KEYS = {

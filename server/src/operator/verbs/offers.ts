@@ -11,15 +11,20 @@ const TERMS = {
   name: text('What customers read.', { word: 'N', max: 80 }),
   credits: whole('Credits that the customer gets.', { word: 'C', min: 1, max: 1_000_000_000 }),
   price: whole('Its price in minor units of the currency, such as 990 for 9.90 USD.', {
-    ...{ word: 'MINOR', min: 1, max: 99_999_999 }, // Stripe's limit
+    word: 'MINOR',
+    min: 1,
+    max: 99_999_999, // Stripe's limit
   }),
   currency: text('Three letters, such as usd. It can not be changed later.', {
-    ...{ word: 'CUR', pattern: [/^[a-z]{3}$/i, 'must have three letters, such as usd'] },
+    word: 'CUR',
+    pattern: [/^[a-z]{3}$/i, 'must have three letters, such as usd'],
   }),
 };
 const EXPIRES_DAYS = optional(
   whole('Days after which the credits expire; never without it.', {
-    ...{ word: 'D', min: 1, max: 3650 },
+    word: 'D',
+    min: 1,
+    max: 3650,
   }),
 );
 
@@ -33,7 +38,9 @@ function set(
   { type, terms }: { type: Pick<Offer, 'kind' | 'period'>; terms: Terms },
 ) {
   const offer = {
-    ...{ ...type, ...terms, currency: terms.currency.toLowerCase() },
+    ...type,
+    ...terms,
+    currency: terms.currency.toLowerCase(),
     expires_days: terms.expires_days ?? null,
   };
   const { id: target, ...details } = offer;

@@ -67,7 +67,9 @@ export const TASKS = {
     summary: 'Move tasks that ended so long ago, and whose files are deleted, to the archive',
     fields: {
       older_than: whole('Days since the end of a task.', {
-        ...{ word: 'DAYS', min: MIN_ARCHIVE_DAYS, max: 99_999 },
+        word: 'DAYS',
+        min: MIN_ARCHIVE_DAYS,
+        max: 99_999,
       }),
     },
     reason: 'required',

@@ -1,4 +1,4 @@
-import { finished, PassThrough, type Readable } from 'node:stream';
+import { type Duplex, finished, PassThrough, type Readable } from 'node:stream';
 import { ApiError } from '../../kernel/errors.ts';
 
 /** Node skips the ticks that a suspended process misses: a suspension counts as one of these. */
@@ -14,9 +14,14 @@ export interface MinRate {
  * The bytes of a body, which end with an error if they arrive too slowly. A reader that stops early
  * does not close the connection, as it would with the body itself: the client gets its response,
  * and the rest of the body is dropped.
+ * @param onArrived is called with the number of bytes of each part
  * @throws ApiError `invalid_request` with the reason `too_slow`, in the stream
  */
-export function uploadBody(body: Readable, { bytes: min, seconds }: MinRate): Readable {
+export function uploadBody(
+  body: Readable,
+  { bytes: min, seconds }: MinRate,
+  onArrived: (bytes: number) => void = () => {},
+): Duplex {
   const passed = new PassThrough();
   let arrived = 0;
   let ticks = 0;
@@ -31,6 +36,7 @@ export function uploadBody(body: Readable, { bytes: min, seconds }: MinRate): Re
   const stop = () => clearInterval(timer);
   body.on('data', ({ length }: Buffer) => {
     arrived += length;
+    onArrived(length);
   });
   // Also when the time limit of the route has destroyed the body, which then emits only `close`.
   finished(body, (error) => {

@@ -229,6 +229,42 @@ test('three accounts leave places for others', async () => {
   assert.equal((await (await website.signIn()).upload(picture)).status, 201);
 });
 
+test('six mailboxes that send single bytes do not keep a seventh out', async (t) => {
+  const busy = await openTestWebsite({ uploadGraceSeconds: 0.2 });
+  const trickle = setInterval(() => {
+    for (const sent of slowUploads) if (!sent.destroyed) sent.write('x');
+  }, 20);
+  t.after(() => {
+    clearInterval(trickle);
+    endSlowUploads();
+    return busy.close();
+  });
+  const owners = await Promise.all(Array.from({ length: 6 }, () => busy.signIn()));
+  const slow = owners.flatMap((owner) => [1, 2, 3].map(() => slowUpload(owner, busy)));
+  const statuses = slow.map(async (sent) => {
+    const [response] = await once(sent, 'response');
+    assert.equal(response.headers['retry-after'], '1');
+    return response.statusCode;
+  });
+  let refused = 0;
+  for (const each of statuses) each.then(() => (refused += 1)).catch(() => {});
+  // Eight are received, and ten are refused: nobody but the seventh has no place.
+  await until(
+    async () => refused,
+    (count) => count === 10,
+  );
+  const visitor = await busy.signIn();
+  await until(
+    () => visitor.upload(picture),
+    ({ status }) => status === 201,
+    5,
+  );
+  await until(
+    async () => refused,
+    (count) => count === 11,
+  );
+});
+
 test('an upload that brings almost nothing ends, and its place is free', async (t) => {
   const impatient = await openTestWebsite({ minUploadRate: { bytes: 1000, seconds: 0.1 } });
   t.after(() => {

@@ -5,6 +5,7 @@ import { countRequest } from '../../accounts/rate-window.ts';
 import { isDatabaseUnavailable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
+import { hasPaid } from '../../ledger/payments.ts';
 import { mailboxOf } from '../../sign-in/email-address.ts';
 import { DiskFull } from '../../storage/free-space.ts';
 import { ObjectMissing } from '../../storage/storage.ts';
@@ -14,17 +15,14 @@ import { type ReceiveDeps, type Received, receiveUpload } from '../../tasks/uplo
 import { readUpload } from '../../tasks/uploads/uploads.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 import { type MinRate, uploadBody } from './upload-body.ts';
-import {
-  MAX_UPLOAD_BYTES,
-  MIN_UPLOAD_RATE,
-  UPLOAD_SECONDS,
-  UPLOADS_AT_ONCE,
-} from './upload-limits.ts';
+import { MAX_UPLOAD_BYTES, MIN_UPLOAD_RATE, UPLOAD_SECONDS } from './upload-limits.ts';
+import { createPlaces, type UploadPlace } from './upload-places.ts';
 import { type UploadView, uploadView } from './upload-view.ts';
 
 export interface UploadDeps extends ReceiveDeps {
   log: Log;
   minUploadRate?: MinRate;
+  uploadGraceSeconds?: number;
 }
 
 /** Each sends up to 100 MB, which the storage may charge for. */
@@ -39,7 +37,7 @@ const UPLOADS = { max: 60, seconds: 600 };
  */
 export const createUpload: SiteRoute<UploadDeps> = {
   serve(scope, deps) {
-    const places = createPlaces();
+    const places = createPlaces({ graceSeconds: deps.uploadGraceSeconds });
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
     scope.route<{ Body: Readable }>({
@@ -54,7 +52,8 @@ export const createUpload: SiteRoute<UploadDeps> = {
         const uploader = { accountId, mailbox: mailboxOf(email) };
         await requireRoom(deps.db, uploader, sizeBytes);
         const file = { uploader, expected, sizeBytes };
-        const id = await places.run(uploader.mailbox, () => receive(deps, file, reply));
+        const comer = { ...uploader, isPaying: await hasPaid(deps.db, accountId) };
+        const id = await places.run(comer, (place) => receive(deps, file, { reply, place }));
         return reply.code(201).send(await existing(deps, { accountId, id }));
       },
     });
@@ -64,14 +63,18 @@ export const createUpload: SiteRoute<UploadDeps> = {
 async function receive(
   deps: UploadDeps,
   file: Omit<Received, 'signal' | 'bytes'>,
-  reply: FastifyReply,
+  { reply, place }: { reply: FastifyReply; place: UploadPlace },
 ): Promise<string> {
   const { raw } = reply;
   const gone = new AbortController();
   raw.once('close', () => {
     if (!raw.writableFinished) gone.abort(new Error('the client has closed the connection'));
   });
-  const bytes = uploadBody(reply.request.body as Readable, deps.minUploadRate ?? MIN_UPLOAD_RATE);
+  const body = reply.request.body as Readable;
+  const bytes = uploadBody(body, deps.minUploadRate ?? MIN_UPLOAD_RATE, (arrived) => {
+    place.arrived += arrived;
+  });
+  place.bytes = bytes;
   try {
     return await receiveUpload(deps, { ...file, bytes, signal: gone.signal });
   } catch (cause) {
@@ -118,29 +121,6 @@ const NO_SPACE_SECONDS = 60;
 function noSpace(cause: DiskFull): ApiError {
   const message = 'The service can store no more files now. Try again in a few minutes.';
   return new ApiError('service_busy', message, { retryAfterSeconds: NO_SPACE_SECONDS, cause });
-}
-
-/** Bounds how many uploads this process receives at a time. Others are refused, not queued. */
-function createPlaces() {
-  const taken = new Map<string, number>();
-  const change = (mailbox: string, by: number) => {
-    const left = (taken.get(mailbox) ?? 0) + by;
-    if (left === 0) taken.delete(mailbox);
-    else taken.set(mailbox, left);
-  };
-  return {
-    async run<T>(mailbox: string, work: () => Promise<T>): Promise<T> {
-      const all = [...taken.values()].reduce((sum, one) => sum + one, 0);
-      const own = taken.get(mailbox) ?? 0;
-      const free = UPLOADS_AT_ONCE.all - all;
-      if (own >= UPLOADS_AT_ONCE.ofMailbox || free <= (own > 0 ? UPLOADS_AT_ONCE.first : 0)) {
-        const message = 'Too many files are being uploaded at the moment. Try again in a second.';
-        throw new ApiError('service_busy', message, { retryAfterSeconds: 1 });
-      }
-      change(mailbox, 1);
-      return work().finally(() => change(mailbox, -1));
-    },
-  };
 }
 
 async function existing(deps: UploadDeps, named: { accountId: string; id: string }) {

@@ -1,0 +1,70 @@
+import type { Duplex } from 'node:stream';
+import { ApiError } from '../../kernel/errors.ts';
+import { SLOW_UPLOAD, UPLOADS_AT_ONCE } from './upload-limits.ts';
+
+/** Who wants to upload a file. */
+export interface Comer {
+  mailbox: string;
+  /** Whether the account was ever given paid credits. */
+  isPaying: boolean;
+}
+
+/** The place of one upload. */
+export interface UploadPlace extends Comer {
+  since: number;
+  /** How many bytes have arrived. */
+  arrived: number;
+  /** The bytes while they are received. */
+  bytes?: Duplex;
+}
+
+/**
+ * Bounds how many uploads this process receives at a time. Others are refused, not queued; but a
+ * mailbox that has no place takes that of the slowest upload, if this one is slow.
+ * @param options.seconds a monotonic clock
+ */
+export function createPlaces({
+  seconds = () => performance.now() / 1000,
+  graceSeconds = SLOW_UPLOAD.graceSeconds,
+} = {}) {
+  const taken = new Set<UploadPlace>();
+  const rate = ({ arrived, since }: UploadPlace) => arrived / (seconds() - since);
+  const mayGoTo = (comer: Comer) => (place: UploadPlace) =>
+    isArriving(place) &&
+    (comer.isPaying || !place.isPaying) &&
+    seconds() - place.since >= graceSeconds &&
+    rate(place) < SLOW_UPLOAD.bytesPerSecond;
+  const slowestFor = (comer: Comer) =>
+    [...taken].filter(mayGoTo(comer)).sort((one, other) => rate(one) - rate(other))[0];
+  return {
+    /** @throws ApiError `service_busy` */
+    async run<T>(comer: Comer, work: (place: UploadPlace) => Promise<T>): Promise<T> {
+      const own = [...taken].filter(({ mailbox }) => mailbox === comer.mailbox).length;
+      if (UPLOADS_AT_ONCE.all - taken.size <= keptFrom(comer, own)) {
+        const slowest = own === 0 ? slowestFor(comer) : undefined;
+        if (!slowest) throw busy('Too many files are being uploaded at the moment.');
+        taken.delete(slowest);
+        slowest.bytes?.destroy(busy('The file arrives slowly, and others wait.'));
+      }
+      const place = { ...comer, since: seconds(), arrived: 0 };
+      taken.add(place);
+      return work(place).finally(() => taken.delete(place));
+    },
+  };
+}
+
+/** How many free places are kept for others. */
+function keptFrom({ isPaying }: Comer, own: number): number {
+  const { ofMailbox, first, paying, all } = UPLOADS_AT_ONCE;
+  if (own >= ofMailbox) return all;
+  if (own > 0) return first;
+  return isPaying ? 0 : paying;
+}
+
+function isArriving({ bytes }: UploadPlace): boolean {
+  return bytes !== undefined && !bytes.writableEnded && !bytes.destroyed;
+}
+
+function busy(why: string): ApiError {
+  return new ApiError('service_busy', `${why} Try again in a second.`, { retryAfterSeconds: 1 });
+}

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { addPasskey, passkeyOptions } from '../../sign-in/passkeys/add-passkey.ts';
 import { challengeOptions, enterByPasskey } from '../../sign-in/passkeys/enter-by-passkey.ts';
+import { nameSchema } from '../name-schema.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 import { giveSession, signedInFrom } from './browser.ts';
@@ -23,11 +24,7 @@ export const ResponseSchema = Type.Object(
 );
 
 /** A name that a person gives to something of theirs. */
-export const NameSchema = Type.String({
-  minLength: 1,
-  maxLength: 60,
-  pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
-});
+export const NameSchema = nameSchema(60);
 
 export const postSignInOptions = siteRoute({
   method: 'POST',

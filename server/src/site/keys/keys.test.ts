@@ -80,8 +80,9 @@ test('a wrong name, time or cap is refused with its field', async () => {
   const visitor = await website.signIn();
   const field = async (body: object) => (await visitor.write(KEYS, body)).body.error.details.field;
   const name = 'ci';
-  for (const wrong of ['', '  ', 'a\nb', 'x'.repeat(101), 5]) {
-    assert.equal(await field({ name: wrong }), 'name', String(wrong));
+  const invisible = ['\u200b', '\ufeff \u2060', '\u3164', '\u2800', '\u00ad\ufe0f'];
+  for (const wrong of ['', '  ', 'a\nb', 'x'.repeat(101), 5, ...invisible]) {
+    assert.equal(await field({ name: wrong }), 'name', JSON.stringify(wrong));
   }
   for (const expires_at of ['tomorrow', '2020-01-01', '2030-13-01']) {
     assert.equal(await field({ name, expires_at }), 'expires_at');

@@ -6,6 +6,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
+import { nameSchema } from '../name-schema.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 import type { ApiKey, ApiKeyList, KeyRequests, NewApiKey } from './key-shapes.ts';
@@ -23,11 +24,7 @@ const MAX_CAP = 1_000_000_000;
 /** How many days of requests a page shows of one key. */
 const DAYS = 90;
 
-const NameSchema = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  pattern: '^[^\\p{Cc}]*\\S[^\\p{Cc}]*$',
-});
+const NameSchema = nameSchema(100);
 const CapSchema = Type.Integer({ minimum: 0, maximum: MAX_CAP });
 const IdSchema = Type.Object({ id: Type.String({ maxLength: 100 }) });
 

@@ -19,6 +19,7 @@ import { repairClockJump } from './tasks/clock-jump.ts';
 import { drawPosters } from './tasks/gallery/draw-posters.ts';
 import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
+import { forgetUploads } from './tasks/uploads/forget-uploads.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
 
 /** Milliseconds of a clock that never goes back. */
@@ -109,6 +110,7 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     ['deleting', DELETE_SECONDS, () => deleteMarked({ db, storage })],
     ['expiring credits', EXPIRE_SECONDS, () => bringDueUpToDate({ db, log })],
     ['forgetting', FORGET_SECONDS, () => deleteExpired(db)],
+    ['forgetting uploads', FORGET_SECONDS, () => forgetUploads(db)],
     ['erasing', ERASE_SECONDS, () => eraseClosedAccounts({ db, log })],
     ['cancels', CANCEL_SECONDS, () => askForCancels({ db, log, providers })],
     ['orphan check', config.reconcileSeconds, () => checkOrphans({ db, log, providers })],

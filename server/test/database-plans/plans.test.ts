@@ -99,7 +99,7 @@ test('sweeps do not read the rows that are not due yet', async () => {
   const objects = ['object_mark_expired', 'object_mark_abandoned', 'object_take_marked'];
   const sweeps = [
     ...claims.map((name) => ({ name, values: [['local'], [32], 32] })),
-    ...objects.map((name) => ({ name, values: [] })),
+    ...[...objects, 'upload_forget'].map((name) => ({ name, values: [] })),
   ];
   for (const { name, values } of sweeps) {
     const pages = await pagesRead(name, values);

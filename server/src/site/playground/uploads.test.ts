@@ -16,6 +16,7 @@ import { disableAccount } from '../../accounts/accounts.ts';
 import { grant } from '../../ledger/ledger.ts';
 import { eraseAccount } from '../../operator/erasure/erase.ts';
 import { deleteMarked, markExpired } from '../../storage/objects.ts';
+import { forgetUploads } from '../../tasks/uploads/forget-uploads.ts';
 import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
 
 const URL = '/console/api/uploads';
@@ -353,8 +354,14 @@ test('another account’s upload, and an expired one, can’t be read or used', 
   await markExpired(db);
   await deleteMarked({ db, storage: website.deps.storage });
   await setClock(0);
-  assert.deepEqual(await rowsOf(owner), [{ id: body.id, state: 'deleted' }]);
   assert.equal(await website.deps.storage.sizeOf(body.id), undefined);
+  await forgetUploads(db);
+  assert.deepEqual(await rowsOf(owner), [{ id: body.id, state: 'deleted' }]);
+  await setClock(39 * 86_400);
+  await forgetUploads(db);
+  await setClock(0);
+  assert.deepEqual(await rowsOf(owner), []);
+  assert.deepEqual(await sql(db, 'select from uploads where object_id = $1', [body.id]), []);
 });
 
 test('a use makes an upload last longer', async () => {

@@ -59,7 +59,12 @@ async function askAndPoll(task: Task, answer: CancelOutcome, status: JobStatus) 
     cancel: async () => answer,
   };
   const providers = new Map([['scripted', provider]]);
-  await askForCancels({ db: fixture.db, log: quiet, providers });
+  // One call asks for ten, and an earlier test may have left some: its cancels race with submits.
+  const ask = async () => {
+    await askForCancels({ db: fixture.db, log: quiet, providers });
+    return readCancel(fixture.db, task.id);
+  };
+  await until(ask, (request) => request?.state !== 'requested');
   const deps = { ...submitDeps(fixture, provider), pollMinSeconds: 1, pollMaxSeconds: 1 };
   await generate(deps, await readTask(fixture.db, task.id));
 }

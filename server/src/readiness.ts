@@ -31,14 +31,14 @@ export const WATCH_SECONDS = 10;
 export async function isReady({ db, log }: { db: Database; log: Log }): Promise<boolean> {
   const stopped = new AbortController();
   const { signal } = stopped;
-  const answer = db.query(READY).then(
+  const response = db.query(READY).then(
     () => true,
     () => false,
   );
   const slow = delay(SLOW_SECONDS * 1000, undefined, { signal });
   void slow.then(() => logBlockers({ db, log })).catch(() => {});
   const late = delay(RESPONSE_SECONDS * 1000, false, { signal }).catch(() => false);
-  return Promise.race([answer, late]).finally(() => stopped.abort());
+  return Promise.race([response, late]).finally(() => stopped.abort());
 }
 
 /** A session that holds a lock for which others wait, and waits for none itself. */

@@ -12,7 +12,7 @@ import { PasskeyButton } from '../ui/passkey-button.tsx';
 /** A request that waits until the person has confirmed that it is them, or has not. */
 interface Waiting {
   failure: ApiFailure;
-  answer: (isProved: boolean) => void;
+  settle: (isProved: boolean) => void;
   proved: Promise<boolean>;
 }
 
@@ -23,25 +23,25 @@ export function ProofDialog({ me }: { me: Me }) {
   useEffect(() => {
     whenProofIsRequired((failure) => {
       if (current.current) return current.current.proved;
-      const { promise: proved, resolve: answer } = Promise.withResolvers<boolean>();
-      current.current = { failure, answer, proved };
+      const { promise: proved, resolve: settle } = Promise.withResolvers<boolean>();
+      current.current = { failure, settle, proved };
       setWaiting(current.current);
       return proved;
     });
     return () => {
       whenProofIsRequired(async () => false);
-      current.current?.answer(false);
+      current.current?.settle(false);
     };
   }, []);
-  const answer = (isProved: boolean) => {
-    current.current?.answer(isProved);
+  const settle = (isProved: boolean) => {
+    current.current?.settle(isProved);
     current.current = undefined;
     setWaiting(undefined);
   };
   if (!waiting) return null;
   return (
-    <Dialog open onClose={() => answer(false)} title="Confirm that it is you">
-      <Proof me={me} failure={waiting.failure} onProved={() => answer(true)} />
+    <Dialog open onClose={() => settle(false)} title="Confirm that it is you">
+      <Proof me={me} failure={waiting.failure} onProved={() => settle(true)} />
     </Dialog>
   );
 }

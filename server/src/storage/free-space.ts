@@ -142,14 +142,14 @@ export function openFreeSpace(options: {
 }
 
 /** A monitor that asks about readiness does not wait longer for a disk that hangs. */
-const ANSWER_SECONDS = 2;
+const RESPONSE_SECONDS = 2;
 
 /**
  * Whether so little of the disk is free that nothing is written to it. Measures it now.
  * @returns false when it can't be measured
  */
 async function isDiskFull(folder: string): Promise<boolean> {
-  const late = delay(ANSWER_SECONDS * 1000, undefined, { ref: false });
+  const late = delay(RESPONSE_SECONDS * 1000, undefined, { ref: false });
   const disk = await Promise.race([measure(folder).catch(() => undefined), late]);
   return disk !== undefined && disk.freeBytes < disk.floors.output;
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import './password-file.ts';
 
 /** A new connection is given up after this many seconds. */
 const CONNECT_SECONDS = 3;

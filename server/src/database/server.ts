@@ -1,4 +1,5 @@
 import pg from 'pg';
+import './password-file.ts';
 import { UsageError } from '../kernel/errors.ts';
 
 /** The major versions of Postgres that the tests have run on. */

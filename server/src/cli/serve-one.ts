@@ -7,6 +7,7 @@ import { stopRequestOfOne } from './stop-request.ts';
 /** One of several processes. `supervise.ts` starts it with its name: `api-1`, `worker`. */
 async function serveOne(processName: string): Promise<number> {
   const config = readConfig();
+  const log = createLog({ level: config.logLevel, process: processName });
   return runRoles(
     {
       ...config,
@@ -14,8 +15,8 @@ async function serveOne(processName: string): Promise<number> {
       metricsPort: undefined, // the first process has the metrics of all
     },
     {
-      log: createLog({ level: config.logLevel, process: processName }),
-      stop: stopRequestOfOne(),
+      log,
+      stop: stopRequestOfOne(log),
       processName,
       started: async (_opened, url) => void process.send?.({ started: url ?? '' }),
     },

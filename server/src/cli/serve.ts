@@ -58,6 +58,7 @@ export async function runRoles(config: Config, options: ProcessOptions): Promise
   try {
     await requireDataFolder(config.dataDir);
     const service = await startService(config, opened, log, {}, processName);
+    stop.started();
     try {
       await options.started(opened, service.url);
       const code = await stop.requested;

@@ -51,6 +51,7 @@ export async function supervise(
     log.fatal({ cause }, 'the embedded database ended; the service shuts down');
     stop.request(1);
   });
+  stop.started();
   const members = membersOf(config);
   let isStopping = false;
   void stop.requested.then(() => {

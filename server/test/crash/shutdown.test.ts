@@ -23,6 +23,7 @@ import { type CrashFixture, openCrashFixture, VIDEO_CREDITS } from './crash-fixt
 /** Less than the 72 seconds for which an idle connection is kept: waiting for one fails the test. */
 const PATIENCE = { timeout: 60_000 };
 
+const CLI = fileURLToPath(new URL('../../src/framewright.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const RENDERS = statement('test_renders', 'select state from local_jobs');
 const LEASED = statement('test_leased', 'select id from tasks where leased_until is not null');
@@ -47,7 +48,7 @@ function warnings(service: ServiceProcess): string[] {
 }
 
 /** A POST whose task waits for a download that never gets a response. */
-async function createStalled(fixture: CrashFixture, service: ServiceProcess) {
+async function createStalled(fixture: CrashFixture, service: Pick<ServiceProcess, 'url'>) {
   const { accountId, secret } = await makeCustomer(fixture.database.db, VIDEO_CREDITS);
   const slow = fixture.host.serve('/slow.png', { kind: 'stall' });
   const response = client(service.url, secret).create({ ...fixture.body, image_url: slow }, 'slow');
@@ -181,6 +182,7 @@ interface Terminal {
   skip: string | false;
 }
 
+// Node alone can't make a terminal; without `script` the group of processes stands for it.
 const SCRIPT = 'script';
 const hasScript = spawnSync(SCRIPT, ['--version']).stdout?.includes('util-linux') ?? false;
 
@@ -200,20 +202,57 @@ const TERMINALS: Record<string, Terminal> = {
 
 for (const [where, { command, pressCtrlC, skip }] of Object.entries(TERMINALS)) {
   test(`Ctrl-C ${where} stops npm start in order`, { ...PATIENCE, skip }, async () => {
-    await using fixture = await openCrashFixture('text-to-video');
-    const env = serviceEnvironment({ ...fixture.env, HOME: fixture.env.DATA_DIR ?? '' });
+    await using fixture = await openCrashFixture('image-to-video');
+    const own = { ...fixture.env, HOME: fixture.dataDir, SHUTDOWN_SECONDS: '1' };
     const [program, ...args] = command;
-    const npm = spawn(program, args, { env, cwd: ROOT, detached: true });
+    const npm = spawn(program, args, { env: serviceEnvironment(own), cwd: ROOT, detached: true });
     const closed = once(npm, 'close');
-    let output = '';
-    npm.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    await until(async () => output.includes('the API is listening'), Boolean);
+    const output = readOutput(npm);
+    await until(async () => /the API is listening[^\n]*\n/.test(output()), Boolean);
+    const url = /url\W+(http:[\w:/.]+)/.exec(output())?.[1] ?? '';
+    // The service still drains when the signal of npm comes.
+    const { response } = await createStalled(fixture, { url });
     pressCtrlC(npm);
+    // The signals of the terminal and of npm may arrive as one: then this is the second one.
+    await until(async () => output().includes('shutting down'), Boolean);
+    pressCtrlC(npm);
+    assert.equal((await response).status, 202);
     await closed;
-    assert.match(output, /shutting down.*stopped/s);
-    assert.doesNotMatch(output, /second signal/);
+    assert.match(output(), /shutting down.*stopped/s);
+    assert.doesNotMatch(output(), /second signal/);
+  });
+}
+
+function readOutput(child: ChildProcessWithoutNullStreams): () => string {
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  return () => output;
+}
+
+for (const PROCESSES of ['1', '2']) {
+  test(`one SIGINT ends a start of ${PROCESSES} that waits for a lock`, PATIENCE, async () => {
+    await using fixture = await openCrashFixture('text-to-video');
+    const { db } = fixture.database;
+    await db.query(statement('', `delete from migrations where name like '0077%'`));
+    await db.transaction(async (tx) => {
+      await tx.query(statement('', 'set local idle_in_transaction_session_timeout = 0'));
+      await tx.query(
+        statement('', `select pg_advisory_xact_lock(hashtext('framewright migrations'))`),
+      );
+      const own = { ...fixture.env, PROCESSES, PUBLIC_URL: 'http://127.0.0.1' };
+      const env = serviceEnvironment(own);
+      const service = spawn(process.execPath, [CLI, 'serve'], { env });
+      const output = readOutput(service);
+      await until(async () => output().includes('waiting for another process'), Boolean);
+      service.kill('SIGINT');
+      assert.deepEqual(await once(service, 'exit'), [0, null]);
+      assert.match(output(), /the start still waits: exiting at once/);
+    });
   });
 }
 

@@ -94,3 +94,11 @@ test('a server that can not be reached is named by its variable, without the pas
     return !error.message.includes('secret');
   });
 });
+
+test('a file of certificates that is not there is refused in one line', async () => {
+  const url = 'postgres://ada@127.0.0.1:1/x?sslmode=verify-full&sslrootcert=/nowhere/ca.pem';
+  await assert.rejects(requireServer(url, 'DATABASE_URL'), {
+    name: 'UsageError',
+    message: /can't be reached: ENOENT.*\/nowhere\/ca\.pem.* Check DATABASE_URL\.$/,
+  });
+});

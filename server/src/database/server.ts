@@ -84,14 +84,15 @@ async function connected<T>(
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const { url, variable, statementSeconds } = options;
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_SECONDS * 1000,
-    query_timeout: CONNECT_SECONDS * 1000, // a pooler accepts connections without a server
-    ...(statementSeconds === undefined ? {} : { statement_timeout: statementSeconds * 1000 }),
-  });
-  client.on('error', () => {}); // the statement under way fails too
+  let client: pg.Client | undefined;
   try {
+    client = new pg.Client({
+      connectionString: url, // read here: it may name a file of a certificate that is not there
+      connectionTimeoutMillis: CONNECT_SECONDS * 1000,
+      query_timeout: CONNECT_SECONDS * 1000, // a pooler accepts connections without a server
+      ...(statementSeconds === undefined ? {} : { statement_timeout: statementSeconds * 1000 }),
+    });
+    client.on('error', () => {}); // the statement under way fails too
     await client.connect();
     return await work(client);
   } catch (error) {
@@ -99,7 +100,7 @@ async function connected<T>(
     if (/^unsupported startup parameter/.test(cause)) throw poolerFound(variable);
     throw new UsageError(`the database can't be reached: ${cause}. Check ${variable}.`);
   } finally {
-    await client.end().catch(() => {});
+    await client?.end().catch(() => {});
   }
 }
 

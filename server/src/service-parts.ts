@@ -4,7 +4,7 @@ import type { Metrics } from './http/operations/metrics.ts';
 import type { Log } from './kernel/log.ts';
 import type { ScratchDirectory } from './kernel/scratch-directory.ts';
 import type { Mailer } from './mail/mailer.ts';
-import type { GuardedFetch } from './outbound/guarded-fetch.ts';
+import type { GuardedFetch, GuardedPost } from './outbound/guarded-fetch.ts';
 import type { Closures } from './providers/host/closures.ts';
 import type { HostedProvider } from './providers/host/hosted-provider.ts';
 import type { FreeSpace } from './storage/free-space.ts';
@@ -28,6 +28,8 @@ export interface ServiceParts {
   inputFetch: GuardedFetch;
   /** For the results of providers. */
   resultFetch: GuardedFetch;
+  /** For the webhooks of customers. */
+  webhookPost: GuardedPost;
   metrics: Metrics;
   closures: Closures;
   mailer: Mailer;

@@ -167,14 +167,16 @@ async function openShared(
   });
   startInterval(MEASURE_SECONDS, { name: 'measuring the disk', log, signal }, space.refresh);
   const { dnsServers, clientHosts, providerHosts } = config;
-  const fetchFrom = (hosts: HostRules, use: SpaceUse) => {
+  const open = (hosts: HostRules) => {
     const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, dnsServers, ...hosts });
     closers.push(() => guardedFetch.close());
-    return fetchWhileFree(guardedFetch, space, use);
+    return guardedFetch;
   };
+  const fetchFrom = (hosts: HostRules, use: SpaceUse) => fetchWhileFree(open(hosts), space, use);
   const fetches = {
     inputFetch: fetchFrom(clientHosts, 'input'),
     resultFetch: fetchFrom(providerHosts, 'output'),
+    webhookPost: open(clientHosts),
   };
   const billing = await openBilling(config, { db, log, publicUrl });
   if (billing) {

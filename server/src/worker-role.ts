@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { emailOf } from './accounts/accounts.ts';
 import { forgetFutureRequests } from './accounts/admission.ts';
 import { startBillingJobs } from './billing/jobs.ts';
 import type { Config } from './config/config.ts';
 import { rememberMark } from './database/remembered-mark.ts';
+import { videoTask } from './http/public/video-task.ts';
 import { startInterval } from './kernel/interval.ts';
 import { bringDueUpToDate } from './ledger/upkeep.ts';
 import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
@@ -17,10 +19,14 @@ import { createFirstSeen } from './tasks/attempts/first-seen.ts';
 import { checkOrphans } from './tasks/attempts/orphan-check.ts';
 import { repairClockJump } from './tasks/clock-jump.ts';
 import { drawPosters } from './tasks/gallery/draw-posters.ts';
+import { readOwned } from './tasks/owned.ts';
 import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
+import { publicColumns, publicColumns, videoTask } from './tasks/task.ts';
 import { forgetUploads } from './tasks/uploads/forget-uploads.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
+import { startWebhooks } from './webhooks/deliver.ts';
+import { purgeDeliveries } from './webhooks/log.ts';
 
 /** Milliseconds of a clock that never goes back. */
 const monotonic = () => performance.now();
@@ -86,8 +92,24 @@ export function buildWorker(
       const jobs = periodicJobs(config, parts, signal);
       jobs.push(['database mark', CLOCK_SECONDS, compareMark]);
       for (const [name, seconds, work] of jobs) startInterval(seconds, { name, log, signal }, work);
-      const { billing, publicUrl, mailer } = parts;
-      startBillingJobs({ db, log, signal, billing, publicUrl, sendMail: mailer.sendMail });
+      const { billing, publicUrl } = parts;
+      const { sendMail } = parts.mailer;
+      startBillingJobs({ db, log, signal, billing, publicUrl, sendMail });
+      startWebhooks(
+        {
+          db,
+          log,
+          outbound: parts.webhookPost,
+          taskOf: async (owned) => {
+            const task = await readOwned(db, owned);
+            return task && videoTask(publicColumns(task), parts.links);
+          },
+          emailOf: (accountId) => emailOf(db, accountId),
+          sendMail,
+          publicUrl,
+        },
+        signal,
+      );
     },
   };
 }
@@ -111,6 +133,7 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     ['expiring credits', EXPIRE_SECONDS, () => bringDueUpToDate({ db, log })],
     ['forgetting', FORGET_SECONDS, () => deleteExpired(db)],
     ['forgetting uploads', FORGET_SECONDS, () => forgetUploads(db)],
+    ['log of webhooks', FORGET_SECONDS, () => purgeDeliveries(db)],
     ['erasing', ERASE_SECONDS, () => eraseClosedAccounts({ db, log })],
     ['cancels', CANCEL_SECONDS, () => askForCancels({ db, log, providers })],
     ['orphan check', config.reconcileSeconds, () => checkOrphans({ db, log, providers })],

@@ -142,3 +142,14 @@ const ANY = statement('account_any', 'select 1 from accounts limit 1');
 export async function hasNoAccounts(db: Queryable): Promise<boolean> {
   return (await db.query(ANY)).length === 0;
 }
+
+const EMAIL = statement(
+  'account_email',
+  'select email from accounts where id = $1 and erased_at is null',
+);
+
+/** The e-mail address of an account; undefined if it was erased. */
+export async function emailOf(db: Queryable, accountId: string): Promise<string | undefined> {
+  const [row] = await db.query<{ email: string }>(EMAIL, [accountId]);
+  return row?.email;
+}

@@ -12,6 +12,7 @@ const PREFIXES = {
   session: 'sess_',
   order: 'ord_',
   subscription: 'subs_',
+  webhook: 'we_',
 } as const;
 
 type IdKind = keyof typeof PREFIXES;

@@ -10,6 +10,7 @@ import {
 } from './host-lookup.ts';
 import { createLookupTurns, type LookupClient } from './lookup-turns.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
+import { type PostOptions, type PostResponse, postOnce } from './post.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 export interface GuardedFetchOptions extends HostRules {
@@ -79,6 +80,16 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
+/** The only way to send something to hosts that clients name. */
+export interface GuardedPost {
+  /**
+   * Sends one POST to a public host by https (or by http to a host on the allow list), without
+   * following redirects.
+   * @throws OutboundError when no response came; AbortError after close
+   */
+  post(url: string, options: PostOptions): Promise<PostResponse>;
+}
+
 interface DownloadRules extends RequestRules {
   pace: Pace;
 }
@@ -88,22 +99,24 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** No content, reset content, partial content: successes without the whole file. */
 const NOT_THE_FILE = new Set([204, 205, 206]);
 
-export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch {
+export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch & GuardedPost {
   const rules = rulesOf(settings);
   const sessions = new Set<DownloadSession>();
   let closed = false;
+  const begin = (options: Pick<DownloadOptions, 'signal' | 'client' | 'deadlineSeconds'>) => {
+    if (closed) throw shuttingDown();
+    const session = beginDownloadSession({
+      signal: options.signal,
+      client: options.client,
+      deadlineSeconds: options.deadlineSeconds ?? settings.deadlineSeconds ?? 300,
+      onEnd: (ended) => sessions.delete(ended),
+    });
+    sessions.add(session);
+    return session;
+  };
   return {
-    async download(url, options) {
-      if (closed) throw shuttingDown();
-      const session = beginDownloadSession({
-        signal: options.signal,
-        client: options.client,
-        deadlineSeconds: options.deadlineSeconds ?? settings.deadlineSeconds ?? 300,
-        onEnd: (ended) => sessions.delete(ended),
-      });
-      sessions.add(session);
-      return startDownload(url, options, rules, session);
-    },
+    download: async (url, options) => startDownload(url, options, rules, begin(options)),
+    post: async (url, options) => postOnce(url, options, rules, begin(options)),
     async close() {
       closed = true;
       await Promise.all([...sessions].map((session) => session.end(shuttingDown())));
@@ -161,7 +174,7 @@ async function followRedirects(
       const url = checkUrl(target, rules, options);
       origin ??= url.origin;
       const headers = url.origin === origin ? (options.headers ?? {}) : {};
-      const response = await requestPinned(url, headers, rules, session);
+      const response = await requestPinned(url, { headers }, rules, session);
       const location = redirectLocation(response);
       if (location === undefined) return { finalUrl: url, response: requireFile(response) };
       await response.close();

@@ -32,6 +32,12 @@ export interface PinnedResponse {
 const USER_AGENT = 'Framewright/1.0';
 const HEADERS_BYTES = 16 * 1024;
 
+/** A GET, or with a body a POST. */
+interface PinnedRequest {
+  headers: Record<string, string>;
+  body?: string;
+}
+
 /**
  * Requests one checked URL, without following a redirect, on a new connection. The host is resolved
  * once, its addresses are checked, and the connection is made to one of these addresses: if DNS
@@ -41,7 +47,7 @@ const HEADERS_BYTES = 16 * 1024;
  */
 export async function requestPinned(
   url: URL,
-  headers: Record<string, string>,
+  { headers, body }: PinnedRequest,
   rules: RequestRules,
   session: DownloadSession,
 ): Promise<PinnedResponse> {
@@ -51,7 +57,7 @@ export async function requestPinned(
   const deadline = headersDeadline(client, rules.headersTimeoutSeconds);
   const response = await client
     .request({
-      method: 'GET',
+      ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
       path: url.pathname + url.search,
       headers: { ...headers, 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
       reset: true,

@@ -12,6 +12,7 @@ import { settle } from '../ledger/ledger.ts';
 import type { TaskCredits } from '../ledger/transfer.ts';
 import type { OutputReference } from '../providers/provider.ts';
 import { markForDeletion } from '../storage/objects.ts';
+import { EVENTS_OF_MOVED } from '../webhooks/events.ts';
 import {
   type FailureCode,
   type Phase,
@@ -111,7 +112,8 @@ const MOVE = statement(
        and tasks.lease = given.lease
      returning ${TASK_COLUMNS}, given.cause as move_cause),
    history as (
-     insert into task_history (task_id, phase, cause) select id, phase, move_cause from moved)
+     insert into task_history (task_id, phase, cause) select id, phase, move_cause from moved),
+   ${EVENTS_OF_MOVED}
    select ${TASK_FIELDS} from moved`,
 );
 

@@ -32,6 +32,8 @@ export interface Reports {
   decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
   /** One try to draw the poster of an output. */
   poster: { outcome: 'drawn' | 'refused' | 'void' | 'failed'; seconds: number };
+  /** One try to deliver an event; `refused`: the receiver responded, but not with success. */
+  webhook: { outcome: 'delivered' | 'refused' | 'unreachable'; seconds: number };
   /** One run of a periodic job of the process. */
   periodic: { work: string; result: 'done' | 'failed'; seconds: number };
 }

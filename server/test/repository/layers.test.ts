@@ -12,7 +12,7 @@ const LAYERS = [
   ['kernel'],
   ['database'],
   ['outbound', 'media', 'mail'],
-  ['catalog', 'ledger', 'storage', 'wake-ups'],
+  ['catalog', 'ledger', 'storage', 'wake-ups', 'webhooks'],
   ['providers'],
   ['tasks', 'accounts'],
   ['sign-in', 'billing'],

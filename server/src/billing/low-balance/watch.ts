@@ -2,6 +2,7 @@ import { type Database, statement } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { paidBalances } from '../../ledger/payments.ts';
 import type { SendMail } from '../../mail/mailer.ts';
+import { recordEvent } from '../../webhooks/events.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { BillingDeps } from '../stripe-client.ts';
 import { orderReload } from './reload.ts';
@@ -20,6 +21,7 @@ const PAGE = 500;
 const WATCHED = statement(
   'low_balance_watched',
   `select b.account_id, a.email, b.alert_below, b.alerted_at is not null as is_alerted,
+     b.low_event_at is not null as is_event_written,
      b.reload_below, b.reload_stopped, b.reload_stop_told_at is not null as is_told
    from billing_accounts b join accounts a on a.id = b.account_id
    where b.account_id > $1 and (b.alert_below is not null or b.reload_pack is not null)
@@ -32,6 +34,7 @@ interface Watched {
   email: string;
   alert_below: number | null;
   is_alerted: boolean;
+  is_event_written: boolean;
   reload_below: number | null;
   reload_stopped: string | null;
   is_told: boolean;
@@ -57,10 +60,12 @@ export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<v
 export function mailBalances(deps: WatchDeps): Promise<void> {
   return eachWatched(deps, async (watched, available) => {
     const { account_id: accountId, alert_below: alertBelow } = watched;
-    if (alertBelow !== null && available >= alertBelow && watched.is_alerted) {
+    const isLow = alertBelow !== null && available < alertBelow;
+    if (!isLow && (watched.is_alerted || watched.is_event_written)) {
       await deps.db.query(REARM, [accountId]);
     }
-    if (alertBelow !== null && available < alertBelow && !watched.is_alerted) {
+    if (isLow && !watched.is_event_written) await writeEvent(deps.db, watched, available);
+    if (isLow && !watched.is_alerted) {
       await mailOnce(deps, watched, ALERT, lowBalanceMail(deps, available));
     }
     if (watched.reload_stopped !== null && !watched.is_told) {
@@ -92,11 +97,32 @@ async function eachWatched(
   }
 }
 
-// The available credits are above the limit again: the next shortage gets a mail of its own.
+// The available credits are above the limit again: the next shortage gets a mail and an event of
+// its own.
 const REARM = statement(
   'low_balance_rearm',
-  'update billing_accounts set alerted_at = null where account_id = $1',
+  'update billing_accounts set alerted_at = null, low_event_at = null where account_id = $1',
 );
+
+const CLAIM_EVENT = statement(
+  'low_balance_claim_event',
+  `update billing_accounts set low_event_at = clock_now()
+   where account_id = $1 and low_event_at is null and alert_below is not null returning account_id`,
+);
+
+/** Writes the event of a shortage, once. */
+async function writeEvent(
+  db: Database,
+  { account_id: accountId, alert_below: below }: Watched,
+  available: number,
+) {
+  await db.transaction(async (tx) => {
+    const claimed = await tx.query(CLAIM_EVENT, [accountId]);
+    if (claimed.length === 0) return;
+    const data = { available_credits: available, below_credits: below };
+    await recordEvent(tx, { accountId, type: 'credits.low', data });
+  });
+}
 
 const ALERT = mailStatements('low_balance', 'alerted_at', 'alert_below is not null');
 const STOP_TOLD = mailStatements(

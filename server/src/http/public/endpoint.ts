@@ -9,7 +9,11 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
  */
 export interface Endpoint<Deps> {
   /** The operation's part of openapi.json. */
-  readonly description: { method: 'GET' | 'POST'; url: string; schema: FastifySchema };
+  readonly description: {
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+    url: string;
+    schema: FastifySchema;
+  };
   /** Registers the route. */
   serve(api: FastifyInstance, deps: Deps): void;
 }

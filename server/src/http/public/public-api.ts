@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { openAdmission } from '../../accounts/admission.ts';
 import { openKeyGate } from '../../accounts/key-gate.ts';
+import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
 import { acceptJsonOnly } from './body.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
 import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
@@ -26,6 +27,7 @@ export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [
   getTaskLedger,
   getCredits,
   listModels,
+  ...WEBHOOK_ENDPOINTS,
 ];
 
 /**

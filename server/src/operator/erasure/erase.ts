@@ -4,6 +4,7 @@ import { type Database, statement, type Transaction } from '../../database/datab
 import { UsageError } from '../../kernel/errors.ts';
 import { endDeletion, endGrace, forgetSignIn } from '../../sign-in/deletion.ts';
 import { FINDING_TEXTS } from '../../tasks/attempts/evidence.ts';
+import { eraseOf as eraseWebhooks } from '../../webhooks/endpoints.ts';
 import { type Action, performAction } from '../actions.ts';
 
 // The account's key is not locked: an order that is settled meanwhile can refer to it.
@@ -159,6 +160,7 @@ export async function eraseAccount(db: Database, action: Action, accountId: stri
     if (!wasErased) {
       await closePaymentPages(tx, accountId);
       await forgetSignIn(tx, accountId); // it finds the code by the address
+      await eraseWebhooks(tx, accountId);
       for (const erase of ERASE_ACCOUNT) await tx.query(erase, [accountId]);
     }
     await endDeletion(tx, accountId);

@@ -1,0 +1,121 @@
+import { Type } from 'typebox';
+import { EVENT_TYPES } from '../../webhooks/events.ts';
+
+const Time = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
+const Nullable = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+
+/** An endpoint, without its secret. */
+export const WebhookSchema = Type.Object({
+  id: Type.String(),
+  mode: Type.Enum(['live', 'test'], { description: 'Whether it hears of live or of test tasks' }),
+  url: Type.String({ format: 'uri' }),
+  description: Nullable('What its owner calls it'),
+  events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'What it hears of' }),
+  created_at: Time('When it was made'),
+  disabled_at: Time('Since when nothing is sent to it; null: it is enabled'),
+  disabled_because: Nullable(
+    'owner: it was disabled. gone: it responded 410. failing: every delivery failed for five days',
+  ),
+  failing_since: Time('Since when every delivery fails; null: the last one arrived'),
+  earlier_secret_until: Time('Until when the secret before the last one signs too'),
+});
+
+const SECRET = {
+  secret: Type.String({
+    pattern: '^whsec_[A-Za-z0-9+/=]+$',
+    description: 'The secret that signs the deliveries. It is shown only in this response.',
+  }),
+};
+
+/** An endpoint with a new secret. */
+export const WebhookWithSecretSchema = Type.Object({ ...WebhookSchema.properties, ...SECRET });
+
+export const WebhookListSchema = Type.Object({ data: Type.Array(WebhookSchema) });
+
+const AttemptSchema = Type.Object({
+  at: Time('When it began'),
+  duration_ms: Type.Integer({ minimum: 0, description: 'Milliseconds until the response' }),
+  status: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    description: 'The HTTP status; null without a response',
+  }),
+  cause: Nullable('Why there was no response'),
+  response: Nullable('The first KiB of the body of the response'),
+});
+
+const DeliverySchema = Type.Object({
+  event_id: Type.String({ description: 'The same in each try, and in the header webhook-id' }),
+  type: Type.String(),
+  task_id: Nullable('The task that the event is about'),
+  created_at: Time('When it happened'),
+  state: Type.Enum(['waiting', 'delivered', 'failed'], {
+    description: 'failed: no further try is made',
+  }),
+  next_attempt_at: Time('When it is sent next; null: not any more'),
+  attempts: Type.Array(AttemptSchema, { description: 'The oldest first' }),
+});
+
+export const DeliveryListSchema = Type.Object({
+  data: Type.Array(DeliverySchema, { description: 'The newest event first' }),
+  next_cursor: Nullable('Send it as cursor for the next page; null: there are no more'),
+});
+
+const UrlSchema = Type.String({
+  format: 'uri',
+  maxLength: 2048,
+  description: 'A public https address that takes a POST',
+});
+const DescriptionSchema = Type.String({ maxLength: 200, pattern: '^[^\\p{Cc}]*$' });
+const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {
+  minItems: 1,
+  maxItems: EVENT_TYPES.length,
+  uniqueItems: true,
+});
+
+/** The body that makes an endpoint. */
+export const CreateBodySchema = Type.Object(
+  { url: UrlSchema, events: EventsSchema, description: Type.Optional(DescriptionSchema) },
+  { additionalProperties: false },
+);
+
+/** The body that changes an endpoint: what is not given stays as it is. */
+export const UpdateBodySchema = Type.Object(
+  {
+    url: Type.Optional(UrlSchema),
+    events: Type.Optional(EventsSchema),
+    description: Type.Optional(DescriptionSchema),
+    enabled: Type.Optional(
+      Type.Boolean({ description: 'true also forgets the failures of before' }),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+
+export const EXAMPLE_WEBHOOK = {
+  id: 'we_0VGq3v9x7Zk3fQ2mR8yT1bNc',
+  mode: 'live',
+  url: 'https://example.com/framewright',
+  description: null,
+  events: ['task.completed', 'task.failed'],
+  created_at: '2026-11-22T10:00:00.000Z',
+  disabled_at: null,
+  disabled_because: null,
+  failing_since: null,
+  earlier_secret_until: null,
+};
+
+export const EXAMPLE_SECRET = { secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' };
+
+export const EXAMPLE_DELIVERY = {
+  event_id: 'evt_8f14e45fceea467a9d6c4a5b1c2d3e4f',
+  type: 'task.completed',
+  task_id: 'task_0VGq3v9x7Zk3fQ2mR8yT1bNc',
+  created_at: '2026-11-22T10:01:07.000Z',
+  state: 'delivered',
+  next_attempt_at: null,
+  attempts: [
+    { at: '2026-11-22T10:01:07.400Z', duration_ms: 84, status: 204, cause: null, response: '' },
+  ],
+};

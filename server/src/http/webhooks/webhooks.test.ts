@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { assertError } from '../../../test/envelope.ts';
+
+let api: TestApp;
+let customer: TestCustomer;
+before(async () => {
+  api = await openTestApp();
+  customer = await api.customer(1000);
+});
+after(() => api.close());
+
+const URL_OF_RECEIVER = 'https://example.com/hook';
+const PATH = '/api/v1/webhooks';
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+function call(method: Method, path = '', body?: object, by: TestCustomer = customer) {
+  return by.send({ method, url: `${PATH}${path}`, ...(body && { body }) });
+}
+
+async function create(body: object = {}) {
+  return call('POST', '', { url: URL_OF_RECEIVER, events: ['task.completed'], ...body });
+}
+
+test('an endpoint is made, listed, changed and deleted, and its secret is shown once', async () => {
+  const made = await create({ description: 'ours' });
+  assert.equal(made.status, 201);
+  const { secret, ...endpoint } = made.body;
+  assert.match(secret, /^whsec_/);
+  const { id } = endpoint;
+  assert.deepEqual((await call('GET', `/${id}`)).body, endpoint);
+  assert.deepEqual((await call('GET')).body.data, [endpoint]);
+  const changed = await call('PATCH', `/${id}`, { enabled: false, events: ['task.failed'] });
+  assert.deepEqual(
+    [changed.body.disabled_because, changed.body.events, changed.body.url],
+    ['owner', ['task.failed'], URL_OF_RECEIVER],
+  );
+  const again = await call('PATCH', `/${id}`, { enabled: true, description: '' });
+  assert.deepEqual([again.body.disabled_at, again.body.description], [null, null]);
+  const replaced = await call('POST', `/${id}/secret`);
+  assert.notEqual(replaced.body.secret, secret);
+  assert.ok(replaced.body.earlier_secret_until);
+  assert.equal((await call('DELETE', `/${id}`)).status, 204);
+  assertError(await call('GET', `/${id}`), 'not_found');
+  assert.deepEqual((await call('GET')).body.data, []);
+});
+
+test('a test event is logged, and can be sent again', async () => {
+  const { id } = (await create()).body;
+  const sent = await call('POST', `/${id}/test`);
+  assert.equal(sent.status, 202);
+  const { data, next_cursor: next } = (await call('GET', `/${id}/deliveries`)).body;
+  assert.deepEqual(
+    [data.length, data[0].event_id, data[0].type, data[0].state, next],
+    [1, sent.body.event_id, 'webhook.test', 'waiting', null],
+  );
+  const again = await call('POST', `/${id}/deliveries/${sent.body.event_id}/send`);
+  assert.deepEqual([again.status, again.body], [202, sent.body]);
+  assertError(await call('POST', `/${id}/deliveries/evt_none/send`), 'not_found');
+  const pages = [];
+  for (let cursor = ''; ; ) {
+    await call('POST', `/${id}/test`);
+    const page = (await call('GET', `/${id}/deliveries?limit=1${cursor}`)).body;
+    pages.push(page.data[0].event_id);
+    if (pages.length === 2) break;
+    cursor = `&cursor=${page.next_cursor}`;
+  }
+  assert.equal(new Set(pages).size, 2);
+});
+
+test('another account sees nothing of an endpoint and changes nothing', async () => {
+  const { id } = (await create()).body;
+  const other = await api.customer(10);
+  for (const [method, path, body] of [
+    ['GET', `/${id}`],
+    ['PATCH', `/${id}`, { enabled: false }],
+    ['DELETE', `/${id}`],
+    ['POST', `/${id}/secret`],
+    ['POST', `/${id}/test`],
+    ['GET', `/${id}/deliveries`],
+    ['POST', `/${id}/deliveries/evt_1/send`],
+  ] as const) {
+    assertError(await call(method, path, body, other), 'not_found');
+  }
+  assert.deepEqual((await call('GET', '', undefined, other)).body.data, []);
+});
+
+test('an address that may not be called, a wrong event and an empty change get 400', async () => {
+  for (const [body, field] of [
+    [{ url: 'http://example.com/hook' }, 'url'],
+    [{ url: 'https://127.0.0.1/hook' }, 'url'],
+    [{ url: 'https://ada:secret@example.com/' }, 'url'],
+    [{ url: 'https://intranet/hook' }, 'url'],
+    [{ url: 'not a url' }, 'url'],
+    [{ events: [] }, 'events'],
+    [{ events: ['task.other'] }, 'events'],
+    [{ more: 1 }, 'more'],
+  ] as const) {
+    const response = await create(body);
+    assertError(response, 'invalid_request');
+    assert.equal(response.body.error.details.field, field, JSON.stringify(body));
+  }
+  const { id } = (await create()).body;
+  assertError(await call('PATCH', `/${id}`, {}), 'invalid_request');
+  assertError(await call('GET', `/${id}/deliveries?limit=0`), 'invalid_request');
+});

@@ -1,0 +1,266 @@
+import type { FastifyReply, FastifySchema } from 'fastify';
+import { type Static, type TSchema, Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { storable } from '../../database/json-text.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { checkUrl, type HostRules } from '../../outbound/addresses.ts';
+import { OutboundError } from '../../outbound/refusal.ts';
+import {
+  createEndpoint,
+  deleteEndpoint,
+  listEndpoints,
+  type Owner,
+  readEndpoint,
+  replaceSecret,
+  updateEndpoint,
+} from '../../webhooks/endpoints.ts';
+import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
+import { callerOf, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
+import { errorResponses } from '../public/schemas.ts';
+import {
+  CreateBodySchema,
+  DeliveryListSchema,
+  EXAMPLE_DELIVERY,
+  EXAMPLE_SECRET,
+  EXAMPLE_WEBHOOK,
+  UpdateBodySchema,
+  WebhookListSchema,
+  WebhookSchema,
+  WebhookWithSecretSchema,
+} from './webhook-shapes.ts';
+
+interface WebhookDeps {
+  db: Database;
+  /** Which hosts an endpoint may be on. */
+  clientHosts: HostRules;
+}
+
+/** What an operation gets. */
+interface Call<Body, Query> {
+  owner: Owner;
+  /** Of the path; '' if the path has none. */
+  id: string;
+  eventId: string;
+  body: Body;
+  query: Query;
+  reply: FastifyReply;
+}
+
+interface Operation<Body extends TSchema, Query extends TSchema> {
+  method: Endpoint<WebhookDeps>['description']['method'];
+  url: string;
+  id: string;
+  summary: string;
+  body?: Body;
+  query?: Query;
+  /** The successful response. */
+  response: object;
+  status?: 200 | 201 | 202 | 204;
+  handle(deps: WebhookDeps, call: Call<Static<Body>, Static<Query>>): Promise<unknown>;
+}
+
+const IdSchema = Type.String({ maxLength: 120 });
+
+/** The schema of the names in a path. */
+function paramsOf(url: string): FastifySchema {
+  const names = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  if (names.length === 0) return {};
+  return { params: Type.Object(Object.fromEntries(names.map((name) => [name, IdSchema]))) };
+}
+
+/** An operation on the endpoints of the caller's account and mode. */
+function operation<Body extends TSchema = TSchema, Query extends TSchema = TSchema>(
+  options: Operation<Body, Query>,
+): Endpoint<WebhookDeps> {
+  const { method, url, status = 200 } = options;
+  const hasId = url.includes(':id');
+  const schema: FastifySchema = {
+    operationId: options.id,
+    summary: options.summary,
+    ...paramsOf(url),
+    ...(options.body && { body: options.body }),
+    ...(options.query && { querystring: options.query }),
+    response: {
+      [status]: options.response,
+      ...errorResponses(400, 401, 429, 503, ...(hasId ? ([404] as const) : [])),
+    },
+  };
+  const description = { method, url, schema };
+  return {
+    description,
+    serve(api, deps) {
+      api.route<PublicRoute>({
+        ...description,
+        handler: async (request, reply) => {
+          const { id = '', eventId = '' } = request.params;
+          const { accountId, surface } = callerOf(request);
+          const owner = { accountId, mode: surface === 'test' ? 'test' : 'live' } as const;
+          // The schemas have checked them.
+          const sent = request as { body: Static<Body>; query: Static<Query> };
+          const { body, query } = sent;
+          const named = { id: storable(id), eventId: storable(eventId) };
+          reply.code(status);
+          return options.handle(deps, { owner, ...named, body, query, reply });
+        },
+      });
+    },
+  };
+}
+
+/** @throws ApiError `invalid_request` unless the address is one that may be called */
+function requirePublic(url: string, hosts: HostRules): void {
+  try {
+    checkUrl(url, hosts, { plainHttpWhereAllowed: true });
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    const details = { field: 'url', reason: error.reason };
+    throw new ApiError('invalid_request', `url: ${error.message}.`, { details, cause: error });
+  }
+}
+
+const WITH_SECRET = {
+  ...WebhookWithSecretSchema,
+  examples: [{ ...EXAMPLE_WEBHOOK, ...EXAMPLE_SECRET }],
+};
+const WITHOUT_SECRET = { ...WebhookSchema, examples: [EXAMPLE_WEBHOOK] };
+const EventIdSchema = Type.Object({ event_id: Type.String() });
+const EXAMPLE_EVENT_ID = { event_id: EXAMPLE_DELIVERY.event_id };
+
+const listWebhooks = operation({
+  method: 'GET',
+  url: '/webhooks',
+  id: 'listWebhooks',
+  summary: 'List the webhook endpoints',
+  response: {
+    description: 'All endpoints, the oldest first.',
+    ...WebhookListSchema,
+    examples: [{ data: [EXAMPLE_WEBHOOK] }],
+  },
+  handle: async ({ db }, { owner }) => ({ data: await listEndpoints(db, owner) }),
+});
+
+const createWebhook = operation({
+  method: 'POST',
+  url: '/webhooks',
+  id: 'createWebhook',
+  summary: 'Make a webhook endpoint',
+  body: CreateBodySchema,
+  status: 201,
+  response: { description: 'The endpoint with its secret.', ...WITH_SECRET },
+  handle: async ({ db, clientHosts }, { owner, body }) => {
+    requirePublic(body.url, clientHosts);
+    const { url, events, description = '' } = body;
+    return createEndpoint(db, owner, { url, events, description: description || null });
+  },
+});
+
+const getWebhook = operation({
+  method: 'GET',
+  url: '/webhooks/:id',
+  id: 'getWebhook',
+  summary: 'Read a webhook endpoint',
+  response: { description: 'The endpoint.', ...WITHOUT_SECRET },
+  handle: ({ db }, { owner, id }) => readEndpoint(db, owner, id),
+});
+
+const updateWebhook = operation({
+  method: 'PATCH',
+  url: '/webhooks/:id',
+  id: 'updateWebhook',
+  summary: 'Change, disable or enable a webhook endpoint',
+  body: UpdateBodySchema,
+  response: { description: 'The endpoint.', ...WITHOUT_SECRET },
+  handle: async ({ db, clientHosts }, { owner, id, body }) => {
+    if (body.url !== undefined) requirePublic(body.url, clientHosts);
+    return updateEndpoint(db, owner, id, body);
+  },
+});
+
+const deleteWebhook = operation({
+  method: 'DELETE',
+  url: '/webhooks/:id',
+  id: 'deleteWebhook',
+  summary: 'Delete a webhook endpoint and its log',
+  status: 204,
+  response: { description: 'Nothing is sent to it any more.', type: 'null' },
+  handle: async ({ db }, { owner, id, reply }) => {
+    await deleteEndpoint(db, owner, id);
+    return reply.send();
+  },
+});
+
+const replaceWebhookSecret = operation({
+  method: 'POST',
+  url: '/webhooks/:id/secret',
+  id: 'replaceWebhookSecret',
+  summary: 'Give a webhook endpoint a new secret; the one before signs too for a day',
+  response: { description: 'The endpoint with its new secret.', ...WITH_SECRET },
+  handle: ({ db }, { owner, id }) => replaceSecret(db, owner, id),
+});
+
+const listWebhookDeliveries = operation({
+  method: 'GET',
+  url: '/webhooks/:id/deliveries',
+  id: 'listWebhookDeliveries',
+  summary: 'List what was sent to a webhook endpoint in the last 30 days',
+  query: Type.Object(
+    {
+      limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$', default: '20' })),
+      cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
+    },
+    { additionalProperties: false },
+  ),
+  response: {
+    description: 'A page of deliveries.',
+    ...DeliveryListSchema,
+    examples: [{ data: [EXAMPLE_DELIVERY], next_cursor: null }],
+  },
+  handle: ({ db }, { owner, id, query }) => {
+    const before = query.cursor === undefined ? null : Number(query.cursor);
+    return listDeliveries(db, owner, { endpointId: id, before, limit: Number(query.limit) });
+  },
+});
+
+const sendWebhookAgain = operation({
+  method: 'POST',
+  url: '/webhooks/:id/deliveries/:eventId/send',
+  id: 'sendWebhookAgain',
+  summary: 'Send an event to a webhook endpoint again, with the same id',
+  status: 202,
+  response: {
+    description: 'It is sent within seconds.',
+    ...EventIdSchema,
+    examples: [EXAMPLE_EVENT_ID],
+  },
+  handle: async ({ db }, { owner, id, eventId }) => {
+    await sendAgain(db, owner, { endpointId: id, eventId });
+    return { event_id: eventId };
+  },
+});
+
+const testWebhook = operation({
+  method: 'POST',
+  url: '/webhooks/:id/test',
+  id: 'testWebhook',
+  summary: 'Send a test event to a webhook endpoint',
+  status: 202,
+  response: {
+    description: 'It is sent within seconds.',
+    ...EventIdSchema,
+    examples: [EXAMPLE_EVENT_ID],
+  },
+  handle: async ({ db }, { owner, id }) => ({ event_id: await sendTest(db, owner, id) }),
+});
+
+/** All operations on webhooks, in the order of openapi.json. */
+export const WEBHOOK_ENDPOINTS = [
+  listWebhooks,
+  createWebhook,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  replaceWebhookSecret,
+  listWebhookDeliveries,
+  sendWebhookAgain,
+  testWebhook,
+];

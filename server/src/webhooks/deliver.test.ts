@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { quiet } from '../../test/database.ts';
+import {
+  claimTask,
+  makeTask,
+  openTaskFixture,
+  sql,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
+import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
+import { moveNow } from '../tasks/transitions.ts';
+import { claimEndpoints } from './claim.ts';
+import { type DeliverDeps, deliverDue } from './deliver.ts';
+import {
+  createEndpoint,
+  deleteEndpoint,
+  type EndpointWithSecret,
+  readEndpoint,
+  replaceSecret,
+  updateEndpoint,
+} from './endpoints.ts';
+import { EVENT_TYPES } from './events.ts';
+import { listDeliveries, purgeDeliveries, sendAgain, sendTest } from './log.ts';
+import { RETRY_SECONDS } from './outcome.ts';
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+let fixture: TaskFixture;
+let deps: DeliverDeps;
+let url: string;
+let close: () => Promise<void>;
+const received: Received[] = [];
+const mails: { to: string; subject: string }[] = [];
+/** How the receiver responds. */
+let respond: (response: ServerResponse) => void;
+
+before(async () => {
+  fixture = await openTaskFixture();
+  const receiver = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    received.push({ headers: request.headers, body });
+    respond(response);
+  });
+  receiver.listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const { port } = receiver.address() as AddressInfo;
+  url = `http://127.0.0.1:${port}/hook?from=test`;
+  const outbound = createGuardedFetch({ allow: new Set([`127.0.0.1:${port}`]) });
+  deps = {
+    db: fixture.db,
+    log: quiet,
+    outbound,
+    taskOf: async ({ id }) => ({ id, status: 'shown' }),
+    emailOf: async () => 'ada@example.com',
+    sendMail: async (mail) => mails.push(mail) > 0,
+    publicUrl: () => 'https://video.example',
+  };
+  close = async () => {
+    await outbound.close();
+    receiver.closeAllConnections();
+    await new Promise((resolve) => receiver.close(resolve));
+    await fixture.closeAudited();
+  };
+});
+after(() => close());
+beforeEach(async () => {
+  received.length = 0;
+  mails.length = 0;
+  respond = (response) => response.writeHead(204).end();
+  await fixture.database.setClock(0);
+  await sql(fixture.db, 'update webhook_endpoints set deleted_at = clock_now()');
+});
+
+type Owned = EndpointWithSecret & { owner: { accountId: string; mode: 'live' } };
+
+async function openEndpoint(accountId: string): Promise<Owned> {
+  const owner = { accountId, mode: 'live' } as const;
+  const choice = { url, description: null, events: [...EVENT_TYPES] };
+  return { ...(await createEndpoint(fixture.db, owner, choice)), owner };
+}
+
+/** A task that failed, whose account has an endpoint. */
+async function failedTask() {
+  const { task } = await makeTask(fixture);
+  const endpoint = await openEndpoint(task.account_id);
+  const error = { code: 'provider_failed', message: 'It failed.' } as const;
+  await moveNow(fixture.db, await claimTask(fixture.db, task.id), {
+    to: 'failed',
+    changes: { error },
+  });
+  return { task, endpoint };
+}
+
+/** What a process does twice a second. */
+async function deliver(): Promise<void> {
+  const endpoints = await claimEndpoints(fixture.db, { sound: 32, failing: 16 });
+  const { signal } = new AbortController();
+  await Promise.all(endpoints.map((endpoint) => deliverDue(deps, endpoint, signal)));
+}
+
+function verified({ headers, body }: Received, secret: string) {
+  return new Webhook(secret).verify(body, headers as Record<string, string>);
+}
+
+async function logOf({ owner, id }: Owned) {
+  const page = { endpointId: id, before: null, limit: 100 };
+  return (await listDeliveries(fixture.db, owner, page)).data;
+}
+
+test('the end of a task reaches its endpoint, signed as Standard Webhooks wants it', async () => {
+  const { task, endpoint } = await failedTask();
+  await deliver();
+  assert.equal(received.length, 1);
+  const event = verified(received[0] as Received, endpoint.secret) as Record<string, unknown>;
+  assert.deepEqual([event.type, event.mode], ['task.failed', 'live']);
+  assert.deepEqual(event.data, { id: task.id, status: 'shown' });
+  const [delivery] = await logOf(endpoint);
+  assert.equal(delivery?.event_id, received[0]?.headers['webhook-id']);
+  assert.deepEqual([delivery?.state, delivery?.attempts[0]?.status], ['delivered', 204]);
+  await deliver();
+  assert.equal(received.length, 1, 'it is sent once');
+});
+
+test('a changed body, time or id has no valid signature', async () => {
+  const { endpoint } = await failedTask();
+  await deliver();
+  const [{ headers, body }] = received as [Received];
+  const later = String(Number(headers['webhook-timestamp']) + 1);
+  for (const [changes, changed] of [
+    [{}, `${body} `],
+    [{ 'webhook-id': 'evt_other' }, body],
+    [{ 'webhook-timestamp': later }, body],
+  ] as const) {
+    const message = { headers: { ...headers, ...changes }, body: changed };
+    assert.throws(() => verified(message, endpoint.secret), /signature/i);
+  }
+});
+
+test('no event is written for a move that did not happen, or to an endpoint that did not ask', async () => {
+  const { task } = await makeTask(fixture);
+  const endpoint = await openEndpoint(task.account_id);
+  await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, { events: ['task.completed'] });
+  const stale = { ...task, lease: task.lease + 7 };
+  const error = { code: 'provider_failed', message: 'It failed.' } as const;
+  await assert.rejects(moveNow(fixture.db, stale, { to: 'failed', changes: { error } }));
+  await moveNow(fixture.db, await claimTask(fixture.db, task.id), {
+    to: 'failed',
+    changes: { error },
+  });
+  assert.deepEqual(await logOf(endpoint), []);
+});
+
+test('a delivery is tried again at the published times with the same id, and then no more', async () => {
+  const { endpoint } = await failedTask();
+  respond = (response) => response.writeHead(500).end('out of order');
+  let clock = 0;
+  for (const seconds of RETRY_SECONDS) {
+    await deliver();
+    clock += seconds * 1.1 + 300; // the jitter, and the longest rest of the endpoint
+    await fixture.database.setClock(clock);
+  }
+  await deliver();
+  await fixture.database.setClock(clock + 200_000);
+  await deliver();
+  assert.equal(received.length, RETRY_SECONDS.length + 1);
+  assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1);
+  const [delivery] = await logOf(endpoint);
+  assert.deepEqual([delivery?.state, delivery?.next_attempt_at], ['failed', null]);
+  assert.equal(delivery?.attempts[0]?.response, 'out of order');
+});
+
+test('an endpoint that fails rests, and a success ends its rest', async () => {
+  const { task, endpoint } = await failedTask();
+  respond = (response) => response.writeHead(503).end();
+  await deliver();
+  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await deliver();
+  assert.equal(received.length, 1, 'nothing is sent while it rests');
+  await fixture.database.setClock(6);
+  respond = (response) => response.writeHead(200).end();
+  await deliver();
+  assert.equal(received.length, 3, `the event of ${task.id} and the test`);
+  const { failing_since: failingSince } = await readEndpoint(
+    fixture.db,
+    endpoint.owner,
+    endpoint.id,
+  );
+  assert.equal(failingSince, null);
+});
+
+test('an endpoint that responds 410 is switched off with a mail, and goes on when it is enabled', async () => {
+  const { endpoint } = await failedTask();
+  respond = (response) => response.writeHead(410).end();
+  await deliver();
+  const off = await readEndpoint(fixture.db, endpoint.owner, endpoint.id);
+  assert.equal(off.disabled_because, 'gone');
+  assert.deepEqual(
+    mails.map(({ to }) => to),
+    ['ada@example.com'],
+  );
+  await fixture.database.setClock(60);
+  await deliver();
+  assert.equal(received.length, 1);
+  respond = (response) => response.writeHead(200).end();
+  await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, { enabled: true });
+  await deliver();
+  assert.equal(received.length, 2);
+});
+
+test('an endpoint is switched off after five days without a success, and not earlier', async () => {
+  const { endpoint } = await failedTask();
+  respond = (response) => response.writeHead(500).end();
+  await deliver();
+  for (const [hours, isOff] of [
+    [119, false],
+    [121, true],
+  ] as const) {
+    await fixture.database.setClock(hours * 3600);
+    await sendTest(fixture.db, endpoint.owner, endpoint.id);
+    await deliver();
+    const { disabled_because: why } = await readEndpoint(fixture.db, endpoint.owner, endpoint.id);
+    assert.equal(why, isOff ? 'failing' : null, `after ${hours} hours`);
+  }
+});
+
+test('an event whose process died after the send is sent again with the same id', async () => {
+  await failedTask();
+  const [endpoint] = await claimEndpoints(fixture.db, { sound: 32, failing: 16 });
+  assert.ok(endpoint);
+  const dying = {
+    ...deps,
+    db: { ...deps.db, transaction: () => Promise.reject(new Error('died')) },
+  };
+  await assert.rejects(deliverDue(dying, endpoint, new AbortController().signal), /died/);
+  await deliver();
+  assert.equal(received.length, 1, 'the lease of the dead process has not ended');
+  await fixture.database.setClock(31);
+  await deliver();
+  assert.equal(received.length, 2);
+  assert.equal(received[0]?.headers['webhook-id'], received[1]?.headers['webhook-id']);
+});
+
+test('a redirect is a failure, and no more than 64 KiB of a response are read', async () => {
+  const { endpoint } = await failedTask();
+  respond = (response) => response.writeHead(302, { location: url }).end();
+  await deliver();
+  assert.equal(received.length, 1);
+  let sent = 0;
+  respond = (response) => {
+    const more = () => {
+      while (!response.destroyed && response.write('x'.repeat(16_384))) sent += 16_384;
+    };
+    response.writeHead(200).on('drain', more);
+    more();
+  };
+  await fixture.database.setClock(10);
+  await deliver();
+  const [delivery] = await logOf(endpoint);
+  assert.deepEqual(
+    delivery?.attempts.map(({ status }) => status),
+    [302, 200],
+  );
+  assert.equal(delivery?.attempts[1]?.response, 'x'.repeat(1024));
+  assert.ok(sent < 64 * 2 ** 20);
+});
+
+test('an address that is not public is never called', async () => {
+  const { task } = await makeTask(fixture);
+  const endpoint = await openEndpoint(task.account_id);
+  await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, {
+    url: 'https://127.0.0.1:1/hook',
+  });
+  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await deliver();
+  const [delivery] = await logOf(endpoint);
+  assert.equal(delivery?.attempts[0]?.status, null);
+  assert.match(delivery?.attempts[0]?.cause ?? '', /public/);
+});
+
+test('after a new secret both sign for a day', async () => {
+  const { endpoint } = await failedTask();
+  const { secret } = await replaceSecret(fixture.db, endpoint.owner, endpoint.id);
+  await deliver();
+  for (const valid of [secret, endpoint.secret]) verified(received[0] as Received, valid);
+  await fixture.database.setClock(86_500);
+  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await deliver();
+  const signatures = String(received[1]?.headers['webhook-signature']).split(' ');
+  assert.equal(signatures.length, 1);
+});
+
+test('an event that arrived can be sent again', async () => {
+  const { endpoint } = await failedTask();
+  await deliver();
+  const eventId = String(received[0]?.headers['webhook-id']);
+  await sendAgain(fixture.db, endpoint.owner, { endpointId: endpoint.id, eventId });
+  await deliver();
+  assert.equal(received[1]?.headers['webhook-id'], eventId);
+  assert.equal((await logOf(endpoint))[0]?.attempts.length, 2);
+});
+
+test('an account has at most ten endpoints, also when creates come at once', async () => {
+  const { task } = await makeTask(fixture);
+  const results = await Promise.allSettled(
+    Array.from({ length: 14 }, () => openEndpoint(task.account_id)),
+  );
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 10);
+});
+
+test('what is left of a deleted endpoint, and the log of more than 30 days, is deleted', async () => {
+  const { endpoint } = await failedTask();
+  await deliver();
+  await fixture.database.setClock(29 * 86_400);
+  await purgeDeliveries(fixture.db);
+  assert.equal((await logOf(endpoint)).length, 1);
+  await fixture.database.setClock(31 * 86_400);
+  await purgeDeliveries(fixture.db);
+  assert.equal((await logOf(endpoint)).length, 0);
+  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await deleteEndpoint(fixture.db, endpoint.owner, endpoint.id);
+  await deliver();
+  assert.equal(received.length, 1, 'nothing is sent to a deleted endpoint');
+  await fixture.database.setClock(31 * 86_400 + 7200);
+  await purgeDeliveries(fixture.db);
+  const left = await sql(fixture.db, 'select from webhook_endpoints where id = $1', [endpoint.id]);
+  assert.equal(left.length, 0);
+});

@@ -1,0 +1,168 @@
+import type { Database } from '../database/database.ts';
+import { startInterval } from '../kernel/interval.ts';
+import type { Log } from '../kernel/log.ts';
+import type { SendMail } from '../mail/mailer.ts';
+import type { GuardedPost } from '../outbound/guarded-fetch.ts';
+import { OutboundError } from '../outbound/refusal.ts';
+import { report } from '../telemetry/reports.ts';
+import {
+  claimEndpoints,
+  type DueDelivery,
+  dueDeliveries,
+  type LeasedEndpoint,
+  releaseEndpoint,
+} from './claim.ts';
+import { type DeliveryAttempt, FAILING_DAYS, isDelivered, recordTurn } from './outcome.ts';
+import { signatureHeaders } from './signature.ts';
+
+/** How many endpoints a process delivers to at once, of those that respond and of the others. */
+const PLACES = { sound: 32, failing: 16 };
+/** How many deliveries an endpoint gets at once. One that failed the last time gets one. */
+const AT_ONCE = 8;
+/** How long a process keeps an endpoint, so that the others get their turn. */
+const TURN_SECONDS = 10;
+/** For one delivery, from the look-up of the host to the response. */
+const DELIVERY_SECONDS = 15;
+const CLAIM_SECONDS = 0.5;
+
+export interface DeliverDeps {
+  db: Database;
+  log: Log;
+  outbound: GuardedPost;
+  /** A task as the public API shows it; undefined if it is gone. */
+  taskOf(task: { accountId: string; id: string }): Promise<object | undefined>;
+  /** The e-mail address of an account. */
+  emailOf(accountId: string): Promise<string | undefined>;
+  sendMail: SendMail;
+  publicUrl(): string;
+}
+
+/**
+ * Delivers events until the signal aborts. Each process leases endpoints that have due deliveries,
+ * so that a slow endpoint delays no other one, and an event whose process dies is sent again.
+ */
+export function startWebhooks(deps: DeliverDeps, signal: AbortSignal): void {
+  const busy = { sound: new Set<string>(), failing: new Set<string>() };
+  startInterval(CLAIM_SECONDS, { name: 'webhooks', log: deps.log, signal }, async () => {
+    const endpoints = await claimEndpoints(deps.db, {
+      sound: PLACES.sound - busy.sound.size,
+      failing: PLACES.failing - busy.failing.size,
+    });
+    for (const endpoint of endpoints) {
+      const places = endpoint.failures > 0 ? busy.failing : busy.sound;
+      places.add(endpoint.id);
+      void takeTurns(deps, endpoint, signal).finally(() => places.delete(endpoint.id));
+    }
+  });
+}
+
+/** After a fault of the service the lease ends by itself, so that nothing repeats at once. */
+async function takeTurns(deps: DeliverDeps, endpoint: LeasedEndpoint, signal: AbortSignal) {
+  await deliverDue(deps, endpoint, signal).catch((error: unknown) => {
+    if (signal.aborted) return;
+    deps.log.warn({ err: error, webhook: endpoint.id }, 'deliveries of a webhook failed');
+  });
+}
+
+/** Delivers what is due to a leased endpoint, for the length of a turn. */
+export async function deliverDue(
+  deps: DeliverDeps,
+  endpoint: LeasedEndpoint,
+  signal: AbortSignal,
+): Promise<void> {
+  const endsAt = performance.now() + TURN_SECONDS * 1000;
+  while (!signal.aborted && performance.now() < endsAt) {
+    const limit = endpoint.failures > 0 ? 1 : AT_ONCE;
+    const due = await dueDeliveries(deps.db, endpoint.id, limit);
+    if (due.length === 0) break;
+    const results = await Promise.allSettled(due.map((one) => attempt(deps, endpoint, one)));
+    const attempts = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const broken = results.find((one) => one.status === 'rejected');
+    if (broken && attempts.length === 0) throw broken.reason;
+    const verdict = await deps.db.transaction((tx) => recordTurn(tx, endpoint, attempts));
+    if (verdict === 'gone' || verdict === 'failing') await switchedOff(deps, endpoint, verdict);
+    if (broken) throw broken.reason;
+    if (verdict !== 'goes_on') return;
+    endpoint.failures = 0;
+  }
+  await releaseEndpoint(deps.db, endpoint.id);
+}
+
+async function switchedOff(deps: DeliverDeps, endpoint: LeasedEndpoint, why: 'gone' | 'failing') {
+  deps.log.info({ webhook: endpoint.id, account: endpoint.account_id, why }, 'a webhook ended');
+  const to = await deps.emailOf(endpoint.account_id);
+  if (to !== undefined)
+    await deps.sendMail({ to, ...switchedOffMail(endpoint, why, deps.publicUrl()) });
+}
+
+function switchedOffMail({ url }: LeasedEndpoint, why: 'gone' | 'failing', publicUrl: string) {
+  const cause = {
+    gone: 'it responded with HTTP status 410',
+    failing: `every delivery has failed for ${FAILING_DAYS} days`,
+  }[why];
+  return {
+    subject: 'A webhook endpoint was switched off',
+    text:
+      `Nothing more is sent to ${url}, because ${cause}.\n\n` +
+      'Events that it has not received wait for it. Correct the receiver, then enable the ' +
+      `endpoint again:\n${publicUrl}/webhooks\n`,
+  };
+}
+
+/**
+ * Sends one event.
+ * @throws only for what is not the receiver's fault, and then nothing counts as a try: the task
+ *   can't be read, or the process shuts down
+ */
+async function attempt(
+  deps: DeliverDeps,
+  endpoint: LeasedEndpoint,
+  delivery: DueDelivery,
+): Promise<DeliveryAttempt> {
+  const body = await bodyOf(deps, endpoint, delivery);
+  const startedAt = performance.now();
+  const result = await send(deps, endpoint, delivery, body).catch(failed);
+  const durationMs = Math.round(performance.now() - startedAt);
+  const made = { delivery, durationMs, ...result };
+  const outcome = isDelivered(made)
+    ? 'delivered'
+    : result.status === null
+      ? 'unreachable'
+      : 'refused';
+  report('webhook', { outcome, seconds: durationMs / 1000 });
+  return made;
+}
+
+type Result = Pick<DeliveryAttempt, 'status' | 'cause' | 'response'>;
+
+async function send(
+  { outbound }: DeliverDeps,
+  { id: endpointId, url, secrets, account_id: accountId }: LeasedEndpoint,
+  { event_id: eventId, now_seconds: now }: DueDelivery,
+  body: string,
+): Promise<Result> {
+  const message = { eventId, timestamp: Math.floor(now), body };
+  const response = await outbound.post(url, {
+    client: { accountId, taskId: endpointId },
+    headers: { 'content-type': 'application/json', ...signatureHeaders(message, secrets) },
+    body,
+    deadlineSeconds: DELIVERY_SECONDS,
+  });
+  return { status: response.status, cause: null, response: response.start };
+}
+
+function failed(error: unknown): Result {
+  if (!(error instanceof OutboundError)) throw error;
+  return { status: null, cause: error.message, response: null };
+}
+
+/** The body of a delivery: the type, the time of the event, the mode, and the task or the data. */
+async function bodyOf(
+  { taskOf }: DeliverDeps,
+  { mode, account_id: accountId }: LeasedEndpoint,
+  { type, created_at: createdAt, task_id: taskId, data }: DueDelivery,
+): Promise<string> {
+  const shown =
+    taskId === null ? data : ((await taskOf({ accountId, id: taskId })) ?? { id: taskId });
+  return JSON.stringify({ type, timestamp: createdAt.toISOString(), mode, data: shown });
+}

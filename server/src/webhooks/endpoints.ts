@@ -1,0 +1,220 @@
+import {
+  type Database,
+  namedStatement,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import type { EventType } from './events.ts';
+import { newWebhookSecret } from './signature.ts';
+
+/** How many endpoints an account may have of each mode. */
+const MAX_ENDPOINTS = 10;
+/** How long the secret before the last one still signs. */
+const OVERLAP_HOURS = 24;
+
+/** Which tasks an endpoint hears of: those of live keys or of test keys. */
+type Mode = 'live' | 'test';
+
+/** The account and mode in whose name endpoints are read and changed. */
+export interface Owner {
+  accountId: string;
+  mode: Mode;
+}
+
+/** An endpoint as its owner sees it, without its secret. */
+export interface WebhookEndpoint {
+  id: string;
+  mode: Mode;
+  url: string;
+  description: string | null;
+  events: EventType[];
+  created_at: Date;
+  disabled_at: Date | null;
+  /** `gone`: it responded 410; `failing`: every delivery failed for five days. */
+  disabled_because: 'owner' | 'gone' | 'failing' | null;
+  /** Since when every delivery fails; null: the last one arrived. */
+  failing_since: Date | null;
+  /** Until when the secret before the last one still signs; null: there is none. */
+  earlier_secret_until: Date | null;
+}
+
+/** An endpoint with the secret that is shown once. */
+export type EndpointWithSecret = WebhookEndpoint & { secret: string };
+
+const COLUMNS = `id, mode, url, description, events, created_at, disabled_at, disabled_because,
+   failing_since, case when earlier_secret_until > clock_now() then earlier_secret_until end
+     as earlier_secret_until`;
+
+/** An endpoint of the caller. $1 to $3 are its id, account and mode. */
+const OWN = 'id = $1 and account_id = $2 and mode = $3 and deleted_at is null';
+
+const LIST = statement(
+  'webhook_endpoints_list',
+  `select ${COLUMNS} from webhook_endpoints
+   where account_id = $1 and mode = $2 and deleted_at is null order by id`,
+);
+
+/** The endpoints of an account, the oldest first. */
+export function listEndpoints(
+  db: Queryable,
+  { accountId, mode }: Owner,
+): Promise<WebhookEndpoint[]> {
+  return db.query<WebhookEndpoint>(LIST, [accountId, mode]);
+}
+
+const READ = statement(
+  'webhook_endpoint_read',
+  `select ${COLUMNS} from webhook_endpoints where ${OWN}`,
+);
+
+/** @throws ApiError `not_found` */
+export async function readEndpoint(
+  db: Queryable,
+  owner: Owner,
+  id: string,
+): Promise<WebhookEndpoint> {
+  const [row] = await db.query<WebhookEndpoint>(READ, [id, owner.accountId, owner.mode]);
+  return required(row);
+}
+
+// Creates of one account come one after the other, so that the count is exact.
+const LOCK = statement(
+  'webhook_endpoints_lock',
+  `select pg_advisory_xact_lock(hashtextextended('webhook endpoints ' || $1, 0))`,
+);
+
+const COUNT = statement(
+  'webhook_endpoints_count',
+  `select count(*)::int as endpoints from webhook_endpoints
+   where account_id = $1 and mode = $2 and deleted_at is null`,
+);
+
+const INSERT = namedStatement(
+  'webhook_endpoint_insert',
+  ['id', 'accountId', 'mode', 'url', 'description', 'events', 'secret'],
+  `insert into webhook_endpoints (id, account_id, mode, url, description, events, secret)
+   values (:id, :accountId, :mode, :url, :description, :events::text[], :secret)
+   returning ${COLUMNS}, secret`,
+);
+
+/** What an owner chooses of an endpoint. */
+export interface Choice {
+  url: string;
+  description: string | null;
+  events: EventType[];
+}
+
+/** @throws ApiError `invalid_request` if the account has as many endpoints as it may have */
+export function createEndpoint(
+  db: Database,
+  { accountId, mode }: Owner,
+  choice: Choice,
+): Promise<EndpointWithSecret> {
+  return db.transaction(async (tx) => {
+    await tx.query(LOCK, [accountId]);
+    const [count] = await tx.query<{ endpoints: number }>(COUNT, [accountId, mode]);
+    if (count && count.endpoints >= MAX_ENDPOINTS) throw tooMany();
+    const given = { ...choice, id: newId('webhook'), accountId, mode, secret: newWebhookSecret() };
+    const [row] = await tx.query<EndpointWithSecret>(INSERT, INSERT.values(given));
+    return required(row);
+  });
+}
+
+function tooMany(): ApiError {
+  const message = `An account may have ${MAX_ENDPOINTS} endpoints. Delete one that is not needed.`;
+  const details = { field: 'url', reason: 'too_many_endpoints', limit: MAX_ENDPOINTS };
+  return new ApiError('invalid_request', message, { details });
+}
+
+// An endpoint that is enabled again begins anew: its failures of before do not count.
+const UPDATE = namedStatement(
+  'webhook_endpoint_update',
+  ['id', 'accountId', 'mode', 'url', 'description', 'events', 'enabled'],
+  `update webhook_endpoints set
+     url = coalesce(:url, url),
+     description = case when :description::text is null then description
+       else nullif(:description, '') end,
+     events = coalesce(:events::text[], events),
+     failures = case when :enabled::boolean then 0 else failures end,
+     failing_since = case when :enabled::boolean then null else failing_since end,
+     paused_until = case when :enabled::boolean then null else paused_until end,
+     disabled_at = case when :enabled::boolean then null
+       when not :enabled::boolean then coalesce(disabled_at, clock_now()) else disabled_at end,
+     disabled_because = case when :enabled::boolean then null
+       when not :enabled::boolean then coalesce(disabled_because, 'owner')
+       else disabled_because end
+   where id = :id and account_id = :accountId and mode = :mode and deleted_at is null
+   returning ${COLUMNS}`,
+);
+
+/** What is not given stays as it is. An empty description removes it. */
+export type EndpointChange = Partial<Choice> & { enabled?: boolean };
+
+/** @throws ApiError `not_found` */
+export async function updateEndpoint(
+  db: Queryable,
+  owner: Owner,
+  id: string,
+  change: EndpointChange,
+): Promise<WebhookEndpoint> {
+  const { url = null, description = null, events = null, enabled = null } = change;
+  const values = UPDATE.values({ ...owner, id, url, description, events, enabled });
+  const [row] = await db.query<WebhookEndpoint>(UPDATE, values);
+  return required(row);
+}
+
+const REPLACE_SECRET = statement(
+  'webhook_endpoint_secret',
+  `update webhook_endpoints set earlier_secret = secret, secret = $4,
+     earlier_secret_until = clock_now() + interval '${OVERLAP_HOURS} hours'
+   where ${OWN} returning ${COLUMNS}, secret`,
+);
+
+/**
+ * Gives an endpoint a new secret. For a day the one before signs as well, so that a receiver can
+ * change over without refusing a delivery.
+ * @throws ApiError `not_found`
+ */
+export async function replaceSecret(
+  db: Queryable,
+  { accountId, mode }: Owner,
+  id: string,
+): Promise<EndpointWithSecret> {
+  const values = [id, accountId, mode, newWebhookSecret()];
+  const [row] = await db.query<EndpointWithSecret>(REPLACE_SECRET, values);
+  return required(row);
+}
+
+const DELETE = statement(
+  'webhook_endpoint_delete',
+  `update webhook_endpoints set deleted_at = clock_now() where ${OWN} returning id`,
+);
+
+/**
+ * Nothing is delivered any more. The upkeep removes its log.
+ * @throws ApiError `not_found`
+ */
+export async function deleteEndpoint(db: Queryable, owner: Owner, id: string): Promise<void> {
+  const [row] = await db.query(DELETE, [id, owner.accountId, owner.mode]);
+  required(row);
+}
+
+const ERASE = statement(
+  'webhook_endpoints_erase',
+  `update webhook_endpoints set deleted_at = coalesce(deleted_at, clock_now()),
+     url = 'https://erased.invalid', description = null, earlier_secret = null
+   where account_id = $1`,
+);
+
+/** Ends all endpoints of an account and forgets their addresses. */
+export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
+  await tx.query(ERASE, [accountId]);
+}
+
+function required<Row>(row: Row | undefined): Row {
+  if (row) return row;
+  throw new ApiError('not_found', 'This account has no webhook endpoint with this id.');
+}

@@ -1,0 +1,50 @@
+import { namedStatement, type Queryable } from '../database/database.ts';
+import { jsonText } from '../database/json-text.ts';
+
+/** What an endpoint can hear of. */
+export const EVENT_TYPES = ['task.completed', 'task.failed', 'task.held', 'credits.low'] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** The event that an owner sends to an endpoint to see it arrive. Endpoints can't choose it. */
+export const TEST_EVENT = 'webhook.test';
+
+/** The surface whose tasks an endpoint of each mode hears of. Tasks of the website send none. */
+const MODE_OF_SURFACE = `case surface when 'api' then 'live' when 'test' then 'test' end`;
+
+const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')`;
+
+/**
+ * Table expressions for the statement that moves tasks, behind its expression `moved` with the
+ * tasks' id, account_id, surface and phase. They write the events of tasks that ended or were held,
+ * for each endpoint that chose them, so an event is committed with its cause.
+ */
+export const EVENTS_OF_MOVED = `heard as materialized (
+     select id, account_id, 'task.' || phase as type, ${MODE_OF_SURFACE} as mode,
+       ${NEW_EVENT_ID} as event_id
+     from moved where phase in ('completed', 'failed', 'held')),
+   events as (
+     insert into webhook_deliveries (event_id, endpoint_id, type, task_id)
+     select heard.event_id, e.id, heard.type, heard.id
+     from heard join webhook_endpoints e on e.account_id = heard.account_id
+       and e.mode = heard.mode and heard.type = any(e.events)
+       and e.disabled_at is null and e.deleted_at is null)`;
+
+const RECORD = namedStatement(
+  'webhook_record',
+  ['accountId', 'type', 'data'],
+  `with event as materialized (select ${NEW_EVENT_ID} as id)
+   insert into webhook_deliveries (event_id, endpoint_id, type, data)
+   select event.id, e.id, :type, :data
+   from event, webhook_endpoints e
+   where e.account_id = :accountId and e.mode = 'live' and :type = any(e.events)
+     and e.disabled_at is null and e.deleted_at is null`,
+);
+
+/** Writes an event that is about no task, for each endpoint of the account that chose it. */
+export async function recordEvent(
+  tx: Queryable,
+  event: { accountId: string; type: EventType; data: object },
+): Promise<void> {
+  const { accountId, type, data } = event;
+  await tx.query(RECORD, RECORD.values({ accountId, type, data: jsonText(data) }));
+}

@@ -1,0 +1,150 @@
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { type Owner, readEndpoint } from './endpoints.ts';
+import { TEST_EVENT } from './events.ts';
+
+/** How long deliveries and their attempts are kept. */
+const LOG_DAYS = 30;
+
+/** One try to deliver an event. */
+interface LoggedAttempt {
+  /** In ISO 8601. */
+  at: string;
+  duration_ms: number;
+  /** The HTTP status; null without a response. */
+  status: number | null;
+  /** Why there was no response. */
+  cause: string | null;
+  /** The first KiB of the response's body, as text. */
+  response: string | null;
+}
+
+/** An event for one endpoint, and its tries. */
+interface Delivery {
+  event_id: string;
+  type: string;
+  task_id: string | null;
+  created_at: Date;
+  /** `failed`: no further try is made. */
+  state: 'waiting' | 'delivered' | 'failed';
+  next_attempt_at: Date | null;
+  attempts: LoggedAttempt[];
+}
+
+/** A page of the log and where the next one begins. */
+export interface DeliveryPage {
+  data: Delivery[];
+  next_cursor: string | null;
+}
+
+const ATTEMPTS = `(
+     select coalesce(jsonb_agg(jsonb_build_object('at', a.at, 'duration_ms', a.duration_ms,
+       'status', a.status, 'cause', a.cause, 'response', a.response) order by a.number), '[]')
+     from webhook_attempts a where a.delivery_id = d.id)`;
+
+const LIST = namedStatement(
+  'webhook_deliveries_list',
+  ['endpointId', 'before', 'limit'],
+  `select d.id, d.event_id, d.type, d.task_id, d.created_at, d.state,
+     d.due_at as next_attempt_at, ${ATTEMPTS} as attempts
+   from webhook_deliveries d
+   where d.endpoint_id = :endpointId and (:before::bigint is null or d.id < :before::bigint)
+   order by d.id desc limit :limit`,
+);
+
+/**
+ * The deliveries to an endpoint, newest first.
+ * @param page.before the cursor of the page before
+ * @throws ApiError `not_found`
+ */
+export async function listDeliveries(
+  db: Queryable,
+  owner: Owner,
+  page: { endpointId: string; before: number | null; limit: number },
+): Promise<DeliveryPage> {
+  await readEndpoint(db, owner, page.endpointId);
+  const rows = await db.query<Delivery & { id: number }>(LIST, LIST.values(page));
+  const last = rows.at(-1);
+  const next = last && rows.length === page.limit ? String(last.id) : null;
+  return { data: rows.map(({ id: _, ...delivery }) => delivery), next_cursor: next };
+}
+
+const SEND_AGAIN = statement(
+  'webhook_send_again',
+  `update webhook_deliveries set state = 'waiting', due_at = clock_now()
+   where endpoint_id = $1 and event_id = $2 returning event_id`,
+);
+
+/**
+ * Makes a delivery due now, with the same event id, whether it arrived before or not.
+ * @throws ApiError `not_found`; `invalid_request` if the endpoint is disabled
+ */
+export async function sendAgain(
+  db: Queryable,
+  owner: Owner,
+  delivery: { endpointId: string; eventId: string },
+): Promise<void> {
+  await requireEnabled(db, owner, delivery.endpointId);
+  const [row] = await db.query(SEND_AGAIN, [delivery.endpointId, delivery.eventId]);
+  if (!row) throw new ApiError('not_found', 'This endpoint has no delivery of this event.');
+}
+
+const SEND_TEST = statement(
+  'webhook_send_test',
+  `insert into webhook_deliveries (event_id, endpoint_id, type, data)
+   values ('evt_' || replace(gen_random_uuid()::text, '-', ''), $1, '${TEST_EVENT}',
+     '{"message": "This event was sent to test the endpoint."}')
+   returning event_id`,
+);
+
+/**
+ * Sends an event that is about nothing, so that an owner sees whether one arrives.
+ * @returns its id
+ * @throws ApiError `not_found`; `invalid_request` if the endpoint is disabled
+ */
+export async function sendTest(db: Queryable, owner: Owner, endpointId: string): Promise<string> {
+  await requireEnabled(db, owner, endpointId);
+  const [row] = await db.query<{ event_id: string }>(SEND_TEST, [endpointId]);
+  return row?.event_id ?? '';
+}
+
+async function requireEnabled(db: Queryable, owner: Owner, id: string): Promise<void> {
+  const { disabled_at: disabledAt } = await readEndpoint(db, owner, id);
+  if (disabledAt === null) return;
+  const message = 'This endpoint is disabled. Enable it, then send the event.';
+  const details = { field: 'id', reason: 'endpoint_disabled' };
+  throw new ApiError('invalid_request', message, { details });
+}
+
+const BATCH = 1000;
+
+const PURGE = [
+  statement(
+    'webhook_purge_old',
+    `delete from webhook_deliveries where id = any(array(
+       select id from webhook_deliveries
+       where created_at < clock_now() - interval '${LOG_DAYS} days' limit ${BATCH}))
+     returning id`,
+  ),
+  statement(
+    'webhook_purge_deleted',
+    `delete from webhook_deliveries where id = any(array(
+       select d.id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
+       where e.deleted_at is not null limit ${BATCH}))
+     returning id`,
+  ),
+];
+
+const PURGE_ENDPOINTS = statement(
+  'webhook_purge_endpoints',
+  `delete from webhook_endpoints e where e.deleted_at < clock_now() - interval '1 hour'
+     and not exists (select from webhook_deliveries d where d.endpoint_id = e.id)`,
+);
+
+/** Deletes what is older than the log is kept, and what is left of deleted endpoints. */
+export async function purgeDeliveries(db: Queryable): Promise<void> {
+  for (const purge of PURGE) {
+    for (let rows = BATCH; rows === BATCH; ) rows = (await db.query(purge)).length;
+  }
+  await db.query(PURGE_ENDPOINTS);
+}

@@ -1,0 +1,35 @@
+import { createHmac, randomBytes } from 'node:crypto';
+
+const PREFIX = 'whsec_';
+
+/** A new secret of an endpoint: 32 random bytes (Standard Webhooks, "Signature scheme"). */
+export function newWebhookSecret(): string {
+  return PREFIX + randomBytes(32).toString('base64');
+}
+
+/** What is signed: the id of the event, the time of this attempt, and the body. */
+export interface SignedMessage {
+  eventId: string;
+  /** Seconds since 1970. */
+  timestamp: number;
+  body: string;
+}
+
+/**
+ * The headers of a delivery by Standard Webhooks.
+ * @param secrets the endpoint's secrets; each adds a signature, separated by a space
+ */
+export function signatureHeaders(message: SignedMessage, secrets: string[]) {
+  const { eventId, timestamp } = message;
+  return {
+    'webhook-id': eventId,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': secrets.map((secret) => signatureOf(message, secret)).join(' '),
+  };
+}
+
+function signatureOf({ eventId, timestamp, body }: SignedMessage, secret: string): string {
+  const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+  const signed = `${eventId}.${timestamp}.${body}`;
+  return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+}

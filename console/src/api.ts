@@ -1,3 +1,5 @@
+import { filled, type Given, type RequestParts, type Result, type Route } from './site-api.ts';
+
 /** An error of the website's API, or of the way to it. */
 export class ApiFailure extends Error {
   /** The HTTP status; 0 when no response came. */
@@ -29,39 +31,47 @@ export class ApiFailure extends Error {
   }
 }
 
-export interface ApiOptions {
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Sent as JSON; a Blob is sent as it is, with its own type. */
-  body?: unknown;
-  headers?: Record<string, string>;
-  signal?: AbortSignal | undefined;
-}
-
 /**
  * Calls the website's API on this origin, with the session's cookie. If the person must confirm
  * first that it is still them, they are asked, and the request is sent again.
- * @param path such as `/console/api/keys`
- * @returns the JSON of the response; undefined after a 204
+ * @param route such as `PATCH /console/api/keys/:id`
+ * @param given its `params`, `query` and `body`, as the route wants them
+ * @returns the JSON of the response; undefined if it has none
  * @throws ApiFailure for every response that is no success, and when none came
  */
-export async function api<Result>(path: string, options: ApiOptions = {}): Promise<Result> {
+export function api<Name extends Route>(
+  route: Name,
+  ...given: RequestParts<Name>
+): Promise<Result<Name>>;
+export function api(route: string, given: Given = {}): Promise<unknown> {
+  const [method = '', path = ''] = route.split(' ');
+  return request(method, filled(path, given), given);
+}
+
+/** As `api`, for an address that is made at run time. */
+export async function request(
+  method: string,
+  address: string,
+  given: Pick<Given, 'body' | 'headers' | 'signal'> = {},
+): Promise<unknown> {
+  const send = () => call(method, address, given);
   try {
-    return await call(path, options);
+    return await send();
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.code !== 'proof_required') throw error;
     if (!(await askForProof(error))) throw unconfirmed(error);
-    return call(path, options);
+    return send();
   }
 }
 
-async function call<Result>(path: string, options: ApiOptions): Promise<Result> {
-  const response = await send(path, options);
+async function call(method: string, address: string, given: Given): Promise<unknown> {
+  const response = await send(method, address, given);
   const text = await response.text().catch(() => {
     throw offline();
   });
   const requestId = response.headers.get('x-request-id') ?? undefined;
   const json = parse(text);
-  if (response.ok) return json as Result;
+  if (response.ok) return json;
   if (response.status === 401) onSignedOut();
   throw failureOf(response.status, json, requestId);
 }
@@ -71,12 +81,12 @@ function unconfirmed({ status, code, requestId, details }: ApiFailure): ApiFailu
   return new ApiFailure(message, { status, code, requestId, details });
 }
 
-async function send(path: string, options: ApiOptions): Promise<Response> {
-  const { method = 'GET', body, headers = {}, signal } = options;
+async function send(method: string, address: string, given: Given): Promise<Response> {
+  const { body, headers = {}, signal } = given;
   const isRaw = body instanceof Blob;
   const type = isRaw ? body.type : 'application/json';
   try {
-    return await fetch(path, {
+    return await fetch(address, {
       method,
       headers: body === undefined ? headers : { 'content-type': type, ...headers },
       ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),

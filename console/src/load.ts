@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiFailure, api } from './api.ts';
+import { ApiFailure, request } from './api.ts';
+import { type AddressParts, filled, type Given, type ReadPath, type Result } from './site-api.ts';
 
 /** What a page knows about data that it asked for. While data is read again, the old data stays. */
 export interface Loaded<Data> {
@@ -30,46 +31,57 @@ function useReconnect(error: ApiFailure | undefined, reload: () => Promise<void>
   }, [isOffline, reload]);
 }
 
+/** An address without what its path names is not known yet. */
+function knownAddress(path: string, given: Given | undefined): string | undefined {
+  return given === undefined && path.includes(':') ? undefined : filled(path, given);
+}
+
 /**
- * Reads a path of the API, and again when the path changes. A response that comes after a newer
+ * Reads a path of the API, and again when its address changes. A response that comes after a newer
  * request is dropped.
- * @param path undefined: nothing is read yet
+ * @param given undefined for a path that names something: nothing is read yet
  */
-export function useLoad<Data>(path: string | undefined): Loaded<Data> {
+export function useLoad<Path extends ReadPath>(
+  path: Path,
+  ...given: AddressParts<Path> | [given: undefined]
+): Loaded<Result<`GET ${Path}`>>;
+export function useLoad(path: '/openapi.json'): Loaded<unknown>;
+export function useLoad(path: string, given?: Given): Loaded<unknown> {
+  const address = knownAddress(path, given);
   const [state, setState] = useState<{
-    path?: string | undefined;
-    data?: Data;
+    address?: string | undefined;
+    data?: unknown;
     error?: ApiFailure;
   }>({});
-  const [isLoading, setLoading] = useState(path !== undefined);
-  const request = useRef<AbortController>(undefined);
+  const [isLoading, setLoading] = useState(address !== undefined);
+  const running = useRef<AbortController>(undefined);
   const reload = useCallback(async () => {
-    request.current?.abort();
-    if (path === undefined) return;
+    running.current?.abort();
+    if (address === undefined) return;
     const current = new AbortController();
     const { signal } = current;
-    request.current = current;
+    running.current = current;
     setLoading(true);
-    const result = await api<Data>(path, { signal }).then(
-      (data) => ({ path, data }),
-      (error) => ({ path, error: asFailure(error) }),
+    const result = await request('GET', address, { signal }).then(
+      (data) => ({ address, data }),
+      (error) => ({ address, error: asFailure(error) }),
     );
     if (signal.aborted) return;
     setState((before) => ('data' in result ? result : { ...before, ...result }));
     setLoading(false);
-  }, [path]);
+  }, [address]);
   useEffect(() => {
     void reload();
-    return () => request.current?.abort();
+    return () => running.current?.abort();
   }, [reload]);
-  const isCurrent = state.path === path;
+  const isCurrent = state.address === address;
   useReconnect(isCurrent ? state.error : undefined, reload);
   return {
     data: isCurrent ? state.data : undefined,
     error: isCurrent ? state.error : undefined,
     isLoading: isLoading || !isCurrent,
     reload,
-    set: (data) => setState({ path, data }),
+    set: (data) => setState({ address, data }),
   };
 }
 
@@ -97,72 +109,93 @@ export interface LoadedList<Item> {
   reload(): Promise<void>;
 }
 
-function withCursor(path: string, cursor: string | null | undefined): string {
-  if (!cursor) return path;
-  return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
+function withCursor(address: string, cursor: string | null | undefined): string {
+  if (!cursor) return address;
+  return `${address}${address.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
+}
+
+async function readPart(address: string, signal: AbortSignal): Promise<Part<unknown>> {
+  return (await request('GET', address, { signal })) as Part<unknown>;
 }
 
 /** Reads this many parts of a list, one after the other, or fewer if it ends before. */
-async function readParts<Item>(path: string, count: number, signal: AbortSignal) {
-  const parts = [await api<Part<Item>>(path, { signal })];
+async function readParts(address: string, count: number, signal: AbortSignal) {
+  const parts = [await readPart(address, signal)];
   while (parts.length < count && parts.at(-1)?.next) {
-    parts.push(await api<Part<Item>>(withCursor(path, parts.at(-1)?.next), { signal }));
+    parts.push(await readPart(withCursor(address, parts.at(-1)?.next), signal));
   }
   return parts;
 }
 
+/** A path that gives a list in parts. */
+type ListPath = {
+  [Path in ReadPath]: Result<`GET ${Path}`> extends Part<unknown> ? Path : never;
+}[ReadPath];
+
+type ItemOf<Path extends ListPath> = Result<`GET ${Path}`>['items'][number];
+
 /**
- * Reads a list of the API part by part. `path` may have a query; the cursor is added to it.
+ * Reads a list of the API part by part.
  * @param before the parts that were shown here earlier: they are shown until they are read again
  */
-export function useList<Item>(path: string, before: Part<Item>[] = []): LoadedList<Item> {
-  const [state, setState] = useState<{ path: string; parts: Part<Item>[]; error?: ApiFailure }>({
-    path,
-    parts: before,
-  });
+export function useList<Path extends ListPath>(
+  path: Path,
+  given?: AddressParts<Path>[0],
+  before?: Part<ItemOf<Path>>[],
+): LoadedList<ItemOf<Path>>;
+export function useList(
+  path: string,
+  given: Given = {},
+  before: Part<unknown>[] = [],
+): LoadedList<unknown> {
+  const address = filled(path, given);
+  const [state, setState] = useState<{
+    address: string;
+    parts: Part<unknown>[];
+    error?: ApiFailure;
+  }>({ address, parts: before });
   const [isLoading, setLoading] = useState(true);
-  const request = useRef<AbortController>(undefined);
-  const parts = state.path === path ? state.parts : [];
+  const running = useRef<AbortController>(undefined);
+  const isCurrent = state.address === address;
+  const parts = isCurrent ? state.parts : [];
+  const error = isCurrent ? state.error : undefined;
   const shown = useRef(parts);
   shown.current = parts;
   const read = useCallback(
-    async (work: (signal: AbortSignal) => Promise<Part<Item>[]>) => {
-      request.current?.abort();
+    async (work: (signal: AbortSignal) => Promise<Part<unknown>[]>) => {
+      running.current?.abort();
       const current = new AbortController();
-      request.current = current;
+      running.current = current;
       setLoading(true);
       const result = await work(current.signal).then(
-        (next) => ({ path, parts: next }),
-        (error) => ({ path, parts: shown.current, error: asFailure(error) }),
+        (next) => ({ address, parts: next }),
+        (failure) => ({ address, parts: shown.current, error: asFailure(failure) }),
       );
       if (current.signal.aborted) return;
       setState(result);
       setLoading(false);
     },
-    [path],
+    [address],
   );
   const reload = useCallback(
-    () => read((signal) => readParts(path, shown.current.length, signal)),
+    () => read((signal) => readParts(address, shown.current.length, signal)),
     [read],
   );
   useEffect(() => {
     void reload();
-    return () => request.current?.abort();
+    return () => running.current?.abort();
   }, [reload]);
-  useReconnect(state.path === path ? state.error : undefined, reload);
+  useReconnect(error, reload);
   const next = parts.at(-1)?.next;
   return {
     items: parts.length > 0 ? parts.flatMap(({ items }) => items) : undefined,
     parts,
-    error: state.path === path ? state.error : undefined,
-    isLoading: isLoading || state.path !== path,
+    error,
+    isLoading: isLoading || !isCurrent,
     hasMore: next != null,
     async more() {
       if (!next || isLoading) return;
-      await read(async (signal) => [
-        ...parts,
-        await api<Part<Item>>(withCursor(path, next), { signal }),
-      ]);
+      await read(async (signal) => [...parts, await readPart(withCursor(address, next), signal)]);
     },
     reload,
   };

@@ -46,7 +46,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     });
   }, []);
   const signOut = useCallback(async () => {
-    await api('/auth/sign-out', { method: 'POST' }).catch((error) => {
+    await api('POST /auth/sign-out').catch((error) => {
       if (asFailure(error).status !== 401) throw error; // it had ended before
     });
     remember(false);
@@ -103,7 +103,7 @@ function outAfter(before: SessionState): SessionState {
 
 async function readSession(): Promise<SessionState> {
   try {
-    return { kind: 'in', me: await api<Me>('/console/api/me') };
+    return { kind: 'in', me: await api('GET /console/api/me') };
   } catch (error) {
     const failure = asFailure(error);
     const isOut = failure.status === 401 || failure.status === 404;

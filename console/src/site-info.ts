@@ -3,5 +3,5 @@ import { type Loaded, useLoad } from './load.ts';
 
 /** What this installation offers: its prices, its ways to sign in. */
 export function useSiteInfo(): Loaded<About> {
-  return useLoad<About>('/console/api/site');
+  return useLoad('/console/api/site');
 }

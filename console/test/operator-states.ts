@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { OperatorFigures } from '../../server/src/site/operator/operator-shapes.ts';
+import type { OperatorFigures } from '../src/operator-shapes.ts';
 import { settled } from './site.ts';
 
 type Minute = OperatorFigures['minutes'][number];

@@ -60,13 +60,7 @@ export async function findAgain(fixture: TaskFixture, task: Task, by: Provider):
   return readTask(fixture.db, task.id);
 }
 
-interface TaskDetails {
-  attempts: { state: string; outcome_by: string; job_id: string; evidence: object[] }[];
-  orphan_jobs: { job_id: string; state: string; source: string }[];
-  history: { cause: object }[];
-}
-
 /** What `framewright tasks show` prints about a task. */
-export async function detailsOf({ db }: TaskFixture, taskId: string): Promise<TaskDetails> {
-  return (await showTask(db, taskId)) as TaskDetails;
+export function detailsOf({ db }: TaskFixture, taskId: string): ReturnType<typeof showTask> {
+  return showTask(db, taskId);
 }

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Me } from '../../../server/src/site/account/me.ts';
-import type { PasskeyItem } from '../../../server/src/site/account/passkeys.ts';
 import { type ApiFailure, api, whenProofIsRequired } from '../api.ts';
-import { asFailure, type Part, useLoad } from '../load.ts';
+import { asFailure, useLoad } from '../load.ts';
+import type { Body } from '../site-api.ts';
 import { useSiteInfo } from '../site-info.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -58,11 +58,12 @@ function Proof({
   const [isSent, setSent] = useState(false);
   const isLogged = useSiteInfo().data?.mail_is_logged ?? false;
   const send = async () => {
-    await api('/auth/proof/code', { method: 'POST', body: { act: details.act } });
+    const { act } = details as Body<'POST /auth/proof/code'>;
+    await api('POST /auth/proof/code', { body: { act } });
     setSent(true);
   };
   const verify = async (code: string) => {
-    await api('/auth/proof/code/verify', { method: 'POST', body: { code } });
+    await api('POST /auth/proof/code/verify', { body: { code } });
     onProved();
   };
   if (!isSent) return <Ways email={email} message={message} send={send} onProved={onProved} />;
@@ -89,7 +90,7 @@ function Ways({
   send: () => Promise<void>;
   onProved: () => void;
 }) {
-  const passkeys = useLoad<Part<PasskeyItem>>('/console/api/passkeys');
+  const passkeys = useLoad('/console/api/passkeys');
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
   const start = async () => {
@@ -108,7 +109,14 @@ function Ways({
         <Button look="primary" icon="mail" busy={isBusy} onClick={() => void start()}>
           Send me a code
         </Button>
-        {hasPasskeys && <PasskeyButton path="/auth/proof/passkey" onDone={onProved} />}
+        {hasPasskeys && (
+          <PasskeyButton
+            options={() => api('POST /auth/proof/passkey/options')}
+            send={async (body) =>
+              void (await api('POST /auth/proof/passkey', { body }).then(onProved))
+            }
+          />
+        )}
       </div>
       <p role="alert" class="text-sm text-bad empty:hidden">
         {failure}

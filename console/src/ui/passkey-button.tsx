@@ -1,29 +1,23 @@
 import { useState } from 'preact/hooks';
-import { api } from '../api.ts';
 import { asFailure } from '../load.ts';
+import type { Body, Result } from '../site-api.ts';
 import { Button } from './button.tsx';
 
-/**
- * Uses a passkey of this device. Its part of the library is loaded when it is used.
- * @param props.path of the API; its options are below it
- */
-export function PasskeyButton<Result>({
-  path,
-  onDone,
+/** Uses a passkey of this device. Its part of the library is loaded when it is used. */
+export function PasskeyButton({
+  options,
+  send,
 }: {
-  path: string;
-  onDone: (result: Result) => Promise<void> | void;
+  /** Reads what the browser asks the passkey. */
+  options: () => Promise<Result<'POST /auth/passkey/options'>>;
+  /** Sends what the passkey answers. */
+  send: (response: Body<'POST /auth/passkey'>) => Promise<void>;
 }) {
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
   const use = async () => {
     const { startAuthentication } = await import('@simplewebauthn/browser');
-    const optionsJSON = await api<Parameters<typeof startAuthentication>[0]['optionsJSON']>(
-      `${path}/options`,
-      { method: 'POST', body: {} },
-    );
-    const body = await startAuthentication({ optionsJSON });
-    await onDone(await api<Result>(path, { method: 'POST', body }));
+    await send(await startAuthentication({ optionsJSON: await options() }));
   };
   const start = async () => {
     setBusy(true);

@@ -146,14 +146,17 @@ export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
 /** Whether creates are paused. A create is also refused while the provider of new tasks is. */
 export async function showCreates(db: Queryable) {
   const paused = (await listPauses(db)).find(({ subject }) => subject === 'creates');
-  const { state, since, reason } = stateOf(paused);
-  return { creates: state, since, reason };
+  return {
+    creates: paused ? ('paused' as const) : ('open' as const),
+    since: paused?.paused_at ?? null,
+    reason: paused?.reason ?? null,
+  };
 }
 
 function stateOf(
   paused: { reason: string; paused_at: Date } | undefined,
-  outage?: OutageRow,
-  refused?: RefusedRow,
+  outage: OutageRow | undefined,
+  refused: RefusedRow | undefined,
 ): Pick<ProviderListing, 'state' | 'since' | 'until' | 'reason'> {
   if (paused) {
     return { state: 'paused', since: paused.paused_at, until: null, reason: paused.reason };

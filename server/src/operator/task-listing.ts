@@ -14,6 +14,8 @@ export interface TaskListing {
   updated_at: Date;
   /** Only in the list of held tasks: when it was first held. */
   held_since?: Date;
+  /** Only in the list of due tasks. */
+  due_at?: Date;
   /** Only in the list of archived tasks. */
   archived_at?: Date;
 }
@@ -60,8 +62,8 @@ const LIST_DUE = statement(
 );
 
 /** Tasks whose next step is due and that no worker has taken, those that wait longest first. */
-export function listDue(db: Queryable, limit: number): Promise<(TaskListing & { due_at: Date })[]> {
-  return db.query<TaskListing & { due_at: Date }>(LIST_DUE, [limit]);
+export function listDue(db: Queryable, limit: number): Promise<TaskListing[]> {
+  return db.query<TaskListing>(LIST_DUE, [limit]);
 }
 
 /**
@@ -169,11 +171,62 @@ const SHOW_ARCHIVED = statement(
    from archived_tasks where id = $1`,
 );
 
+interface Attempt {
+  id: string;
+  provider: string;
+  state: string;
+  job_id: string | null;
+  send_before: string;
+  created_at: string;
+  outcome_at: string | null;
+  outcome_by: string | null;
+  cause: unknown;
+  evidence: {
+    source: string;
+    finding: Record<string, unknown>;
+    times: number;
+    first_at: string;
+    last_at: string;
+  }[];
+}
+
+interface TaskRow {
+  id: string;
+  account_id: string;
+  surface: string;
+  phase: string;
+  held_cause: string | null;
+  request: Record<string, unknown>;
+  credits: number;
+  provider: string;
+  due_at: string | null;
+  leased_until: string | null;
+  error_code: string | null;
+  error_message: string | null;
+  output_object_id: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+interface TaskLists {
+  attempts: Attempt[];
+  history: { at: string; phase: string; cause: unknown }[];
+  objects: {
+    id: string;
+    role: string;
+    state: string;
+    size_bytes: number | null;
+    taken_down_at: string | null;
+  }[];
+  orphan_jobs: { provider: string; job_id: string; state: string; source: string }[];
+}
+
+/** Times are ISO 8601. It has the other columns of these rows, too. */
+type TaskDetails = TaskRow & { archived_at?: string } & TaskLists;
+
 interface Shown {
-  record: Record<'attempts' | 'orphan_jobs' | 'history' | 'objects', object> & {
-    task: { account_id: string };
-  };
-  archive?: object;
+  record: { task: TaskRow } & TaskLists;
+  archive?: { archived_at: string };
 }
 
 /**
@@ -181,7 +234,7 @@ interface Shown {
  * evidence, its history, its objects and its orphan jobs; each list oldest first.
  * @throws UsageError when there is no such task
  */
-export async function showTask(db: Database, id: string) {
+export async function showTask(db: Database, id: string): Promise<TaskDetails> {
   const [row] = [
     ...(await db.query<Shown>(SHOW, [id])),
     ...(await db.query<Shown>(SHOW_ARCHIVED, [id])),

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type {
   FastifyContextConfig,
   FastifyInstance,
@@ -5,7 +6,7 @@ import type {
   FastifyRequest,
   HTTPMethods,
 } from 'fastify';
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TSchema, type TUndefined, Type } from 'typebox';
 import type { RateLimit } from '../accounts/rate-window.ts';
 import { storable } from '../database/json-text.ts';
 import { type Act, requireFreshProof } from '../sign-in/proofs.ts';
@@ -52,9 +53,11 @@ export const LimitSchema = Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100
 /** What a page reads of a value that a handler returns: times become texts in ISO 8601. */
 export type AsJson<Value> = Value extends Date
   ? string
-  : Value extends object
-    ? { [Name in keyof Value]: AsJson<Value[Name]> }
-    : Value;
+  : Value extends ArrayBuffer | ArrayBufferView // in types of packages: nothing sends bytes so
+    ? Value
+    : Value extends object
+      ? { [Name in keyof Value]: AsJson<Value[Name]> }
+      : Value;
 
 /** What a handler gets: the checked parts of the request, and the request itself. */
 interface Call<Body, Query, Params> {
@@ -65,9 +68,31 @@ interface Call<Body, Query, Params> {
   reply: FastifyReply;
 }
 
-interface RouteOptions<Deps, Body extends TSchema, Query extends TSchema, Params extends TSchema> {
-  method: HTTPMethods;
+/** What a page sends to a route and gets from it, as JSON. What the path names is in its text. */
+export interface RouteShape {
   url: string;
+  method: string;
+  /** undefined: it takes none. */
+  body: unknown;
+  query: unknown;
+  /** undefined: it is no JSON, or nothing. */
+  result: unknown;
+}
+
+/** The result of a handler as a page gets it: what it has sent by itself is no JSON. */
+type Sent<Result> = Result extends FastifyReply | Readable | undefined ? undefined : AsJson<Result>;
+
+interface RouteOptions<
+  Deps,
+  Method extends HTTPMethods,
+  Url extends string,
+  Body extends TSchema,
+  Query extends TSchema,
+  Params extends TSchema,
+  Result,
+> {
+  method: Method;
+  url: Url;
   access?: Access;
   rate?: RateLimit;
   /**
@@ -81,21 +106,37 @@ interface RouteOptions<Deps, Body extends TSchema, Query extends TSchema, Params
   query?: Query;
   params?: Params;
   /** Its result is sent as JSON, unless it has used `reply`. */
-  handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Static<Params>>): Promise<unknown>;
+  handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Static<Params>>): Promise<Result>;
 }
 
 /** A route of the website: it has its own file, and an entry in the list of site.ts. */
-export interface SiteRoute<Deps> {
+export interface SiteRoute<Deps, Shape extends RouteShape> {
   serve(scope: FastifyInstance, deps: Deps): void;
+  /** Never set: it takes the shapes to the type of all routes (site.ts). */
+  readonly shape?: Shape;
 }
 
 /** Makes a route of the website. The guard of site.ts checks who may use it. */
 export function siteRoute<
   Deps,
-  Body extends TSchema = TSchema,
-  Query extends TSchema = TSchema,
-  Params extends TSchema = TSchema,
->(options: RouteOptions<Deps, Body, Query, Params>): SiteRoute<Deps> {
+  Method extends HTTPMethods,
+  Url extends string,
+  Result,
+  Body extends TSchema = TUndefined,
+  Query extends TSchema = TUndefined,
+  Params extends TSchema = TUndefined,
+>(
+  options: RouteOptions<Deps, Method, Url, Body, Query, Params, Result>,
+): SiteRoute<
+  Deps,
+  {
+    url: Url;
+    method: Method;
+    body: Static<Body>;
+    query: Static<Query>;
+    result: Sent<Result>;
+  }
+> {
   const { method, url, access = 'session', rate, proof, body, query, params, handle } = options;
   const config: FastifyContextConfig = { access, rate, asksProof: proof !== undefined };
   const schema = {

@@ -41,7 +41,7 @@ import {
 } from './playground/generations.ts';
 import { getPrices, getQuote } from './playground/prices.ts';
 import { createUpload, getUpload, getUploadFile, type UploadDeps } from './playground/uploads.ts';
-import type { SiteRoute } from './route.ts';
+import type { RouteShape, SiteRoute } from './route.ts';
 import { listTasksOfAccount } from './tasks/list-tasks.ts';
 import { downloadUsage, readUsage } from './tasks/read-usage.ts';
 import { showPoster } from './tasks/show-poster.ts';
@@ -61,7 +61,7 @@ export interface SiteDeps
     UploadDeps {}
 
 /** All routes that take and send JSON. */
-const ROUTES: SiteRoute<SiteDeps>[] = [
+const ROUTES = [
   getAbout,
   getMe,
   getSessions,
@@ -104,6 +104,11 @@ const ROUTES: SiteRoute<SiteDeps>[] = [
   ...OPERATOR_ROUTES,
 ];
 
+type Shapes = NonNullable<(typeof ROUTES)[number]['shape'] | (typeof createUpload)['shape']>;
+
+/** All routes for the pages: `METHOD /path` with what each takes and gives. */
+export type SiteApi = { [Shape in Shapes as `${Shape['method']} ${Shape['url']}`]: Shape };
+
 /**
  * The website: the JSON API of its pages under `/console/api` and `/auth`. Nothing of it is in
  * openapi.json. app.ts adds the request id, `no-store` and the error envelope. A scope that is
@@ -128,7 +133,7 @@ function guardedScope(guarded: FastifyInstance, { deps }: Scoped, done: () => vo
 
 function jsonScope(json: FastifyInstance, { deps }: Scoped, done: () => void): void {
   acceptJsonOnly(json);
-  for (const route of ROUTES) route.serve(json, deps);
+  for (const route of ROUTES as SiteRoute<SiteDeps, RouteShape>[]) route.serve(json, deps);
   done();
 }
 

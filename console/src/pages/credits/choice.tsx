@@ -37,14 +37,8 @@ export function Choice({
   const shown: Array<Pack | Plan> = way === 'packs' ? packs : plans;
   const buy = (offer: Pack | Plan) =>
     way === 'packs'
-      ? api<{ url: string }>('/console/api/orders', {
-          method: 'POST',
-          body: { pack_id: offer.id, keep_card: keepsCard },
-        })
-      : api<{ url: string }>('/console/api/subscription', {
-          method: 'POST',
-          body: { plan_id: offer.id },
-        });
+      ? api('POST /console/api/orders', { body: { pack_id: offer.id, keep_card: keepsCard } })
+      : api('POST /console/api/subscription', { body: { plan_id: offer.id } });
   return (
     <Card
       title="Buy credits"

@@ -1,6 +1,3 @@
-import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
-import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
-import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { useLoad } from '../../load.ts';
 import { useSession } from '../../session.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -16,9 +13,9 @@ import { SubscriptionCard } from './subscription.tsx';
 /** Balance, purchases, and every movement of credits. */
 export default function CreditsPage() {
   const { refresh } = useSession();
-  const credits = useLoad<CreditsOf>('/console/api/credits');
-  const offers = useLoad<OnSale>('/console/api/packs');
-  const plan = useLoad<{ subscription: SubscriptionShown | null }>('/console/api/subscription');
+  const credits = useLoad('/console/api/credits');
+  const offers = useLoad('/console/api/packs');
+  const plan = useLoad('/console/api/subscription');
   const reload = async () => {
     await Promise.all([credits.reload(), plan.reload(), refresh()]);
   };

@@ -39,15 +39,21 @@ export function LowBalance(props: Props) {
   );
 }
 
+interface Save {
+  send: () => Promise<unknown>;
+  /** What the customer then reads. */
+  done: string;
+}
+
 interface SettingProps {
   label: string;
   hint: string;
   /** Whether it is on at the server. */
   isSet: boolean;
-  /** Where both are sent; `done` is what the customer then reads. */
-  path: string;
-  on: { body: object; done: string };
-  off: { body: object; done: string };
+  /** Names what is entered. */
+  name: string;
+  on: Save;
+  off: Save;
   saveLabel: string;
   /** Shown above the fields, also while it is off. */
   notice?: ComponentChildren;
@@ -58,16 +64,16 @@ interface SettingProps {
 }
 
 /** A switch with a form: switching it on shows the form, switching it off is saved at once. */
-function Setting({ label, hint, isSet, path, on, off, ...rest }: SettingProps) {
-  const { value, set, drop } = useDraft(`switch ${path}`, () => ({ isOn: isSet }));
+function Setting({ label, hint, isSet, name, on, off, ...rest }: SettingProps) {
+  const { value, set, drop } = useDraft(`switch ${name}`, () => ({ isOn: isSet }));
   const { isOn } = value;
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
-  const save = async ({ body, done }: { body: object; done: string }) => {
+  const save = async ({ send, done }: Save) => {
     setBusy(true);
     setFailure('');
     try {
-      await api(path, { method: 'PUT', body });
+      await send();
       await rest.onChange();
       drop();
       rest.onSaved();
@@ -132,17 +138,19 @@ function Alert({ credits, onChange }: Props) {
     below: String(credits.alert_below ?? 500),
   }));
   const { below } = value;
+  const save = (limit: number | null) =>
+    api('PUT /console/api/low-balance', { body: { below: limit } });
   return (
     <Setting
       label="Send me an e-mail"
       hint="Once each time your paid credits fall below a number that you choose."
       isSet={credits.alert_below !== null}
-      path="/console/api/low-balance"
+      name="alert"
       on={{
-        body: { below: Number(below) },
+        send: () => save(Number(below)),
         done: 'You will get an e-mail when your balance is low.',
       }}
-      off={{ body: { below: null }, done: 'Low-balance e-mails are off.' }}
+      off={{ send: () => save(null), done: 'Low-balance e-mails are off.' }}
       saveLabel="Save alert"
       onChange={onChange}
       onSaved={drop}
@@ -170,14 +178,16 @@ function Reload({ credits, packs, onChange }: Props) {
   const { perWhole, step } = moneyUnits(pack.currency);
   const monthly_limit = Math.round(Number(limit) * perWhole);
   const wanted = { pack_id: pack.id, below: Number(below), monthly_limit };
+  const save = (auto_reload: typeof wanted | null) =>
+    api('PUT /console/api/auto-reload', { body: { auto_reload } });
   return (
     <Setting
       label="Auto-reload"
       hint="Buys a pack with your saved card when your paid credits fall below a number, up to a limit each month."
       isSet={known !== null}
-      path="/console/api/auto-reload"
-      on={{ body: { auto_reload: wanted }, done: 'Auto-reload is on.' }}
-      off={{ body: { auto_reload: null }, done: 'Auto-reload is off.' }}
+      name="reload"
+      on={{ send: () => save(wanted), done: 'Auto-reload is on.' }}
+      off={{ send: () => save(null), done: 'Auto-reload is off.' }}
       saveLabel="Save auto-reload"
       notice={known?.stopped && <Stopped why={known.stopped} />}
       onChange={onChange}

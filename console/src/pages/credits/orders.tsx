@@ -50,7 +50,7 @@ function Papers({ order }: { order: OrderShown }) {
 
 /** What the account has bought. Nothing is shown before the first purchase. */
 export function Orders({ hasPortal = false }: { hasPortal?: boolean | undefined }) {
-  const list = useList<OrderShown>('/console/api/orders');
+  const list = useList('/console/api/orders');
   if (list.error && !list.items) {
     return <ErrorState error={list.error} retry={() => void list.reload()} />;
   }

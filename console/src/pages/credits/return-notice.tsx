@@ -1,7 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { OrderShown } from '../../../../server/src/site/billing/orders.ts';
-import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { api } from '../../api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Credits } from '../../ui/format.tsx';
@@ -60,8 +58,8 @@ function askerOf(query: Record<string, string>): (() => Promise<Notice | undefin
   const { order, subscribed, managed } = query;
   if (order) {
     return async () => {
-      const path = `/console/api/orders/${encodeURIComponent(order)}/settle`;
-      const { state, booked } = await api<OrderShown>(path, { method: 'POST' });
+      const named = { params: { id: order } };
+      const { state, booked } = await api('POST /console/api/orders/:id/settle', named);
       if (state === 'pending' || state === 'mismatched') return undefined;
       if (state === 'under_way') return { kind: 'under-way' };
       const isFailed = state === 'failed' || state === 'expired';
@@ -70,10 +68,7 @@ function askerOf(query: Record<string, string>): (() => Promise<Notice | undefin
   }
   if (!subscribed && !managed) return undefined;
   return async () => {
-    const path = '/console/api/subscription/settle';
-    const { subscription } = await api<{ subscription: SubscriptionShown | null }>(path, {
-      method: 'POST',
-    });
+    const { subscription } = await api('POST /console/api/subscription/settle');
     if (managed) return { kind: 'managed' };
     return subscription?.state === 'active' ? { kind: 'subscribed' } : undefined;
   };

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { StatementLine } from '../../../../server/src/site/billing/statement.ts';
-import { useList } from '../../load.ts';
+import { type LoadedList, useList } from '../../load.ts';
+import { addressOf } from '../../site-api.ts';
 import { ButtonLink, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments } from '../../ui/form/controls.tsx';
@@ -58,10 +59,8 @@ function dayAfter(day: string): string {
 export function Statement() {
   const [filter, setFilter] = useState({ group: '', from: '', to: '' });
   const asked = { ...filter, to: filter.to && dayAfter(filter.to) };
-  const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== ''));
-  const period = new URLSearchParams(query);
-  period.delete('group');
-  const list = useList<StatementLine>(`/console/api/statement?${query}`);
+  const { group: _, ...period } = asked;
+  const list = useList('/console/api/statement', { query: asked });
   return (
     <Card
       title="Statement"
@@ -69,7 +68,7 @@ export function Statement() {
       actions={
         <ButtonLink
           icon="download"
-          href={`/console/api/statement.csv?${period}`}
+          href={addressOf('/console/api/statement.csv', { query: period })}
           download="credits.csv"
         >
           Download CSV
@@ -98,18 +97,12 @@ export function Statement() {
           />
         </div>
       </div>
-      <Lines list={list} isFiltered={query.size > 0} />
+      <Lines list={list} isFiltered={Object.values(filter).some((value) => value !== '')} />
     </Card>
   );
 }
 
-function Lines({
-  list,
-  isFiltered,
-}: {
-  list: ReturnType<typeof useList<StatementLine>>;
-  isFiltered: boolean;
-}) {
+function Lines({ list, isFiltered }: { list: LoadedList<StatementLine>; isFiltered: boolean }) {
   if (list.error && !list.items) {
     return <ErrorState error={list.error} retry={() => void list.reload()} />;
   }

@@ -62,7 +62,7 @@ export function PortalButton({ label }: { label: string }) {
     setBusy(true);
     setFailure('');
     try {
-      location.assign((await api<{ url: string }>('/console/api/portal', { method: 'POST' })).url);
+      location.assign((await api('POST /console/api/portal')).url);
     } catch (error) {
       setFailure(asFailure(error).message);
       setBusy(false);

@@ -119,7 +119,7 @@ export function CreateKey({
       ...(expires && { expires_at: expires }),
       ...(cap !== '' && { monthly_cap: Number(cap) }),
     };
-    const made = await api<NewApiKey>('/console/api/keys', { method: 'POST', body });
+    const made = await api('POST /console/api/keys', { body });
     drop();
     onMade(made);
   });
@@ -169,7 +169,7 @@ export function EditKey({
     const monthly_cap = cap === '' ? null : Number(cap);
     // Another cap must be confirmed, so only what has changed is sent.
     const body = { name, ...(monthly_cap !== apiKey.monthly_cap && { monthly_cap }) };
-    await api(`/console/api/keys/${apiKey.id}`, { method: 'PATCH', body });
+    await api('PATCH /console/api/keys/:id', { params: { id: apiKey.id }, body });
     onSaved();
     close();
   });

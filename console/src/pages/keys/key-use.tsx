@@ -68,7 +68,7 @@ export function RequestBars({ apiKey, onOpen }: { apiKey: ApiKey; onOpen: () => 
 
 /** The requests of a key on each of the last days, as a chart in a dialog. */
 export function RequestsByDay({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const loaded = useLoad<KeyRequests>(`/console/api/keys/${apiKey.id}/requests`);
+  const loaded = useLoad('/console/api/keys/:id/requests', { params: { id: apiKey.id } });
   return (
     <Dialog open onClose={onClose} title={`Requests with “${apiKey.name ?? apiKey.id}”`}>
       <Load from={loaded} skeleton={<Skeleton lines={8} />}>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ApiKey, ApiKeyList } from '../../../../server/src/site/keys/key-shapes.ts';
+import type { ApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { showOverPages } from '../../over-pages.tsx';
@@ -25,7 +25,7 @@ function isValid({ revoked_at, expires_at }: ApiKey): boolean {
 }
 
 export default function KeysPage() {
-  const list = useLoad<ApiKeyList>('/console/api/keys');
+  const list = useLoad('/console/api/keys');
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const create = (
@@ -34,7 +34,7 @@ export default function KeysPage() {
     </Button>
   );
   const revoke = async (key: ApiKey) => {
-    await api(`/console/api/keys/${key.id}`, { method: 'DELETE' });
+    await api('DELETE /console/api/keys/:id', { params: { id: key.id } });
     toast('The API key is revoked.');
     await list.reload();
   };

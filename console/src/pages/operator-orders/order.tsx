@@ -1,16 +1,13 @@
 import { useState } from 'preact/hooks';
-import type {
-  OperatorOrder,
-  OperatorOrderDetails,
-} from '../../../../server/src/site/operator/operator-shapes.ts';
 import { isMissing, useLoad } from '../../load.ts';
+import type { OperatorOrder, OperatorOrderDetails } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, Money } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { AccountLink, apiPath, NoSuch, OperatorPage } from '../operator/frame.tsx';
+import { AccountLink, NoSuch, OperatorPage } from '../operator/frame.tsx';
 import { type Order, OrderDialog } from '../operator/order-dialog.tsx';
 
 /** What asks Stripe about an order again. */
@@ -25,7 +22,7 @@ export function settleOf(id: string): Order {
 
 /** One order, and the movements of its credits. */
 export function OrderPage({ id }: { id: string }) {
-  const loaded = useLoad<OperatorOrderDetails>(apiPath(`/orders/${encodeURIComponent(id)}`));
+  const loaded = useLoad('/console/api/operator/orders/:id', { params: { id } });
   const [isSettling, setSettling] = useState(false);
   if (isMissing(loaded)) return <NoSuch what="Order" id={id} />;
   return (

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
-import type { OperatorOrder } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useDraft } from '../../draft.ts';
 import { useList } from '../../load.ts';
+import type { OperatorOrder } from '../../operator-shapes.ts';
 import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -12,7 +12,7 @@ import { Field } from '../../ui/form/field.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { AccountLink, apiPath, Id, OperatorPage } from '../operator/frame.tsx';
+import { AccountLink, Id, OperatorPage } from '../operator/frame.tsx';
 import { OrderDialog } from '../operator/order-dialog.tsx';
 import { OrderState, settleOf } from './order.tsx';
 
@@ -22,8 +22,8 @@ export function OrdersPage() {
   const [disputed, setDisputed] = useState(false);
   const [settling, setSettling] = useState<OperatorOrder>();
   const [isFinding, setFinding] = useState(false);
-  const path = apiPath('/orders', { account, disputed: disputed && !account ? 'yes' : '' });
-  const list = useList<OperatorOrder>(path);
+  const query = { account, disputed: disputed && !account ? 'yes' : '' };
+  const list = useList('/console/api/operator/orders', { query });
   const columns: Column<OperatorOrder>[] = [
     ...COLUMNS,
     {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { OperatorHeld } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useLoad } from '../../load.ts';
+import type { OperatorHeld } from '../../operator-shapes.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments, Select } from '../../ui/form/controls.tsx';
@@ -8,7 +8,7 @@ import { Field } from '../../ui/form/field.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { AccountLink, apiPath, Id, OperatorPage } from '../operator/frame.tsx';
+import { AccountLink, Id, OperatorPage } from '../operator/frame.tsx';
 import { OrderDialog } from '../operator/order-dialog.tsx';
 
 type HeldTask = OperatorHeld['tasks'][number];
@@ -18,7 +18,7 @@ const ALL = { provider: '', account: '', hours: '', cause: '' };
 /** Held tasks of a filter, and one decision for all that are shown. */
 export function HeldPage() {
   const [filter, setFilter] = useState(ALL);
-  const loaded = useLoad<OperatorHeld>(apiPath('/held', filter));
+  const loaded = useLoad('/console/api/operator/held', { query: filter });
   const [isDeciding, setDeciding] = useState(false);
   const [left, setLeft] = useState<string[]>([]);
   return (

@@ -1,9 +1,6 @@
 import { useState } from 'preact/hooks';
-import type {
-  OperatorAccount,
-  OperatorMovement,
-} from '../../../../server/src/site/operator/operator-shapes.ts';
 import { isMissing, useList, useLoad } from '../../load.ts';
+import type { OperatorAccount, OperatorMovement } from '../../operator-shapes.ts';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
@@ -11,7 +8,7 @@ import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
 import { AccountState } from './accounts.tsx';
 import { ActionTable } from './actions.tsx';
-import { apiPath, Id, NoSuch, OperatorPage } from './frame.tsx';
+import { Id, NoSuch, OperatorPage } from './frame.tsx';
 import { MovementDialog } from './movement-dialog.tsx';
 import { type Order, OrderDialog } from './order-dialog.tsx';
 import { WaysIn } from './ways-in.tsx';
@@ -19,8 +16,8 @@ import { WaysIn } from './ways-in.tsx';
 /** One account: its credits, keys and movements, and what an operator can do about it. */
 export function AccountPage({ id }: { id: string }) {
   const at = `/accounts/${encodeURIComponent(id)}`;
-  const loaded = useLoad<OperatorAccount>(apiPath(at));
-  const statement = useList<OperatorMovement>(apiPath(`${at}/statement`));
+  const loaded = useLoad('/console/api/operator/accounts/:id', { params: { id } });
+  const statement = useList('/console/api/operator/accounts/:id/statement', { params: { id } });
   const [order, setOrder] = useState<Order>();
   const [movement, setMovement] = useState<'grant' | 'adjust'>();
   const reload = () => {

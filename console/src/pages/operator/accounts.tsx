@@ -1,18 +1,18 @@
 import { useLocation } from 'preact-iso';
-import type { OperatorAccountRow } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useList } from '../../load.ts';
+import type { OperatorAccountRow } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, FindForm, Id, OperatorPage } from './frame.tsx';
+import { FindForm, Id, OperatorPage } from './frame.tsx';
 
 /** Accounts, the newest first; `?find=` shows those with a text in their address. */
 export function AccountsPage() {
   const { query, route } = useLocation();
   const find = query.find ?? '';
-  const list = useList<OperatorAccountRow>(apiPath('/accounts', { find }));
+  const list = useList('/console/api/operator/accounts', { query: { find } });
   return (
     <OperatorPage
       title="Accounts"

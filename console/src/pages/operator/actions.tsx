@@ -1,16 +1,16 @@
 import { useLocation } from 'preact-iso';
-import type { OperatorActionRow } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useList } from '../../load.ts';
+import type { OperatorActionRow } from '../../operator-shapes.ts';
 import { Card } from '../../ui/card.tsx';
 import { DateTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, Id, OperatorPage, Recorded } from './frame.tsx';
+import { Id, OperatorPage, Recorded } from './frame.tsx';
 
 /** What operators changed, here and by commands; `?target=` shows one id. */
 export function ActionsPage() {
   const { target = '' } = useLocation().query;
-  const list = useList<OperatorActionRow>(apiPath('/actions', { target }));
+  const list = useList('/console/api/operator/actions', { query: { target } });
   return (
     <OperatorPage
       title="Actions"

@@ -1,19 +1,19 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { OperatorAudit } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useLoad } from '../../load.ts';
+import type { OperatorAudit } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { DateTime, formatNumber } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
-import { apiPath, OperatorPage } from './frame.tsx';
+import { OperatorPage } from './frame.tsx';
 import { OrderDialog } from './order-dialog.tsx';
 
 const REFRESH_MS = 2000;
 
 /** Audits that run in the background, and what the last ones found. */
 export function AuditPage() {
-  const loaded = useLoad<{ items: OperatorAudit[] }>(apiPath('/audits'));
+  const loaded = useLoad('/console/api/operator/audits');
   const [isAsking, setAsking] = useState(false);
   const { reload } = loaded;
   const isRunning = loaded.data?.items[0]?.ended_at === null;

@@ -1,5 +1,5 @@
-import type { OperatorTask } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useDraft } from '../../draft.ts';
+import type { OperatorTask } from '../../operator-shapes.ts';
 import { Field } from '../../ui/form/field.tsx';
 import { OrderDialog } from './order-dialog.tsx';
 

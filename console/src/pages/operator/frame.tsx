@@ -59,15 +59,6 @@ function OperatorNavigation() {
   );
 }
 
-const API = '/console/api/operator';
-
-/** The path of the API for operators. */
-export function apiPath(path: string, query: Record<string, string | undefined> = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value);
-  const text = new URLSearchParams(given as [string, string][]).toString();
-  return `${API}${path}${text && `?${text}`}`;
-}
-
 /** A search: one text, without spaces around it. */
 export function FindForm({
   field,

@@ -1,13 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { api } from '../../api.ts';
+import { request } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { apiPath } from './frame.tsx';
 
 /** A change that an operator is about to make. */
 export interface Order {
@@ -54,8 +53,9 @@ export function OrderDialog({
     setBusy(true);
     setFailure('');
     try {
-      const options = { method: 'POST', body: { ...order.body, ...body, reason } } as const;
-      const result = await api<{ changed?: boolean }>(apiPath(order.path), options);
+      const sent = { ...order.body, ...body, reason };
+      const path = `/console/api/operator${order.path}`;
+      const result = (await request('POST', path, { body: sent })) as { changed?: boolean };
       toast(result.changed === false ? 'There was nothing to change.' : 'Done, and recorded.');
       onDone(result);
       close();

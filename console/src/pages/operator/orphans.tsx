@@ -1,20 +1,20 @@
 import { useState } from 'preact/hooks';
-import type { OperatorOrphan } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useList } from '../../load.ts';
+import type { OperatorOrphan } from '../../operator-shapes.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, Id, OperatorPage, Recorded } from './frame.tsx';
+import { Id, OperatorPage, Recorded } from './frame.tsx';
 import { OrderDialog } from './order-dialog.tsx';
 
 /** Jobs at providers that no task uses: they may cost money. */
 export function OrphansPage() {
   const [all, setAll] = useState(false);
   const [chosen, setChosen] = useState<OperatorOrphan>();
-  const list = useList<OperatorOrphan>(apiPath('/orphans', { all: all ? 'yes' : '' }));
+  const list = useList('/console/api/operator/orphans', { query: { all: all ? 'yes' : '' } });
   const columns: Column<OperatorOrphan>[] = [
     {
       title: 'Job',

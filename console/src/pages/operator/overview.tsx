@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks';
-import type { OperatorFigures } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useLoad } from '../../load.ts';
+import type { OperatorFigures } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Figure } from '../../ui/card.tsx';
@@ -8,12 +8,12 @@ import { Chart } from '../../ui/chart/chart.tsx';
 import { Credits, formatNumber } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { apiPath, duration, OperatorPage } from './frame.tsx';
+import { duration, OperatorPage } from './frame.tsx';
 
 const REFRESH_MS = 30_000;
 
 export function OverviewPage() {
-  const figures = useLoad<OperatorFigures>(apiPath('/figures'));
+  const figures = useLoad('/console/api/operator/figures');
   const { reload } = figures;
   useEffect(() => {
     const timer = setInterval(() => void reload(), REFRESH_MS);

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
-import type { OperatorProviders } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useLoad } from '../../load.ts';
+import type { OperatorProviders } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { apiPath, OperatorPage, Recorded } from './frame.tsx';
+import { OperatorPage, Recorded } from './frame.tsx';
 import { type Order, OrderDialog } from './order-dialog.tsx';
 
 type Provider = OperatorProviders['items'][number];
@@ -22,7 +22,7 @@ const TONES = {
 
 /** Which providers take jobs, and whether creates are taken at all. */
 export function ProvidersPage() {
-  const loaded = useLoad<OperatorProviders>(apiPath('/providers'));
+  const loaded = useLoad('/console/api/operator/providers');
   const [order, setOrder] = useState<Order>();
   return (
     <OperatorPage

@@ -1,22 +1,19 @@
 import { useState } from 'preact/hooks';
-import type {
-  OperatorAttempt,
-  OperatorTask,
-} from '../../../../server/src/site/operator/operator-shapes.ts';
 import { isMissing, useLoad } from '../../load.ts';
+import type { OperatorAttempt, OperatorTask } from '../../operator-shapes.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { DecideDialog } from './decide-dialog.tsx';
-import { AccountLink, apiPath, NoSuch, OperatorPage, Recorded } from './frame.tsx';
+import { AccountLink, NoSuch, OperatorPage, Recorded } from './frame.tsx';
 import { type Order, OrderDialog } from './order-dialog.tsx';
 import { Phase } from './tasks.tsx';
 
 /** Everything that is known about a task, and what an operator can do about it. */
 export function TaskPage({ id }: { id: string }) {
-  const loaded = useLoad<OperatorTask>(apiPath(`/tasks/${encodeURIComponent(id)}`));
+  const loaded = useLoad('/console/api/operator/tasks/:id', { params: { id } });
   const [order, setOrder] = useState<Order>();
   const [isDeciding, setDeciding] = useState(false);
   const reload = () => void loaded.reload();

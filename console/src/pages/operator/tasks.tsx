@@ -1,13 +1,13 @@
 import { useLocation } from 'preact-iso';
-import type { OperatorTaskRow } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useList } from '../../load.ts';
+import type { OperatorTaskRow } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { AccountLink, apiPath, FindForm, Id, OperatorPage } from './frame.tsx';
+import { AccountLink, FindForm, Id, OperatorPage } from './frame.tsx';
 
 const VIEWS = [
   { id: 'held', title: 'Held', query: { phase: 'held' } },
@@ -22,8 +22,7 @@ export function TasksPage() {
   const { query, route } = useLocation();
   const account = query.account ?? '';
   const view = VIEWS.find(({ id }) => id === query.view) ?? VIEWS[account === '' ? 0 : 4];
-  const path = apiPath('/tasks', { ...view.query, account });
-  const list = useList<OperatorTaskRow>(path);
+  const list = useList('/console/api/operator/tasks', { query: { ...view.query, account } });
   const go = (id: string) => {
     const next = new URLSearchParams({ view: id, ...(account && { account }) });
     route(`/operator/tasks?${next}`);

@@ -1,4 +1,4 @@
-import type { OperatorAccount } from '../../../../server/src/site/operator/operator-shapes.ts';
+import type { OperatorAccount } from '../../operator-shapes.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { RelativeTime } from '../../ui/format.tsx';

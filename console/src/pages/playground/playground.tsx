@@ -1,8 +1,6 @@
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { Prices } from '../../../../server/src/site/playground/prices.ts';
-import type { UploadView } from '../../../../server/src/site/playground/upload-view.ts';
 import type { WebTask } from '../../../../server/src/site/playground/web-task.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
@@ -36,13 +34,19 @@ import { useQuote } from './use-quote.ts';
 
 export default function PlaygroundPage() {
   const { query } = useLocation();
-  const document = useLoad<unknown>('/openapi.json');
-  const prices = useLoad<Prices>('/console/api/prices');
+  const document = useLoad('/openapi.json');
+  const prices = useLoad('/console/api/prices');
   const from = query.from;
-  const earlier = useLoad<WebTask>(from && `/console/api/generations/${encodeURIComponent(from)}`);
-  const isReady = document.data && prices.data && (!from || earlier.data);
+  const earlier = useLoad(
+    '/console/api/generations/:id',
+    from ? { params: { id: from } } : undefined,
+  );
+  const data =
+    document.data && prices.data && (!from || earlier.data)
+      ? { document: document.data, prices: prices.data }
+      : undefined;
   const loaded = {
-    data: isReady ? { document: document.data, prices: prices.data as Prices } : undefined,
+    data,
     error: document.error ?? prices.error ?? earlier.error,
     reload: async () => {
       await Promise.all([document, prices, earlier].map((one) => one.reload()));
@@ -187,8 +191,8 @@ async function describeUploads(
   for (const field of MEDIA_FIELDS) {
     for (const { key, url } of form.media[field]) {
       if (!url.startsWith('upload:')) continue;
-      const path = `/console/api/uploads/${encodeURIComponent(url.slice('upload:'.length))}`;
-      const upload = await api<UploadView>(path).catch(() => undefined);
+      const named = { params: { id: url.slice('upload:'.length) } };
+      const upload = await api('GET /console/api/uploads/:id', named).catch(() => undefined);
       if (!upload) toast('A file of that video has expired: upload it again.', 'bad');
       onMedia(field, (before) =>
         before.flatMap((one) => {

@@ -150,7 +150,7 @@ export function useRuns() {
 async function create({ key, body }: Submission): Promise<Generation> {
   try {
     const headers = { 'idempotency-key': key };
-    const task = await api<WebTask>('/console/api/generations', { method: 'POST', body, headers });
+    const task = await api('POST /console/api/generations', { body, headers });
     return { kind: 'task', task, readAt: performance.now() };
   } catch (thrown) {
     const error = asFailure(thrown);
@@ -161,7 +161,7 @@ async function create({ key, body }: Submission): Promise<Generation> {
 
 async function readTask(id: string, before?: WebTask): Promise<Generation> {
   try {
-    const task = await api<WebTask>(`/console/api/generations/${id}`);
+    const task = await api('GET /console/api/generations/:id', { params: { id } });
     return { kind: 'task', task, readAt: performance.now() };
   } catch (thrown) {
     const error = asFailure(thrown);

@@ -33,8 +33,8 @@ export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(async () => {
-      const options = { method: 'POST', body: JSON.parse(text), signal: stop.signal } as const;
-      const next = await api<Quote>('/console/api/price', options).then(
+      const given = { body: JSON.parse(text), signal: stop.signal };
+      const next = await api('POST /console/api/price', given).then(
         (quote) => ({ of: text, quote }),
         (error) => ({ of: text, error: asFailure(error) }),
       );

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { Deleted } from '../../../../server/src/site/account/delete.ts';
 import type { Me } from '../../../../server/src/site/account/me.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
@@ -65,8 +64,7 @@ function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
     setBusy(true);
     setFailure(undefined);
     try {
-      const { erase_at } = await api<Deleted>('/console/api/account/delete', {
-        method: 'POST',
+      const { erase_at } = await api('POST /console/api/account/delete', {
         body: { email: typed },
       });
       forgetPerson();

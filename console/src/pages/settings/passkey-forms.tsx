@@ -78,10 +78,9 @@ function messageOf(error: unknown): string {
 /** Makes a passkey on this device. The browser's part of the library is loaded when it is used. */
 async function add(name: string): Promise<void> {
   const { startRegistration } = await import('@simplewebauthn/browser');
-  type Options = Parameters<typeof startRegistration>[0]['optionsJSON'];
-  const optionsJSON = await api<Options>('/auth/passkeys/options', { method: 'POST', body: {} });
+  const optionsJSON = await api('POST /auth/passkeys/options');
   const response = await startRegistration({ optionsJSON });
-  await api('/auth/passkeys', { method: 'POST', body: { name, response } });
+  await api('POST /auth/passkeys', { body: { name, response } });
 }
 
 /** The dialog that adds a passkey. */
@@ -116,7 +115,8 @@ export function RenamePasskey({
   onRenamed: () => Promise<void>;
 }) {
   const rename = async (name: string) => {
-    await api(`/console/api/passkeys/${passkey.id}`, { method: 'PATCH', body: { name } });
+    const { id } = passkey;
+    await api('PATCH /console/api/passkeys/:id', { params: { id }, body: { name } });
     await onRenamed();
   };
   return (

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { PasskeyItem } from '../../../../server/src/site/account/passkeys.ts';
 import { api } from '../../api.ts';
-import { type Part, useLoad } from '../../load.ts';
+import { useLoad } from '../../load.ts';
 import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -18,7 +18,7 @@ type Open = { kind: 'add' } | { kind: 'rename' | 'remove'; passkey: PasskeyItem 
 /** The passkeys of the account. They are offered only where browsers can make them. */
 export function Passkeys() {
   const about = useSiteInfo();
-  const list = useLoad<Part<PasskeyItem>>('/console/api/passkeys');
+  const list = useLoad('/console/api/passkeys');
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const isOffered = about.data?.sign_in.passkeys === true && 'PublicKeyCredential' in window;
@@ -27,7 +27,7 @@ export function Passkeys() {
     await list.reload();
   };
   const remove = async ({ id }: PasskeyItem) => {
-    await api(`/console/api/passkeys/${id}`, { method: 'DELETE' });
+    await api('DELETE /console/api/passkeys/:id', { params: { id } });
     await changed('The passkey is removed. Delete it on your device, too.');
   };
   const actions = isOffered && (

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { SessionItem } from '../../../../server/src/site/account/sessions.ts';
 import { ApiFailure, api } from '../../api.ts';
-import { asFailure, type Part, useLoad } from '../../load.ts';
+import { asFailure, useLoad } from '../../load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -20,14 +20,14 @@ const METHODS: Record<string, string> = {
 
 /** Ends a session; one that has ended already is fine. */
 async function end({ id }: SessionItem): Promise<void> {
-  await api(`/console/api/sessions/${id}`, { method: 'DELETE' }).catch((error) => {
+  await api('DELETE /console/api/sessions/:id', { params: { id } }).catch((error) => {
     if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
   });
 }
 
 /** Where the account is signed in. */
 export function Sessions() {
-  const list = useLoad<Part<SessionItem>>('/console/api/sessions');
+  const list = useLoad('/console/api/sessions');
   const [busy, setBusy] = useState<string>();
   const endAll = async (which: string, sessions: SessionItem[], said: string) => {
     setBusy(which);

@@ -25,9 +25,9 @@ export function CodeStep({
         working="Signing in"
         verify={async (code) => {
           const body = { email, code };
-          await onDone(await api<SignInResult>('/auth/code/verify', { method: 'POST', body }));
+          await onDone(await api('POST /auth/code/verify', { body }));
         }}
-        send={() => api('/auth/code', { method: 'POST', body: { email } })}
+        send={() => api('POST /auth/code', { body: { email } })}
       >
         <Button look="quiet" small onClick={onBack}>
           Use another address

@@ -22,9 +22,8 @@ export function EmailStep({
     event.preventDefault();
     setBusy(true);
     setFailure(undefined);
-    await api('/auth/code', { method: 'POST', body: { email: email.trim() } }).then(
-      onSent,
-      (error) => setFailure(asFailure(error)),
+    await api('POST /auth/code', { body: { email: email.trim() } }).then(onSent, (error) =>
+      setFailure(asFailure(error)),
     );
     setBusy(false);
   };

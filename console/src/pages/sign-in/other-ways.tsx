@@ -1,5 +1,6 @@
 import type { About } from '../../../../server/src/site/about.ts';
 import type { SignInResult } from '../../../../server/src/site/auth/reopened.ts';
+import { api } from '../../api.ts';
 import type { Loaded } from '../../load.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { PasskeyButton } from '../../ui/passkey-button.tsx';
@@ -30,7 +31,12 @@ export function OtherWays({
         </p>
       )}
       <div class="grid gap-2.5">
-        {ways.passkeys && <PasskeyButton path="/auth/passkey" onDone={onDone} />}
+        {ways.passkeys && (
+          <PasskeyButton
+            options={() => api('POST /auth/passkey/options')}
+            send={async (body) => onDone(await api('POST /auth/passkey', { body }))}
+          />
+        )}
         {issuersOf(ways).map(({ id, name }) => (
           <ButtonLink key={id} href={start(id)}>
             Continue with {name}

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Usage } from '../../../../server/src/site/tasks/read-usage.ts';
 import { useLoad } from '../../load.ts';
+import { addressOf } from '../../site-api.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Card, Figure } from '../../ui/card.tsx';
 import { Chart } from '../../ui/chart/chart.tsx';
@@ -21,14 +22,18 @@ export default function UsagePage() {
   const from = query.from ?? daysUntil(to, 30);
   const set = (next: { from: string; to: string }) =>
     route(`/usage?${new URLSearchParams(next)}`, true);
-  const search = `?${new URLSearchParams({ from, to })}`;
-  const loaded = useLoad<Usage>(`/console/api/usage${search}`);
+  const period = { query: { from, to } };
+  const loaded = useLoad('/console/api/usage', period);
   return (
     <Page
       title="Usage"
       lead="Credits and videos by the day of the request (UTC). Credits of videos that are being made count too; refunds do not."
       actions={
-        <ButtonLink icon="download" href={`/console/api/usage.csv${search}`} download="usage.csv">
+        <ButtonLink
+          icon="download"
+          href={addressOf('/console/api/usage.csv', period)}
+          download="usage.csv"
+        >
           Download CSV
         </ButtonLink>
       }

@@ -16,7 +16,7 @@ const POSTER_MS = 20_000;
 
 export default function VideoPage() {
   const { id = '' } = useRoute().params;
-  const loaded = useLoad<ShownTask>(`/console/api/tasks/${encodeURIComponent(id)}`);
+  const loaded = useLoad('/console/api/tasks/:id', { params: { id } });
   useReloads(loaded.data, loaded.reload);
   const { data } = loaded;
   if (isMissing(loaded)) {

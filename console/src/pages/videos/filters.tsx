@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { TaskFilters } from '../../../../server/src/site/tasks/task-filters.ts';
 import { useLoad } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/controls.tsx';
@@ -103,7 +102,7 @@ function RareFilters({
   filters: Filters;
   set: (name: keyof Filters) => (value: string) => void;
 }) {
-  const { data } = useLoad<TaskFilters>('/console/api/task-filters');
+  const { data } = useLoad('/console/api/task-filters');
   const models = (data?.models ?? []).map((model) => ({ value: model, label: model }));
   const keys = (data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }));
   const day = (name: 'from' | 'to', label: string) => (

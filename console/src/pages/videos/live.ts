@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { VideoItem, VideoList } from '../../../../server/src/site/tasks/video-item.ts';
+import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
 import { api } from '../../api.ts';
 
 const EVERY_MS = 4000;
@@ -15,7 +15,9 @@ export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined
     if (!isWaiting) return;
     const timer = setInterval(async () => {
       if (document.visibilityState !== 'visible') return;
-      const list = await api<VideoList>('/console/api/tasks?limit=100').catch(() => undefined);
+      const list = await api('GET /console/api/tasks', { query: { limit: '100' } }).catch(
+        () => undefined,
+      );
       if (list) setFresh(new Map(list.items.map((item) => [item.id, item])));
     }, EVERY_MS);
     return () => clearInterval(timer);

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
 import { type LoadedList, type Part, useList } from '../../load.ts';
+import type { Filters } from './filters.tsx';
 
 /** What the list showed when its page was left. */
 interface Left {
@@ -21,10 +22,10 @@ function entryKey(): string {
 }
 
 /** The list of videos, which Back finds as it was left: all its parts, at the same place. */
-export function useReturningList(path: string): LoadedList<VideoItem> {
+export function useReturningList(filters: Filters): LoadedList<VideoItem> {
   const [key] = useState(entryKey);
   const [before] = useState(() => left.get(key));
-  const list = useList<VideoItem>(path, before?.parts);
+  const list = useList('/console/api/tasks', { query: filters }, before?.parts);
   const now = useRef<Left>({ parts: [], scrollY: 0 });
   now.current.parts = list.parts;
   useLayoutEffect(() => {

@@ -47,7 +47,7 @@ function Videos({
   /** Gets whether the account has no video at all. */
   onNew: (isNew: boolean) => void;
 }) {
-  const list = useReturningList(`/console/api/tasks${queryOf(filters)}`);
+  const list = useReturningList(filters);
   const items = useLive(list.items);
   const isFiltered = Object.keys(filters).length > 0;
   const isNew = items?.length === 0 && !isFiltered;

@@ -27,7 +27,7 @@ export function CodeForm({
   working: string;
   verify: (code: string) => Promise<void>;
   /** Mails another code. */
-  send: () => Promise<void>;
+  send: () => Promise<unknown>;
   /** More buttons. */
   children?: ComponentChildren;
 }) {
@@ -93,7 +93,7 @@ export function CodeForm({
 }
 
 /** Sends another code, after a while. The one before is not valid any more then. */
-function SendAgain({ send, onSent }: { send: () => Promise<void>; onSent: () => void }) {
+function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () => void }) {
   const [wait, setWait] = useState(AGAIN_SECONDS);
   const [said, setSaid] = useState('');
   useEffect(() => {

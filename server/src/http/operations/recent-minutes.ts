@@ -4,7 +4,7 @@ import type { Log } from '../../kernel/log.ts';
 import { type Figures, readFigures } from '../../operator/figures.ts';
 
 /** One minute of a process, as the console shows it. Times are in milliseconds. */
-export interface RecentMinute {
+interface RecentMinute {
   /** When it began: seconds since 1970. */
   at: number;
   /** Responses of the public API, by the group of their status. */

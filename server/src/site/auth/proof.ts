@@ -16,7 +16,7 @@ interface ProofDeps extends TellOwnerDeps {
   db: Database;
 }
 
-const ActSchema = Type.Union(Object.keys(ACTS).map((act) => Type.Literal(act as Act)));
+const ActSchema = Type.Unsafe<Act>(Type.Union(Object.keys(ACTS).map((act) => Type.Literal(act))));
 
 /** Mails a code for an act that needs a fresh proof, to the address of the account. */
 export const postProofCode = siteRoute({

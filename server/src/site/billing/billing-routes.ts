@@ -1,10 +1,8 @@
-import type { SiteRoute } from '../route.ts';
 import { getCreditsPage } from './credits.ts';
 import { putAutoReload, putLowBalance } from './low-balance.ts';
 import { getOrder, listOwnOrders, postOrder, postSettle } from './orders.ts';
 import { getPacks } from './packs.ts';
 import { getStatement, getStatementCsv } from './statement.ts';
-import type { BillingSiteDeps } from './stripe-work.ts';
 import {
   getSubscription,
   postPortal,
@@ -13,7 +11,7 @@ import {
 } from './subscription.ts';
 
 /** The routes of the credits page. */
-export const BILLING_ROUTES: SiteRoute<BillingSiteDeps>[] = [
+export const BILLING_ROUTES = [
   getCreditsPage,
   getPacks,
   postOrder,

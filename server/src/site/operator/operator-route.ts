@@ -4,7 +4,7 @@ import type { RecentMinutes } from '../../http/operations/recent-minutes.ts';
 import { ApiError, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Action } from '../../operator/actions.ts';
-import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
+import { sessionOf, siteRoute } from '../route.ts';
 
 export interface OperatorDeps {
   db: Database;
@@ -28,14 +28,16 @@ interface Asked<Query> {
 }
 
 /** GET: only operators can read it. To all others the path does not exist. */
-export function operatorRead<Query extends TProperties = Record<never, never>>(
-  url: string,
+export function operatorRead<Url extends string, Query extends TProperties, Result>(
+  url: Url,
   query: Query,
-  read: (deps: OperatorDeps, asked: Asked<Static<TObject<Query>>>) => Promise<unknown>,
-): SiteRoute<OperatorDeps> {
+  read: (deps: OperatorDeps, asked: Asked<Static<TObject<Query>>>) => Promise<Result>,
+) {
   const isOfOne = url.includes('/:id');
   return siteRoute({
-    ...{ method: 'GET', url: `${PREFIX}${url}`, access: 'operator' },
+    method: 'GET',
+    url: `${PREFIX}${url}` as const,
+    access: 'operator',
     query: Type.Object(query),
     params: ParamsSchema,
     handle: (deps: OperatorDeps, { query: asked, params: { id = '' } }) =>
@@ -62,14 +64,16 @@ interface Ordered<Body> {
  * POST: a change that the command of the CLI makes too, with the same record. The body has its
  * reason, and the session says who decided.
  */
-export function operatorAction<Body extends TProperties = Record<never, never>>(
+export function operatorAction<Url extends string, Body extends TProperties, Result>(
   command: string,
-  url: string,
+  url: Url,
   body: Body,
-  run: (deps: OperatorDeps, ordered: Ordered<Static<TObject<Body>>>) => Promise<unknown>,
-): SiteRoute<OperatorDeps> {
+  run: (deps: OperatorDeps, ordered: Ordered<Static<TObject<Body>>>) => Promise<Result>,
+) {
   return siteRoute({
-    ...{ method: 'POST', url: `${PREFIX}${url}`, access: 'operator' },
+    method: 'POST',
+    url: `${PREFIX}${url}` as const,
+    access: 'operator',
     body: Type.Object({ ...body, reason: ReasonSchema }),
     params: ParamsSchema,
     handle: (deps: OperatorDeps, { body: sent, params: { id = '' }, request }) => {

@@ -1,12 +1,10 @@
-import type { SiteRoute } from '../route.ts';
 import { OPERATOR_ACCOUNTS } from './accounts.ts';
 import { OPERATIONS } from './operations.ts';
-import type { OperatorDeps } from './operator-route.ts';
 import { OPERATOR_ORDERS } from './orders.ts';
 import { OPERATOR_TASKS } from './tasks.ts';
 
 /** The routes of the operator's console. */
-export const OPERATOR_ROUTES: SiteRoute<OperatorDeps>[] = [
+export const OPERATOR_ROUTES = [
   ...OPERATIONS,
   ...OPERATOR_TASKS,
   ...OPERATOR_ACCOUNTS,

@@ -45,7 +45,16 @@ const bindings = new WeakMap<FastifyRequest, Binding>();
  * account that is signed in, in the same order and with the same errors. It does not wait, so the
  * task is announced at once (C2). Media fields take uploads of the account as well.
  */
-export const createWebGeneration: SiteRoute<GenerationDeps> = {
+export const createWebGeneration: SiteRoute<
+  GenerationDeps,
+  {
+    url: '/console/api/generations';
+    method: 'POST';
+    body: Partial<GenerationRequest>;
+    query: undefined;
+    result: WebTask;
+  }
+> = {
   serve(scope, deps) {
     scope.route<{ Body: GenerationRequest }>({
       method: 'POST',

@@ -35,7 +35,16 @@ const UPLOADS = { max: 60, seconds: 600 };
  * POST /console/api/uploads: receives the raw bytes of an image or a video. Needs Content-Type and
  * Content-Length; what the file is, its bytes decide.
  */
-export const createUpload: SiteRoute<UploadDeps> = {
+export const createUpload: SiteRoute<
+  UploadDeps,
+  {
+    url: '/console/api/uploads';
+    method: 'POST';
+    body: Blob;
+    query: undefined;
+    result: UploadView;
+  }
+> = {
   serve(scope, deps) {
     const places = createPlaces({ graceSeconds: deps.uploadGraceSeconds });
     scope.removeAllContentTypeParsers();

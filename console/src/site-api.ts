@@ -1,0 +1,70 @@
+import type { SiteApi } from '../../server/src/site/site.ts';
+
+/** A route of the website's API, such as `PATCH /console/api/keys/:id`. */
+export type Route = keyof SiteApi;
+
+/** What a route takes. */
+export type Body<Name extends Route> = SiteApi[Name]['body'];
+
+/** What a route gives. */
+export type Result<Name extends Route> = SiteApi[Name]['result'];
+
+/** A path that can be read. */
+export type ReadPath = { [Name in Route]: Name extends `GET ${infer Path}` ? Path : never }[Route];
+
+type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<`/${Rest}`>
+  : Path extends `${string}/:${infer Name}`
+    ? Name
+    : never;
+
+type Params<Path extends string> = [NamesIn<Path>] extends [never]
+  ? { params?: undefined }
+  : { params: Record<NamesIn<Path>, string> };
+
+/** Its values are texts of an address or a form: the server checks them. */
+type Query<Shape> = Shape extends object
+  ? { query?: { [Name in keyof Shape]?: string | undefined } }
+  : { query?: undefined };
+
+type WithBody<Shape> = [Shape] extends [undefined] ? { body?: undefined } : { body: Shape };
+
+/** What a request needs for its address. */
+type Asked<Name extends Route> = Params<SiteApi[Name]['url']> & Query<SiteApi[Name]['query']>;
+
+type Sent<Name extends Route> = Asked<Name> &
+  WithBody<Body<Name>> &
+  Pick<Given, 'headers' | 'signal'>;
+
+type Optional<Part> = Record<never, never> extends Part ? [given?: Part] : [given: Part];
+
+/** What the address of a path needs. */
+export type AddressParts<Path extends ReadPath> = Optional<Asked<`GET ${Path}`>>;
+
+/** What a request of a route needs. */
+export type RequestParts<Name extends Route> = Optional<Sent<Name>>;
+
+/** The parts of a request of any route. */
+export interface Given {
+  /** What the path names, such as `id` of `/console/api/keys/:id`. */
+  params?: Record<string, string> | undefined;
+  /** Empty texts are left out. */
+  query?: Record<string, string | undefined> | undefined;
+  /** Sent as JSON; a Blob is sent as it is, with its own type. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+/** The address of what a path names. */
+export function addressOf<Path extends ReadPath>(path: Path, ...given: AddressParts<Path>): string;
+export function addressOf(path: string, given?: Given): string {
+  return filled(path, given);
+}
+
+/** As {@link addressOf}, of any path. */
+export function filled(path: string, { params = {}, query = {} }: Given = {}): string {
+  const named = path.replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(params[name] ?? ''));
+  const texts = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
+  return texts.length === 0 ? named : `${named}?${new URLSearchParams(texts)}`;
+}

@@ -22,7 +22,7 @@ import { drawPosters } from './tasks/gallery/draw-posters.ts';
 import { readOwned } from './tasks/owned.ts';
 import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
-import { publicColumns, publicColumns, videoTask } from './tasks/task.ts';
+import { publicColumns } from './tasks/task.ts';
 import { forgetUploads } from './tasks/uploads/forget-uploads.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
 import { startWebhooks } from './webhooks/deliver.ts';

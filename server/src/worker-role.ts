@@ -39,7 +39,10 @@ const CANCEL_SECONDS = 2;
 const FORGET_SECONDS = 600;
 const ERASE_SECONDS = 60;
 
-/** @returns a worker; its start also starts the providers and the periodic jobs of the worker */
+/**
+ * Builds what a process with the role `worker` runs: the worker of tasks, the providers and the
+ * periodic jobs. `start` starts all of them; the closers stop them.
+ */
 export function buildWorker(
   config: Config,
   parts: ServiceParts,
@@ -114,7 +117,7 @@ export function buildWorker(
   };
 }
 
-/** Its name, the seconds from one run to the next, and what it does. */
+/** `work` runs again this many seconds after its last run ended. */
 type PeriodicJob = [name: string, seconds: number, work: () => Promise<unknown>];
 
 function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal): PeriodicJob[] {

@@ -22,7 +22,7 @@ export function strangeWord(job: BaseJob, now = Date.now()): string | undefined 
 }
 
 /** Whether a list shows the job yet. */
-export function isListed(job: BaseJob, now = Date.now()): boolean {
+export function isListed(job: BaseJob): boolean {
   const lagSeconds = quirk(job, 'list_lag')?.seconds ?? 0;
-  return !quirk(job, 'vanishes') && now - job.createdAt >= lagSeconds * 1000;
+  return !quirk(job, 'vanishes') && Date.now() - job.createdAt >= lagSeconds * 1000;
 }

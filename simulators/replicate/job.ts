@@ -39,7 +39,8 @@ export function parseJob(value: unknown): ReplicateJob {
 }
 
 /** The status of a prediction, which depends on its deadline. */
-export function wordOf(job: ReplicateJob, jobSeconds: number, now = Date.now()): string {
+export function wordOf(job: ReplicateJob, jobSeconds: number): string {
+  const now = Date.now();
   const word = strangeWord(job, now) ?? job.forcedStatus;
   if (word) return word;
   const stage = stageOf(job, jobSeconds, Math.min(now, job.deadlineAt));

@@ -1,7 +1,7 @@
 /** The sign of the product: the corners of a frame, and what was cut to fit. */
-function Mark({ size = 26 }: { size?: number }) {
+function Mark() {
   return (
-    <svg viewBox="0 0 26 26" width={size} height={size} aria-hidden="true" class="flex-none">
+    <svg viewBox="0 0 26 26" width="26" height="26" aria-hidden="true" class="flex-none">
       <path
         d="M1 8V1h7M18 1h7v7M25 18v7h-7M8 25H1v-7"
         fill="none"

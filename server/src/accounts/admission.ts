@@ -22,8 +22,11 @@ export interface CallerRead {
   joins: string;
   /** The values of `$4` and the ones after it. */
   values?: readonly unknown[];
-  /** Whether the route responds with what was read. A create goes on to share a transaction. */
-  isResponse?: boolean;
+  /**
+   * See `batch`. For routes that respond with what was read; a create goes on to share a
+   * transaction.
+   */
+  inHalves?: boolean;
 }
 
 /** The account, API key and surface (C20) of an admitted request. */
@@ -86,7 +89,7 @@ export function openAdmission<Row extends object>(
     name,
     maxItems: MAX_REQUESTS,
     concurrency: MAX_STATEMENTS,
-    inHalves: read?.isResponse,
+    inHalves: read?.inHalves,
     maxWaiting: MAX_WAITING,
     tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
     keyOf: ({ secretHash }: Batched) => secretHash.toString('latin1'),

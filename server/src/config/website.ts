@@ -12,7 +12,6 @@ import { parseDenyList } from '../outbound/deny-list.ts';
 import type { IssuerSettings } from '../sign-in/issuers/configured-issuers.ts';
 import type { OidcSettings } from '../sign-in/issuers/oidc.ts';
 
-/** The settings of the website. */
 export interface WebsiteSettings {
   /** The e-mail addresses of operators, in lower case. */
   adminEmails: ReadonlySet<string>;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Database,
   type Queryable,
@@ -93,7 +94,7 @@ async function isClawedBack(tx: Queryable, wanted: Clawback, payment: Payment): 
   const found = await tx.query(BOOKED, [reference]);
   if (found.length === 0) return false;
   const same = { account_id: accountId, origin: payment.id, credits, note };
-  if (JSON.stringify(found) === JSON.stringify([same])) return true;
+  if (isDeepStrictEqual(found, [same])) return true;
   throw new UsageError(`reference ${JSON.stringify(reference)} was used with other values`);
 }
 
@@ -130,14 +131,14 @@ async function book(
   const { kind, id: origin } = from.payment;
   const available = Math.min(credits, from.available);
   const shared = { accountId, kind, target: 'granted', reason: 'clawback', note, origin } as const;
-  const references = [`clawback:${reference}`, `debt:${reference}`];
   const parts = [
     { source: 'available', credits: available },
     { source: 'debt', credits: credits - available },
   ] as const;
-  for (const part of parts.filter((one) => one.credits > 0)) {
+  for (const [index, part] of parts.filter((one) => one.credits > 0).entries()) {
     // The first part always has the first reference, so two clawbacks can't share one.
-    await transfer(tx, { ...shared, ...part, reference: references.shift() ?? '' });
+    const name = index === 0 ? 'clawback' : 'debt';
+    await transfer(tx, { ...shared, ...part, reference: `${name}:${reference}` });
   }
 }
 

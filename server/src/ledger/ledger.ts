@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Database,
   type Queryable,
@@ -233,7 +234,7 @@ async function isBooked(db: Database, move: Transfer): Promise<boolean> {
     note: move.note ?? '',
     expires_at: move.expiresAt ?? null,
   };
-  if (!found || JSON.stringify(found) === JSON.stringify(wanted)) return found !== undefined;
+  if (!found || isDeepStrictEqual(found, wanted)) return found !== undefined;
   throw new UsageError(`reference ${JSON.stringify(move.reference)} was used with other values`);
 }
 

@@ -11,7 +11,7 @@ import {
 } from './lot-book.ts';
 import { type CreditKind, transfer } from './transfer.ts';
 
-/** The balances of one account and kind. */
+/** Names the row of `ledger_balances` with the five balances of an account and kind. */
 export interface BalanceKey {
   accountId: string;
   kind: CreditKind;

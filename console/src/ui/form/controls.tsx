@@ -128,13 +128,11 @@ export function Switch({
   hint,
   checked,
   onChange,
-  disabled = false,
 }: {
   label: string;
   hint?: string;
   checked: boolean;
   onChange: (checked: boolean) => void;
-  disabled?: boolean;
 }) {
   const id = useId();
   return (
@@ -145,7 +143,6 @@ export function Switch({
           type="checkbox"
           role="switch"
           checked={checked}
-          disabled={disabled}
           aria-describedby={hint ? `${id}-hint` : undefined}
           onChange={(event) => onChange(event.currentTarget.checked)}
           class="peer h-5 w-9 appearance-none rounded-cut border border-edge bg-sheet checked:border-tungsten checked:bg-tungsten"

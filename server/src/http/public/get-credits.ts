@@ -24,7 +24,7 @@ export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
     },
   },
   serve(api, { gate, db }) {
-    const read = { ...PAID_BALANCE_OF_CALLER, isResponse: true };
+    const read = { ...PAID_BALANCE_OF_CALLER, inHalves: true };
     const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', read);
     api.route({
       ...getCredits.description,

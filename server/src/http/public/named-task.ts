@@ -24,7 +24,7 @@ function idOf({ params: { id = '' } }: PublicRequest): string {
  * @param name of the statement, unique in the program
  */
 export function namedTaskRead(gate: KeyGate, name: string) {
-  const read = { ...TASK_OF_CALLER, argumentOf: idOf, isResponse: true };
+  const read = { ...TASK_OF_CALLER, argumentOf: idOf, inHalves: true };
   const { admit, rowOf } = fusedRead<PublicColumns | { id: null }>(gate, name, read);
   return {
     /** Belongs into the route's `config`. */

@@ -1,0 +1,137 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Price } from '../catalog/price.ts';
+import { checkRequest, type GenerationRequest } from '../catalog/request.ts';
+import type { Queryable } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import type { HostRules } from '../outbound/addresses.ts';
+import type { FreeSpace } from '../storage/free-space.ts';
+import type { Binding, CheckedRequest } from '../tasks/create/checked-request.ts';
+import {
+  type CreateClosures,
+  createUnlessClosed,
+  createWithSpace,
+} from '../tasks/create/closed.ts';
+import { type CreateDeps, type Created, type KnownKey, replay } from '../tasks/create/create.ts';
+import { fingerprintOf, type Json } from '../tasks/create/fingerprint.ts';
+import type { Task } from '../tasks/task.ts';
+import { requireUploads } from '../tasks/uploads/uploads.ts';
+import { report } from '../telemetry/reports.ts';
+import { requireIdempotencyKey } from './public/idempotency-key.ts';
+import { inRequest, inSpanOf, spanOf } from './request-spans.ts';
+
+interface PriceDeps {
+  db: Queryable;
+  /** Which hosts the URLs of a request may name. */
+  clientHosts: HostRules;
+}
+
+/**
+ * The first half of a create: checks what the schema can't express, and prices the request. Nothing
+ * is reserved.
+ * @param uploadsOf the account whose uploads the media fields take; undefined: they take none
+ * @throws ApiError `invalid_request` that names the field
+ */
+export async function priceRequest(
+  { db, clientHosts }: PriceDeps,
+  request: GenerationRequest,
+  uploadsOf: string | undefined,
+): Promise<Price> {
+  const price = checkRequest(request, clientHosts, { acceptsUploads: uploadsOf !== undefined });
+  if (uploadsOf !== undefined) await requireUploads(db, uploadsOf, request);
+  return price;
+}
+
+export interface CreateFlowDeps extends CreateDeps {
+  clientHosts: HostRules;
+  space: FreeSpace;
+}
+
+/** In what the creates of the public API and of the website differ. */
+export interface CreateSurface {
+  /** @throws ApiError when the request may not create */
+  callerOf(request: FastifyRequest): Pick<Binding, 'accountId' | 'surface' | 'apiKey'>;
+  /** What the Idempotency-Key is bound to, before the body is checked. */
+  readKey(request: FastifyRequest, binding: Binding): Promise<KnownKey | undefined>;
+  closuresOf(request: FastifyRequest): Promise<CreateClosures>;
+  /** Whether media fields take uploads of the account. */
+  acceptsUploads: boolean;
+  create(checked: CheckedRequest): Promise<Created>;
+  /** What the client waits for when its task is stored. */
+  awaited(request: FastifyRequest, task: Task): Promise<Task>;
+  /** The task as the response shows it. */
+  shown(task: Task): object;
+}
+
+/** The second half of a create: reserves the credits and stores the task, if it can be made now. */
+async function store(
+  { db, providerName, space }: CreateFlowDeps,
+  { create }: CreateSurface,
+  closures: CreateClosures,
+  checked: CheckedRequest,
+): Promise<Created> {
+  const created = await createUnlessClosed(db, providerName, closures, () =>
+    createWithSpace(space, checked.request, () => create(checked)),
+  );
+  if (created.kind === 'created') {
+    report('credits', { movement: 'reserve', credits: checked.price.credits });
+  }
+  return created;
+}
+
+/**
+ * What a route that creates tasks does before and after its body is checked, in the order of C7.
+ * The fingerprint is of the body as sent, before it gets its defaults.
+ */
+export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
+  const { db, log } = deps;
+  const bindings = new WeakMap<FastifyRequest, Binding>();
+  const preValidation = async (request: FastifyRequest, reply: FastifyReply) => {
+    const binding = bindingOf(request, surface);
+    bindings.set(request, binding);
+    const known = await surface.readKey(request, binding);
+    const task = known && (await replay(db, known, binding.fingerprint));
+    if (!task) return;
+    note(request, log, { kind: 'replayed', task });
+    return sendReplay(reply, surface.shown(task));
+  };
+  const handler = async (
+    request: FastifyRequest<{ Body: GenerationRequest }>,
+    reply: FastifyReply,
+  ) => {
+    const { body } = request;
+    const binding = bindings.get(request);
+    if (!binding) throw new Error('the check of the Idempotency-Key did not run');
+    const uploadsOf = surface.acceptsUploads ? binding.accountId : undefined;
+    const price = await priceRequest(deps, body, uploadsOf);
+    const closures = await surface.closuresOf(request);
+    const checked = { binding, request: body, price };
+    const created = await inSpanOf(request, 'create the task', () =>
+      store(deps, surface, closures, checked),
+    );
+    note(request, log, created);
+    if (created.kind === 'replayed') return sendReplay(reply, surface.shown(created.task));
+    return reply.code(202).send(surface.shown(await surface.awaited(request, created.task)));
+  };
+  return { preValidation, handler };
+}
+
+function bindingOf(request: FastifyRequest, { callerOf }: CreateSurface): Binding {
+  const caller = callerOf(request);
+  return {
+    ...caller,
+    idempotencyKey: requireIdempotencyKey(request),
+    fingerprint: fingerprintOf(request.body as Json),
+    traceparent: spanOf(request)?.traceparent,
+    requestId: request.id,
+  };
+}
+
+/** Joins the request with its task, for those who read the log or the trace. */
+function note(request: FastifyRequest, log: Log, { kind, task }: Created): void {
+  spanOf(request)?.set({ 'task.id': task.id });
+  inRequest(request, () => log.info({ request: request.id, task: task.id }, `${kind} a task`));
+}
+
+function sendReplay(reply: FastifyReply, shown: object): FastifyReply {
+  return reply.code(200).header('idempotent-replayed', 'true').send(shown);
+}

@@ -41,7 +41,7 @@ export async function makeFolder(dataDir: string): Promise<DatabaseFolder> {
 async function makePath(dataDir: string, mode: number): Promise<string> {
   await makeFolders(resolve(dataDir), mode);
   const path = join(await realpath(dataDir), 'postgres');
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  await makeFolders(path, 0o700);
   return path;
 }
 

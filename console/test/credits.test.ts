@@ -33,6 +33,15 @@ async function operatorSees(site: Site, accountId: string): Promise<void> {
   await expectNoViolations(page);
 }
 
+/** The statement has the times of its filters, wherever its reader is. */
+async function expectUtc(page: Page): Promise<void> {
+  const changes = page.getByRole('table', { name: /^Changes of credits/ });
+  await changes.getByRole('columnheader', { name: 'Time (UTC)' }).waitFor();
+  const time = changes.getByRole('cell').locator('time').first();
+  const hour = (await time.getAttribute('datetime'))?.slice(11, 19);
+  assert.match(await time.innerText(), new RegExp(`${hour}$`));
+}
+
 let site: SellingSite;
 
 before(async () => {
@@ -46,7 +55,7 @@ test(
   'a pack is bought at the payment page, and its credits are there at once',
   BROWSER,
   async () => {
-    const { page, accountId } = await signedInPage(site);
+    const { page, accountId } = await signedInPage(site, { timezoneId: 'Asia/Tokyo' });
     await page.goto('/credits');
     await settled(page, 'Credits');
     await page.getByText('No entries yet').waitFor();
@@ -61,6 +70,7 @@ test(
       .getByRole('table', { name: /^Changes of credits/ })
       .getByText('Bought: Small')
       .waitFor();
+    await expectUtc(page);
     await page
       .getByRole('table', { name: /^Purchases/ })
       .getByText('Paid')

@@ -102,7 +102,12 @@ test(
   async () => {
     const customer = await signedInPage(site, { credits: 100 });
     const { page: admin } = await signedInPage(site, { email: OPERATOR });
+    const places = new Set<string>();
     for (const [path, title] of [
+      ['/operator', 'Operator'],
+      ['/operator/tasks', 'Tasks'],
+      ['/operator/tasks/held', 'Decide held tasks'],
+      ['/operator/actions', 'Actions'],
       ['/operator/providers', 'Providers'],
       ['/operator/accounts', 'Accounts'],
       ['/operator/orders', 'Orders'],
@@ -113,7 +118,9 @@ test(
       await admin.goto(path);
       await settled(admin, title);
       await expectNoViolations(admin);
+      places.add(await placesOfNavigation(admin));
     }
+    assert.equal(places.size, 1, [...places].join(' or '));
     await expectProviders(admin);
     await expectBalances(admin, customer.accountId);
     await grantCredits(admin);
@@ -171,6 +178,17 @@ async function expectProviders(admin: Page): Promise<void> {
   assert.match(open[0] ?? '', /^local\s+default/);
   assert.ok(texts.length > 1);
   assert.equal(texts.filter((text) => text.includes('not configured')).length, texts.length - 1);
+}
+
+/** Where the operator's navigation begins, on a wide window and on a phone. */
+async function placesOfNavigation(page: Page): Promise<string> {
+  const tops: (number | undefined)[] = [];
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    const box = await page.getByRole('navigation', { name: 'Operator' }).boundingBox();
+    tops.push(box?.y);
+  }
+  return String(tops);
 }
 
 /** The list of accounts shows the credits of each; leaves the page of the customer. */

@@ -270,6 +270,21 @@ async function expectEntered(page: Page): Promise<void> {
   await page.getByText('https://media.example.com/harbour.png', { exact: true }).waitFor();
 }
 
+test('what was entered is there again after the tab has crashed', BROWSER, async () => {
+  const { page } = await signedIn(1000);
+  await fillIn(page, 'A harbour in the fog');
+  const devtools = await page.context().newCDPSession(page);
+  const crashed = page.waitForEvent('crash');
+  devtools.send('Page.crash').catch(() => {}); // nothing is left that could respond
+  await crashed;
+  await devtools.send('Page.reload'); // as its reader does; Playwright has given the page up
+  const expression = `document.querySelector('textarea')?.value`;
+  await until(
+    async () => (await devtools.send('Runtime.evaluate', { expression })).result.value,
+    (prompt) => prompt === 'A harbour in the fog',
+  );
+});
+
 test('nothing of a person stays in any window after a sign-out', BROWSER, async () => {
   const { page } = await signedIn(1000);
   const prompt = 'A secret harbour';

@@ -8,7 +8,7 @@ import type { Site } from './site.ts';
 /** A page of an account, a new one with these credits unless it exists, signed in without the way through the mail. */
 export async function signedInPage(
   site: Site,
-  { email = `${crypto.randomUUID()}@example.com`, credits = 0 } = {},
+  { email = `${crypto.randomUUID()}@example.com`, credits = 0, timezoneId = 'UTC' } = {},
 ): Promise<{ page: Page; accountId: string }> {
   const { db } = site.database;
   const accountId = await createAccount(db, email).catch(() => findAccount(db, email));
@@ -16,7 +16,7 @@ export async function signedInPage(
   if (credits > 0) await grant(db, { accountId, credits, kind: 'paid', reference });
   const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
   const value = await beginSession(db, accountId, from);
-  const page = await site.newPage();
+  const page = await site.newPage({ timezoneId });
   await page.context().addCookies([{ name: 'framewright', value, url: site.url }]);
   return { page, accountId };
 }

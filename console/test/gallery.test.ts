@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
+import type { VideoList } from '../../server/src/site/tasks/video-item.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
@@ -91,6 +92,29 @@ test('it shows posters, loads no video, and hostile prompts are text', BROWSER, 
   await expectNoViolations(page);
 });
 
+const LISTS = /\/console\/api\/tasks(\?|$)/;
+
+test('a card whose picture is not drawn yet says that it comes', BROWSER, async () => {
+  const fresh = await signedIn(accountId);
+  await fresh.route(LISTS, (route) => withoutPosters(route, new Date()));
+  await fresh.goto('/videos');
+  const lighthouse = fresh.locator('article', { hasText: 'A lighthouse' });
+  await lighthouse.getByText('Its picture is being drawn').waitFor();
+  await fresh.unrouteAll();
+  await fresh.route(LISTS, (route) => withoutPosters(route, new Date(0)));
+  await fresh.reload();
+  await lighthouse.getByText('No picture').waitFor();
+});
+
+/** Responds as if the videos had ended at a time, and their pictures were not drawn. */
+async function withoutPosters(route: Route, endedAt: Date): Promise<void> {
+  const response = await route.fetch();
+  const list = (await response.json()) as VideoList;
+  const updated_at = endedAt.toISOString();
+  const items = list.items.map((item) => ({ ...item, poster_url: null, updated_at }));
+  await route.fulfill({ response, json: { ...list, items } });
+}
+
 test('a video is previewed while it is pointed at, and only then', BROWSER, async () => {
   const mover = await signedIn(accountId, 'no-preference');
   await mover.goto('/videos');
@@ -109,6 +133,7 @@ test('filters are in the address, and find what they name', BROWSER, async () =>
   await page.getByLabel('Text in the prompt').fill('LIGHTHOUSE');
   await page.waitForURL('**/videos?text=LIGHTHOUSE');
   await card(HOSTILE).waitFor({ state: 'detached' });
+  await page.getByText('1 video', { exact: true }).waitFor({ state: 'attached' });
   await page.getByLabel('Status', { exact: true }).selectOption('failed');
   await page.getByText('No video matches').waitFor();
   await page.reload();
@@ -231,6 +256,12 @@ test('the page of a failed task says why, and that nothing was charged', BROWSER
   await page.getByText('Nothing was charged').waitFor();
   assert.ok(HOSTILE.startsWith((await page.locator('h1').innerText()).slice(0, -1)));
   await expectNoViolations(page);
+  const message = 'The provider refused the content of this request.';
+  const update = 'update tasks set error_message = $2 where id = $1';
+  await sql(site.database.db, update, [failedId, message]);
+  await page.reload();
+  await page.getByText(message).waitFor();
+  assert.equal((await page.locator('main').innerText()).match(/refused the/g)?.length, 1);
 });
 
 test('the page of a live task follows it', BROWSER, async () => {

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { OperatorFigures } from '../src/operator-shapes.ts';
+import type { OperatorFigures, OperatorProviders } from '../src/operator-shapes.ts';
 import { settled } from './site.ts';
 
 type Minute = OperatorFigures['minutes'][number];
@@ -49,4 +49,21 @@ export async function openOrder(page: Page, siteUrl: string): Promise<void> {
   const { order_id: id } = await made.json();
   await page.goto(`/operator/orders/${id}`);
   await settled(page, 'Order');
+}
+
+/** Opens the list of providers, of which those that are configured refuse all submits. */
+export async function openRefusing(page: Page): Promise<void> {
+  const refusing = {
+    state: 'refusing',
+    since: new Date().toISOString(),
+    reason: '401: the API key is not valid',
+  } as const;
+  await page.route('**/console/api/operator/providers', async (route) => {
+    const response = await route.fetch();
+    const { items, ...rest } = (await response.json()) as OperatorProviders;
+    const changed = items.map((item) => (item.is_configured ? { ...item, ...refusing } : item));
+    await route.fulfill({ response, json: { ...rest, items: changed } });
+  });
+  await page.goto('/operator/providers');
+  await settled(page, 'Providers');
 }

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { NO_BROWSER } from './browser.ts';
 import { fillCredits } from './filled-credits.ts';
 import { fillGallery } from './filled-gallery.ts';
-import { openOrder, openOverview, openOwnAccount } from './operator-states.ts';
+import { openOrder, openOverview, openOwnAccount, openRefusing } from './operator-states.ts';
 import { PLAYGROUND_STATES } from './playground-states.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
 import { outdateProof, signedInPage } from './signed-in.ts';
@@ -77,6 +77,15 @@ const SHOTS: Shot[] = [
   ].map(({ name, prepare }) => {
     return { name: `operator-${name}`, path: '/operator', isSignedIn: true, prepare };
   }),
+  { name: 'operator-held-rows', path: () => '/operator/tasks/held', isSignedIn: true },
+  {
+    name: 'operator-held-dialog',
+    path: () => '/operator/tasks/held',
+    isSignedIn: true,
+    prepare: (page) => page.getByRole('button', { name: 'Decide all of these' }).click(),
+  },
+  { name: 'operator-refusing', path: '/operator', isSignedIn: true, prepare: openRefusing },
+  { name: 'sign-in-ended', path: '/sign-in?ended=yes' },
   { name: 'video-missing', path: '/videos/task_unknown', isSignedIn: true },
   { name: 'videos', path: () => '/videos', isSignedIn: true },
   { name: 'usage', path: () => '/usage', isSignedIn: true },

@@ -124,7 +124,7 @@ function DecideAll({
   return (
     <OrderDialog
       order={{
-        title: `Decide ${tasks.length} held tasks`,
+        title: tasks.length === 1 ? 'Decide a held task' : `Decide ${tasks.length} held tasks`,
         path: '/held/decide',
         action: `Decide ${tasks.length}`,
         isDangerous: true,

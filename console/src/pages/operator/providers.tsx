@@ -66,10 +66,10 @@ function columns(onOrder: (order: Order) => void): Column<Provider>[] {
     {
       title: 'Provider',
       cell: ({ provider, is_default: isDefault }) => (
-        <>
+        <div>
           <span class="font-medium">{provider}</span>
           {isDefault && <span class="text-sm text-dim"> default</span>}
-        </>
+        </div>
       ),
     },
     { title: 'State', cell: (provider) => <State provider={provider} /> },

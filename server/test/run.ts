@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { FILE_LIMIT_MS, programsFor, TIMES } from './runner/programs.ts';
 
 // Runs all tests on one embedded Postgres in a temporary folder, or those of the named files:
 // `node server/test/run.ts [--test-name-pattern=WORDS] [FILE...]`.
@@ -16,7 +17,8 @@ const { values, positionals } = parseArgs({
 
 const ALL = '{server,embedded-postgres,local-renderer,simulators,console}/**/*.test.ts';
 const isWhole = positionals.length === 0;
-const files = globSync(isWhole ? ALL : positionals, { exclude: (name) => name === 'node_modules' });
+const found = globSync(isWhole ? ALL : positionals, { exclude: (name) => name === 'node_modules' });
+const files = found.map((file) => path.relative('', file));
 if (files.length === 0) {
   console.error(`There is no test file ${positionals.join(' or ')}.`);
   process.exit(1);
@@ -58,16 +60,14 @@ const COVERAGE = {
   coverageExcludeGlobs: ['{embedded-postgres,local-renderer}/test/**', '**/*.test.ts'],
 };
 
-/** In a whole run, a file that takes longer is ended and fails. */
-const FILE_LIMIT_MS = 8 * 60_000;
+/** Most files wait more than they compute. */
+const AT_ONCE = 2 * availableParallelism() + 1;
 
-/** How long each slow file took in a whole run, in seconds. */
-const TIMES = new URL('file-seconds.json', import.meta.url);
-
-/** The files, the longest first: a long one that began last would run alone. */
-async function longestFirst(): Promise<string[]> {
-  const seconds: Record<string, number> = JSON.parse(await readFile(TIMES, 'utf8'));
-  return files.toSorted((a, b) => (seconds[b] ?? 0) - (seconds[a] ?? 0));
+/** Of the event of a test, or a suite, that has ended. */
+interface Ended {
+  name: string;
+  nesting: number;
+  details: { type?: string; duration_ms: number };
 }
 
 /** Runs the files, and prints the report. */
@@ -75,20 +75,38 @@ async function runFiles(): Promise<{ succeeded: boolean; seconds: Map<string, nu
   const seconds = new Map<string, number>();
   let succeeded = true;
   const events = run({
-    files: await longestFirst(),
-    concurrency: 3,
+    // The runner looks for names in suites only if these are defined without waiting.
+    files: await programsFor(files, { home, mayShare: !values['test-name-pattern'] }),
+    concurrency: AT_ONCE,
     ...(isWhole && { timeout: FILE_LIMIT_MS }),
     testNamePatterns: values['test-name-pattern'],
     ...(process.env.FRAMEWRIGHT_COVERAGE === '1' && COVERAGE),
   });
+  const note = (file: string, ms: number) => {
+    const name = path.relative('', file);
+    if (files.includes(name)) seconds.set(name, ms / 1000);
+  };
+  // A file has an end of its own in a process, or is a suite of a group.
   events.on('test:summary', ({ file, duration_ms, success }) => {
-    if (file !== undefined) seconds.set(path.relative('', file), duration_ms / 1000);
+    if (file !== undefined) note(file, duration_ms);
     succeeded &&= success;
   });
+  const noteSuite = ({ name, nesting, details }: Ended) => {
+    if (nesting === 0 && details.type === 'suite') note(name, details.duration_ms);
+  };
+  events.on('test:pass', noteSuite).on('test:fail', noteSuite);
   const report = events.compose(spec);
   report.pipe(process.stdout);
   await once(report, 'end');
   return { succeeded, seconds };
+}
+
+/** Whether each file has ended. One that ends its process would take the files after it with it. */
+function haveAllEnded(seconds: Map<string, number>): boolean {
+  const lost = files.filter((file) => !seconds.has(file));
+  if (lost.length === 0 || values['test-name-pattern']) return true;
+  console.error(`These test files were not run to their end:\n${lost.join('\n')}`);
+  return false;
 }
 
 /** Prints the slowest files. `FRAMEWRIGHT_RECORD_TIMES=1` writes down how long each one took. */
@@ -104,7 +122,7 @@ async function tellSlowest(seconds: Map<string, number>): Promise<void> {
 try {
   const { succeeded, seconds } = await runFiles();
   if (isWhole) await tellSlowest(seconds);
-  process.exitCode = succeeded ? 0 : 1;
+  process.exitCode = succeeded && haveAllEnded(seconds) ? 0 : 1;
 } finally {
   await pooler?.[Symbol.asyncDispose]();
   await server.close();

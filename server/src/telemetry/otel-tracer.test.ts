@@ -9,6 +9,8 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`;
 const ALWAYS: TracingSettings = { sampler: 'parentbased_always_on', ratio: 1 };
 
+const VARIABLE = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+
 let receiver: OtlpReceiver;
 let problems: string[];
 beforeEach(async () => {
@@ -17,11 +19,12 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   setTracer(undefined);
+  delete process.env[VARIABLE];
   await receiver[Symbol.asyncDispose]();
 });
 
 function trace(settings: TracingSettings, url = receiver.url) {
-  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = url;
+  process.env[VARIABLE] = url;
   const tracer = openTracer(settings, (cause) => problems.push(cause));
   setTracer(tracer);
   return tracer;

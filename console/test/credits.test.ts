@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { withEmails } from '../../server/src/accounts/accounts.ts';
 import { setOffer } from '../../server/src/billing/offers.ts';
-import { withEmails } from '../../server/src/operator/account-listing.ts';
 import { refund } from '../../simulators/stripe/payments.ts';
 import { NO_BROWSER } from './browser.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';

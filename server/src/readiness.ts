@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { TOUCH_WINDOWS } from './accounts/rate-window.ts';
 import { type Database, type Queryable, statement } from './database/database.ts';
 import type { Log } from './kernel/log.ts';
 import { TOUCH_LEDGER } from './ledger/ledger.ts';
+import { TOUCH_TASKS } from './tasks/create/insert.ts';
 
 /**
  * Takes the locks of a create on its tables, but writes no row. It names columns, so that it fails
@@ -10,9 +12,7 @@ import { TOUCH_LEDGER } from './ledger/ledger.ts';
  */
 const READY = statement(
   'database_ready',
-  `with window_touched as (update rate_windows set hits = hits where false),
-     key_touched as (update idempotency_keys set fingerprint = fingerprint where false),
-     task_touched as (update tasks set lease = lease where false), ${TOUCH_LEDGER}
+  `with ${TOUCH_WINDOWS}, ${TOUCH_TASKS}, ${TOUCH_LEDGER}
    select`,
 );
 

@@ -14,6 +14,7 @@ import { eraseClosedAccounts } from './operator/erasure/erase-closed.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { deleteExpired } from './sign-in/upkeep.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
+import { hasTasks } from './tasks/archive/every-task.ts';
 import { askForCancels } from './tasks/attempts/cancel-requests.ts';
 import { createFirstSeen } from './tasks/attempts/first-seen.ts';
 import { checkOrphans } from './tasks/attempts/orphan-check.ts';
@@ -88,7 +89,7 @@ export function buildWorker(
     stopClaiming: () => worker.stopClaiming(),
     async start() {
       await scratch.maintain();
-      const compareMark = rememberMark({ db, log, dataDir, trustsPromotion });
+      const compareMark = rememberMark({ db, log, dataDir, trustsPromotion, hasTasks });
       await compareMark();
       for (const provider of providers.values()) provider.start?.();
       await worker.start();

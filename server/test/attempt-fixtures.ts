@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { showTask } from '../src/operator/task-listing.ts';
 import type { Callback, FindOutcome, JobStatus, Provider } from '../src/providers/provider.ts';
 import { currentAttempt } from '../src/tasks/attempts/attempts.ts';
 import {
@@ -9,6 +8,7 @@ import {
 } from '../src/tasks/attempts/callback.ts';
 import { findJobOf } from '../src/tasks/attempts/find-job.ts';
 import { readTask } from '../src/tasks/create/create.ts';
+import { showTask } from '../src/tasks/listing/task-listing.ts';
 import type { Task } from '../src/tasks/task.ts';
 import { quiet } from './database.ts';
 import { scriptedProvider, submitDeps, type TaskFixture } from './task-fixtures.ts';

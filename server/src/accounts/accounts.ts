@@ -153,3 +153,49 @@ export async function emailOf(db: Queryable, accountId: string): Promise<string 
   const [row] = await db.query<{ email: string }>(EMAIL, [accountId]);
   return row?.email;
 }
+
+const LOCK_OPEN = statement(
+  'account_lock_open',
+  `select disabled_at is null and erased_at is null as is_open from accounts
+   where id = $1 for no key update`,
+);
+
+/** Locks an account like {@link lockAccount}. @returns whether it can be used */
+export async function lockOpenAccount(tx: Transaction, accountId: string): Promise<boolean> {
+  const [account] = await tx.query<{ is_open: boolean }>(LOCK_OPEN, [accountId]);
+  return account?.is_open ?? false;
+}
+
+// Other transactions may share the lock; a disabling waits.
+const KEEP_ENABLED = statement(
+  'account_keep_enabled',
+  'select id from accounts where id = $1 and disabled_at is null for share',
+);
+
+/** Whether an account is enabled; then it stays so until the transaction ends. */
+export async function keepEnabled(tx: Transaction, accountId: string): Promise<boolean> {
+  return (await tx.query(KEEP_ENABLED, [accountId])).length > 0;
+}
+
+const EMAILS = statement(
+  'account_emails',
+  'select id, email from accounts where id = any($1) and erased_at is null',
+);
+
+/** Adds the address of its account to each row; null if the account is erased. */
+export async function withEmails<Row extends { account_id: string }>(
+  db: Queryable,
+  rows: Row[],
+): Promise<(Row & { email: string | null })[]> {
+  if (rows.length === 0) return [];
+  const ids = [...new Set(rows.map((row) => row.account_id))];
+  const found = await db.query<{ id: string; email: string }>(EMAILS, [ids]);
+  const emails = new Map(found.map(({ id, email }) => [id, email]));
+  return rows.map((row) => ({ ...row, email: emails.get(row.account_id) ?? null }));
+}
+
+/** As {@link withEmails}, for one thing. */
+export async function withEmail<Row extends { account_id: string }>(db: Queryable, row: Row) {
+  const [found] = await withEmails(db, [row]);
+  return { ...row, email: found?.email ?? null };
+}

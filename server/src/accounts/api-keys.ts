@@ -1,6 +1,11 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import {
+  namedStatement,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
 
@@ -184,3 +189,16 @@ const LIST = statement(
 export function listKeys(db: Queryable, accountId: string): Promise<KeyListing[]> {
   return db.query<KeyListing>(LIST, [accountId]);
 }
+
+const LOCK_CAP = statement(
+  'key_cap_lock',
+  'select monthly_cap from api_keys where id = $1 for no key update',
+);
+
+/** A function that locks a key, and reads the monthly cap that it has now; null: it has none. */
+export const lockCapOf =
+  (keyId: string) =>
+  async (tx: Transaction): Promise<number | null> => {
+    const [key] = await tx.query<{ monthly_cap: number | null }>(LOCK_CAP, [keyId]);
+    return key?.monthly_cap ?? null;
+  };

@@ -94,3 +94,6 @@ const FORGET_IDLE = statement(
 export async function forgetIdleWindows(db: Queryable): Promise<void> {
   await db.query(FORGET_IDLE);
 }
+
+/** A part of a `with` that locks the windows as a request does; no row changes. */
+export const TOUCH_WINDOWS = 'window_touched as (update rate_windows set hits = hits where false)';

@@ -1,5 +1,5 @@
+import { ACCOUNT_STATE, type AccountState, joinAccount } from '../accounts/account-sql.ts';
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
-import { ACCOUNT_STATE, type AccountState } from './account-state.ts';
 import { customerIn } from './customers.ts';
 import type { Offer } from './offers.ts';
 import { ANY_SCOPE, type ScopeColumns, type StripeScope } from './scope/scope.ts';
@@ -65,7 +65,7 @@ const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_n
      ${customerIn('o.account_id', 'o.stripe_mode', 'o.stripe_account')} as stripe_customer,
      ${ACCOUNT_STATE},
      extract(epoch from clock_now() - o.created_at)::float8 as age_seconds
-   from orders o join offers f on f.id = o.offer_id join accounts a on a.id = o.account_id`;
+   from orders o join offers f on f.id = o.offer_id ${joinAccount('o.account_id')}`;
 
 const READ = statement('order_read', `${ORDERS} where o.id = $1`);
 
@@ -165,4 +165,22 @@ const WAKE = statement(
 /** Makes an order due, so that a worker asks Stripe about it. @returns whether there is one */
 export async function wakeOrder(db: Queryable, id: string): Promise<boolean> {
   return (await db.query(WAKE, [id])).length > 0;
+}
+
+// A mismatched order stays so. After a week, or when its payment was refunded, it is an old matter.
+const MISMATCHED = statement(
+  'figures_mismatched',
+  `select kind, count(*)::int as orders from orders
+   where state = 'mismatched' and settled_at > clock_now() - interval '7 days'
+     and (coalesce(amount, 0) = 0 or refunded < amount) group by kind`,
+);
+
+export interface MismatchedOrders {
+  kind: string;
+  orders: number;
+}
+
+/** The mismatched orders of the last week whose payment was not refunded, by kind. */
+export function mismatchedOrders(db: Queryable): Promise<MismatchedOrders[]> {
+  return db.query<MismatchedOrders>(MISMATCHED);
 }

@@ -1,3 +1,4 @@
+import { emailOf } from '../accounts/accounts.ts';
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { ANY_SCOPE, bestKnown, inScope, type StripeScope } from './scope/scope.ts';
 import {
@@ -10,11 +11,6 @@ import {
 } from './stripe-client.ts';
 
 type CustomerDeps = Pick<BillingDeps, 'db' | 'stripe' | 'scope'>;
-
-const EMAIL = statement(
-  'customer_email',
-  'select email from accounts where id = $1 and erased_at is null',
-);
 
 /**
  * Runs work with the account's customer at Stripe, which is made at its first purchase. If Stripe
@@ -47,11 +43,11 @@ async function makeCustomer(
   accountId: string,
   gone: string | null,
 ): Promise<string> {
-  const [account] = await db.query<{ email: string }>(EMAIL, [accountId]);
-  if (!account) throw new Error(`there is no account ${accountId}`);
+  const email = await emailOf(db, accountId);
+  if (email === undefined) throw new Error(`there is no account ${accountId}`);
   // The response of the customer that is gone may still be saved under the first key.
   const key = `customer:${accountId}${gone === null ? '' : `:${gone}`}`;
-  const params = { email: account.email, metadata: { account: accountId } };
+  const params = { email, metadata: { account: accountId } };
   const made = await makeHarmless(key, (options) => stripe.customers.create(params, options));
   return saveCustomer(db, accountId, { customer: made.id, gone, scope });
 }

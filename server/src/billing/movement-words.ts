@@ -1,4 +1,5 @@
 import { type Queryable, statement } from '../database/database.ts';
+import { migratedAt } from '../database/migration/applied-migrations.ts';
 import type { BalanceName, Reason } from '../ledger/transfer.ts';
 
 /** What the words of a movement are made of. */
@@ -61,10 +62,7 @@ export async function offersOf(
 }
 
 // From then on operators are told that the customer reads the reason of an adjustment.
-const SINCE = statement(
-  'public_notes_since',
-  `select ran_at as at from migrations where name = '0044_billing.sql'`,
-);
+const SINCE = '0044_billing.sql';
 
 /**
  * Which note of a movement the customer reads: what the service wrote about an order, and why an
@@ -74,9 +72,9 @@ const SINCE = statement(
 export async function publicNotes(
   db: Queryable,
 ): Promise<(movement: Described & { at: Date }) => string | null> {
-  const [since] = await db.query<{ at: Date }>(SINCE);
+  const since = await migratedAt(db, SINCE);
   return (movement) => {
-    const isTold = movement.reason === 'adjust' && since !== undefined && movement.at >= since.at;
+    const isTold = movement.reason === 'adjust' && since !== undefined && movement.at >= since;
     return isTold || orderIdOf(movement) !== null ? movement.note : null;
   };
 }

@@ -1,4 +1,5 @@
 import { statement, type Transaction } from '../database/database.ts';
+import { FORGET_LOW_BALANCE } from './low-balance/settings.ts';
 
 const WAKE = [
   statement(
@@ -20,4 +21,10 @@ const WAKE = [
  */
 export async function closePaymentPages(tx: Transaction, accountId: string): Promise<void> {
   for (const wake of WAKE) await tx.query(wake, [accountId]);
+}
+
+/** Closes the payment pages of an account, and forgets what it wanted when its credits run low. */
+export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
+  await closePaymentPages(tx, accountId);
+  await tx.query(FORGET_LOW_BALANCE, [accountId]);
 }

@@ -4,6 +4,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { createTestDatabase, quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { hasTasks } from '../tasks/archive/every-task.ts';
 import type { Database } from './database.ts';
 import { advanceMark, endRecovery, type Mark, readLineage } from './lineage.ts';
 import { rememberMark } from './remembered-mark.ts';
@@ -24,13 +25,13 @@ beforeEach(async () => {
 after(() => fixture.close());
 
 async function advance(known?: Mark, trustsPromotion = false): Promise<Mark> {
-  const result = await advanceMark(db, known, trustsPromotion);
+  const result = await advanceMark(db, known, { trustsPromotion, hasTasks });
   assert.ok('mark' in result, JSON.stringify(result));
   return result.mark;
 }
 
 async function causeOf(known?: Mark, trustsPromotion = false): Promise<string | undefined> {
-  const result = await advanceMark(db, known, trustsPromotion);
+  const result = await advanceMark(db, known, { trustsPromotion, hasTasks });
   assert.ok('recovering' in result);
   return result.cause;
 }
@@ -71,7 +72,7 @@ test('a database that is older than a process remembers is in recovery until an 
 test('a new database is not in recovery, whatever the data folder remembers of another one', async () => {
   const known = { epoch: crypto.randomUUID(), beat: 1000 };
   const other = await createTestDatabase();
-  assert.ok('mark' in (await advanceMark(other.db, known, false)));
+  assert.ok('mark' in (await advanceMark(other.db, known, { trustsPromotion: false, hasTasks })));
   await other.close();
   assert.match((await causeOf(known)) ?? '', /older than a worker remembers/, 'this one has tasks');
 });
@@ -98,7 +99,13 @@ test('a promotion changes nothing where replicas are synchronous', async () => {
 test('what a data folder remembers outlives the process', async () => {
   await using folder = await temporaryFolder();
   const remember = () =>
-    rememberMark({ db, log: quiet, dataDir: folder.path, trustsPromotion: false })();
+    rememberMark({
+      db,
+      log: quiet,
+      dataDir: folder.path,
+      trustsPromotion: false,
+      hasTasks,
+    })();
   const recoveries = () => sql(db, 'select cause from recoveries where ended_at is null');
   await remember();
   await remember();

@@ -2,6 +2,7 @@ import {
   type Database,
   isDatabaseUnavailable,
   namedStatement,
+  type Queryable,
   statement,
   type Transaction,
 } from './database.ts';
@@ -11,6 +12,11 @@ export interface Mark {
   epoch: string;
   /** Grows with each call of {@link advanceMark}. */
   beat: number;
+}
+
+export interface LineageDeps {
+  trustsPromotion: boolean;
+  hasTasks(tx: Transaction): Promise<boolean>;
 }
 
 /** The server that runs the database; null: this server does not tell. */
@@ -38,9 +44,7 @@ const TABLE = statement('lineage_table', `select 'database_marks'::regclass::oid
 const LOCK = statement(
   'mark_lock',
   `select epoch::text as epoch, retired_epochs::text[] as retired_epochs, beat, system_identifier,
-     timeline, table_oid, not (${NO_RECOVERY}) as recovering,
-     (select id from tasks order by id limit 1) is not null
-       or (select id from archived_tasks order by id limit 1) is not null as has_tasks
+     timeline, table_oid, not (${NO_RECOVERY}) as recovering
    from database_marks for update`,
 );
 
@@ -50,8 +54,6 @@ interface MarkRow extends Mark {
   timeline: string | null;
   table_oid: string | null;
   recovering: boolean;
-  /** Otherwise it is a new database: it has forgotten nothing. */
-  has_tasks: boolean;
 }
 
 const ADVANCE = namedStatement(
@@ -77,25 +79,44 @@ const END = statement(
   'update recoveries set ended_at = clock_now() where ended_at is null',
 );
 
+const RECOVERY = statement(
+  'recovery_seconds',
+  `select extract(epoch from clock_now() - began_at)::float8 as seconds
+   from recoveries where ended_at is null`,
+);
+
+/** For how long a recovery is under way; undefined: none is. */
+export async function recoverySeconds(db: Queryable): Promise<number | undefined> {
+  const [row] = await db.query<{ seconds: number }>(RECOVERY);
+  return row?.seconds;
+}
+
+/** When the recovery that is under way began, in SQL. */
+export const RECOVERY_BEGAN = '(select began_at from recoveries where ended_at is null)';
+
 /**
  * Advances the database's mark. If the database is older than this process remembers, or runs on
  * another server than before, begins a recovery: nothing is claimed until an operator has run
  * `framewright restored`.
  * @param known what this process remembers; undefined: nothing
- * @param trustsPromotion whether a promoted replica has every commit
+ * @param deps.trustsPromotion whether a promoted replica has every commit
+ * @param deps.hasTasks whether there is a task. Otherwise it is a new database: it has forgotten
+ *   nothing
  * @returns the new mark; or the cause of the recovery, `undefined` if it began earlier
  */
 export async function advanceMark(
   db: Database,
   known: Mark | undefined,
-  trustsPromotion: boolean,
+  { trustsPromotion, hasTasks }: LineageDeps,
 ): Promise<{ mark: Mark } | { recovering: true; cause: string | undefined }> {
   const lineage = await readLineage(db);
   return db.transaction(async (tx) => {
     const [row] = await tx.query<MarkRow>(LOCK);
     if (!row) throw new Error('database_marks has no row');
     if (row.recovering) return { recovering: true, cause: undefined };
-    const cause = goneBack(row, known) ?? moved(row, lineage, trustsPromotion);
+    const older = goneBack(row, known);
+    const isEmpty = older !== undefined && !(await hasTasks(tx));
+    const cause = (isEmpty ? undefined : older) ?? moved(row, lineage, trustsPromotion);
     if (cause !== undefined) {
       await beginRecovery(tx, cause);
       return { recovering: true, cause };
@@ -123,7 +144,7 @@ async function store(tx: Transaction, lineage: Lineage): Promise<Mark> {
 }
 
 function goneBack(row: MarkRow, known: Mark | undefined): string | undefined {
-  if (known === undefined || !row.has_tasks) return undefined;
+  if (known === undefined) return undefined;
   if (row.retired_epochs.includes(known.epoch)) return undefined;
   if (row.epoch === known.epoch && row.beat >= known.beat) return undefined;
   return 'the database is older than a worker remembers';

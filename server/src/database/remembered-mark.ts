@@ -2,26 +2,23 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '../kernel/log.ts';
 import type { Database } from './database.ts';
-import { advanceMark, type Mark } from './lineage.ts';
+import { advanceMark, type LineageDeps, type Mark } from './lineage.ts';
 
 /**
  * Makes a function that compares the database with what the workers of a data folder remember of
  * it, and remembers it as it is now. It logs an error while nothing is claimed because of that.
  * @param deps.dataDir the folder whose file `database-mark.json` outlives a restore
  */
-export function rememberMark(deps: {
-  db: Database;
-  log: Log;
-  dataDir: string;
-  trustsPromotion: boolean;
-}): () => Promise<void> {
-  const { db, log, dataDir, trustsPromotion } = deps;
+export function rememberMark(
+  deps: LineageDeps & { db: Database; log: Log; dataDir: string },
+): () => Promise<void> {
+  const { db, log, dataDir } = deps;
   const file = path.join(dataDir, 'database-mark.json');
   let known: Mark | undefined;
   let wasRecovering = false;
   return async () => {
     known ??= await readMark(file);
-    const result = await advanceMark(db, known, trustsPromotion);
+    const result = await advanceMark(db, known, deps);
     if ('recovering' in result) {
       if (!wasRecovering) {
         const text = 'nothing is claimed: the database may have lost commits. ';

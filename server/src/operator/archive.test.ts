@@ -17,6 +17,7 @@ import type { Database } from '../database/database.ts';
 import { takenJobs } from '../tasks/attempts/attempts.ts';
 import { receiveCallback } from '../tasks/attempts/callback.ts';
 import { createTask } from '../tasks/create/create.ts';
+import { listArchived, listTasks, showTask } from '../tasks/listing/task-listing.ts';
 import { moveNow } from '../tasks/transitions.ts';
 import { listActions } from './actions.ts';
 import { archiveTasks } from './archive.ts';
@@ -24,7 +25,6 @@ import { audit } from './audit.ts';
 import { eraseAccount } from './erasure/erase.ts';
 import { reconcile } from './reconcile.ts';
 import { takeDown } from './takedown.ts';
-import { listArchived, listTasks, showTask } from './task-listing.ts';
 
 const ACTION = { command: 'tasks archive', actor: 'ada', reason: 'the disk is half full' };
 const PROMPT = 'A lighthouse of Ada';

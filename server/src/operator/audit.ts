@@ -1,4 +1,5 @@
-import { type Database, type Queryable, type Statement, statement } from '../database/database.ts';
+import { auditOrders } from '../billing/audit-orders.ts';
+import type { Database, Queryable, Statement } from '../database/database.ts';
 import {
   type AuditedReservation,
   auditedReservations,
@@ -7,121 +8,18 @@ import {
 } from '../ledger/audit.ts';
 import { type Report, runCheck } from '../ledger/run-check.ts';
 import { partsOf } from '../ledger/transfer.ts';
-import { auditOrders } from './billing/audit-orders.ts';
+import { ARCHIVED_CHECKS, ARCHIVED_PAGE } from '../tasks/archive/audited-archive.ts';
+import {
+  AUDITED_CHECKS,
+  AUDITED_PAGE,
+  type AuditedTask,
+  RESERVED_WITHOUT_TASK,
+} from './listings/audited-tasks.ts';
 
 /** How much is read at a time: few rows, so that each snapshot ends within a second. */
 const SIZES = { ...LEDGER_SIZES, tasks: 2000, orders: 500 };
 /** More problems than these are counted, but not kept. */
 const MAX_PROBLEMS = 1000;
-
-interface AuditedTask {
-  id: string;
-  phase: string;
-  account_id: string;
-  credits: number;
-  promotional_credits: number;
-}
-
-const PAGE = statement(
-  'audit_task_page',
-  `select id, phase, account_id, credits, promotional_credits from tasks
-   where id > $1 order by id limit $2`,
-);
-
-/** Each finds one kind of contradiction among the tasks of a page; each row is a sentence. */
-const CHECKS = [
-  statement(
-    'audit_wake_up',
-    `select id || ': ' || phase || ' without a due time' as problem
-     from tasks where id = any($1) and phase not in ('completed', 'failed') and due_at is null`,
-  ),
-  statement(
-    'audit_output',
-    `select t.id || ': completed, its output is ' || coalesce(o.state, 'missing') as problem
-     from tasks t left join objects o on o.id = t.output_object_id
-     where t.id = any($1) and t.phase = 'completed' and (o.id is null or o.state = 'writing'
-       or (o.state in ('deleting', 'deleted') and o.taken_down_at is null
-         and coalesce(o.delete_after > clock_now(), true)))`,
-  ),
-  statement(
-    'audit_poster',
-    `select t.id || ': its video was removed, its poster was not' as problem
-     from tasks t join objects o on o.id = t.output_object_id
-     join objects p on p.task_id = t.id and p.role = 'poster'
-     where t.id = any($1) and o.taken_down_at is not null and p.state = 'ready'`,
-  ),
-  statement(
-    'audit_jobs',
-    `select task_id || ': ' || count(*) || ' provider jobs' as problem
-     from attempts where task_id = any($1) and job_id is not null
-     group by task_id having count(*) > 1`,
-  ),
-  statement(
-    'audit_acceptance',
-    `select t.id || ': ' || t.phase || ' without an accepted attempt' as problem
-     from tasks t left join attempts a on a.task_id = t.id and a.state = 'accepted'
-     where t.id = any($1) and a.id is null
-       and (t.phase in ('generating', 'archiving', 'completed') or t.held_cause = 'outcome')`,
-  ),
-  statement(
-    'audit_key',
-    `select t.id || ': its Idempotency-Key is missing or not bound to it' as problem
-     from tasks t left join idempotency_keys k on k.account_id = t.account_id
-       and k.surface = t.surface and k.key = t.idempotency_key
-     where t.id = any($1)
-       and (k.key is null or (k.task_id is distinct from t.id and t.phase <> 'failed'))`,
-  ),
-];
-
-const ARCHIVED_PAGE = statement(
-  'audit_archived_page',
-  `select id, phase, account_id, credits,
-     coalesce((record#>>'{task,promotional_credits}')::int, 0) as promotional_credits
-   from archived_tasks where id > $1 order by id limit $2`,
-);
-
-/** The same for archived tasks: what does not change any more, and what the record must have. */
-const ARCHIVED_CHECKS = [
-  statement(
-    'audit_archived_twice',
-    `select id || ': archived, and still among the tasks' as problem
-     from tasks where id = any($1)`,
-  ),
-  statement(
-    'audit_archived_record',
-    `select id || ': archived, but its record is of another task' as problem
-     from archived_tasks where id = any($1)
-       and row(id, account_id, phase, credits::text, output_object_id) is distinct from
-         row(record#>>'{task,id}', record#>>'{task,account_id}', record#>>'{task,phase}',
-           record#>>'{task,credits}', record#>>'{task,output_object_id}')`,
-  ),
-  statement(
-    'audit_archived_video',
-    `select id || ': completed and archived, but its record has no accepted attempt or no video'
-       as problem
-     from archived_tasks where id = any($1) and phase = 'completed'
-       and (not record @> '{"attempts": [{"state": "accepted"}]}'
-         or not exists (select from jsonb_array_elements(record->'objects') as object
-           where object->>'id' = output_object_id))`,
-  ),
-  statement(
-    'audit_archived_key',
-    `select t.id || ': its Idempotency-Key is missing or not bound to it' as problem
-     from archived_tasks t left join idempotency_keys k on k.account_id = t.account_id
-       and k.surface = t.record#>>'{task,surface}'
-       and k.key = t.record#>>'{task,idempotency_key}'
-     where t.id = any($1)
-       and (k.key is null or (k.task_id is distinct from t.id and t.phase <> 'failed'))`,
-  ),
-];
-
-const MISSING = statement(
-  'audit_reservation_without_task',
-  `select task_id || ': credits are reserved, but the task is missing' as problem
-   from unnest($1::text[]) as reserved (task_id)
-   where not exists (select from tasks where tasks.id = task_id)
-     and not exists (select from archived_tasks where archived_tasks.id = task_id)`,
-);
 
 export interface AuditResult {
   ok: boolean;
@@ -151,11 +49,12 @@ export async function audit(
   await auditLedger(db, {
     report: add,
     sizes,
-    checkReserved: (tx, taskIds) => runCheck(tx, MISSING, { values: [taskIds], report: add }),
+    checkReserved: (tx, taskIds) =>
+      runCheck(tx, RESERVED_WITHOUT_TASK, { values: [taskIds], report: add }),
   });
   await auditOrders(db, sizes, add);
   // A task that is archived meanwhile is on a page of the tasks or, later, of the archived ones.
-  await auditTasks(db, { page: PAGE, checks: CHECKS, pageSize: sizes.tasks }, add);
+  await auditTasks(db, { page: AUDITED_PAGE, checks: AUDITED_CHECKS, pageSize: sizes.tasks }, add);
   const archived = { page: ARCHIVED_PAGE, checks: ARCHIVED_CHECKS, pageSize: sizes.tasks };
   await auditTasks(db, archived, add);
   const ok = found === 0;

@@ -1,21 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, statement, type Transaction } from '../database/database.ts';
+import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { currentAttempt } from '../tasks/attempts/attempts.ts';
 import { readCancel, requestCancel } from '../tasks/attempts/cancel-requests.ts';
 import { isBeforeAcceptance } from '../tasks/create/waiting.ts';
 import { takeLease } from '../tasks/lease.ts';
-import { PHASES_BEFORE_ACCEPTANCE, type Task } from '../tasks/task.ts';
+import { lockState } from '../tasks/listing/task-listing.ts';
+import { PHASES_BEFORE_ACCEPTANCE, type Phase } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 import { type Action, performAction } from './actions.ts';
-import { missingTask } from './task-listing.ts';
-
-const READ = statement(
-  'operator_cancel_read',
-  'select phase, held_cause, error_code from tasks where id = $1 for update',
-);
-
-type State = Pick<Task, 'phase' | 'held_cause' | 'error_code'>;
 
 interface Cancelled {
   task_id: string;
@@ -53,8 +46,7 @@ async function cancel(
   taskId: string,
   cause: Record<string, unknown>,
 ): Promise<Cancelled> {
-  const [state] = await tx.query<State>(READ, [taskId]);
-  if (!state) throw await missingTask(tx, taskId);
+  const state = await lockState(tx, taskId);
   if (state.error_code === 'cancelled') {
     return { task_id: taskId, phase: state.phase, cancel: 'done', changed: false };
   }
@@ -66,7 +58,7 @@ async function cancel(
   throw new UsageError(`${taskId} is ${state.phase}: ${REFUSALS[state.phase] ?? ''}`);
 }
 
-const REFUSALS: Partial<Record<State['phase'], string>> = {
+const REFUSALS: Partial<Record<Phase, string>> = {
   held: 'its provider may have a job of it. Decide it with: npx framewright reconcile',
   archiving: 'its video is finished and is being copied',
   completed: 'there is nothing to cancel',

@@ -1,9 +1,10 @@
-import { type Database, type Queryable, statement } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { forgetOutage } from '../providers/host/outages.ts';
+import { forgetOutage, type ListedOutage, listOutages } from '../providers/host/outages.ts';
 import { endPause, listPauses, pause } from '../providers/host/pauses.ts';
 import { PROVIDER_NAMES } from '../providers/registry.ts';
 import { wakeWaiting } from '../tasks/attempts/not-accepted.ts';
+import { type RefusedSubmits, refusedSubmits, waitingTasks } from '../tasks/listing/submits.ts';
 import { type Action, performAction } from './actions.ts';
 
 /** Creates get 503, and nothing is reserved, until they are resumed. Tasks go on. */
@@ -52,55 +53,6 @@ function requireName(provider: string): void {
   throw new UsageError(`the provider must be one of ${PROVIDER_NAMES.join(', ')}`);
 }
 
-const OUTAGES = statement(
-  'outage_list',
-  `select provider, failures, cause, closed_since, closed_until,
-     closed_until <= clock_now() as is_over from provider_outages`,
-);
-
-interface OutageRow {
-  provider: string;
-  failures: number;
-  cause: object;
-  closed_since: Date | null;
-  closed_until: Date | null;
-  is_over: boolean | null;
-}
-
-const WAITING = statement(
-  'tasks_waiting',
-  `select provider, count(*)::int as tasks from tasks
-   where due_at is not null and phase in ('reserved', 'ingesting', 'submitting') group by provider`,
-);
-
-// Refused for no fault of the request: a wrong key, an overdue account, too many jobs.
-const REFUSED = statement(
-  'provider_refused_submits',
-  `with outcomes as (
-     select t.provider, a.cause, a.outcome_at, a.cause->>'fault' as fault,
-       max(a.outcome_at) filter (where a.state = 'accepted' or a.cause->>'fault' = 'request')
-         over (partition by t.provider) as worked_at
-     from (select id, provider, created_at from tasks
-       order by created_at desc, id desc limit 200) t
-     cross join lateral (select cause, outcome_at, state from attempts
-       where task_id = t.id offset 0) a -- by the index of the task, also if the table is small
-     where t.created_at > (select clock_now()) - interval '15 minutes'
-       and a.state in ('accepted', 'rejected'))
-   select provider, count(*)::int as submits,
-     (array_agg(cause order by outcome_at desc))[1] as cause,
-     min(outcome_at) filter (
-       where fault = 'operator' and outcome_at > coalesce(worked_at, '-infinity')) as since
-   from outcomes where fault in ('busy', 'operator') group by provider`,
-);
-
-interface RefusedRow {
-  provider: string;
-  submits: number;
-  cause: object;
-  /** The first refusal that the operator must fix, after the last submit that shows it works. */
-  since: Date | null;
-}
-
 /** What `providers status` shows. */
 export interface ProviderListing {
   provider: string;
@@ -125,9 +77,9 @@ export interface ProviderListing {
 export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
   const [pauses, outages, waiting, refusals] = await Promise.all([
     listPauses(db),
-    db.query<OutageRow>(OUTAGES),
-    db.query<{ provider: string; tasks: number }>(WAITING),
-    db.query<RefusedRow>(REFUSED),
+    listOutages(db),
+    waitingTasks(db),
+    refusedSubmits(db),
   ]);
   return PROVIDER_NAMES.map((provider) => {
     const refused = refusals.find((row) => row.provider === provider);
@@ -155,8 +107,8 @@ export async function showCreates(db: Queryable) {
 
 function stateOf(
   paused: { reason: string; paused_at: Date } | undefined,
-  outage: OutageRow | undefined,
-  refused: RefusedRow | undefined,
+  outage: ListedOutage | undefined,
+  refused: RefusedSubmits | undefined,
 ): Pick<ProviderListing, 'state' | 'since' | 'until' | 'reason'> {
   if (paused) {
     return { state: 'paused', since: paused.paused_at, until: null, reason: paused.reason };

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { findAccount } from '../accounts/accounts.ts';
-import { type Database, namedStatement, type Transaction } from '../database/database.ts';
+import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
+import { type HeldTask, heldTasks } from '../tasks/listing/held-tasks.ts';
 import type { Task } from '../tasks/task.ts';
 import { type Action, recordAction } from './actions.ts';
 import { type OperatorDecision, reconcile } from './reconcile.ts';
@@ -16,38 +17,11 @@ export interface HeldFilter {
   cause?: Task['held_cause'] | undefined;
 }
 
-interface HeldTask {
-  id: string;
-  account_id: string;
-  held_cause: string;
-  provider: string;
-  credits: number;
-  held_since: Date;
-}
-
 export interface HeldSelection {
   tasks: HeldTask[];
   /** Names exactly these tasks with their causes; a decision about them repeats it. */
   confirm: string;
 }
-
-/** More are not decided at once, so that an operator can read the list. */
-const MOST = 1000;
-
-const FIND = namedStatement(
-  'operator_held_to_decide',
-  ['provider', 'accountId', 'hours', 'cause'],
-  `with held as (
-     select id, account_id, held_cause, provider, credits, coalesce(
-       (select min(at) from task_history h where h.task_id = tasks.id and h.phase = 'held'),
-       updated_at) as held_since
-     from tasks where phase = 'held' and provider = coalesce(:provider::text, provider)
-       and account_id = coalesce(:accountId::text, account_id)
-       and held_cause = coalesce(:cause::text, held_cause))
-   select id, account_id, held_cause, provider, credits, held_since from held
-   where held_since <= (select clock_now()) - :hours::float8 * interval '1 hour'
-   order by held_since, id limit ${MOST}`,
-);
 
 /**
  * The held tasks of a filter, those held first.
@@ -56,7 +30,7 @@ const FIND = namedStatement(
 export async function selectHeld(db: Database, filter: HeldFilter): Promise<HeldSelection> {
   const { provider = null, account, hours = 0, cause = null } = filter;
   const accountId = account === undefined ? null : await findAccount(db, account);
-  const tasks = await db.query<HeldTask>(FIND, FIND.values({ provider, accountId, hours, cause }));
+  const tasks = await heldTasks(db, { provider, accountId, hours, cause });
   return { tasks, confirm: nameOf(tasks) };
 }
 

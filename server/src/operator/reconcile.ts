@@ -1,19 +1,19 @@
-import {
-  type Database,
-  statement,
-  type Transaction,
-  violatedConstraint,
-} from '../database/database.ts';
+import { type Database, type Transaction, violatedConstraint } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type AttemptOutcome, applyOutcome } from '../tasks/attempts/apply-outcome.ts';
-import { type Attempt, correctJob, currentAttempt } from '../tasks/attempts/attempts.ts';
+import {
+  type Attempt,
+  correctJob,
+  currentAttempt,
+  lockCurrentAttempt,
+} from '../tasks/attempts/attempts.ts';
 import { otherTaskOf, recordEvidence } from '../tasks/attempts/evidence.ts';
 import { notAccepted } from '../tasks/attempts/not-accepted.ts';
 import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
 import { takeLease } from '../tasks/lease.ts';
+import { phaseOf, requireTask } from '../tasks/listing/task-listing.ts';
 import { LIVE_PHASES, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
-import { missingTask } from './task-listing.ts';
 
 /**
  * What an operator knows about a task, for example from the provider's console. `failed` is
@@ -23,8 +23,6 @@ export type OperatorDecision =
   | { kind: 'accepted'; jobId: string }
   | { kind: 'not_accepted' }
   | { kind: 'failed' };
-
-const PHASE = statement('task_phase', 'select phase from tasks where id = $1');
 
 /**
  * Applies an operator decision to a task. If a worker moves the task at the same time, the first of
@@ -43,7 +41,8 @@ export function reconcile(
   record?: (tx: Transaction, before: Task) => Promise<void>,
 ): Promise<{ task_id: string; phase: string }> {
   return db.transaction(async (tx) => {
-    const locked = await lockAttempt(tx, taskId);
+    // The attempt is locked before the task, like by every transaction that records an outcome.
+    const locked = await lockCurrentAttempt(tx, taskId);
     const task = await takeLease(tx, taskId, decision.kind === 'failed' ? LIVE_PHASES : ['held']);
     if (!task) throw await notLiveError(tx, taskId, decision);
     const attempt = await currentAttempt(tx, taskId);
@@ -58,28 +57,16 @@ export function reconcile(
   });
 }
 
-const LOCK = statement(
-  'attempt_lock_live',
-  `select from attempts
-   where task_id = $1 and state in ('in_flight', 'unknown', 'accepted') for update`,
-);
-
-/** Locks the attempt before the task, like every transaction that records an outcome. */
-async function lockAttempt(tx: Transaction, taskId: string): Promise<Attempt | undefined> {
-  await tx.query(LOCK, [taskId]);
-  return currentAttempt(tx, taskId);
-}
-
 async function notLiveError(
   tx: Transaction,
   taskId: string,
   { kind }: OperatorDecision,
 ): Promise<UsageError> {
-  const [task] = await tx.query<{ phase: string }>(PHASE, [taskId]);
-  if (!task) return missingTask(tx, taskId);
-  const hasEnded = task.phase === 'completed' || task.phase === 'failed';
+  await requireTask(tx, taskId);
+  const phase = await phaseOf(tx, taskId);
+  const hasEnded = phase === 'completed' || phase === 'failed';
   const rest = hasEnded || kind === 'failed' ? 'there is nothing to decide' : 'only --failed fits';
-  return new UsageError(`${taskId} is ${task.phase}, not held: ${rest}`);
+  return new UsageError(`${taskId} is ${phase}, not held: ${rest}`);
 }
 
 async function decide(

@@ -1,24 +1,9 @@
-import { type Database, statement } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { beginRecovery, endRecovery, readLineage } from '../database/lineage.ts';
 import { lastGrantAt } from '../ledger/overview.ts';
 import { holdForgotten } from '../tasks/attempts/forgotten.ts';
 import { type Action, recordAction } from './actions.ts';
-
-/** A kind of record that must be replayed by hand, and the time of the last one that is known. */
-interface LastKnown {
-  what: string;
-  last_known: Date | null;
-}
-
-const LAST_KNOWN = statement(
-  'restored_last_known',
-  `select 'accounts created' as what, max(created_at) as last_known from accounts
-   union all select 'accounts disabled', max(disabled_at) from accounts
-   union all select 'API keys created', max(created_at) from api_keys
-   union all select 'API keys revoked', max(revoked_at) from api_keys
-   union all select 'operator commands', max(at) from operator_actions
-   union all select 'tasks created', max(created_at) from tasks`,
-);
+import { type LastKnown, lastKnown } from './listings/last-known.ts';
 
 /**
  * Ends the recovery of a database that was restored from a back-up or replaced by a replica. Before
@@ -36,7 +21,7 @@ export async function recoverRestored(
   const lineage = await readLineage(db);
   return db.transaction(async (tx) => {
     const credits = { what: 'credits granted or adjusted', last_known: await lastGrantAt(tx) };
-    const replayAfter = [credits, ...(await tx.query<LastKnown>(LAST_KNOWN))];
+    const replayAfter = [credits, ...(await lastKnown(tx))];
     const heldTasks = nothingLost ? [] : await holdForgotten(tx, reason);
     const details = { nothing_lost: nothingLost, held_tasks: heldTasks.length };
     await recordAction(tx, action, { target: 'database', details });

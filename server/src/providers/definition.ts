@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import type { Database, Transaction } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
 import type { Environment } from '../kernel/variables.ts';
@@ -31,6 +31,15 @@ export interface AdapterDeps {
   nextListTurn(): Promise<void>;
 }
 
+/** The jobs that a provider keeps in this database, each by the id of its attempt. */
+export interface OwnJobs {
+  /** A condition in SQL: one of the attempts (an array in SQL) has a job under way. */
+  isRunning(attemptIds: string): string;
+  deleteOf(tx: Transaction, attemptIds: string[]): Promise<void>;
+  /** Removes what a client has sent. */
+  eraseOf(tx: Transaction, attemptIds: string[]): Promise<void>;
+}
+
 /**
  * Everything that shared code knows about one provider. Each provider's folder exports its
  * definition from `index.ts`, and `registry.ts` lists it.
@@ -59,6 +68,8 @@ export interface ProviderDefinition<Settings> {
   baseUrls(settings: Settings): Record<string, string | undefined>;
   /** Whether the provider fetches inputs from PUBLIC_URL and calls back there. */
   fetchesInputs: boolean;
+  /** undefined: all its jobs are elsewhere. */
+  ownJobs?: OwnJobs;
   /** @throws UsageError, one line, when a setting can't be used */
   create(settings: Settings, deps: AdapterDeps): Provider | Promise<Provider>;
 }

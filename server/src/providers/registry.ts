@@ -1,3 +1,4 @@
+import type { Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { nearestName } from '../kernel/nearest-name.ts';
 import { type Environment, number, read, recordReads } from '../kernel/variables.ts';
@@ -12,7 +13,7 @@ import { replicate } from './replicate/index.ts';
 /** All providers: the only list of them. */
 const REGISTRY = [row(local), row(ark), row(fal), row(replicate), row(comfyui)];
 
-interface Row {
+interface Row extends Pick<ProviderDefinition<object>, 'ownJobs'> {
   name: string;
   registeredBy: NeededVariable[];
   configure(env: Environment): ConfiguredProvider | undefined;
@@ -20,10 +21,11 @@ interface Row {
 
 /** Hides the type of a definition's settings, so that all definitions fit in one list. */
 function row<Settings>(definition: ProviderDefinition<Settings>): Row {
-  const { name, registeredBy } = definition;
+  const { name, registeredBy, ownJobs } = definition;
   return {
     name,
     registeredBy,
+    ...(ownJobs && { ownJobs }),
     configure(env) {
       const assumeAbsentAfterHours =
         registeredBy.length > 0 ? readAssumption(env, name) : undefined;
@@ -42,6 +44,23 @@ function readAssumption(env: Environment, provider: string): number | undefined 
 
 /** The values of PROVIDER. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
+
+const OWN_JOBS = REGISTRY.flatMap(({ ownJobs }) => ownJobs ?? []);
+
+/** A condition in SQL: a provider keeps a job of one of these attempts here, and works on it. */
+export function runsJob(attemptIds: string): string {
+  return OWN_JOBS.map((jobs) => jobs.isRunning(attemptIds)).join(' or ');
+}
+
+/** Deletes the jobs of attempts that providers keep here. */
+export async function deleteJobs(tx: Transaction, attemptIds: string[]): Promise<void> {
+  for (const jobs of OWN_JOBS) await jobs.deleteOf(tx, attemptIds);
+}
+
+/** Removes what a client has sent from the jobs of attempts that providers keep here. */
+export async function eraseJobs(tx: Transaction, attemptIds: string[]): Promise<void> {
+  for (const jobs of OWN_JOBS) await jobs.eraseOf(tx, attemptIds);
+}
 
 /**
  * The variables that a provider needs. It is configured if the first is set. Empty for unknown

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { accountOfEmail } from '../accounts/accounts.ts';
+import { accountOfEmail, keepEnabled } from '../accounts/accounts.ts';
+import { reopenAccount } from '../accounts/closing.ts';
 import { type Database, statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { transfer } from '../ledger/transfer.ts';
-import { reopenAccount } from './deletion.ts';
 import { mailboxOf, untagged } from './email-address.ts';
 import { beginSession, type SignedInFrom } from './sessions.ts';
 
@@ -66,12 +66,6 @@ async function giveSignupCredits(tx: Transaction, accountId: string, credits: nu
   });
 }
 
-// Locked: an account that is disabled at this moment gets no session.
-const ENABLED = statement(
-  'sign_in_enabled',
-  'select id from accounts where id = $1 and disabled_at is null for share',
-);
-
 /**
  * Locks the account that somebody signs in to, and reopens it if its owner had closed it. What the
  * sign-in uses up, such as a code, is locked after the account.
@@ -83,7 +77,8 @@ export async function requireOpen(
   accountId: string,
   onReopened: OnReopened,
 ): Promise<string | undefined> {
-  if ((await tx.query(ENABLED, [accountId])).length > 0) return undefined;
+  // An account that is disabled at this moment gets no session.
+  if (await keepEnabled(tx, accountId)) return undefined;
   const email = await reopenAccount(tx, accountId);
   if (email === undefined) throw accountDisabled();
   await onReopened(tx, accountId);

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import { joinAccount } from '../accounts/account-sql.ts';
 import { countingHits, type RateLimit, tooManyRequests } from '../accounts/rate-window.ts';
 import {
   namedStatement,
@@ -94,7 +95,7 @@ const FIND = statement(
        coalesce(s.proved_at, s.created_at)
          between clock_now() - interval '${PROOF_MINUTES} minutes'
            and clock_now() + interval '1 minute' as is_proved
-     from sessions s join accounts a on a.id = s.account_id
+     from sessions s ${joinAccount('s.account_id')}
      where s.token_hash = $1 and s.expires_at > clock_now() and a.disabled_at is null
        and s.seen_at > clock_now() - interval '${IDLE_DAYS} days'),
    counted as (${countingHits(

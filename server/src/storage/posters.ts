@@ -1,4 +1,5 @@
 import { type Database, statement } from '../database/database.ts';
+import { posterOf } from './object-sql.ts';
 
 /** A try that fails, or whose process dies, is followed by the next one after this time. */
 const RETRY_MINUTES = 5;
@@ -72,11 +73,7 @@ export async function giveUpPoster(db: Database, { id, tries }: DueOutput): Prom
   await db.query(GIVE_UP, [id, tries]);
 }
 
-const READ = statement(
-  'poster_read',
-  `select id, size_bytes from objects
-   where task_id = $1 and role = 'poster' and state = 'ready'`,
-);
+const READ = statement('poster_read', posterOf('$1'));
 
 /** The poster of a task, if it has one. */
 export async function readPoster(

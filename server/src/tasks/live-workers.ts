@@ -1,4 +1,4 @@
-import { type Database, namedStatement, statement } from '../database/database.ts';
+import { type Database, namedStatement, type Queryable, statement } from '../database/database.ts';
 import { POOL } from './claim.ts';
 import { NOW } from './lease.ts';
 
@@ -10,7 +10,7 @@ export const REPORT_SECONDS = 5;
 export const IS_ALIVE = `seen_at > ${NOW} - interval '${DEAD_AFTER_SECONDS} seconds'`;
 
 /** A condition on `tasks`: no running worker has the task's provider. */
-export const IS_UNSERVED = `not exists (select from workers
+const IS_UNSERVED = `not exists (select from workers
      where ${IS_ALIVE} and tasks.provider = any(workers.providers))`;
 
 const REPORT = namedStatement(
@@ -32,6 +32,24 @@ const UNSERVED = statement(
   `select distinct provider from tasks
    where ${POOL} in ('submit', 'ingest') and due_at is not null and ${IS_UNSERVED}`,
 );
+
+/** Live tasks of a provider that no running worker has. */
+export interface UnservedTasks {
+  provider: string;
+  tasks: number;
+}
+
+const UNSERVED_TASKS = statement(
+  'tasks_unserved',
+  `select provider, count(*)::int as tasks from tasks
+   where due_at is not null and provider <> all($1) and ${IS_UNSERVED}
+   group by provider order by provider`,
+);
+
+/** The live tasks that no running worker can work on, besides those of the given providers. */
+export function unservedTasks(db: Queryable, providers: string[] = []): Promise<UnservedTasks[]> {
+  return db.query(UNSERVED_TASKS, [providers]);
+}
 
 const GONE = statement('worker_gone', 'delete from workers where id = $1');
 

@@ -1,17 +1,21 @@
 import { type Queryable, statement } from '../database/database.ts';
-import { readArchived } from './archived.ts';
+import { fromEveryPlace } from './archive/every-task.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 
 const READ = statement(
   'task_read_owned',
-  `select ${TASK_COLUMNS} from tasks where id = $1 and account_id = $2`,
+  fromEveryPlace(
+    ({ rows, key }) => `select ${TASK_COLUMNS} from ${rows}
+     where ${key}.id = $1 and ${key}.account_id = $2
+       and ($3::text is null or tasks.surface = $3)`,
+  ),
 );
 
-/** A task of an account, of any surface, also an archived one. */
+/** A task of an account, of this surface if it is given. */
 export async function readOwned(
   db: Queryable,
-  { accountId, id }: { accountId: string; id: string },
+  { accountId, id, surface }: { accountId: string; id: string; surface?: string },
 ): Promise<Task | undefined> {
-  const [task] = await db.query<Task>(READ, [id, accountId]);
-  return task ?? readArchived(db, id, { accountId });
+  const [task] = await db.query<Task>(READ, [id, accountId, surface ?? null]);
+  return task;
 }

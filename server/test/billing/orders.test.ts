@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { auditOrders } from '../../src/billing/audit-orders.ts';
 import { movementNames } from '../../src/billing/credit-order.ts';
 import { settleDue } from '../../src/billing/sweep.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { paymentSums } from '../../src/ledger/payments.ts';
-import { auditOrders } from '../../src/operator/billing/audit-orders.ts';
 import { createRandom, type Random, shuffled } from '../random.ts';
 import { replayCommand } from '../replay.ts';
 import { sql } from '../task-fixtures.ts';

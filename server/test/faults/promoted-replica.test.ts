@@ -8,6 +8,7 @@ import { openEmbeddedDatabase } from 'embedded-postgres';
 import { openDatabase, statement } from '../../src/database/database.ts';
 import { advanceMark } from '../../src/database/lineage.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { hasTasks } from '../../src/tasks/archive/every-task.ts';
 import { quiet } from '../database.ts';
 import { runOperatorCommand, startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
@@ -73,7 +74,7 @@ test('workers notice that a replica was promoted, and claim nothing until an ope
   await migrate(primary.server.url);
   await copyBase(primary, one, two);
   const replica = await openServer(two, { primary_conninfo: primary.server.url });
-  const known = await advanceMark(primary.db, undefined, false);
+  const known = await advanceMark(primary.db, undefined, { trustsPromotion: false, hasTasks });
   assert.ok('mark' in known);
   await until(
     () => replica.db.query<{ beat: number }>(BEAT),

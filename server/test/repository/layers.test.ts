@@ -168,6 +168,9 @@ function exportsOf(text: string): string[] {
   return [...text.matchAll(declared)].map(([, name = '']) => name);
 }
 
+/** Each room that has personal data of an account exports one. */
+const OF_EVERY_ROOM = 'eraseOf';
+
 for (const [title, files] of [
   ['the product', product],
   ['the test kit', sources.filter(({ name }) => name.startsWith('server/test/'))],
@@ -175,7 +178,7 @@ for (const [title, files] of [
   test(`no two files of ${title} export the same name`, () => {
     const owners = new Map<string, string[]>();
     for (const { name: file, text } of files) {
-      for (const name of new Set(exportsOf(text))) {
+      for (const name of new Set(exportsOf(text)).difference(new Set([OF_EVERY_ROOM]))) {
         owners.set(name, [...(owners.get(name) ?? []), file]);
       }
     }
@@ -185,3 +188,18 @@ for (const [title, files] of [
     );
   });
 }
+
+test('an erasure calls what each room exports to erase an account', () => {
+  const exporters = product.filter(({ text }) => exportsOf(text).includes(OF_EVERY_ROOM));
+  const erasure = product.find(({ name }) => name === 'server/src/operator/erasure/erase.ts');
+  assert.ok(erasure && exporters.length > 0);
+  const missing = exporters.filter((source) => !importsOf(erasure).includes(source.name));
+  assert.deepEqual(
+    missing.map(({ name }) => name),
+    [],
+  );
+  const rooms = exporters.map(({ name }) => roomOf(name));
+  assert.deepEqual([...new Set(rooms)], rooms, 'one of each room');
+  const [, called = ''] = /const ROOMS = \[([^\]]*)\]/.exec(erasure.text) ?? [];
+  assert.equal(called.match(/\w+/g)?.length, exporters.length);
+});

@@ -12,17 +12,6 @@ test('only config.ts reads the environment', () => {
   assert.deepEqual(readers.map(({ name }) => name).sort(), ['server/src/config/config.ts']);
 });
 
-test('ledger tables are named only in the ledger room', () => {
-  const wrong = product.filter(
-    ({ name, text }) =>
-      !name.startsWith('server/src/ledger/') && /ledger_(balances|transfers)/.test(text),
-  );
-  assert.deepEqual(
-    wrong.map(({ name }) => name),
-    [],
-  );
-});
-
 /** Files that name the provider of a start without configuration. */
 const NAMES_LOCAL = [
   'server/src/cli/welcome.ts', // the welcome of the first start

@@ -1,4 +1,5 @@
 import type Stripe from 'stripe';
+import { joinAccount } from '../../accounts/account-sql.ts';
 import { type Database, statement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { paidBalances } from '../../ledger/payments.ts';
@@ -23,7 +24,7 @@ export async function stopReload(tx: Transaction, accountId: string, why: string
 const LOCK = statement(
   'reload_lock',
   `select b.reload_pack, b.reload_below, b.reload_limit
-   from billing_accounts b join accounts a on a.id = b.account_id
+   from billing_accounts b ${joinAccount('b.account_id')}
    where b.account_id = $1 and b.reload_pack is not null and b.reload_stopped is null
      and a.disabled_at is null
    for update of b`,

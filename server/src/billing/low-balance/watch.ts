@@ -1,3 +1,4 @@
+import { joinAccount } from '../../accounts/account-sql.ts';
 import { type Database, statement } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { paidBalances } from '../../ledger/payments.ts';
@@ -23,7 +24,7 @@ const WATCHED = statement(
   `select b.account_id, a.email, b.alert_below, b.alerted_at is not null as is_alerted,
      b.low_event_at is not null as is_event_written,
      b.reload_below, b.reload_stopped, b.reload_stop_told_at is not null as is_told
-   from billing_accounts b join accounts a on a.id = b.account_id
+   from billing_accounts b ${joinAccount('b.account_id')}
    where b.account_id > $1 and (b.alert_below is not null or b.reload_pack is not null)
      and a.disabled_at is null
    order by b.account_id limit ${PAGE}`,

@@ -1,5 +1,5 @@
+import { ACCOUNT_STATE, type AccountState, joinAccount } from '../../accounts/account-sql.ts';
 import { type Queryable, statement } from '../../database/database.ts';
-import { ACCOUNT_STATE, type AccountState } from '../account-state.ts';
 import { ANY_SCOPE, inScope, type ScopeColumns, type StripeScope } from '../scope/scope.ts';
 
 /** A plan that an account pays for in each period. */
@@ -30,7 +30,7 @@ const SUBSCRIPTIONS = `select s.id, s.account_id, ${ACCOUNT_STATE}, s.plan_id,
      f.name as plan_name, s.stripe_checkout, s.checkout_url, s.stripe_subscription, s.state,
      s.renews_at, s.ends_at, s.revision, s.stripe_mode, s.stripe_account,
      extract(epoch from clock_now() - s.created_at)::float8 as age_seconds
-   from subscriptions s join offers f on f.id = s.plan_id join accounts a on a.id = s.account_id`;
+   from subscriptions s join offers f on f.id = s.plan_id ${joinAccount('s.account_id')}`;
 
 const READ = statement('subscription_read', `${SUBSCRIPTIONS} where s.id = $1`);
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { UsageError } from '../../kernel/errors.ts';
+import { type Queryable, statement } from '../database.ts';
 import { EARLIER_CHECKSUMS } from './earlier-checksums.ts';
 import { type MigrationFile, numberOf } from './migration-files.ts';
 
@@ -40,6 +41,14 @@ export async function readApplied(client: pg.Client): Promise<AppliedMigration[]
     ? 'checksum, oldest_program'
     : 'null as checksum, null as oldest_program';
   return (await client.query<AppliedMigration>(`select name, ${columns} from migrations`)).rows;
+}
+
+const RAN_AT = statement('migration_ran_at', 'select ran_at as at from migrations where name = $1');
+
+/** When a file has run; undefined: not yet. */
+export async function migratedAt(db: Queryable, name: string): Promise<Date | undefined> {
+  const [migration] = await db.query<{ at: Date }>(RAN_AT, [name]);
+  return migration?.at;
 }
 
 /** The files that have not run yet. */

@@ -1,13 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Queryable, statement } from '../../database/database.ts';
+import type { Queryable } from '../../database/database.ts';
+import { tracedTaskOf } from '../../tasks/task.ts';
 import { isTracing, startSpan } from '../../telemetry/tracing.ts';
 import { spanOf } from '../request-spans.ts';
-
-const TRACE_OF_OBJECT = statement(
-  'object_trace',
-  `select tasks.id, tasks.traceparent from objects join tasks on tasks.id = objects.task_id
-   where objects.id = $1 and tasks.traceparent is not null`,
-);
 
 /**
  * Shows a delivery in the trace of its task, linked with the span of the request: a request for a
@@ -19,7 +14,7 @@ export async function traceDelivery(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
 ): Promise<void> {
   if (!isTracing()) return;
-  const [task] = await db.query<{ id: string; traceparent: string }>(TRACE_OF_OBJECT, [objectId]);
+  const task = await tracedTaskOf(db, objectId);
   if (!task) return;
   const attributes = { 'task.id': task.id, 'object.id': objectId, 'request.id': request.id };
   const link = spanOf(request)?.traceparent;

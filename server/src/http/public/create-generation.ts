@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { lockCapOf } from '../../accounts/api-keys.ts';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { CLOSURES_OF_CREATE } from '../../providers/host/outages.ts';
@@ -85,5 +86,6 @@ function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {
 function jsonCallerOf(request: FastifyRequest) {
   requireJsonType(request.headers['content-type']);
   const { accountId, surface, keyId, hasCap } = callerOf(request);
-  return { accountId, surface, apiKey: { id: keyId, hasCap } };
+  const apiKey = { id: keyId, ...(hasCap && { lockCap: lockCapOf(keyId) }) };
+  return { accountId, surface, apiKey };
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { readArchived } from '../../tasks/archived.ts';
+import { readOwned } from '../../tasks/owned.ts';
 import { type PublicColumns, publicColumns, TASK_OF_CALLER } from '../../tasks/task.ts';
 import { type Admit, callerOf, fusedRead, type PublicRequest } from './endpoint.ts';
 
@@ -30,13 +30,13 @@ export function namedTaskRead(gate: KeyGate, name: string) {
     /** Belongs into the route's `config`. */
     admit: admit satisfies Admit,
     /**
-     * The task, if it is of the caller's account and surface; also an archived one.
+     * The task, if it is of the caller's account and surface.
      * @throws ApiError `not_found`
      */
     async taskOf(request: PublicRequest): Promise<PublicColumns> {
       const row = rowOf(request);
       if (row.id !== null) return row;
-      const task = await readArchived(gate.db, idOf(request), callerOf(request));
+      const task = await readOwned(gate.db, { id: idOf(request), ...callerOf(request) });
       if (!task) throw new ApiError('not_found', 'This account has no task with this id.');
       return publicColumns(task);
     },

@@ -1,7 +1,7 @@
 import { disableAccount, enableAccount, findAccount } from '../../accounts/accounts.ts';
+import { withdrawClosing, withdrawDeletion } from '../../accounts/closing.ts';
 import { closePaymentPages } from '../../billing/payment-pages.ts';
 import type { Database } from '../../database/database.ts';
-import { withdrawClosing, withdrawDeletion } from '../../sign-in/deletion.ts';
 import { endSessions } from '../../sign-in/sessions.ts';
 import { type Action, performAction } from '../actions.ts';
 

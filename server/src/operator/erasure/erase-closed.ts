@@ -1,8 +1,9 @@
+import { dueClosings, endGrace } from '../../accounts/closing.ts';
 import { closePaymentPages } from '../../billing/payment-pages.ts';
 import type { Database } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
-import { dueClosings, dueDeletions, endGrace } from '../../sign-in/deletion.ts';
+import { dueDeletions } from '../listings/due-deletions.ts';
 import { eraseAccount } from './erase.ts';
 
 const ACTION = {

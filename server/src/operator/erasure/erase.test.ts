@@ -9,9 +9,10 @@ import {
   untilBlocked,
 } from '../../../test/task-fixtures.ts';
 import { createAccount, disableAccount, enableAccount } from '../../accounts/accounts.ts';
+import { reopenAccount } from '../../accounts/closing.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { Provider } from '../../providers/provider.ts';
-import { closeAccount, reopenAccount } from '../../sign-in/deletion.ts';
+import { closeAccount } from '../../sign-in/deletion.ts';
 import { recordEvidence } from '../../tasks/attempts/evidence.ts';
 import { checkOrphans } from '../../tasks/attempts/orphan-check.ts';
 import { recordOrphans } from '../../tasks/attempts/orphans.ts';

@@ -1,7 +1,8 @@
+import { type AccountListing, listAccounts } from '../../accounts/account-listing.ts';
 import { createAccount, findAccount } from '../../accounts/accounts.ts';
 import type { Transaction } from '../../database/database.ts';
 import { withAvailable } from '../../ledger/overview.ts';
-import { type AccountListing, listAccounts, showAccount } from '../account-listing.ts';
+import { showAccount } from '../account-listing.ts';
 import { disableByOperator, enableByOperator } from '../accounts/disabling.ts';
 import { removePasskeyByOperator, signOutByOperator, waysIn } from '../accounts/signing-out.ts';
 import { recordAction } from '../actions.ts';

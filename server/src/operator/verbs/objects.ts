@@ -1,7 +1,7 @@
 import { findAccount } from '../../accounts/accounts.ts';
+import { listUploadMailboxes, listUploads } from '../listings/uploads.ts';
+import { removeUpload, removeUploadsOfMailbox } from '../remove-uploads.ts';
 import { takeDown } from '../takedown.ts';
-import { listUploadMailboxes, listUploads } from '../uploads/listed-uploads.ts';
-import { removeUpload, removeUploadsOfMailbox } from '../uploads/remove-uploads.ts';
 import { optional, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 import { ACCOUNT } from './subjects.ts';

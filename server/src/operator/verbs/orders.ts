@@ -1,7 +1,6 @@
-import { findAccount } from '../../accounts/accounts.ts';
+import { findAccount, withEmails } from '../../accounts/accounts.ts';
 import type { OrderState } from '../../billing/credit-order.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import { withEmails } from '../account-listing.ts';
 import {
   listOrdersForOperator,
   type OrderListing,

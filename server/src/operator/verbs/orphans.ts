@@ -1,4 +1,5 @@
-import { acknowledgeOrphan, listOrphans } from '../orphan-listing.ts';
+import { listOrphans } from '../../tasks/attempts/orphans.ts';
+import { acknowledgeOrphan } from '../acknowledge-orphan.ts';
 import { flag, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 

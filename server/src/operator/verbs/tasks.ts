@@ -1,12 +1,11 @@
-import { findAccount } from '../../accounts/accounts.ts';
+import { findAccount, withEmails } from '../../accounts/accounts.ts';
 import { Refusal } from '../../kernel/errors.ts';
+import { listArchived, listDue, listTasks, showTask } from '../../tasks/listing/task-listing.ts';
 import type { Phase } from '../../tasks/task.ts';
 import { TRANSITIONS } from '../../tasks/transitions.ts';
-import { withEmails } from '../account-listing.ts';
 import { archiveTasks } from '../archive.ts';
 import { cancelTask } from '../cancel.ts';
 import { reconcileHeld, selectHeld } from '../reconcile-held.ts';
-import { listArchived, listDue, listTasks, showTask } from '../task-listing.ts';
 import { choiceOf, flag, optional, text, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 import { wakeByOperator } from '../wake.ts';

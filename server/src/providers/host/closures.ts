@@ -1,4 +1,4 @@
-import { type Database, statement } from '../../database/database.ts';
+import { type Database, type Queryable, statement } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { SubmitOutcome } from '../provider.ts';
@@ -93,4 +93,26 @@ function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' |
   if (outcome.kind === 'accepted') return 'works';
   if (outcome.kind === 'rejected') return outcome.fault === 'busy' ? 'fails' : 'works';
   return outcome.kind === 'not_sent' && isLate ? undefined : 'fails';
+}
+
+// A minute after its time is over, no task has tried: whether the outage has ended is not known.
+const CLOSED = statement(
+  'figures_closed',
+  `select provider as subject, 'outage' as cause,
+     extract(epoch from clock_now() - closed_since)::float8 as seconds
+   from provider_outages where closed_until > clock_now() - interval '1 minute'
+   union all
+   select subject, 'operator', extract(epoch from clock_now() - paused_at)::float8 from pauses`,
+);
+
+/** A provider, or `creates`, that is closed or paused now, why, and for how long. */
+export interface ClosedSubject {
+  subject: string;
+  cause: string;
+  seconds: number;
+}
+
+/** What is closed by an outage or paused by an operator. */
+export function closedSubjects(db: Queryable): Promise<ClosedSubject[]> {
+  return db.query<ClosedSubject>(CLOSED);
 }

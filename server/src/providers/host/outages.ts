@@ -244,3 +244,23 @@ const END_PROBE = statement(
 export async function endProbe(db: Queryable, provider: string, probe: string): Promise<void> {
   await db.query(END_PROBE, [provider, probe]);
 }
+
+const LIST = statement(
+  'outage_list',
+  `select provider, failures, cause, closed_since, closed_until,
+     closed_until <= clock_now() as is_over from provider_outages`,
+);
+
+export interface ListedOutage {
+  provider: string;
+  failures: number;
+  cause: object;
+  closed_since: Date | null;
+  closed_until: Date | null;
+  is_over: boolean | null;
+}
+
+/** The providers whose submits have failed, and until when they are closed. */
+export function listOutages(db: Queryable): Promise<ListedOutage[]> {
+  return db.query<ListedOutage>(LIST);
+}

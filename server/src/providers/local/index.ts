@@ -3,6 +3,7 @@ import { markReady, markUnfinished, storeFile } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import type { ProviderDefinition } from '../definition.ts';
 import { OutputGone } from '../provider.ts';
+import { OWN_JOBS } from './jobs.ts';
 import { createLocalProvider, type RenderFiles } from './local.ts';
 
 /** How long a finished render is kept for the service to copy it. */
@@ -16,6 +17,7 @@ export const local: ProviderDefinition<object> = {
   apiKey: () => undefined,
   baseUrls: () => ({}),
   fetchesInputs: false,
+  ownJobs: OWN_JOBS,
   create: (_settings, { db, storage, scratch, log }) =>
     createLocalProvider({ db, scratch, log, files: renderFiles(db, storage) }),
 };

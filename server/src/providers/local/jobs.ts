@@ -1,4 +1,5 @@
 import { type Database, namedStatement, statement } from '../../database/database.ts';
+import type { OwnJobs } from '../definition.ts';
 import type { JobSpec } from '../provider.ts';
 
 export interface LocalJob {
@@ -119,3 +120,17 @@ export async function finishJob(
   const values = FINISH.values({ id, renders, state, objectId, cause });
   return (await db.query(FINISH, values)).length === 1;
 }
+
+const DELETE = statement('local_job_delete', 'delete from local_jobs where id = any($1)');
+const ERASE = statement('local_job_erase', `update local_jobs set spec = '{}' where id = any($1)`);
+
+export const OWN_JOBS: OwnJobs = {
+  isRunning: (attemptIds) => `exists (select from local_jobs j
+     where j.id = any(${attemptIds}) and j.state in ('queued', 'rendering'))`,
+  async deleteOf(tx, attemptIds) {
+    await tx.query(DELETE, [attemptIds]);
+  },
+  async eraseOf(tx, attemptIds) {
+    await tx.query(ERASE, [attemptIds]);
+  },
+};

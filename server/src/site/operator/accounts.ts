@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { listAccounts } from '../../accounts/account-listing.ts';
 import { findAccount } from '../../accounts/accounts.ts';
 import { listKeys } from '../../accounts/api-keys.ts';
 import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
@@ -7,7 +8,7 @@ import { readIsoTime } from '../../kernel/iso-time.ts';
 import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
 import { readOverview, withAvailable } from '../../ledger/overview.ts';
 import { movementPage } from '../../ledger/statements/movement-page.ts';
-import { listAccounts, showAccount } from '../../operator/account-listing.ts';
+import { showAccount } from '../../operator/account-listing.ts';
 import { disableByOperator, enableByOperator } from '../../operator/accounts/disabling.ts';
 import {
   removePasskeyByOperator,

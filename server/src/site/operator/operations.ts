@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
+import { acknowledgeOrphan } from '../../operator/acknowledge-orphan.ts';
 import { listActions } from '../../operator/actions.ts';
 import { listAudits, startAudit } from '../../operator/audit-runs/audit-runs.ts';
 import { readFigures } from '../../operator/figures.ts';
-import { acknowledgeOrphan, listOrphans } from '../../operator/orphan-listing.ts';
 import {
   listProviders,
   pauseCreates,
@@ -11,6 +11,7 @@ import {
   resumeProvider,
   showCreates,
 } from '../../operator/pausing.ts';
+import { listOrphans } from '../../tasks/attempts/orphans.ts';
 import { operatorAction, operatorRead, PAGE, PAGE_ROWS, pageOf } from './operator-route.ts';
 
 /** Audits that are shown. */

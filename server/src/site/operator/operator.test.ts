@@ -12,7 +12,7 @@ import {
 } from '../../../test/website/website.ts';
 import { grant } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
-import { dueDeletions } from '../../sign-in/deletion.ts';
+import { dueDeletions } from '../../operator/listings/due-deletions.ts';
 import { openWakeUps } from '../../wake-ups/wake-ups.ts';
 import type { OperatorDeps } from './operator-route.ts';
 import { OPERATOR_ROUTES } from './operator-routes.ts';

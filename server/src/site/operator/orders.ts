@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { findAccount } from '../../accounts/accounts.ts';
-import { withEmail, withEmails } from '../../operator/account-listing.ts';
+import { findAccount, withEmail, withEmails } from '../../accounts/accounts.ts';
 import {
   listOrdersForOperator,
   settleByOperator,

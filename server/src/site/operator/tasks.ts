@@ -1,16 +1,15 @@
 import { Type } from 'typebox';
-import { findAccount } from '../../accounts/accounts.ts';
+import { findAccount, withEmail, withEmails } from '../../accounts/accounts.ts';
 import type { Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { withEmail, withEmails } from '../../operator/account-listing.ts';
 import { recordAction } from '../../operator/actions.ts';
 import { cancelTask } from '../../operator/cancel.ts';
 import { type OperatorDecision, reconcile } from '../../operator/reconcile.ts';
 import { type HeldFilter, reconcileHeld, selectHeld } from '../../operator/reconcile-held.ts';
 import { takeDown } from '../../operator/takedown.ts';
-import { listDue, listTasks, showTask } from '../../operator/task-listing.ts';
 import { wakeByOperator } from '../../operator/wake.ts';
 import { isJobId } from '../../providers/kit/job-id.ts';
+import { listDue, listTasks, showTask } from '../../tasks/listing/task-listing.ts';
 import { TRANSITIONS } from '../../tasks/transitions.ts';
 import { operatorAction, operatorRead, PAGE, PAGE_ROWS, pageOf } from './operator-route.ts';
 

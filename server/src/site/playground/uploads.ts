@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { lockOpenAccount } from '../../accounts/accounts.ts';
 import { countRequest } from '../../accounts/rate-window.ts';
-import { isDatabaseUnavailable } from '../../database/database.ts';
+import { isDatabaseUnavailable, type Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { hasPaid } from '../../ledger/payments.ts';
@@ -58,7 +59,8 @@ export const createUpload: SiteRoute<
         const { accountId, email } = sessionOf(request);
         const { expected, sizeBytes } = declared(request.headers);
         await countRequest(deps.db, `uploads:${accountId}`, UPLOADS);
-        const uploader = { accountId, mailbox: mailboxOf(email) };
+        const lockOpen = (tx: Transaction) => lockOpenAccount(tx, accountId);
+        const uploader = { accountId, mailbox: mailboxOf(email), lockOpen };
         await requireRoom(deps.db, uploader, sizeBytes);
         const file = { uploader, expected, sizeBytes };
         const comer = { ...uploader, isPaying: await hasPaid(deps.db, accountId) };

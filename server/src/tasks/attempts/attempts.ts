@@ -8,6 +8,7 @@ import { NO_RECOVERY } from '../../database/lineage.ts';
 import { sharedWork } from '../../database/shared-work.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Provider } from '../../providers/provider.ts';
+import { ARCHIVED_JOBS } from '../archive/every-task.ts';
 import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import type { EvidenceSource } from './evidence.ts';
@@ -109,6 +110,38 @@ export async function currentAttempt(db: Queryable, taskId: string): Promise<Att
   return attempt;
 }
 
+const LOCK_CURRENT = statement(
+  'attempt_lock_live',
+  `select from attempts
+   where task_id = $1 and state in ('in_flight', 'unknown', 'accepted') for update`,
+);
+
+/** {@link currentAttempt}, locked. */
+export async function lockCurrentAttempt(
+  tx: Transaction,
+  taskId: string,
+): Promise<Attempt | undefined> {
+  await tx.query(LOCK_CURRENT, [taskId]);
+  return currentAttempt(tx, taskId);
+}
+
+const IDS = statement(
+  'attempt_ids_of_tasks',
+  'select id, job_id from attempts where task_id = any($1)',
+);
+
+/** The ids of all attempts of tasks, and of their jobs. */
+export async function attemptsOf(
+  db: Queryable,
+  taskIds: string[],
+): Promise<{ attemptIds: string[]; jobIds: string[] }> {
+  const rows = await db.query<{ id: string; job_id: string | null }>(IDS, [taskIds]);
+  return {
+    attemptIds: rows.map(({ id }) => id),
+    jobIds: rows.flatMap(({ job_id: job }) => job ?? []),
+  };
+}
+
 /** Like {@link currentAttempt}; calls that arrive together share a statement. */
 export const readCurrentAttempt = sharedWork<string, Attempt | undefined>({
   keyOf: (taskId) => taskId,
@@ -123,7 +156,7 @@ const TAKEN = statement(
   `select job_id from attempts where provider = $1 and job_id = any($2)
    union select job_id from orphan_jobs
      where provider = $1 and job_id = any($2) and state = 'confirmed'
-   union select job_id from archived_tasks where provider = $1 and job_id = any($2)`,
+   union select j.job_id from ${ARCHIVED_JOBS} j where j.provider = $1 and j.job_id = any($2)`,
 );
 
 /**

@@ -1,5 +1,6 @@
 import { type Queryable, statement } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
+import { ARCHIVED_JOBS } from '../archive/every-task.ts';
 
 /** Where a finding about an attempt comes from. */
 export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
@@ -100,7 +101,7 @@ const OTHER_TASK = statement(
    select a.task_id from evidence e cross join lateral ${ATTEMPT_OF} a
    where e.source = 'sender' and e.finding->>'job' = $3 and e.attempt_id <> $1
    union all
-   select id from archived_tasks where provider = $2 and job_id = $3
+   select j.task_id from ${ARCHIVED_JOBS} j where j.provider = $2 and j.job_id = $3
    limit 1`,
 );
 

@@ -1,4 +1,5 @@
 import { namedStatement, statement, type Transaction } from '../../database/database.ts';
+import { RECOVERY_BEGAN } from '../../database/lineage.ts';
 import { newId } from '../../kernel/ids.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
 import { move } from '../transitions.ts';
@@ -17,7 +18,7 @@ const LEASE = statement(
   `update tasks set lease = lease + 1, leased_until = null
    where phase in ('reserved', 'ingesting', 'submitting')
      and (select count(*) from attempts where task_id = tasks.id and state = 'accepted') = 0
-     and created_at < (select began_at from recoveries where ended_at is null)
+     and created_at < ${RECOVERY_BEGAN}
    returning ${TASK_COLUMNS}`,
 );
 

@@ -1,4 +1,5 @@
-import { statement, type Transaction } from '../../database/database.ts';
+import { type Database, statement, type Transaction } from '../../database/database.ts';
+import { ARCHIVED_JOBS } from '../archive/every-task.ts';
 
 /**
  * `suspected`: only callbacks without a valid signature named the job, and the provider has not yet
@@ -19,7 +20,7 @@ const RECORD = statement(
      and (a.state not in ('in_flight', 'unknown') or t.due_at is null)
      and not exists (select from attempts other
        where other.provider = a.provider and other.job_id = e.finding->>'job')
-     and not exists (select from archived_tasks other
+     and not exists (select from ${ARCHIVED_JOBS} other
        where other.provider = a.provider and other.job_id = e.finding->>'job')
    group by a.id, 2
    on conflict (provider, job_id) do update set state = excluded.state
@@ -46,4 +47,67 @@ export async function removeOrphan(
   jobId: string,
 ): Promise<void> {
   await tx.query(REMOVE, [provider, jobId]);
+}
+
+export interface OrphanListing {
+  provider: string;
+  job_id: string;
+  task_id: string;
+  state: OrphanState;
+  /** Where the id of the job came from. */
+  source: 'sender' | 'callback';
+  /** What the provider said about the job when it was asked. */
+  status: object | null;
+  found_at: Date;
+  checked_at: Date | null;
+  /** When an operator had dealt with it. */
+  acknowledged_at: Date | null;
+}
+
+const COLUMNS = `provider, job_id, task_id, state, source, status, found_at, checked_at,
+     acknowledged_at`;
+
+const LIST = statement(
+  'orphan_list',
+  `select ${COLUMNS} from orphan_jobs
+   where ($2 or acknowledged_at is null) and ($3::text is null
+     or (found_at, provider, job_id) < (select c.found_at, c.provider, c.job_id from orphan_jobs c
+       where c.provider || '/' || c.job_id = $3))
+   order by found_at desc, provider desc, job_id desc limit $1`,
+);
+
+/**
+ * A page of orphan jobs, the newest first.
+ * @param filter.all also those that an operator has acknowledged
+ * @param filter.after `PROVIDER/JOB_ID` of the last one of the page before
+ */
+export function listOrphans(
+  db: Database,
+  { all, after = null, limit }: { all: boolean; after?: string | undefined | null; limit: number },
+): Promise<OrphanListing[]> {
+  return db.query<OrphanListing>(LIST, [limit, all, after]);
+}
+
+const ACKNOWLEDGE = statement(
+  'orphan_acknowledge',
+  `with orphan as materialized (
+     select provider, job_id, acknowledged_at from orphan_jobs
+     where provider = $1 and job_id = $2 for update),
+   marked as (
+     update orphan_jobs o set acknowledged_at = clock_now() from orphan
+     where o.provider = orphan.provider and o.job_id = orphan.job_id
+       and orphan.acknowledged_at is null)
+   select acknowledged_at is null as changed from orphan`,
+);
+
+/**
+ * Records that an operator has dealt with an orphan job: lists and metrics leave it out.
+ * @returns whether it was not acknowledged before; undefined if there is no such orphan job
+ */
+export async function markAcknowledged(
+  tx: Transaction,
+  { provider, jobId }: { provider: string; jobId: string },
+): Promise<boolean | undefined> {
+  const [orphan] = await tx.query<{ changed: boolean }>(ACKNOWLEDGE, [provider, jobId]);
+  return orphan?.changed;
 }

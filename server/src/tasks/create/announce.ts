@@ -1,5 +1,5 @@
 import { type Queryable, statement } from '../../database/database.ts';
-import { readArchivedBound } from '../archived.ts';
+import { fromEveryPlace } from '../archive/every-task.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
 
 const ANNOUNCE = statement(
@@ -11,10 +11,12 @@ const ANNOUNCE = statement(
 
 const READ_BOUND = statement(
   'task_read_bound',
-  `select ${TASK_COLUMNS} from tasks join idempotency_keys k on k.task_id = tasks.id
-     and k.account_id = tasks.account_id and k.surface = tasks.surface
-     and k.key = tasks.idempotency_key
-   where tasks.id = $1`,
+  fromEveryPlace(
+    ({ rows, key }) => `select ${TASK_COLUMNS} from ${rows}
+     join idempotency_keys k on k.task_id = ${key}.id and k.account_id = ${key}.account_id
+       and k.surface = tasks.surface and k.key = tasks.idempotency_key
+     where ${key}.id = $1`,
+  ),
 );
 
 /**
@@ -26,5 +28,5 @@ export async function announce(db: Queryable, taskId: string): Promise<Task | un
   const [announced] = await db.query<Task>(ANNOUNCE, [taskId]);
   if (announced) return announced;
   const [bound] = await db.query<Task>(READ_BOUND, [taskId]);
-  return bound ?? readArchivedBound(db, taskId);
+  return bound;
 }

@@ -49,7 +49,7 @@ export function openCreates(deps: CreateDeps): (checked: CheckedRequest) => Prom
   const createShared = openShared(deps);
   return async (checked) => {
     const { surface, apiKey } = checked.binding;
-    if (surface === WEB_SURFACE || apiKey?.hasCap) return createTask(deps, checked);
+    if (surface === WEB_SURFACE || apiKey?.lockCap) return createTask(deps, checked);
     const outcome = await createShared(checked).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
       // The transaction may have committed.

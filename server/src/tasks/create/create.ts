@@ -126,7 +126,7 @@ async function reserveAndInsert(
   const { id } = row;
   const task = await deps.db.transaction(async (tx) => {
     if (!(await bindKey(tx, binding, id))) return undefined;
-    if (apiKey?.hasCap) await requireBelowCap(tx, apiKey.id, price.credits);
+    if (apiKey) await requireBelowCap(tx, apiKey, price.credits);
     const reservation = { accountId, taskId: id, credits: price.credits };
     if (binding.surface === WEB_SURFACE) {
       const promotionalCredits = await reserveWithPromotional(tx, reservation);

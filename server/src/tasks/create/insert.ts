@@ -96,3 +96,8 @@ export async function insertTasks(
     return row;
   });
 }
+
+/** Parts of a `with` that lock the tables as a create does; no row changes. */
+export const TOUCH_TASKS = `
+     key_touched as (update idempotency_keys set fingerprint = fingerprint where false),
+     task_touched as (update tasks set lease = lease where false)`;

@@ -1,22 +1,24 @@
 import { type Queryable, statement, type Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { fromEveryPlace } from '../archive/every-task.ts';
 
 /** The API key that a create was sent with. */
 export interface CreatingKey {
   id: string;
-  /** Whether it had a monthly spending cap when the request was admitted. */
-  hasCap: boolean;
+  /**
+   * Locks the key until the transaction ends, and reads its monthly spending cap. undefined: it had
+   * none when the request was admitted.
+   */
+  lockCap?: ((tx: Transaction) => Promise<number | null>) | undefined;
 }
 
 // A task counts in the month in which it was created, also if it is refunded later. A failed task
 // is always refunded in full.
-const SPENT = `select credits from tasks
-     where api_key_id = k.id and created_at >= (select date_trunc('month', clock_now(), 'UTC'))
-       and phase <> 'failed'
-   union all
-   select credits from archived_tasks
-     where api_key_id = k.id and created_at >= (select date_trunc('month', clock_now(), 'UTC'))
-       and phase = 'completed'`;
+const SPENT = fromEveryPlace(
+  ({ table, key }) => `select credits from ${table}
+     where ${key}.api_key_id = k.id and phase <> 'failed'
+       and ${key}.created_at >= (select date_trunc('month', clock_now(), 'UTC'))`,
+);
 
 const SPENT_THIS_MONTH = statement(
   'key_spent_this_month',
@@ -33,11 +35,6 @@ export async function spentThisMonth(
   return new Map(rows.map(({ id, credits }) => [id, credits]));
 }
 
-const LOCK = statement(
-  'key_cap_lock',
-  'select monthly_cap from api_keys where id = $1 for no key update',
-);
-
 /**
  * Refuses a task that would take its API key over the monthly cap that the key has now. The key's
  * row stays locked until the transaction ends: so creates of one key are decided one after the
@@ -46,11 +43,10 @@ const LOCK = statement(
  */
 export async function requireBelowCap(
   tx: Transaction,
-  keyId: string,
+  { id: keyId, lockCap }: CreatingKey,
   credits: number,
 ): Promise<void> {
-  const [key] = await tx.query<{ monthly_cap: number | null }>(LOCK, [keyId]);
-  const cap = key?.monthly_cap ?? null;
+  const cap = (await lockCap?.(tx)) ?? null;
   if (cap === null) return;
   // A statement of its own: it must see what was committed while this one waited for the lock.
   const used = (await spentThisMonth(tx, [keyId])).get(keyId) ?? 0;

@@ -15,7 +15,7 @@ import type { Database } from '../../database/database.ts';
 import type { ApiError } from '../../kernel/errors.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import { archiveTasks } from '../../operator/archive.ts';
-import { readArchived } from '../archived.ts';
+import { readOwned } from '../owned.ts';
 import type { Task } from '../task.ts';
 import { moveNow } from '../transitions.ts';
 import { WEB_SURFACE } from './checked-request.ts';
@@ -112,7 +112,7 @@ for (const phase of ['completed', 'failed'] as const) {
     await sql(db, `update tasks set ${old} where id = $1`, [id]);
     const action = { command: 'tasks archive', actor: 'ada', reason: 'a test' };
     await archiveTasks(db, action, { days: 8 });
-    const archived = await readArchived(db, id, { accountId, surface: WEB_SURFACE });
+    const archived = await readOwned(db, { id, accountId, surface: WEB_SURFACE });
     assert.equal(archived?.promotional_credits, 100);
   });
 }

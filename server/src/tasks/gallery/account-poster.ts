@@ -1,9 +1,9 @@
 import { type Database, statement } from '../../database/database.ts';
+import { posterOf } from '../../storage/object-sql.ts';
 
 const READ = statement(
   'gallery_poster',
-  `select p.id, p.size_bytes from tasks
-   join objects p on p.task_id = tasks.id and p.role = 'poster' and p.state = 'ready'
+  `select p.id, p.size_bytes from tasks cross join lateral (${posterOf('tasks.id')}) p
    where tasks.id = $1 and tasks.account_id = $2`,
 );
 

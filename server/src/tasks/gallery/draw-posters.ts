@@ -80,8 +80,8 @@ async function storePoster(
     mediaType: 'image/webp',
   } as const;
   const posterId = await storeFile({ db, storage }, file);
-  const isReady = await withdrawnOnFailure(db, [posterId], () =>
+  const hasReadyFile = await withdrawnOnFailure(db, [posterId], () =>
     markPosterReady(db, output, posterId),
   );
-  return isReady ? 'drawn' : 'void';
+  return hasReadyFile ? 'drawn' : 'void';
 }

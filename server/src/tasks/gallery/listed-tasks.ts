@@ -1,5 +1,7 @@
 import { type Database, namedStatement } from '../../database/database.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
+import { hasReadyFile, posterOf } from '../../storage/object-sql.ts';
+import { fromEveryPlace } from '../archive/every-task.ts';
 import type { Phase, Task } from '../task.ts';
 
 /** A task as the list of an account's tasks shows it. */
@@ -50,16 +52,16 @@ const COLUMNS = `tasks.id, tasks.surface, tasks.phase, tasks.aspect_ratio, tasks
 const NAMES = COLUMNS.replaceAll('tasks.', '');
 
 /** The tasks of the account in the period and after the cursor, the newest first. */
-const scanned = (created: string, id: string, account: string) =>
-  `${account} = :accountId
-       and ${created} >= :from::timestamptz and ${created} < :until::timestamptz
-       and (${created}, ${id}) < (:afterAt::timestamptz, :afterId::text)
-     order by ${created} desc, ${id} desc limit :window::int`;
+const scanned = (key: string) =>
+  `${key}.account_id = :accountId
+       and ${key}.created_at >= :from::timestamptz and ${key}.created_at < :until::timestamptz
+       and (${key}.created_at, ${key}.id) < (:afterAt::timestamptz, :afterId::text)
+     order by ${key}.created_at desc, ${key}.id desc limit :window::int`;
 
 const POSITION = `created_at::text || ' ' || id`;
 
-// Live tasks and archived ones, each read by an index of the account and the time. Only what is on
-// the page is joined with its files.
+// Each place is read by an index of the account and the time. Only what is on the page is joined
+// with its files.
 const LIST = namedStatement(
   'gallery_list',
   [
@@ -78,17 +80,13 @@ const LIST = namedStatement(
   ] as const,
   `select ${NAMES}, is_archived, ${POSITION} as position,
      extract(epoch from clock_now())::float8 as now_seconds,
-     exists (select from objects o where o.id = output_object_id and o.state = 'ready')
-       as has_video,
-     exists (select from objects p where p.task_id = page.id and p.role = 'poster'
-       and p.state = 'ready') as has_poster
+     ${hasReadyFile('output_object_id')} as has_video, exists (${posterOf('page.id')}) as has_poster
    from (select ${NAMES}, is_archived from (select ${NAMES}, is_archived from (
-     (select ${COLUMNS}, false as is_archived from tasks
-      where ${scanned('tasks.created_at', 'tasks.id', 'tasks.account_id')})
-     union all
-     (select ${COLUMNS}, true as is_archived from archived_tasks a
-        cross join lateral jsonb_populate_record(null::tasks, a.record->'task') as tasks
-      where ${scanned('a.created_at', 'a.id', 'a.account_id')})) as both_tables
+     ${fromEveryPlace(
+       ({ rows, key, archivedAt }) =>
+         `select ${COLUMNS}, ${archivedAt} is not null as is_archived
+      from ${rows} where ${scanned(key)}`,
+     )}) as both_places
      order by created_at desc, id desc limit :window::int) as scanned
      where (:state::text is null or :state = case when phase in ('completed', 'failed')
          then phase else 'processing' end)
@@ -104,11 +102,10 @@ const END_OF_WINDOW = namedStatement(
   'gallery_end_of_window',
   ['accountId', 'from', 'until', 'afterAt', 'afterId', 'window', 'skip'],
   `select ${POSITION} as position from (
-     (select tasks.created_at, tasks.id from tasks
-      where ${scanned('tasks.created_at', 'tasks.id', 'tasks.account_id')})
-     union all
-     (select a.created_at, a.id from archived_tasks a
-      where ${scanned('a.created_at', 'a.id', 'a.account_id')})) as both_tables
+     ${fromEveryPlace(
+       ({ table, key }) => `select ${key}.created_at, ${key}.id from ${table}
+      where ${scanned(key)}`,
+     )}) as both_places
    order by created_at desc, id desc offset :skip::int limit 1`,
 );
 
@@ -119,7 +116,7 @@ export interface TaskPage {
 }
 
 /**
- * A page of the tasks of an account, of all surfaces, also the archived ones: the newest first. A
+ * A page of the tasks of an account, of all surfaces: the newest first. A
  * search looks at {@link WINDOW} tasks for one page, so a page may have few tasks, or none, and a
  * next one.
  * @param after a cursor of an earlier page, checked by {@link parseCursor}

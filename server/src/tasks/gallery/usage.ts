@@ -1,4 +1,5 @@
 import { type Database, namedStatement } from '../../database/database.ts';
+import { fromEveryPlace } from '../archive/every-task.ts';
 
 /** The tasks of an account that were created on a day, with one model and one API key. */
 export interface UsageRow {
@@ -15,10 +16,6 @@ export interface UsageRow {
   credits: number;
 }
 
-const created = (column: string, account: string) =>
-  `${account} = :accountId and ${column} >= :from::timestamptz
-     and ${column} < :until::timestamptz`;
-
 const READ = namedStatement(
   'gallery_usage',
   ['accountId', 'from', 'until'],
@@ -27,12 +24,12 @@ const READ = namedStatement(
      (count(*) filter (where phase = 'failed'))::int as failed,
      coalesce(sum(credits) filter (where phase <> 'failed'), 0)::bigint as credits
    from (
-     (select created_at, request->>'model' as model, surface, api_key_id, phase, credits from tasks
-      where ${created('created_at', 'account_id')})
-     union all
-     (select a.created_at, record#>>'{task,request,model}', record#>>'{task,surface}',
-        a.api_key_id, a.phase, a.credits from archived_tasks a
-      where ${created('a.created_at', 'a.account_id')})) as used
+     ${fromEveryPlace(
+       ({ table, key, model, surface }) => `select created_at, ${model} as model,
+        ${surface} as surface, api_key_id, phase, credits
+      from ${table} where ${key}.account_id = :accountId
+        and ${key}.created_at >= :from::timestamptz and ${key}.created_at < :until::timestamptz`,
+     )}) as used
    group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
 );
 

@@ -1,4 +1,5 @@
 import { type Database, statement } from '../../database/database.ts';
+import { deletingObjectRows, longDeletedUploads } from '../../storage/object-sql.ts';
 
 /** How long the rows of a deleted upload are kept: a store may write a file late. */
 const FORGET_DAYS = 30;
@@ -6,13 +7,10 @@ const BATCH = 1000;
 
 const FORGET = statement(
   'upload_forget',
-  `with gone as materialized (
-     select id from objects
-     where role = 'upload' and state = 'deleted'
-       and deleted_at < (select clock_now()) - interval '${FORGET_DAYS} days'
-     order by deleted_at limit ${BATCH} for update skip locked),
+  `with gone as materialized (${longDeletedUploads(FORGET_DAYS)} limit ${BATCH}
+       for update skip locked),
    facts as (delete from uploads where object_id = any(array(select id from gone)))
-   delete from objects where id = any(array(select id from gone)) returning id`,
+   ${deletingObjectRows('select id from gone')} returning id`,
 );
 
 /** Removes the rows of uploads that were deleted long ago: at most 1000 in one call. */

@@ -4,9 +4,11 @@ import {
   namedStatement,
   type Queryable,
   statement,
+  type Transaction,
 } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { hasPaid } from '../../ledger/payments.ts';
+import { STORED_UPLOADS } from '../../storage/object-sql.ts';
 import { UPLOAD_DAYS } from './uploads.ts';
 
 const MEGABYTE = 2 ** 20;
@@ -21,18 +23,14 @@ export const QUOTA_BYTES = { unpaid: 100 * MEGABYTE, paid: 1024 * MEGABYTE };
 export interface Uploader {
   accountId: string;
   mailbox: string;
+  /** Locks the account, and says whether it is open. */
+  lockOpen(tx: Transaction): Promise<boolean>;
 }
 
 /** What is stored of a mailbox: of an erased account, its address can't be read from it. */
-export function mailboxHash({ mailbox }: Uploader): Buffer {
+export function mailboxHash({ mailbox }: Pick<Uploader, 'mailbox'>): Buffer {
   return hash('sha256', mailbox, 'buffer');
 }
-
-const LOCK_ACCOUNT = statement(
-  'upload_lock_account',
-  `select disabled_at is null and erased_at is null as is_open from accounts
-   where id = $1 for no key update`,
-);
 
 /** The first key of the advisory lock under which the uploads of a mailbox are registered. */
 const QUOTA_LOCK = 7_100_070;
@@ -47,10 +45,9 @@ const LOCK_MAILBOX = statement(
 const STORED = namedStatement(
   'upload_stored',
   ['accountId', 'mailboxHash'],
-  `select coalesce(sum(size_bytes), 0)::int8 as bytes from objects
-   where (task_id = :accountId
-       or id = any(array(select object_id from uploads where mailbox_hash = :mailboxHash)))
-     and role = 'upload' and state in ('writing', 'ready')`,
+  `select coalesce(sum(size_bytes), 0)::int8 as bytes from ${STORED_UPLOADS} stored
+   where account_id = :accountId
+     or id = any(array(select object_id from uploads where mailbox_hash = :mailboxHash))`,
 );
 
 /**
@@ -94,8 +91,8 @@ export function withinQuota<T>(
 ): Promise<T> {
   const { uploader, sizeBytes } = file;
   return db.transaction(async (tx) => {
-    const [account] = await tx.query<{ is_open: boolean }>(LOCK_ACCOUNT, [uploader.accountId]);
-    if (!account?.is_open) throw new ApiError('unauthorized', 'This account is disabled.');
+    if (!(await uploader.lockOpen(tx)))
+      throw new ApiError('unauthorized', 'This account is disabled.');
     await tx.query(LOCK_MAILBOX, [mailboxHash(uploader)]);
     await requireRoom(tx, uploader, sizeBytes);
     return register(tx);

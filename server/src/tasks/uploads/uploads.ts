@@ -13,6 +13,7 @@ import {
 } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { MediaFacts } from '../../media/measure.ts';
+import { extendingUploads, USABLE_UPLOADS } from '../../storage/object-sql.ts';
 
 /** An upload that can be used. */
 export interface Upload {
@@ -34,12 +35,11 @@ export const UPLOAD_DAYS = 7;
 
 const COLUMNS = `o.id, u.kind, o.media_type, o.size_bytes, u.width, u.height, u.duration_seconds,
      o.delete_after as expires_at, extract(epoch from clock_now())::float8 as now_seconds`;
-const USABLE = `o.role = 'upload' and o.state = 'ready' and o.delete_after > clock_now()`;
 
 const READ = statement(
   'upload_read',
-  `select ${COLUMNS} from uploads u join objects o on o.id = u.object_id
-   where u.object_id = any($1) and u.account_id = $2 and ${USABLE}`,
+  `select ${COLUMNS} from uploads u join ${USABLE_UPLOADS} o on o.id = u.object_id
+   where u.object_id = any($1) and u.account_id = $2`,
 );
 
 /** Some uploads of an account. */
@@ -69,10 +69,11 @@ async function byId(
 // The row's lock orders it with the expiry: an upload that is found here lasts.
 const USE = statement(
   'upload_use',
-  `update objects o set delete_after = clock_now() + interval '${UPLOAD_DAYS} days'
-   from uploads u
-   where o.id = any($1) and u.object_id = o.id and u.account_id = $2 and ${USABLE}
-   returning ${COLUMNS}`,
+  `with o as (${extendingUploads(
+    'select object_id from uploads where object_id = any($1) and account_id = $2',
+    UPLOAD_DAYS,
+  )})
+   select ${COLUMNS} from o join uploads u on u.object_id = o.id`,
 );
 
 /** The uploads of the account with these ids that can be used. Each lasts for 7 days from now. */
@@ -146,4 +147,23 @@ export async function insertUpload(
   const { kind, width, height } = facts;
   const durationSeconds = facts.kind === 'video' ? facts.durationSeconds : null;
   await tx.query(INSERT, INSERT.values({ ...owned, kind, width, height, durationSeconds }));
+}
+
+const OF_MAILBOX = statement(
+  'uploads_of_mailbox',
+  `select object_id as id from uploads
+   where account_id = $1 or mailbox_hash = any(array(
+     select mailbox_hash from uploads where account_id = $1 and mailbox_hash is not null))`,
+);
+
+/** The uploads of an account, and of all accounts with the same mailbox. */
+export async function uploadsOfMailbox(db: Queryable, accountId: string): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(OF_MAILBOX, [accountId]);
+  return rows.map(({ id }) => id);
+}
+
+const IS_UPLOAD = statement('upload_exists', 'select from uploads where object_id = $1');
+
+export async function isUpload(db: Queryable, id: string): Promise<boolean> {
+  return (await db.query(IS_UPLOAD, [id])).length > 0;
 }

@@ -1,3 +1,15 @@
+/** SQL that reads accounts, for statements of rooms that have their ids. */
+
+/** Joins the account of a row, as `a`. */
+export function joinAccount(id: string): string {
+  return `join accounts a on a.id = ${id}`;
+}
+
+/** A select of the e-mail address of an account, in lower case. */
+export function lowerEmailOf(id: string): string {
+  return `(select lower(email) from accounts where id = ${id})`;
+}
+
 /** Whether an account can use what it buys. */
 export interface AccountState {
   /** Whether the account is disabled. */
@@ -8,7 +20,7 @@ export interface AccountState {
   is_closed: boolean;
 }
 
-/** The columns of {@link AccountState}, for a `select` from `accounts a`. */
+/** The columns of {@link AccountState}, for a statement with {@link joinAccount}. */
 export const ACCOUNT_STATE = `a.disabled_at is not null as is_disabled,
      exists (select from account_closings c
        where c.account_id = a.id and c.closed_at = a.disabled_at) as is_closing,

@@ -1,7 +1,7 @@
-import { movementNames } from '../../billing/credit-order.ts';
-import { type Database, type Queryable, statement } from '../../database/database.ts';
-import { ordersOfTransfers, paymentSums } from '../../ledger/payments.ts';
-import { type Report, runCheck } from '../../ledger/run-check.ts';
+import { type Database, type Queryable, statement } from '../database/database.ts';
+import { ordersOfTransfers, paymentSums } from '../ledger/payments.ts';
+import { type Report, runCheck } from '../ledger/run-check.ts';
+import { movementNames } from './credit-order.ts';
 
 const PAGE = statement(
   'audit_order_page',

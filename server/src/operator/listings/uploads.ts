@@ -1,10 +1,10 @@
 import { type Database, namedStatement, statement } from '../../database/database.ts';
+import { STORED_UPLOADS } from '../../storage/object-sql.ts';
 
 /** SQL: the uploads whose bytes are stored, or are being stored. */
 const STORED = `stored as materialized (
-     select id, size_bytes, state, media_type, delete_after from objects
-     where id = any(array(select object_id from uploads))
-       and role = 'upload' and state in ('writing', 'ready'))`;
+     select id, size_bytes, state, media_type, delete_after from ${STORED_UPLOADS} s
+     where id = any(array(select object_id from uploads)))`;
 
 const LIST = namedStatement(
   'operator_uploads',

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { completeSession } from '../../../../simulators/stripe/checkout.ts';
-import { refund } from '../../../../simulators/stripe/payments.ts';
-import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
-import { sql } from '../../../test/task-fixtures.ts';
-import { grant } from '../../ledger/ledger.ts';
-import { audit } from '../audit.ts';
+import { completeSession } from '../../../simulators/stripe/checkout.ts';
+import { refund } from '../../../simulators/stripe/payments.ts';
+import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { grant } from '../ledger/ledger.ts';
+import { audit } from '../operator/audit.ts';
 
 let fixture: BillingFixture;
 let orderId: string;

@@ -1,0 +1,110 @@
+import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import { lockAccount } from './accounts.ts';
+
+/** How long an account that its owner has closed can be reopened. */
+const GRACE_DAYS = 7;
+
+const CLOSE = statement(
+  'closing_begin',
+  `insert into account_closings (account_id, closed_at, erase_at)
+   select id, disabled_at, clock_now() + interval '${GRACE_DAYS} days' from accounts where id = $1
+   on conflict (account_id) do update
+     set closed_at = excluded.closed_at, erase_at = excluded.erase_at
+   returning erase_at`,
+);
+
+/** Notes that its owner has closed an account that is disabled. @returns when it is erased */
+export async function beginClosing(tx: Transaction, accountId: string): Promise<Date | undefined> {
+  const [closing] = await tx.query<{ erase_at: Date }>(CLOSE, [accountId]);
+  return closing?.erase_at;
+}
+
+// Not if an operator has enabled the account since, and perhaps disabled it again.
+const OF_CLOSED = `account_closings c using accounts a
+     where c.account_id = $1 and a.id = $1 and a.disabled_at = c.closed_at`;
+
+const REOPEN = statement(
+  'closing_reopen',
+  `with closing as (delete from ${OF_CLOSED} returning c.account_id)
+   update accounts set disabled_at = null where id in (select account_id from closing)
+   returning email`,
+);
+
+/**
+ * Enables an account that its owner has closed, within the grace period.
+ * @returns its e-mail address; undefined if it is not such an account, or its grace period is over
+ */
+export async function reopenAccount(
+  tx: Transaction,
+  accountId: string,
+): Promise<string | undefined> {
+  await lockAccount(tx, accountId);
+  const [account] = await tx.query<{ email: string }>(REOPEN, [accountId]);
+  return account?.email;
+}
+
+const DUE_CLOSINGS = statement(
+  'closing_due',
+  `select c.account_id from account_closings c join accounts a on a.id = c.account_id
+   where c.erase_at <= clock_now() and a.disabled_at = c.closed_at order by c.erase_at limit 20`,
+);
+
+/** The closed accounts whose grace period is over. */
+export async function dueClosings(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ account_id: string }>(DUE_CLOSINGS);
+  return rows.map((row) => row.account_id);
+}
+
+const END_GRACE = statement(
+  'closing_end',
+  `with closing as (delete from ${OF_CLOSED} returning c.account_id, c.closed_at)
+   insert into account_deletions (account_id, asked_at) select account_id, closed_at from closing
+   on conflict (account_id) do update set asked_at = excluded.asked_at
+     where account_deletions.erased_at is null
+   returning account_id`,
+);
+
+/**
+ * Ends the grace period of a closed account: nobody can reopen it any more. Either this or a
+ * sign-in comes first, since both lock the account.
+ * @returns false if the account is not closed
+ */
+export async function endGrace(tx: Transaction, accountId: string): Promise<boolean> {
+  await lockAccount(tx, accountId);
+  return (await tx.query(END_GRACE, [accountId])).length > 0;
+}
+
+const DONE = statement(
+  'deletion_done',
+  'update account_deletions set erased_at = clock_now() where account_id = $1',
+);
+
+/** Notes that the personal data of a closed account are erased. */
+export async function endDeletion(db: Queryable, accountId: string): Promise<void> {
+  await db.query(DONE, [accountId]);
+}
+
+const WITHDRAW_CLOSING = statement(
+  'closing_withdraw',
+  'delete from account_closings where account_id = $1 returning account_id',
+);
+
+/**
+ * Keeps an account disabled that its owner has closed: signing in does not reopen it any more, and
+ * it is not erased.
+ * @returns false if it is not in its grace period
+ */
+export async function withdrawClosing(tx: Transaction, accountId: string): Promise<boolean> {
+  return (await tx.query(WITHDRAW_CLOSING, [accountId])).length > 0;
+}
+
+const WITHDRAW = statement(
+  'deletion_withdraw',
+  'delete from account_deletions where account_id = $1 and erased_at is null',
+);
+
+/** Keeps the data of a closed account that an operator enables again. */
+export async function withdrawDeletion(tx: Transaction, accountId: string): Promise<void> {
+  await withdrawClosing(tx, accountId);
+  await tx.query(WITHDRAW, [accountId]);
+}

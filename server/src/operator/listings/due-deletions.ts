@@ -1,0 +1,17 @@
+import { type Queryable, statement } from '../../database/database.ts';
+
+// An erasure needs an account that is disabled for a minute and has no live task.
+const DUE = statement(
+  'deletion_due',
+  `select d.account_id from account_deletions d join accounts a on a.id = d.account_id
+   where d.erased_at is null and a.disabled_at < clock_now() - interval '61 seconds'
+     and not exists (
+       select from tasks t where t.account_id = d.account_id and t.due_at is not null)
+   order by d.asked_at limit 20`,
+);
+
+/** The closed accounts whose personal data can be erased now. */
+export async function dueDeletions(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ account_id: string }>(DUE);
+  return rows.map((row) => row.account_id);
+}

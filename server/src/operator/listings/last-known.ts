@@ -1,0 +1,22 @@
+import { type Queryable, statement } from '../../database/database.ts';
+
+/** A kind of record that must be replayed by hand, and the time of the last one that is known. */
+export interface LastKnown {
+  what: string;
+  last_known: Date | null;
+}
+
+const LAST_KNOWN = statement(
+  'restored_last_known',
+  `select 'accounts created' as what, max(created_at) as last_known from accounts
+   union all select 'accounts disabled', max(disabled_at) from accounts
+   union all select 'API keys created', max(created_at) from api_keys
+   union all select 'API keys revoked', max(revoked_at) from api_keys
+   union all select 'operator commands', max(at) from operator_actions
+   union all select 'tasks created', max(created_at) from tasks`,
+);
+
+/** The last record of each kind, from when on it must be replayed. */
+export function lastKnown(db: Queryable): Promise<LastKnown[]> {
+  return db.query<LastKnown>(LAST_KNOWN);
+}

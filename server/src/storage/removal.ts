@@ -1,0 +1,108 @@
+import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import type { ObjectRole } from './objects.ts';
+
+const FORGET = statement('object_forget', 'delete from objects where task_id = any($1)');
+
+/** Deletes the rows of objects whose files are deleted, of these tasks and attempts. */
+export async function forgetObjects(tx: Transaction, owners: string[]): Promise<void> {
+  await tx.query(FORGET, [owners]);
+}
+
+const LOCK = statement(
+  'object_lock',
+  'select id, role, task_id, taken_down_at from objects where id = $1 for update',
+);
+
+/** An object that may be taken down. */
+export interface LockedObject {
+  id: string;
+  role: ObjectRole;
+  task_id: string;
+  taken_down_at: Date | null;
+}
+
+/** Locks an object; undefined if there is none with this id. */
+export async function lockObject(tx: Transaction, id: string): Promise<LockedObject | undefined> {
+  const [object] = await tx.query<LockedObject>(LOCK, [id]);
+  return object;
+}
+
+const DOWN = `taken_down_at = coalesce(taken_down_at, clock_now()),
+     state = case state when 'deleted' then 'deleted' else 'deleting' end`;
+
+// The renders of the local provider are its own copies of outputs: their task_id is a job.
+const renderOf = (jobs: string) => `role = 'render' and task_id = any(${jobs})`;
+
+const TAKE_DOWN = statement(
+  'object_take_down',
+  `update objects set ${DOWN}
+   where taken_down_at is null
+     and (id = $1 or (role = 'poster' and task_id = $2) or (${renderOf('$3')}))`,
+);
+
+/**
+ * Takes an object down. From the commit on it is not served, and a worker deletes its file.
+ * @param output if it is one: its task, and the jobs of that task. The copies go with it
+ */
+export async function takeDownObject(
+  tx: Transaction,
+  id: string,
+  output?: { taskId: string; jobIds: string[] },
+): Promise<void> {
+  await tx.query(TAKE_DOWN, [id, output?.taskId ?? '', output?.jobIds ?? []]);
+}
+
+const ERASE_OF_TASKS = statement(
+  'erase_objects',
+  `update objects set ${DOWN} where task_id = any($1) or (${renderOf('$2')})`,
+);
+
+/** Takes down all objects of tasks, and the renders of their jobs. */
+export async function takeDownObjectsOf(
+  tx: Transaction,
+  taskIds: string[],
+  jobIds: string[],
+): Promise<void> {
+  await tx.query(ERASE_OF_TASKS, [taskIds, jobIds]);
+}
+
+const REMOVE_UPLOADS = statement(
+  'object_remove_uploads',
+  `with removed as (
+     update objects set state = 'deleting'
+     where id = any($1) and role = 'upload' and state in ('writing', 'ready')
+     returning size_bytes)
+   select count(*)::int as uploads, coalesce(sum(size_bytes), 0)::int8 as bytes from removed`,
+);
+
+/** Marks uploads for deletion. @returns how many, and their bytes */
+export async function removeStoredUploads(tx: Transaction, ids: string[]) {
+  const [row] = await tx.query<{ uploads: number; bytes: number }>(REMOVE_UPLOADS, [ids]);
+  return row ?? { uploads: 0, bytes: 0 };
+}
+
+const ERASE_UPLOADS = statement(
+  'erase_uploads',
+  `update objects set ${DOWN}
+   where task_id = $1 and role = 'upload' and state in ('writing', 'ready')`,
+);
+
+/** Takes down the uploads of an account. The other objects are erased with their tasks. */
+export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
+  await tx.query(ERASE_UPLOADS, [accountId]);
+}
+
+const DELETING = statement(
+  'figures_deleting',
+  `select role, count(*)::int as objects from objects where state = 'deleting' group by role`,
+);
+
+export interface DeletingObjects {
+  role: string;
+  objects: number;
+}
+
+/** How many objects wait for the deletion of their files, by role. */
+export function deletingObjects(db: Queryable): Promise<DeletingObjects[]> {
+  return db.query<DeletingObjects>(DELETING);
+}

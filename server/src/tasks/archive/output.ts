@@ -1,0 +1,43 @@
+import { type Queryable, statement, type Transaction } from '../../database/database.ts';
+import { fromEveryPlace } from './every-task.ts';
+
+const OUTPUT = statement(
+  'task_output',
+  fromEveryPlace(({ table, key }) => `select output_object_id from ${table} where ${key}.id = $1`),
+);
+
+/** The output of a task, if there is such a task and it has one. */
+export async function outputOf(db: Queryable, taskId: string): Promise<string | undefined> {
+  const [task] = await db.query<{ output_object_id: string | null }>(OUTPUT, [taskId]);
+  return task?.output_object_id ?? undefined;
+}
+
+// The files of an archived task are deleted, and so are the rows of its objects.
+const WAS_OUTPUT = statement(
+  'task_was_output',
+  'select from archived_tasks where output_object_id = $1',
+);
+
+/** Whether an object without a row was the output of a task. */
+export async function wasOutput(db: Queryable, objectId: string): Promise<boolean> {
+  return (await db.query(WAS_OUTPUT, [objectId])).length > 0;
+}
+
+const TAKE_DOWN = statement(
+  'task_take_down_deleted',
+  `with task as materialized (
+     select id, taken_down_at from archived_tasks where output_object_id = $1 for update),
+   marked as (
+     update archived_tasks set taken_down_at = clock_now()
+     where id = (select id from task where taken_down_at is null))
+   select id, taken_down_at is null as changed from task`,
+);
+
+/** Records the takedown of an output without a row; undefined if it was the output of no task. */
+export async function takeDownDeleted(
+  tx: Transaction,
+  objectId: string,
+): Promise<{ id: string; changed: boolean } | undefined> {
+  const [task] = await tx.query<{ id: string; changed: boolean }>(TAKE_DOWN, [objectId]);
+  return task;
+}

@@ -1,0 +1,46 @@
+import { type Queryable, statement } from '../../database/database.ts';
+
+const WAITING = statement(
+  'tasks_waiting',
+  `select provider, count(*)::int as tasks from tasks
+   where due_at is not null and phase in ('reserved', 'ingesting', 'submitting') group by provider`,
+);
+
+/** How many live tasks no provider has accepted yet, by provider. */
+export function waitingTasks(db: Queryable): Promise<{ provider: string; tasks: number }[]> {
+  return db.query(WAITING);
+}
+
+// Refused for no fault of the request: a wrong key, an overdue account, too many jobs.
+const REFUSED = statement(
+  'provider_refused_submits',
+  `with outcomes as (
+     select t.provider, a.cause, a.outcome_at, a.cause->>'fault' as fault,
+       max(a.outcome_at) filter (where a.state = 'accepted' or a.cause->>'fault' = 'request')
+         over (partition by t.provider) as worked_at
+     from (select id, provider, created_at from tasks
+       order by created_at desc, id desc limit 200) t
+     cross join lateral (select cause, outcome_at, state from attempts
+       where task_id = t.id offset 0) a -- by the index of the task, also if the table is small
+     where t.created_at > (select clock_now()) - interval '15 minutes'
+       and a.state in ('accepted', 'rejected'))
+   select provider, count(*)::int as submits,
+     (array_agg(cause order by outcome_at desc))[1] as cause,
+     min(outcome_at) filter (
+       where fault = 'operator' and outcome_at > coalesce(worked_at, '-infinity')) as since
+   from outcomes where fault in ('busy', 'operator') group by provider`,
+);
+
+/** Submits of a provider that it refused for no fault of the request. */
+export interface RefusedSubmits {
+  provider: string;
+  submits: number;
+  cause: object;
+  /** The first refusal that the operator must fix, after the last submit that shows it works. */
+  since: Date | null;
+}
+
+/** Of the newest 200 tasks, up to 15 minutes old. */
+export function refusedSubmits(db: Queryable): Promise<RefusedSubmits[]> {
+  return db.query<RefusedSubmits>(REFUSED);
+}

@@ -1,0 +1,88 @@
+import { type Queryable, statement } from '../../database/database.ts';
+import { POOL } from '../claim.ts';
+import { FREE, NOW } from '../lease.ts';
+import { IS_ALIVE, type UnservedTasks, unservedTasks } from '../live-workers.ts';
+import { HELD_SINCE } from './task-listing.ts';
+
+/** Figures about all tasks, for metrics. Ages are in seconds. */
+export interface TaskFigures {
+  live: { phase: string; tasks: number; credits: number; oldest_seconds: number }[];
+  held: { cause: string; tasks: number; credits: number; oldest_seconds: number }[];
+  reconciled: { by: string; result: string; attempts: number }[];
+  orphans: { provider: string; state: string; jobs: number }[];
+  losses: { provider: string; tasks: number; credits: number }[];
+  unserved: UnservedTasks[];
+  due: { pool: string; tasks: number; oldest_seconds: number }[];
+  workers: { provider: string; workers: number }[];
+}
+
+const LIVE = statement(
+  'figures_live',
+  `select phase, count(*)::int as tasks, sum(credits)::int8 as credits,
+     max(extract(epoch from clock_now() - updated_at))::float8 as oldest_seconds
+   from tasks where due_at is not null group by phase`,
+);
+
+// The age counts from the first time that the task was held.
+const HELD = statement(
+  'figures_held',
+  `select held_cause as cause, count(*)::int as tasks, sum(credits)::int8 as credits,
+     max(extract(epoch from clock_now() - ${HELD_SINCE}))::float8 as oldest_seconds
+   from tasks where phase = 'held' group by held_cause`,
+);
+
+const RECONCILED = statement(
+  'figures_reconciled',
+  `select outcome_by as by, state as result, count(*)::int as attempts from attempts
+   where outcome_by in ('find', 'callback') and state in ('accepted', 'absent')
+   group by outcome_by, state
+   union all
+   select outcome_by, state, count(*)::int from attempts
+   where outcome_by = 'assumption' group by outcome_by, state
+   union all
+   select source, finding->'decision'->>'kind', count(*)::int from evidence
+   where source = 'operator' group by 1, 2`,
+);
+
+const ORPHANS = statement(
+  'figures_orphans',
+  `select provider, state, count(*)::int as jobs from orphan_jobs
+   where acknowledged_at is null group by provider, state`,
+);
+
+const LOSSES = statement(
+  'figures_losses',
+  `select provider, count(*)::int as tasks, sum(credits)::int8 as credits from tasks
+   where provider_billed and phase = 'failed' group by provider`,
+);
+
+const DUE = statement(
+  'figures_due',
+  `select ${POOL} as pool, count(*)::int as tasks,
+     max(extract(epoch from clock_now() - due_at))::float8 as oldest_seconds
+   from tasks where due_at is not null and due_at <= ${NOW} and ${FREE} group by 1`,
+);
+
+const WORKERS = statement(
+  'figures_workers',
+  `select provider, count(*)::int as workers from workers, unnest(providers) as provider
+   where ${IS_ALIVE} group by provider`,
+);
+
+/**
+ * Reads the figures as they are now. This is cheap, because the indexes that the statements use
+ * contain only live tasks and rare rows.
+ */
+export async function readTaskFigures(db: Queryable): Promise<TaskFigures> {
+  const [live, held, reconciled, orphans, losses, unserved, due, workers] = await Promise.all([
+    db.query<TaskFigures['live'][number]>(LIVE),
+    db.query<TaskFigures['held'][number]>(HELD),
+    db.query<TaskFigures['reconciled'][number]>(RECONCILED),
+    db.query<TaskFigures['orphans'][number]>(ORPHANS),
+    db.query<TaskFigures['losses'][number]>(LOSSES),
+    unservedTasks(db),
+    db.query<TaskFigures['due'][number]>(DUE),
+    db.query<TaskFigures['workers'][number]>(WORKERS),
+  ]);
+  return { live, held, reconciled, orphans, losses, unserved, due, workers };
+}

@@ -1,0 +1,216 @@
+import {
+  type Database,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../../database/database.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { fromEveryPlace } from '../archive/every-task.ts';
+import { readRecords, type TaskDetails } from '../archive/records.ts';
+import { FREE, NOW } from '../lease.ts';
+import type { Phase, Task } from '../task.ts';
+
+export interface TaskListing {
+  id: string;
+  account_id: string;
+  phase: string;
+  held_cause: string | null;
+  provider: string;
+  model: string;
+  credits: number;
+  created_at: Date;
+  updated_at: Date;
+  /** Only in the list of held tasks: when it was first held. */
+  held_since?: Date;
+  /** Only in the list of due tasks. */
+  due_at?: Date;
+  /** Only in the list of archived tasks. */
+  archived_at?: Date;
+}
+
+const COLUMNS = `id, account_id, phase, held_cause, provider, request->>'model' as model, credits,
+     created_at, updated_at`;
+
+/** The page that begins after the task $1; null: the first page. */
+const NEWEST = `($1::text is null
+       or (created_at, id) < (select c.created_at, c.id from tasks c where c.id = $1))
+   order by created_at desc, id desc limit $2`;
+
+const LIST = statement(
+  'operator_tasks',
+  `select ${COLUMNS} from tasks where ($3::text is null or phase = $3) and ${NEWEST}`,
+);
+
+const LIST_OF_ACCOUNT = statement(
+  'operator_tasks_of_account',
+  `select ${COLUMNS} from tasks
+   where account_id = $4 and ($3::text is null or phase = $3) and ${NEWEST}`,
+);
+
+// The first time counts, because each retry to fetch an output moves the task out of `held` for a
+// short time.
+export const HELD_SINCE = `coalesce((select min(at) from task_history h
+     where h.task_id = tasks.id and h.phase = 'held'), updated_at)`;
+
+const LIST_HELD = statement(
+  'operator_tasks_held',
+  `with held as (
+     select ${COLUMNS}, ${HELD_SINCE} as held_since from tasks
+     where phase = 'held' and ($3::text is null or account_id = $3))
+   select ${COLUMNS.replace("request->>'model' as model", 'model')}, held_since from held
+   where $1::text is null or (held_since, id) > (
+     select ${HELD_SINCE}, id from tasks where id = $1)
+   order by held_since, id limit $2`,
+);
+
+const LIST_DUE = statement(
+  'operator_tasks_due',
+  `select ${COLUMNS}, due_at from tasks
+   where due_at is not null and due_at <= ${NOW} and ${FREE} order by due_at, id limit $1`,
+);
+
+/** Tasks whose next step is due and that no worker has taken, those that wait longest first. */
+export function listDue(db: Queryable, limit: number): Promise<TaskListing[]> {
+  return db.query<TaskListing>(LIST_DUE, [limit]);
+}
+
+/**
+ * A page of tasks, filtered by phase and account if these are given: the newest first; held tasks
+ * those that were held first.
+ * @param filter.after the last task of the page before
+ * @throws UsageError when there is no task `after`
+ */
+export async function listTasks(
+  db: Database,
+  filter: {
+    phase?: string | undefined;
+    accountId?: string | undefined;
+    after?: string | undefined;
+    limit: number;
+  },
+): Promise<TaskListing[]> {
+  const { phase = null, accountId = null, after = null, limit } = filter;
+  if (after !== null) await requireTask(db, after);
+  if (phase === 'held') return db.query<TaskListing>(LIST_HELD, [after, limit, accountId]);
+  return accountId === null
+    ? db.query<TaskListing>(LIST, [after, limit, phase])
+    : db.query<TaskListing>(LIST_OF_ACCOUNT, [after, limit, phase, accountId]);
+}
+
+const PHASE = statement(
+  'task_phase',
+  fromEveryPlace(
+    ({ table, key, archivedAt }) =>
+      `select phase, ${archivedAt} is not null as is_archived from ${table} where ${key}.id = $1`,
+  ),
+);
+
+/** The phase of a task; undefined if there is none. */
+export async function phaseOf(db: Queryable, id: string): Promise<Phase | undefined> {
+  return (await readPhase(db, id))?.phase;
+}
+
+async function readPhase(db: Queryable, id: string) {
+  const [task] = await db.query<{ phase: Phase; is_archived: boolean }>(PHASE, [id]);
+  return task;
+}
+
+/** @throws UsageError when there is no such task, or it is archived */
+export async function requireTask(db: Queryable, id: string): Promise<void> {
+  const task = await readPhase(db, id);
+  if (!task || task.is_archived) throw await missingTask(db, id);
+}
+
+/** The error for a task that is not in the table of tasks. */
+async function missingTask(db: Queryable, id: string): Promise<UsageError> {
+  const phase = await phaseOf(db, id);
+  return new UsageError(
+    phase === undefined
+      ? `there is no task ${JSON.stringify(id)}`
+      : `${id} is ${phase} and archived: nothing can change it`,
+  );
+}
+
+const STATE = statement(
+  'task_state_lock',
+  `select phase, held_cause, error_code, due_at > clock_now() as waits,
+     leased_until > clock_now() as is_leased
+   from tasks where id = $1 for update`,
+);
+
+/** What may happen to a task. */
+export interface TaskState extends Pick<Task, 'phase' | 'held_cause' | 'error_code'> {
+  /** Whether its next step is due later; null: it has none. */
+  waits: boolean | null;
+  is_leased: boolean | null;
+}
+
+/** Locks a task. @throws UsageError when there is no such task, or it is archived */
+export async function lockState(tx: Transaction, id: string): Promise<TaskState> {
+  const [state] = await tx.query<TaskState>(STATE, [id]);
+  if (!state) throw await missingTask(tx, id);
+  return state;
+}
+
+const LIST_ARCHIVED = statement(
+  'operator_tasks_archived',
+  `select id, account_id, phase, null as held_cause, provider,
+     record#>>'{task,request,model}' as model, credits,
+     (record#>>'{task,created_at}')::timestamptz as created_at,
+     (record#>>'{task,updated_at}')::timestamptz as updated_at, archived_at
+   from archived_tasks
+   where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or phase = $4)
+   order by id desc limit $3`,
+);
+
+/** A page of the archived tasks of an account, the newest first. */
+export function listArchived(
+  db: Database,
+  accountId: string,
+  filter: { phase?: string | undefined; after?: string | undefined; limit: number },
+): Promise<TaskListing[]> {
+  const { phase = null, after = null, limit } = filter;
+  return db.query<TaskListing>(LIST_ARCHIVED, [accountId, after, limit, phase]);
+}
+
+/**
+ * Everything that is known about a task: see {@link readRecords}.
+ * @throws UsageError when there is no such task
+ */
+export async function showTask(db: Database, id: string): Promise<TaskDetails> {
+  const records = await readRecords(db, id);
+  if (!records) throw await missingTask(db, id);
+  return records;
+}
+
+const LIVE = statement(
+  'operator_live_tasks',
+  'select count(*)::int as tasks from tasks where account_id = $1 and due_at is not null',
+);
+
+/** How many live tasks an account has. */
+export async function liveTasks(db: Queryable, accountId: string): Promise<number> {
+  const [live] = await db.query<{ tasks: number }>(LIVE, [accountId]);
+  return live?.tasks ?? 0;
+}
+
+const COUNTS = statement(
+  'operator_account_tasks',
+  `${fromEveryPlace(
+    ({ table, key, archivedAt }) => `select phase, ${archivedAt} is not null as is_archived,
+       count(*)::int as tasks from ${table} where ${key}.account_id = $1 group by 1, 2`,
+  )}
+   order by phase`,
+);
+
+/** How many tasks an account has: by phase those that are not archived, and the archived ones. */
+export async function countTasks(db: Queryable, accountId: string) {
+  type Count = { phase: Phase; is_archived: boolean; tasks: number };
+  const counts = await db.query<Count>(COUNTS, [accountId]);
+  const others = counts.filter((count) => !count.is_archived);
+  const archived = counts.filter((count) => count.is_archived);
+  return {
+    tasks: others.map(({ phase, tasks }) => ({ phase, tasks })),
+    archived_tasks: archived.reduce((sum, { tasks }) => sum + tasks, 0),
+  };
+}

@@ -24,7 +24,10 @@ async function does(args: string[], db = database.db) {
 async function recorded(target: string, db = database.db) {
   const rows = await does(['actions', 'list', '--target', target], db);
   return rows.map(({ command, actor, reason, details }: Record<string, unknown>) => ({
-    ...{ command, actor, reason, details },
+    command,
+    actor,
+    reason,
+    details,
   }));
 }
 
@@ -55,7 +58,9 @@ test('grants, adjustments, keys and decisions are recorded, and a repeated one i
   const ofAccount = await recorded(id);
   assert.deepEqual(
     ofAccount.map(({ command, reason, details }: Record<string, unknown>) => [
-      ...[command, reason, details],
+      command,
+      reason,
+      details,
     ]),
     [
       ['credits adjust', 'invoice 7', details],

@@ -40,7 +40,10 @@ export async function parseCommandLine(
     const work = verb.prepare({ ...given, ...words });
     const log = createLog({ level: 'silent' });
     return {
-      ...{ name, verb, page, json: json === true },
+      name,
+      verb,
+      page,
+      json: json === true,
       run: (deps) => worded(verb, () => work({ ...deps, log, page }, action)),
     };
   });

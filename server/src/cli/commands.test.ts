@@ -107,8 +107,10 @@ test('a key is renamed, and its cap changed and removed, with a record of each c
   assert.deepEqual(
     { name, monthly_cap, spent_this_month, last_used_at },
     {
-      ...{ name: 'build', monthly_cap: 0 },
-      ...{ spent_this_month: 0, last_used_at: null },
+      name: 'build',
+      monthly_cap: 0,
+      spent_this_month: 0,
+      last_used_at: null,
     },
   );
   await does(`keys update ${id} --monthly-cap none`);

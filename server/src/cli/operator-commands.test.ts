@@ -420,7 +420,9 @@ test('a sign-out removes passkeys and outside identities, too, unless they are k
   assert.deepEqual(await listed(), [1, 2]);
   const removed = { ended_sessions: 0, removed_passkeys: 1, removed_identities: 2 };
   assert.deepEqual(await does(`accounts sign-out ${accountId}`), {
-    ...{ account_id: accountId, ...removed, changed: true },
+    account_id: accountId,
+    ...removed,
+    changed: true,
   });
   assert.deepEqual(await listed(), [0, 0]);
 });

@@ -30,7 +30,8 @@ export async function serve(config: Config): Promise<number> {
   checkProviderAddresses(config, log);
   if (config.processes > 1 && config.roles.has('api')) return supervise(config, { log, stop });
   return runRoles(config, {
-    ...{ log, stop },
+    log,
+    stop,
     started: async ({ db }, url) => {
       await warnOfConnections(config, { db, log });
       if (url !== undefined) await welcome(config, db, url);

@@ -49,7 +49,9 @@ export function MovementDialog({
   const { title, explanation, hint, reasonHint } = WORDS[movement];
   const isGrant = movement === 'grant';
   const body = {
-    ...{ kind, credits: Number(credits), reference },
+    kind,
+    credits: Number(credits),
+    reference,
     ...(isGrant && expires && { expires_at: expires }),
   };
   return (

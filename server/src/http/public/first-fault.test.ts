@@ -129,8 +129,13 @@ async function useAccount(credits: number): Promise<UsedAccount> {
 
 function sendWith(faults: Fault[]): Promise<ParsedResponse> {
   const draft: Draft = {
-    ...{ account: 'rich', key: 'fresh', contentType: 'application/json' },
-    ...{ isLimited: false, isAuthorized: true, isBroken: false, isTooLarge: false },
+    account: 'rich',
+    key: 'fresh',
+    contentType: 'application/json',
+    isLimited: false,
+    isAuthorized: true,
+    isBroken: false,
+    isTooLarge: false,
     body: { prompt: 'a lighthouse at dawn' },
   };
   for (const fault of faults) fault.spoil(draft);

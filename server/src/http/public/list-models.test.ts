@@ -51,7 +51,8 @@ test('the models have the limits of the contract', async () => {
   assert.deepEqual(body.prompt_characters, { min: 3, max: 4000 });
   assert.deepEqual(body.aspect_ratios, '1:1 21:9 4:3 3:4 16:9 9:16 adaptive'.split(' '));
   assert.deepEqual(body.modes[1], {
-    ...{ id: 'image-to-video', accepts: ['image_url', 'end_image_url'] },
+    id: 'image-to-video',
+    accepts: ['image_url', 'end_image_url'],
     requires_one_of: ['image_url'],
   });
 });

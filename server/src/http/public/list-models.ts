@@ -19,7 +19,9 @@ const CATALOG = {
   })),
   price_version: PRICE_TABLE.version,
   modes: MODES.map((id) => ({
-    ...{ id, accepts: MODE_FIELDS[id], requires_one_of: REQUIRED_FIELDS[id] },
+    id,
+    accepts: MODE_FIELDS[id],
+    requires_one_of: REQUIRED_FIELDS[id],
   })),
   aspect_ratios: [...ASPECT_RATIOS, 'adaptive'],
   prompt_characters: limits.PROMPT_CHARACTERS,

@@ -79,10 +79,13 @@ test('each filter finds its tasks, also together', async () => {
   const by = await api.customer(10_000);
   const { accountId } = by;
   const done = await make(accountId, {
-    ...{ ended: 'completed', model: 'video-2.0', createdAt: '2026-02-01T10:00:00.123456Z' },
+    ended: 'completed',
+    model: 'video-2.0',
+    createdAt: '2026-02-01T10:00:00.123456Z',
   });
   const failed = await make(accountId, {
-    ...{ ended: 'content_refused', createdAt: '2026-02-01T11:00:00Z' },
+    ended: 'content_refused',
+    createdAt: '2026-02-01T11:00:00Z',
   });
   const live = await make(accountId);
   const finds = async (query: Record<string, string>, ...ids: string[]) =>

@@ -105,7 +105,9 @@ test('the Idempotency-Key and the task id are required, with their limits', () =
   const { post } = api.paths['/api/v1/video/generations'];
   const { get } = api.paths['/api/v1/tasks/{id}'];
   const [key, ...others] = [...post.parameters, ...get.parameters].map((parameter) => ({
-    ...{ in: parameter.in, name: parameter.name, required: parameter.required },
+    in: parameter.in,
+    name: parameter.name,
+    required: parameter.required,
     schema: rulesOf(parameter.schema),
   }));
   assert.deepEqual(key, {

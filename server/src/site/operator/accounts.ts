@@ -31,8 +31,10 @@ const Movement = {
 };
 
 const ALL_MOVEMENTS = {
-  ...{ kinds: ['paid', 'promotional'] as const, reasons: null },
-  ...{ from: null, until: null },
+  kinds: ['paid', 'promotional'] as const,
+  reasons: null,
+  from: null,
+  until: null,
 };
 
 function movementOf(
@@ -77,7 +79,8 @@ export const OPERATOR_ACCOUNTS = [
       const offers = await offersOf(db, rows);
       const lines = rows.map((row) => ({
         ...row,
-        ...{ what: describeMovement(row, offers), order_id: orderIdOf(row) },
+        what: describeMovement(row, offers),
+        order_id: orderIdOf(row),
       }));
       return pageOf(lines, (line) => String(line.id));
     },

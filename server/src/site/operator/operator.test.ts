@@ -31,8 +31,12 @@ before(async () => {
   const wakeUps = openWakeUps({ url: database.url, db: database.db, log: quiet });
   const close = () => website.close();
   fixture = {
-    ...{ database, db: database.db, wakeUps, deps: { ...deps, createWaitSeconds: 20 } },
-    ...{ close, closeAudited: close },
+    database,
+    db: database.db,
+    wakeUps,
+    deps: { ...deps, createWaitSeconds: 20 },
+    close,
+    closeAudited: close,
   };
 });
 after(() => website.close());
@@ -202,7 +206,10 @@ test('an account is found, gets credits once per reference, is disabled and enab
     ['adjust', 'grant'],
   );
   await grant(website.database.db, {
-    ...{ accountId: customer.accountId, kind: 'promotional', credits: 7, reference: 'r2' },
+    accountId: customer.accountId,
+    kind: 'promotional',
+    credits: 7,
+    reference: 'r2',
   });
   const [listing] = (await operator.get(`${API}/accounts?find=${customer.accountId}`)).body.items;
   assert.deepEqual(listing.available, { paid: 420, promotional: 7 });

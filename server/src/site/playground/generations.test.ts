@@ -46,14 +46,29 @@ test('a create responds at once with the task, and its credits by kind', async (
   assert.match(id, /^task_/);
   for (const time of [created_at, updated_at, now]) assert.ok(Date.parse(time));
   assert.deepEqual(task, {
-    ...{ surface: 'web', status: 'processing', phase: 'reserved', payment: 'reserved' },
-    ...{ phase_label: 'Waiting to start', held: null },
-    ...{ model: 'video-2.0-fast', mode: 'text-to-video', video: null, error: null },
-    ...{ credits: PRICE, promotional_credits: 100 },
+    surface: 'web',
+    status: 'processing',
+    phase: 'reserved',
+    payment: 'reserved',
+    phase_label: 'Waiting to start',
+    held: null,
+    model: 'video-2.0-fast',
+    mode: 'text-to-video',
+    video: null,
+    error: null,
+    credits: PRICE,
+    promotional_credits: 100,
     request: {
-      ...{ mode: 'text-to-video', model: 'video-2.0-fast', prompt: BODY.prompt, seed: 7 },
-      ...{ aspect_ratio: '16:9', duration: 5, resolution: '720p', generate_audio: true },
-      ...{ reference_image_urls: [], reference_video_urls: [] },
+      mode: 'text-to-video',
+      model: 'video-2.0-fast',
+      prompt: BODY.prompt,
+      seed: 7,
+      aspect_ratio: '16:9',
+      duration: 5,
+      resolution: '720p',
+      generate_audio: true,
+      reference_image_urls: [],
+      reference_video_urls: [],
     },
   });
   const read = await visitor.get(`${URL}/${id}`);
@@ -194,7 +209,11 @@ test('the price is the one of a create, split as it would be paid', async () => 
   assert.deepEqual(priced.body, expected);
   const referenced = await quote({ ...wanted, reference_video_durations: [3, 5] });
   assert.deepEqual(referenced.body, {
-    ...{ credits: 180, promotional: 60, paid: 120, is_affordable: false, available },
+    credits: 180,
+    promotional: 60,
+    paid: 120,
+    is_affordable: false,
+    available,
   });
   const missing = await quote({ ...wanted, resolution: '4k', reference_video_durations: [] });
   assertError(missing, 'invalid_request');

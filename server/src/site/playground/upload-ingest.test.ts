@@ -63,7 +63,9 @@ async function taskWithUpload(more: object = {}) {
   await grant(db, { accountId, kind: 'promotional', reference: accountId, credits: PROMOTIONAL });
   const upload = await visitor.upload(picture);
   const request = {
-    ...{ mode: 'image-to-video', prompt: 'it begins to move', image_url: upload.body.url },
+    mode: 'image-to-video',
+    prompt: 'it begins to move',
+    image_url: upload.body.url,
     ...more,
   };
   const created = await visitor.create(request);

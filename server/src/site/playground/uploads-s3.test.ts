@@ -70,8 +70,11 @@ test('uploads on their way to the bucket leave room on the disk for tasks', asyn
   assertError(refused, 'service_busy');
   assert.equal(refused.headers['retry-after'], '60');
   const created = await customer.create({
-    ...{ model: 'video-2.0-mini', prompt: 'A door that closes', duration: 4 },
-    ...{ resolution: '480p', generate_audio: false },
+    model: 'video-2.0-mini',
+    prompt: 'A door that closes',
+    duration: 4,
+    resolution: '480p',
+    generate_audio: false,
   });
   assert.equal(created.status, 202, 'its output is stored in the bucket');
   let ingested = 0;

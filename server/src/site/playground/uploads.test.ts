@@ -54,8 +54,12 @@ test('a picture is stored, shown again and used by a create', async () => {
   const { id, url, expires_at, ...facts } = body;
   assert.equal(url, `upload:${id}`);
   assert.deepEqual(facts, {
-    ...{ kind: 'image', media_type: 'image/png', size_bytes: picture.length },
-    ...{ width: 96, height: 54, duration_seconds: null },
+    kind: 'image',
+    media_type: 'image/png',
+    size_bytes: picture.length,
+    width: 96,
+    height: 54,
+    duration_seconds: null,
   });
   const days = (Date.parse(expires_at) - Date.now()) / 86_400_000;
   assert.ok(days > 6.9 && days < 7.1);
@@ -344,7 +348,9 @@ test('another account’s upload, and an expired one, can’t be read or used', 
   };
   await refusedFor(other);
   const asVideo = await createWith(owner, body.url, {
-    ...{ mode: 'media-to-video', image_url: undefined, reference_video_urls: [body.url] },
+    mode: 'media-to-video',
+    image_url: undefined,
+    reference_video_urls: [body.url],
     reference_video_durations: [3],
   });
   assert.equal(asVideo.body.error.details.reason, 'not_a_video');

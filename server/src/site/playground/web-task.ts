@@ -43,12 +43,17 @@ export function webTask(task: Task, links: Pick<Links, 'linkTo'>): WebTask {
   const status = shownStatus(phase);
   const { error_code: code, error_message: message, error_details: details } = task;
   return {
-    ...{ id: task.id, surface: task.surface, status },
-    ...{ phase, phase_label: PHASE_LABELS[phase] },
+    id: task.id,
+    surface: task.surface,
+    status,
+    phase,
+    phase_label: PHASE_LABELS[phase],
     held: task.held_cause === null ? null : HELD_WORDS[task.held_cause],
-    ...{ model: request.model, mode: request.mode },
+    model: request.model,
+    mode: request.mode,
     request: 'erased' in request ? null : request,
-    ...{ credits: task.credits, promotional_credits: task.promotional_credits },
+    credits: task.credits,
+    promotional_credits: task.promotional_credits,
     payment: CHARGES[status],
     video: videoOf(task, links),
     error:

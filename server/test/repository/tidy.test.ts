@@ -115,3 +115,17 @@ test('no comment marks unfinished work', () => {
     [],
   );
 });
+
+test('an entry of the glossary has at most three sentences of at most 26 words', async () => {
+  const glossary = await readFile(path.join(ROOT, 'docs/glossary.md'), 'utf8');
+  const entries = [...glossary.matchAll(/^\| (.+?) \| (.+) \|$/gm)];
+  assert.ok(entries.length > 80);
+  const long = entries.filter(([, , text = '']) => {
+    const sentences = text.replace(/\]\([^)]*\)/g, ']').split(/(?<=\.)\s+/);
+    return sentences.length > 3 || sentences.some((one) => one.split(/\s+/).length > 26);
+  });
+  assert.deepEqual(
+    long.map(([, word]) => word),
+    [],
+  );
+});

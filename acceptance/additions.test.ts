@@ -62,6 +62,18 @@ test('a list refuses parameters that it does not know or take', async () => {
   }
 });
 
+test('a read that waits responds when the task has ended', { skip }, async () => {
+  const { id } = (await makeTask()).body;
+  const headers = { prefer: 'wait=30' };
+  let read: ApiResponse;
+  do {
+    read = await send(`/tasks/${id}`, { key, headers });
+    assertVideoTask(read);
+    assert.equal(read.headers.get('preference-applied'), 'wait=30');
+  } while (read.body.status === 'processing');
+  assert.equal(read.body.status, 'completed', JSON.stringify(read.body));
+});
+
 test('the ledger of a task has its reserve, and its end', { skip }, async () => {
   const { id, credits_used } = (await makeTask()).body;
   const path = `/tasks/${id}/ledger`;

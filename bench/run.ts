@@ -7,6 +7,7 @@ import { type Ingest, measureIngest } from './ingest.ts';
 import { type EndToEnd, measureEndToEnd } from './lines/end-to-end.ts';
 import { ENDED_TASKS, type Growth, LIVE_TASKS, measureGrowth } from './lines/growth.ts';
 import { type Idle, measureIdle } from './lines/idle.ts';
+import { measureWaitingReads, WAITING_READS, type WaitingReads } from './lines/waiting-reads.ts';
 import { type Comparison, ROUND_SECONDS, ROUNDS } from './rounds.ts';
 import type { Sample } from './sample.ts';
 import { CLIENTS, compareThroughput, MANY_CLIENTS } from './throughput.ts';
@@ -22,12 +23,14 @@ const TARGETS = {
   endToEnd: 250,
   idlePercent: 1,
   idleMegabytes: 200,
+  waitingReadsMilliseconds: 300,
 };
 const END_TO_END_SECONDS = 60;
 
 const LINES = {
   throughput: printThroughput,
   waiting: async () => print(waitingLine(await measureWaitingCreate())),
+  'waiting-reads': async () => print(waitingReadsLine(await measureWaitingReads())),
   'end-to-end': async () => print(endToEndLine(await measureEndToEnd(END_TO_END_SECONDS))),
   ingest: async () => print(ingestLine(await measureIngest())),
   growth: async () => printGrowth(await measureGrowth(print)),
@@ -89,6 +92,18 @@ function waitingLine({ p50Milliseconds: p50, p99Milliseconds: p99 }: Sample): st
   const what = `${WAITING_CLIENTS} clients, while earlier tasks are rendered`;
   const times = `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms from the POST to its 202`;
   return `\nwaiting create, ${what}: ${times}`;
+}
+
+function waitingReadsLine(measured: WaitingReads | undefined): string {
+  if (!measured) return 'reads that wait: CPU time and memory can be measured on Linux only';
+  const { cpuShare, bytesEach, p50Milliseconds: p50, p99Milliseconds: p99 } = measured;
+  const { waitingReadsMilliseconds: limit } = TARGETS;
+  return (
+    `${WAITING_READS} reads that wait: ${(cpuShare * 100).toFixed(1)} % of a core and ` +
+    `${(bytesEach / 1024).toFixed(0)} KB each while nothing happens; from the commit of the end ` +
+    `to the response p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms ` +
+    `(${targetCell(limit / p99, `target <= ${limit} ms`)})`
+  );
 }
 
 function endToEndLine(measured: EndToEnd): string {

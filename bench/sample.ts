@@ -56,7 +56,7 @@ function summarize(milliseconds: number[], elapsedSeconds: number): Sample {
 }
 
 /** The smallest value that at least this share of the values does not exceed. */
-function quantile(values: number[], share: number): number {
+export function quantile(values: number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }

@@ -31,7 +31,7 @@ export async function measureIdle(): Promise<Idle | undefined> {
 }
 
 /** The CPU time of a process, of its own and of the kernel for it. */
-async function cpuSeconds(pid: number): Promise<number> {
+export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // from the third field on
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;

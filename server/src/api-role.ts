@@ -16,7 +16,7 @@ import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
 import { site } from './site/site.ts';
 import { diskCheck } from './storage/free-space.ts';
 import { linkOrigin } from './storage/open-storage.ts';
-import { createWaiting } from './tasks/create/waiting.ts';
+import { createWaiting } from './tasks/waiting.ts';
 
 export async function listenForClients(
   config: Config,

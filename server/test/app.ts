@@ -5,7 +5,7 @@ import { type AppDeps, createApp } from '../src/http/app.ts';
 import { diskStorage } from '../src/storage/disk.ts';
 import { openFreeSpace } from '../src/storage/free-space.ts';
 import { openLinks } from '../src/storage/links.ts';
-import { createWaiting } from '../src/tasks/create/waiting.ts';
+import { createWaiting } from '../src/tasks/waiting.ts';
 import { openWakeUps } from '../src/wake-ups/wake-ups.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';

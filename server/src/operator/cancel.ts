@@ -3,11 +3,11 @@ import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { currentAttempt } from '../tasks/attempts/attempts.ts';
 import { readCancel, requestCancel } from '../tasks/attempts/cancel-requests.ts';
-import { isBeforeAcceptance } from '../tasks/create/waiting.ts';
 import { takeLease } from '../tasks/lease.ts';
 import { lockState } from '../tasks/listing/task-listing.ts';
 import { PHASES_BEFORE_ACCEPTANCE, type Phase } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
+import { isBeforeAcceptance } from '../tasks/waiting.ts';
 import { type Action, performAction } from './actions.ts';
 
 interface Cancelled {

@@ -4,8 +4,8 @@ import { ApiError } from '../../src/kernel/errors.ts';
 import { WEB_SURFACE } from '../../src/tasks/create/checked-request.ts';
 import { createTask } from '../../src/tasks/create/create.ts';
 import { awaitResponse } from '../../src/tasks/create/response.ts';
-import { isBeforeAcceptance, type Waiting } from '../../src/tasks/create/waiting.ts';
 import { publicColumns, readTasks, type Task } from '../../src/tasks/task.ts';
+import { isBeforeAcceptance, type Waiting } from '../../src/tasks/waiting.ts';
 import { quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import { bindingFor, REQUEST, requestFor } from '../task-fixtures.ts';
@@ -144,8 +144,8 @@ function refusalOf(key: string, { code, details }: ApiError): Observed {
     : { key, kind: 'refunded', taskId };
 }
 
-/** Waits as tasks/create/waiting.ts does, on the simulation's clock. */
-function waitingOf({ random }: Simulation, api: Api): Waiting {
+/** Waits as tasks/waiting.ts does, on the simulation's clock. */
+function waitingOf({ random }: Simulation, api: Api): Pick<Waiting, 'outcome'> {
   return {
     async outcome(taskId, seconds) {
       const endsAtMs = api.nowMs() + seconds * 1000;
@@ -158,6 +158,5 @@ function waitingOf({ random }: Simulation, api: Api): Waiting {
       }
       return undefined;
     },
-    stop() {},
   };
 }

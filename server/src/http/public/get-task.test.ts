@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
+import { until } from '../../../test/until.ts';
 import { statement } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { readTask } from '../../tasks/create/create.ts';
@@ -108,3 +109,94 @@ test('a bad API key is reported before a bad id', async () => {
   const headers = { authorization: 'Bearer junk' };
   assertError(await customer.send({ url, headers }), 'unauthorized');
 });
+
+/** Reads a task with this Prefer header. @returns the response, and how long it took in seconds */
+async function readWaiting(id: string, prefer: string) {
+  const startedAt = performance.now();
+  const url = `/api/v1/tasks/${id}`;
+  const response = await customer.send({ url, headers: { prefer } });
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { ...response, seconds, applied: response.headers['preference-applied'] };
+}
+
+test('a read that waits responds when the task has ended', async () => {
+  const id = await createTask();
+  const waits = [readWaiting(id, 'wait=20'), readWaiting(id, 'respond-async, Wait="99"; a=b')];
+  await moveOn(id, 'ingesting');
+  const error = { code: 'provider_failed', message: 'It failed.' } as const;
+  await moveOn(id, 'failed', { error });
+  const [first, second] = await Promise.all(waits);
+  assert.deepEqual([first?.status, first?.body.status, first?.applied], [200, 'failed', 'wait=20']);
+  assert.equal(second?.applied, 'wait=30', 'at most 30 seconds');
+  assert.deepEqual(first?.body, (await read(id)).body);
+  assert.ok((first?.seconds ?? 99) < 15);
+  const late = await readWaiting(id, 'wait=20');
+  assert.deepEqual([late.applied, late.body], ['wait=20', first?.body], 'it had ended before');
+});
+
+test('a read whose wait is over shows the task as it is then', async () => {
+  const id = await createTask();
+  const waiting = readWaiting(id, 'wait=1');
+  await moveOn(id, 'submitting');
+  const { status, body, applied, seconds } = await waiting;
+  assert.deepEqual([status, body.status, applied], [200, 'processing', 'wait=1']);
+  assert.ok(seconds >= 0.99, `it took ${seconds} s`);
+  assert.deepEqual(body, (await read(id)).body);
+});
+
+test('a wait that is not understood is no error and no wait', async () => {
+  const id = await createTask();
+  for (const prefer of [
+    'wait',
+    'wait=0',
+    'wait=-1',
+    'wait=1.5',
+    'wait=x',
+    'await=9',
+    'wait=0, wait=9',
+  ]) {
+    const { status, applied, seconds } = await readWaiting(id, prefer);
+    assert.deepEqual([status, applied, seconds < 5], [200, undefined, true], prefer);
+  }
+  assertError(await readWaiting('task_none', 'wait=9'), 'not_found');
+});
+
+test('a key has 20 places for reads that wait; who disconnects leaves a free one', async () => {
+  const id = await createTask();
+  const authorization = await customer.authorization();
+  const wait = () => {
+    const client = new AbortController();
+    const headers = { authorization, prefer: 'wait=30' };
+    const response = fetch(`${api.url}/api/v1/tasks/${id}`, { headers, signal: client.signal });
+    const read = { client, isOver: false, applied: response.then(appliedOf, () => 'gone') };
+    void read.applied.then(() => {
+      read.isOver = true;
+    });
+    return read;
+  };
+  const reads = Array.from({ length: 21 }, wait);
+  const first = await Promise.race(reads.map(({ applied }) => applied));
+  assert.equal(first, null, 'one finds no place');
+  const staying = reads.filter(({ isOver }) => !isOver);
+  assert.equal(staying.length, 20);
+  const leaving = staying.pop();
+  leaving?.client.abort();
+  assert.equal(await leaving?.applied, 'gone');
+  // The service may notice a little later that the client has gone. A read that has no response
+  // after a while has the place.
+  let next = wait();
+  let looks = 0;
+  const hasPlace = async () => {
+    looks = next.isOver ? 0 : looks + 1;
+    if (next.isOver) next = wait();
+    return looks > 4;
+  };
+  await until(hasPlace, (itHas) => itHas);
+  const error = { code: 'provider_failed', message: 'It failed.' } as const;
+  await moveOn(id, 'failed', { error });
+  for (const { applied } of [...staying, next]) assert.equal(await applied, 'wait=30');
+});
+
+function appliedOf(response: Response): string | null {
+  return response.headers.get('preference-applied');
+}

@@ -117,7 +117,8 @@ test('the Idempotency-Key and the task id are required, with their limits', () =
     schema: { type: 'string', minLength: 1, maxLength: 160, pattern: '^[a-zA-Z0-9._:-]+$' },
   });
   const id = { in: 'path', name: 'id', required: true, schema: { type: 'string', maxLength: 120 } };
-  assert.deepEqual(others, [id]);
+  const prefer = { in: 'header', name: 'prefer', required: false, schema: { type: 'string' } };
+  assert.deepEqual(others, [id, prefer]);
 });
 
 test('the responses have the fields of the contract, all of them required', () => {

@@ -68,6 +68,12 @@ const REPLAYED = {
   },
 };
 
+const PREFERENCE = {
+  'Preference-Applied': {
+    type: 'string',
+    description: 'With Prefer: wait=N: how long the response was willing to wait for the end.',
+  },
+};
 const CACHED = {
   ETag: { type: 'string', description: 'Send it as If-None-Match: 304 means it is unchanged.' },
   'Cache-Control': { type: 'string', description: 'How long the response may be used again.' },
@@ -87,6 +93,7 @@ function headersOf(status: number, operationId: string): object {
   return {
     ...REQUEST_ID,
     ...(operationId === 'createGeneration' && status === 200 ? REPLAYED : {}),
+    ...(operationId === 'getTask' && status === 200 ? PREFERENCE : {}),
     ...(operationId === 'listModels' ? CACHED : {}),
     ...(status === 401 ? CHALLENGE : {}),
     ...(status === 429 || status === 503 ? RETRY_AFTER : {}),

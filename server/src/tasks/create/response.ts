@@ -1,9 +1,9 @@
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { FailureCode, Task } from '../task.ts';
+import type { Waiting } from '../waiting.ts';
 import { announce } from './announce.ts';
 import { readTask } from './create.ts';
-import type { Waiting } from './waiting.ts';
 
 /** The Retry-After if the provider did not ask for another wait. */
 const RETRY_AFTER_SECONDS = 5;
@@ -24,7 +24,7 @@ const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>>
  * `credits` in its details
  */
 export async function awaitResponse(
-  deps: { db: Database; waiting: Waiting; createWaitSeconds: number },
+  deps: { db: Database; waiting: Pick<Waiting, 'outcome'>; createWaitSeconds: number },
   created: Task,
 ): Promise<Task> {
   try {

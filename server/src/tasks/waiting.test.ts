@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { quiet } from '../../../test/database.ts';
-import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../../test/task-fixtures.ts';
-import { openDatabase } from '../../database/database.ts';
-import { createWaiting, isBeforeAcceptance } from './waiting.ts';
+import { quiet } from '../../test/database.ts';
+import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
+import { openDatabase } from '../database/database.ts';
+import { createWaiting, hasEnded, isBeforeAcceptance } from './waiting.ts';
 
 let fixture: TaskFixture;
 
@@ -89,4 +89,73 @@ test('the phases before acceptance are those in which no provider has the task',
   const phases = ['reserved', 'ingesting', 'submitting', 'generating', 'held', 'failed'] as const;
   const open = phases.filter((phase) => isBeforeAcceptance({ phase }));
   assert.deepEqual(open, ['reserved', 'ingesting', 'submitting']);
+});
+
+async function endTask(id: string): Promise<void> {
+  await sql(
+    fixture.db,
+    `update tasks set phase = 'failed', due_at = null, error_code = 'provider_failed',
+       error_message = 'It failed.' where id = $1`,
+    [id],
+  );
+}
+
+const READ = { seconds: PATIENCE_SECONDS, keyId: 'key_1', signal: new AbortController().signal };
+
+test('creates and reads that wait share one query, which returns only tasks with news', async () => {
+  const rows: number[] = [];
+  const counting = {
+    ...fixture.db,
+    query: (async (...args: Parameters<typeof fixture.db.query>) => {
+      const found = await fixture.db.query(...args);
+      rows.push(found.length);
+      return found;
+    }) as typeof fixture.db.query,
+  };
+  const waiting = createWaiting({ db: counting, log: quiet });
+  const made = await Promise.all(Array.from({ length: 12 }, () => makeTask(fixture)));
+  const ids = made.map(({ task }) => task.id);
+  const [first = '', second = ''] = ids;
+  const create = waiting.outcome(first, PATIENCE_SECONDS);
+  const reads = [...ids, second].map((taskId) => waiting.end({ ...READ, taskId }));
+  await setPhase(first, 'generating');
+  assert.equal((await create)?.phase, 'generating');
+  for (const id of ids) await endTask(id);
+  for (const outcome of await Promise.all(reads)) {
+    assert.ok(typeof outcome === 'object' && hasEnded(outcome));
+  }
+  const news = rows.filter((count) => count > 0);
+  assert.ok(news.length <= 13, 'far fewer queries than waits');
+  assert.ok(rows.reduce((a, b) => a + b, 0) <= 14, 'a task without news is no row');
+});
+
+test('a read that waits ends when its time is over, its client has gone or all is stopped', async () => {
+  const waiting = createWaiting({ db: fixture.db, log: quiet });
+  const { task } = await makeTask(fixture);
+  const leaving = new AbortController();
+  const gone = waiting.end({ ...READ, taskId: task.id, signal: leaving.signal });
+  leaving.abort();
+  assert.equal(await gone, 'gone');
+  assert.equal(await waiting.end({ ...READ, taskId: task.id, seconds: 0.05 }), 'over');
+  const stopped = waiting.end({ ...READ, taskId: task.id });
+  waiting.stop();
+  assert.equal(await stopped, 'stopped');
+  assert.equal(waiting.end({ ...READ, taskId: task.id }), undefined);
+});
+
+test('reads have a number of places per key and per process, and free them', async () => {
+  const waiting = createWaiting({ db: fixture.db, log: quiet });
+  const { task } = await makeTask(fixture);
+  const enter = (keyId: string) => waiting.end({ ...READ, taskId: task.id, keyId });
+  const taken = Array.from({ length: 4000 }, (_, i) => enter(`key_${Math.floor(i / 20)}`));
+  assert.ok(taken.every((one) => one !== undefined));
+  assert.equal(enter('key_other'), undefined, 'the process is full');
+  await endTask(task.id);
+  await Promise.all(taken);
+  const again = Array.from({ length: 21 }, () => enter('key_1'));
+  assert.deepEqual(
+    again.map((one) => one !== undefined),
+    [...Array(20).fill(true), false],
+  );
+  await Promise.all(again);
 });

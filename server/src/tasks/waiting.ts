@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Database, statement } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import { PHASES_BEFORE_ACCEPTANCE, TASK_COLUMNS, type Task } from './task.ts';
+
+/** How often the tasks of creates that wait are read, and those of reads that wait. */
+const TICK_SECONDS = { create: 0.03, read: 0.1 };
+/** The pause after a failed read. */
+const PAUSE_SECONDS = 0.5;
+
+/**
+ * How many reads may wait at a time, of one API key and in a process. A key may send 30 requests
+ * a minute.
+ */
+const PLACES = { ofKey: 20, all: 4000 };
+
+/** A read that waits for the end of a task. */
+interface WaitingRead {
+  taskId: string;
+  seconds: number;
+  keyId: string;
+  /** Aborts when the client has gone. */
+  signal: AbortSignal;
+}
+
+/**
+ * The requests of this process that wait for what becomes of a task. None has a database connection
+ * of its own: one query per tick reads the tasks of all of them.
+ */
+export interface Waiting {
+  /**
+   * Waits until the task was accepted, has failed or is held.
+   * @returns the task as it was then; undefined when the time is over or `stop` was called
+   */
+  outcome(taskId: string, seconds: number): Promise<Task | undefined>;
+  /**
+   * Waits until the task has ended.
+   * @returns the ended task, or why the wait is over; undefined if no place was free
+   */
+  end(read: WaitingRead): Promise<Task | 'over' | 'stopped' | 'gone'> | undefined;
+  /** Ends all waits; later ones end at once. */
+  stop(): void;
+}
+
+/** Whether the task is neither accepted nor failed nor held yet. */
+export function isBeforeAcceptance(task: Pick<Task, 'phase'>): boolean {
+  return PHASES_BEFORE_ACCEPTANCE.some((phase) => phase === task.phase);
+}
+
+/** Whether the task is completed or failed. */
+export function hasEnded({ phase }: Pick<Task, 'phase'>): boolean {
+  return phase === 'completed' || phase === 'failed';
+}
+
+// Of thousands of tasks that are waited for, only those with news become rows.
+const READ = statement(
+  'task_read_waited',
+  `select ${TASK_COLUMNS} from tasks where id = any($1)
+     and phase not in (${PHASES_BEFORE_ACCEPTANCE.map((phase) => `'${phase}'`).join(', ')})
+   union all
+   select ${TASK_COLUMNS} from tasks where id = any($2) and phase in ('completed', 'failed')`,
+);
+
+type Kind = keyof typeof TICK_SECONDS;
+
+interface Waiter {
+  kind: Kind;
+  taskId: string;
+  resolve(outcome: Task | 'stopped'): void;
+}
+
+export function createWaiting(deps: { db: Database; log: Log }): Waiting {
+  const waiters = new Set<Waiter>();
+  const places = openPlaces();
+  let stopped = false;
+  let ticking = false;
+  let readsAt = 0;
+
+  const idsOf = (kind: Kind) => [
+    ...new Set([...waiters].filter((one) => one.kind === kind).map(({ taskId }) => taskId)),
+  ];
+  const tick = async () => {
+    const areReadsDue = performance.now() >= readsAt;
+    if (areReadsDue) readsAt = performance.now() + TICK_SECONDS.read * 1000;
+    const ids = [idsOf('create'), areReadsDue ? idsOf('read') : []];
+    if (ids.every(({ length }) => length === 0)) return;
+    const rows = await deps.db.query<Task>(READ, ids);
+    const news = new Map(rows.map((task) => [task.id, task]));
+    for (const { kind, taskId, resolve } of [...waiters]) {
+      const task = news.get(taskId);
+      if (task && (kind === 'create' || hasEnded(task))) resolve(task);
+    }
+  };
+  const tickWhileWaiting = async () => {
+    if (ticking) return;
+    ticking = true;
+    while (waiters.size > 0) {
+      await delay(TICK_SECONDS.create * 1000);
+      await tick().catch(async (error: Error) => {
+        deps.log.warn({ err: error.message }, 'the tasks of waiting requests could not be read');
+        await delay(PAUSE_SECONDS * 1000);
+      });
+    }
+    ticking = false;
+  };
+  const wait = async (kind: Kind, taskId: string, seconds: number, signal?: AbortSignal) => {
+    const { promise, resolve } = Promise.withResolvers<Task | 'over' | 'stopped' | 'gone'>();
+    const timer = setTimeout(resolve, seconds * 1000, 'over' as const);
+    const leave = () => resolve('gone');
+    const waiter = { kind, taskId, resolve };
+    signal?.addEventListener('abort', leave);
+    waiters.add(waiter);
+    void tickWhileWaiting();
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', leave);
+      waiters.delete(waiter);
+    }
+  };
+  return {
+    async outcome(taskId, seconds) {
+      if (stopped || seconds === 0) return undefined;
+      const outcome = await wait('create', taskId, seconds);
+      return typeof outcome === 'string' ? undefined : outcome;
+    },
+    end({ taskId, seconds, keyId, signal }) {
+      if (stopped || signal.aborted || !places.take(keyId)) return undefined;
+      return wait('read', taskId, seconds, signal).finally(() => places.free(keyId));
+    },
+    stop() {
+      stopped = true;
+      for (const { resolve } of waiters) resolve('stopped');
+    },
+  };
+}
+
+/** The places of reads that wait. */
+function openPlaces() {
+  const taken = new Map<string, number>();
+  let all = 0;
+  return {
+    take(keyId: string): boolean {
+      const ofKey = taken.get(keyId) ?? 0;
+      if (all >= PLACES.all || ofKey >= PLACES.ofKey) return false;
+      all += 1;
+      taken.set(keyId, ofKey + 1);
+      return true;
+    },
+    free(keyId: string): void {
+      const ofKey = (taken.get(keyId) ?? 1) - 1;
+      all -= 1;
+      if (ofKey === 0) taken.delete(keyId);
+      else taken.set(keyId, ofKey);
+    },
+  };
+}

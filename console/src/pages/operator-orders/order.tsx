@@ -7,11 +7,11 @@ import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, Money } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
+import { type Change, ChangeDialog } from '../operator/change-dialog.tsx';
 import { AccountLink, NoSuch, OperatorPage } from '../operator/frame.tsx';
-import { type Order, OrderDialog } from '../operator/order-dialog.tsx';
 
 /** What asks Stripe about an order again. */
-export function settleOf(id: string): Order {
+export function settleOf(id: string): Change {
   return {
     title: 'Settle the order',
     path: `/orders/${id}/settle`,
@@ -35,8 +35,8 @@ export function OrderPage({ id }: { id: string }) {
         {(order) => <Details order={order} />}
       </Load>
       {isSettling && (
-        <OrderDialog
-          order={settleOf(id)}
+        <ChangeDialog
+          change={settleOf(id)}
           onClose={() => setSettling(false)}
           onDone={() => void loaded.reload()}
         />

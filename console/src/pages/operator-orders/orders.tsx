@@ -12,8 +12,8 @@ import { Field } from '../../ui/form/field.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
+import { ChangeDialog } from '../operator/change-dialog.tsx';
 import { AccountLink, Id, OperatorPage } from '../operator/frame.tsx';
-import { OrderDialog } from '../operator/order-dialog.tsx';
 import { OrderState, settleOf } from './order.tsx';
 
 /** What customers bought; `?account=` shows one account's. */
@@ -60,8 +60,8 @@ export function OrdersPage() {
         }
       </Load>
       {settling && (
-        <OrderDialog
-          order={settleOf(settling.order_id)}
+        <ChangeDialog
+          change={settleOf(settling.order_id)}
           onClose={() => setSettling(undefined)}
           onDone={() => void list.reload()}
         />
@@ -83,13 +83,13 @@ function FindDialog({ onClose, onDone }: { onClose: () => void; onDone: () => vo
   const { value, set, drop } = useDraft('payment', () => ({ id: '' }));
   const { id } = value;
   return (
-    <OrderDialog
+    <ChangeDialog
       onDone={onDone}
       onClose={() => {
         drop();
         onClose();
       }}
-      order={{
+      change={{
         ...settleOf(encodeURIComponent(id.trim())),
         title: 'Find a payment',
         action: 'Find it',

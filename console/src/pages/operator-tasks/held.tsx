@@ -8,8 +8,8 @@ import { Field } from '../../ui/form/field.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { ChangeDialog } from '../operator/change-dialog.tsx';
 import { AccountLink, Id, OperatorPage } from '../operator/frame.tsx';
-import { OrderDialog } from '../operator/order-dialog.tsx';
 
 type HeldTask = OperatorHeld['tasks'][number];
 
@@ -122,8 +122,8 @@ function DecideAll({
   const [decision, setDecision] = useState('not_accepted');
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   return (
-    <OrderDialog
-      order={{
+    <ChangeDialog
+      change={{
         title: tasks.length === 1 ? 'Decide a held task' : `Decide ${tasks.length} held tasks`,
         path: '/held/decide',
         action: `Decide ${tasks.length}`,

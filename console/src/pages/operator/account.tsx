@@ -8,9 +8,9 @@ import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
 import { AccountState } from './accounts.tsx';
 import { ActionTable } from './actions.tsx';
+import { type Change, ChangeDialog } from './change-dialog.tsx';
 import { Id, NoSuch, OperatorPage } from './frame.tsx';
 import { MovementDialog } from './movement-dialog.tsx';
-import { type Order, OrderDialog } from './order-dialog.tsx';
 import { WaysIn } from './ways-in.tsx';
 
 /** One account: its credits, keys and movements, and what an operator can do about it. */
@@ -18,7 +18,7 @@ export function AccountPage({ id }: { id: string }) {
   const at = `/accounts/${encodeURIComponent(id)}`;
   const loaded = useLoad('/console/api/operator/accounts/:id', { params: { id } });
   const statement = useList('/console/api/operator/accounts/:id/statement', { params: { id } });
-  const [order, setOrder] = useState<Order>();
+  const [change, setChange] = useState<Change>();
   const [movement, setMovement] = useState<'grant' | 'adjust'>();
   const reload = () => {
     void loaded.reload();
@@ -36,13 +36,13 @@ export function AccountPage({ id }: { id: string }) {
               Grant credits
             </Button>
             <Button onClick={() => setMovement('adjust')}>Adjust</Button>
-            <AccountButtons account={loaded.data} onOrder={setOrder} />
+            <AccountButtons account={loaded.data} onAsk={setChange} />
           </>
         )
       }
     >
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
-        {(account) => <Details account={account} onOrder={setOrder} />}
+        {(account) => <Details account={account} onAsk={setChange} />}
       </Load>
       <Card title="Statement" note="Every transfer of credits, the newest first.">
         <Load from={{ ...statement, data: statement.items }}>
@@ -59,7 +59,9 @@ export function AccountPage({ id }: { id: string }) {
           )}
         </Load>
       </Card>
-      {order && <OrderDialog order={order} onClose={() => setOrder(undefined)} onDone={reload} />}
+      {change && (
+        <ChangeDialog change={change} onClose={() => setChange(undefined)} onDone={reload} />
+      )}
       {movement && (
         <MovementDialog
           kind={movement}
@@ -74,10 +76,10 @@ export function AccountPage({ id }: { id: string }) {
 
 function AccountButtons({
   account,
-  onOrder,
+  onAsk,
 }: {
   account: OperatorAccount;
-  onOrder: (order: Order) => void;
+  onAsk: (change: Change) => void;
 }) {
   const path = `/accounts/${account.account_id}`;
   if (account.erased_at) return null;
@@ -89,7 +91,7 @@ function AccountButtons({
       isDangerous: true,
       explanation: 'Its keys get 401 and its sessions end from now on. Its tasks continue.',
     };
-    return <Button onClick={() => onOrder(disable)}>Disable</Button>;
+    return <Button onClick={() => onAsk(disable)}>Disable</Button>;
   }
   const enable = {
     title: 'Enable the account',
@@ -107,18 +109,18 @@ function AccountButtons({
   };
   return (
     <>
-      <Button onClick={() => onOrder(enable)}>Enable</Button>
-      <Button onClick={() => onOrder(erase)}>Erase</Button>
+      <Button onClick={() => onAsk(enable)}>Enable</Button>
+      <Button onClick={() => onAsk(erase)}>Erase</Button>
     </>
   );
 }
 
 function Details({
   account,
-  onOrder,
+  onAsk,
 }: {
   account: OperatorAccount;
-  onOrder: (order: Order) => void;
+  onAsk: (change: Change) => void;
 }) {
   const { account_id: id, paid, promotional } = account;
   return (
@@ -181,7 +183,7 @@ function Details({
           />
         </Card>
       )}
-      <WaysIn account={account} onOrder={onOrder} />
+      <WaysIn account={account} onAsk={onAsk} />
       {account.actions.length > 0 && (
         <Card title="What operators changed">
           <ActionTable actions={account.actions} />

@@ -1,7 +1,7 @@
 import { useDraft } from '../../draft.ts';
 import type { OperatorTask } from '../../operator-shapes.ts';
 import { Field } from '../../ui/form/field.tsx';
-import { OrderDialog } from './order-dialog.tsx';
+import { ChangeDialog } from './change-dialog.tsx';
 
 const DECISIONS = [
   {
@@ -37,7 +37,7 @@ export function DecideDialog({
   const { value, set, drop } = useDraft(`decision ${task.id}`, () => ({ decision: '', jobId: '' }));
   const { jobId } = value;
   const decision = isHeld ? value.decision : 'failed';
-  const order = {
+  const change = {
     title: 'Decide the task',
     path: `/tasks/${task.id}/decide`,
     action: 'Decide',
@@ -47,8 +47,8 @@ export function DecideDialog({
       : 'The task is not held: it can only be ended.',
   };
   return (
-    <OrderDialog
-      order={order}
+    <ChangeDialog
+      change={change}
       body={{ decision, ...(decision === 'accepted' && { job_id: jobId }) }}
       onClose={() => {
         drop();

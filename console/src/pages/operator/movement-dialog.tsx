@@ -1,7 +1,7 @@
 import { useDraft } from '../../draft.ts';
 import { Segments } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
-import { OrderDialog } from './order-dialog.tsx';
+import { ChangeDialog } from './change-dialog.tsx';
 
 const KINDS = [
   { value: 'paid', label: 'Paid' },
@@ -55,8 +55,8 @@ export function MovementDialog({
     ...(isGrant && expires && { expires_at: expires }),
   };
   return (
-    <OrderDialog
-      order={{ title, explanation, reasonHint, path: `${path}/${movement}`, action: title }}
+    <ChangeDialog
+      change={{ title, explanation, reasonHint, path: `${path}/${movement}`, action: title }}
       body={body}
       onClose={() => {
         drop();

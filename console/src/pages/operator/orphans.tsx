@@ -7,8 +7,8 @@ import { Switch } from '../../ui/form/controls.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
+import { ChangeDialog } from './change-dialog.tsx';
 import { Id, OperatorPage, Recorded } from './frame.tsx';
-import { OrderDialog } from './order-dialog.tsx';
 
 /** Jobs at providers that no task uses: they may cost money. */
 export function OrphansPage() {
@@ -73,8 +73,8 @@ export function OrphansPage() {
         }
       </Load>
       {chosen && (
-        <OrderDialog
-          order={{
+        <ChangeDialog
+          change={{
             title: 'Acknowledge the orphan job',
             path: '/orphans/acknowledge',
             action: 'Acknowledge',

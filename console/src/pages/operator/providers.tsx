@@ -7,8 +7,8 @@ import { Card } from '../../ui/card.tsx';
 import { formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { type Change, ChangeDialog } from './change-dialog.tsx';
 import { OperatorPage, Recorded } from './frame.tsx';
-import { type Order, OrderDialog } from './order-dialog.tsx';
 
 type Provider = OperatorProviders['items'][number];
 
@@ -23,7 +23,7 @@ const TONES = {
 /** Which providers take jobs, and whether creates are taken at all. */
 export function ProvidersPage() {
   const loaded = useLoad('/console/api/operator/providers');
-  const [order, setOrder] = useState<Order>();
+  const [change, setChange] = useState<Change>();
   return (
     <OperatorPage
       title="Providers"
@@ -32,11 +32,11 @@ export function ProvidersPage() {
       <Load from={loaded} skeleton={<Skeleton lines={8} />}>
         {(providers) => (
           <>
-            <Creates providers={providers} onOrder={setOrder} />
+            <Creates providers={providers} onAsk={setChange} />
             <Card title="Providers">
               <Table
                 caption="Providers"
-                columns={columns(setOrder)}
+                columns={columns(setChange)}
                 rows={providers.items}
                 keyOf={({ provider }) => provider}
               />
@@ -44,10 +44,10 @@ export function ProvidersPage() {
           </>
         )}
       </Load>
-      {order && (
-        <OrderDialog
-          order={order}
-          onClose={() => setOrder(undefined)}
+      {change && (
+        <ChangeDialog
+          change={change}
+          onClose={() => setChange(undefined)}
           onDone={() => void loaded.reload()}
         />
       )}
@@ -61,7 +61,7 @@ function State({ provider: { state, is_configured: isConfigured } }: { provider:
   return <Badge tone={TONES[state]}>{state}</Badge>;
 }
 
-function columns(onOrder: (order: Order) => void): Column<Provider>[] {
+function columns(onAsk: (change: Change) => void): Column<Provider>[] {
   return [
     {
       title: 'Provider',
@@ -88,11 +88,7 @@ function columns(onOrder: (order: Order) => void): Column<Provider>[] {
       cell: ({ provider, state }) => (
         <div class="flex gap-1.5 md:justify-end">
           {state !== 'paused' && (
-            <Button
-              small
-              aria-label={`Pause ${provider}`}
-              onClick={() => onOrder(pauseOf(provider))}
-            >
+            <Button small aria-label={`Pause ${provider}`} onClick={() => onAsk(pauseOf(provider))}>
               Pause
             </Button>
           )}
@@ -100,7 +96,7 @@ function columns(onOrder: (order: Order) => void): Column<Provider>[] {
             <Button
               small
               aria-label={`Resume ${provider}`}
-              onClick={() => onOrder(resumeOf(provider))}
+              onClick={() => onAsk(resumeOf(provider))}
             >
               Resume
             </Button>
@@ -111,7 +107,7 @@ function columns(onOrder: (order: Order) => void): Column<Provider>[] {
   ];
 }
 
-function pauseOf(provider: string): Order {
+function pauseOf(provider: string): Change {
   return {
     title: `Pause ${provider}`,
     path: `/providers/${provider}/pause`,
@@ -121,7 +117,7 @@ function pauseOf(provider: string): Order {
   };
 }
 
-function resumeOf(provider: string): Order {
+function resumeOf(provider: string): Change {
   return {
     title: `Resume ${provider}`,
     path: `/providers/${provider}/resume`,
@@ -130,7 +126,7 @@ function resumeOf(provider: string): Order {
   };
 }
 
-const PAUSE_CREATES: Order = {
+const PAUSE_CREATES: Change = {
   title: 'Pause creates',
   path: '/creates/pause',
   action: 'Pause creates',
@@ -138,7 +134,7 @@ const PAUSE_CREATES: Order = {
   explanation: 'Creates of all accounts get 503, and nothing is reserved. Tasks go on.',
 };
 
-const RESUME_CREATES: Order = {
+const RESUME_CREATES: Change = {
   title: 'Resume creates',
   path: '/creates/resume',
   action: 'Resume creates',
@@ -147,17 +143,17 @@ const RESUME_CREATES: Order = {
 
 function Creates({
   providers,
-  onOrder,
+  onAsk,
 }: {
   providers: OperatorProviders;
-  onOrder: (order: Order) => void;
+  onAsk: (change: Change) => void;
 }) {
   const isOpen = providers.creates === 'open';
   return (
     <Card
       title="Creates"
       actions={
-        <Button small onClick={() => onOrder(isOpen ? PAUSE_CREATES : RESUME_CREATES)}>
+        <Button small onClick={() => onAsk(isOpen ? PAUSE_CREATES : RESUME_CREATES)}>
           {isOpen ? 'Pause creates' : 'Resume creates'}
         </Button>
       }

@@ -6,15 +6,15 @@ import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
+import { type Change, ChangeDialog } from './change-dialog.tsx';
 import { DecideDialog } from './decide-dialog.tsx';
 import { AccountLink, NoSuch, OperatorPage, Recorded } from './frame.tsx';
-import { type Order, OrderDialog } from './order-dialog.tsx';
 import { Phase } from './tasks.tsx';
 
 /** Everything that is known about a task, and what an operator can do about it. */
 export function TaskPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/tasks/:id', { params: { id } });
-  const [order, setOrder] = useState<Order>();
+  const [change, setChange] = useState<Change>();
   const [isDeciding, setDeciding] = useState(false);
   const reload = () => void loaded.reload();
   if (isMissing(loaded)) return <NoSuch what="Task" id={id} />;
@@ -24,14 +24,16 @@ export function TaskPage({ id }: { id: string }) {
       lead={<span class="figures text-base break-all">{id}</span>}
       actions={
         loaded.data && (
-          <Buttons task={loaded.data} onOrder={setOrder} onDecide={() => setDeciding(true)} />
+          <Buttons task={loaded.data} onAsk={setChange} onDecide={() => setDeciding(true)} />
         )
       }
     >
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
         {(task) => <Details task={task} />}
       </Load>
-      {order && <OrderDialog order={order} onClose={() => setOrder(undefined)} onDone={reload} />}
+      {change && (
+        <ChangeDialog change={change} onClose={() => setChange(undefined)} onDone={reload} />
+      )}
       {isDeciding && loaded.data && (
         <DecideDialog task={loaded.data} onClose={() => setDeciding(false)} onDone={reload} />
       )}
@@ -41,18 +43,18 @@ export function TaskPage({ id }: { id: string }) {
 
 function Buttons({
   task,
-  onOrder,
+  onAsk,
   onDecide,
 }: {
   task: OperatorTask;
-  onOrder: (order: Order) => void;
+  onAsk: (change: Change) => void;
   onDecide: () => void;
 }) {
   const { id, phase } = task;
   const hasEnded = phase === 'completed' || phase === 'failed';
   if (hasEnded) {
     return task.output_object_id === null ? null : (
-      <Button onClick={() => onOrder(takedownOf(id))}>Take the video down</Button>
+      <Button onClick={() => onAsk(takedownOf(id))}>Take the video down</Button>
     );
   }
   return (
@@ -60,13 +62,13 @@ function Buttons({
       <Button look="primary" onClick={onDecide}>
         Decide
       </Button>
-      <Button onClick={() => onOrder(wakeOf(id))}>Wake</Button>
-      <Button onClick={() => onOrder(cancelOf(id))}>Cancel the task</Button>
+      <Button onClick={() => onAsk(wakeOf(id))}>Wake</Button>
+      <Button onClick={() => onAsk(cancelOf(id))}>Cancel the task</Button>
     </>
   );
 }
 
-function wakeOf(id: string): Order {
+function wakeOf(id: string): Change {
   return {
     title: 'Wake the task',
     path: `/tasks/${id}/wake`,
@@ -76,7 +78,7 @@ function wakeOf(id: string): Order {
   };
 }
 
-function cancelOf(id: string): Order {
+function cancelOf(id: string): Change {
   return {
     title: 'Cancel the task',
     path: `/tasks/${id}/cancel`,
@@ -87,7 +89,7 @@ function cancelOf(id: string): Order {
   };
 }
 
-function takedownOf(id: string): Order {
+function takedownOf(id: string): Change {
   return {
     title: 'Take the video down',
     path: `/tasks/${id}/takedown`,

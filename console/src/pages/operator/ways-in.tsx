@@ -3,15 +3,15 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import type { Order } from './order-dialog.tsx';
+import type { Change } from './change-dialog.tsx';
 
 interface Props {
   account: OperatorAccount;
-  onOrder: (order: Order) => void;
+  onAsk: (change: Change) => void;
 }
 
 /** Where an account is signed in, and its passkeys and outside identities. */
-export function WaysIn({ account, onOrder }: Props) {
+export function WaysIn({ account, onAsk }: Props) {
   const { account_id: id, sessions, passkeys, identities } = account;
   if (sessions.length + passkeys.length + identities.length === 0) return null;
   const signOut = {
@@ -25,7 +25,7 @@ export function WaysIn({ account, onOrder }: Props) {
   return (
     <Card
       title="Signing in"
-      actions={<Button onClick={() => onOrder(signOut)}>Sign out everywhere</Button>}
+      actions={<Button onClick={() => onAsk(signOut)}>Sign out everywhere</Button>}
     >
       <div class="grid gap-7">
         {sessions.length > 0 && (
@@ -34,7 +34,7 @@ export function WaysIn({ account, onOrder }: Props) {
         {passkeys.length > 0 && (
           <Table
             caption="Passkeys"
-            columns={passkeysWith(id, onOrder)}
+            columns={passkeysWith(id, onAsk)}
             rows={passkeys}
             keyOf={(row) => row.id}
           />
@@ -68,7 +68,7 @@ const IDENTITIES: Column<OperatorAccount['identities'][number]>[] = [
 
 function passkeysWith(
   account: string,
-  onOrder: Props['onOrder'],
+  onAsk: Props['onAsk'],
 ): Column<OperatorAccount['passkeys'][number]>[] {
   const removal = (passkey: OperatorAccount['passkeys'][number]) => ({
     title: `Remove the passkey “${passkey.name}”`,
@@ -93,7 +93,7 @@ function passkeysWith(
           <Button
             small
             aria-label={`Remove ${passkey.name}`}
-            onClick={() => onOrder(removal(passkey))}
+            onClick={() => onAsk(removal(passkey))}
           >
             Remove
           </Button>

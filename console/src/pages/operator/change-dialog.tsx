@@ -9,7 +9,7 @@ import { Field } from '../../ui/form/field.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 /** A change that an operator is about to make. */
-export interface Order {
+export interface Change {
   title: string;
   /** Below /console/api/operator. */
   path: string;
@@ -25,14 +25,14 @@ export interface Order {
 }
 
 /** Asks for the reason of a change, makes it and says what became of it. */
-export function OrderDialog({
-  order,
+export function ChangeDialog({
+  change,
   body,
   fields,
   onClose,
   onDone,
 }: {
-  order: Order;
+  change: Change;
   /** Sent beside the reason. */
   body?: Record<string, unknown>;
   /** More controls, above the reason. */
@@ -40,7 +40,7 @@ export function OrderDialog({
   onClose: () => void;
   onDone: (result: object) => void;
 }) {
-  const draft = useDraft(`operator ${order.path}`, () => ({ reason: '' }));
+  const draft = useDraft(`operator ${change.path}`, () => ({ reason: '' }));
   const { reason } = draft.value;
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
@@ -53,8 +53,8 @@ export function OrderDialog({
     setBusy(true);
     setFailure('');
     try {
-      const sent = { ...order.body, ...body, reason };
-      const path = `/console/api/operator${order.path}`;
+      const sent = { ...change.body, ...body, reason };
+      const path = `/console/api/operator${change.path}`;
       const result = (await request('POST', path, { body: sent })) as { changed?: boolean };
       toast(result.changed === false ? 'There was nothing to change.' : 'Done, and recorded.');
       onDone(result);
@@ -65,14 +65,14 @@ export function OrderDialog({
     }
   };
   return (
-    <Dialog open onClose={close} title={order.title}>
+    <Dialog open onClose={close} title={change.title}>
       <form onSubmit={(event) => void submit(event)} class="grid gap-5">
-        <div class="text-dim">{order.explanation}</div>
+        <div class="text-dim">{change.explanation}</div>
         {fields}
         <Field
           label="Reason"
           hint={
-            order.reasonHint ?? 'It is recorded with your name, such as the number of a ticket.'
+            change.reasonHint ?? 'It is recorded with your name, such as the number of a ticket.'
           }
           value={reason}
           onInput={(event) => draft.set({ reason: event.currentTarget.value })}
@@ -85,8 +85,8 @@ export function OrderDialog({
         </p>
         <div class="flex flex-wrap justify-end gap-2.5">
           <Button onClick={close}>Cancel</Button>
-          <Button look={order.isDangerous ? 'danger' : 'primary'} type="submit" busy={isBusy}>
-            {order.action}
+          <Button look={change.isDangerous ? 'danger' : 'primary'} type="submit" busy={isBusy}>
+            {change.action}
           </Button>
         </div>
       </form>

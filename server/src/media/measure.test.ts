@@ -15,13 +15,17 @@ import {
 } from '../../test/media/media-files.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openScratchDirectory } from '../kernel/scratch-directory.ts';
-import { createMeasurer, type Measurement } from './measure.ts';
+import { createMeasurer, type Measurement, type Measurer } from './measure.ts';
 
 const folder = await temporaryFolder();
 after(() => folder[Symbol.asyncDispose]());
 const at = (name: string) => path.join(folder.path, name);
 const scratch = openScratchDirectory(at('scratch'));
-const { measure } = createMeasurer({ scratch });
+const measurer = createMeasurer({ scratch });
+
+/** The files have one source, so that a child that measured one without a fault takes the next. */
+const measure: Measurer['measure'] = (file, expected, options) =>
+  measurer.measure(file, expected, { source: 'test', ...options });
 
 async function measureVideo(options: TestVideo) {
   const file = at('made');
@@ -161,9 +165,12 @@ test('a video that refers to data outside of itself is refused', async () => {
   assert.equal(reasonOf(await measureBytes(harmless, 'video')), 'measured');
 });
 
+/** `FRAMEWRIGHT_FLIPPED_FILES=200` for more of them. */
+const FLIPPED_FILES = Number(process.env.FRAMEWRIGHT_FLIPPED_FILES ?? 12);
+
 test('flipped bytes never make the measurer hang or throw', async () => {
   const whole = await madeVideo({ seconds: 1, audio: 'with', width: 160, height: 96 });
-  const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
+  const seeds = Array.from({ length: FLIPPED_FILES }, (_, index) => index + 1);
   const outcomes = await Promise.all(
     seeds.map(async (seed) => {
       const flipped = withFlippedBytes(whole, seed, 8);

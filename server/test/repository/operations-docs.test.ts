@@ -248,6 +248,7 @@ test('a variable of a provider is in the table of its page', () => {
 async function testSources(): Promise<string> {
   const names = [
     '../src/http/operations/dashboard.test',
+    '../src/media/measure.test',
     'billing/orders.test',
     'crash/crash-steps.test',
     'crash/kill-stream.test',

@@ -37,7 +37,7 @@ async function made(format: 'jpeg' | 'png' | 'webp'): Promise<Buffer> {
 /** The measured size, as `320x180`; or the reason of the refusal. */
 async function verdict(bytes: Buffer): Promise<string> {
   await writeFile(file, bytes);
-  const measured = await measure(file, 'image');
+  const measured = await measure(file, 'image', { source: 'test' });
   if (measured.kind === 'refused') return measured.reason;
   assert.ok(measured.kind === 'measured' && measured.facts.kind === 'image');
   return `${measured.facts.width}x${measured.facts.height}`;
@@ -95,7 +95,7 @@ function flawedChunks(): [string, Buffer][] {
 /** The file that is stored, as the renderer reads it: the test fails if it can't be drawn. */
 async function stored(bytes: Buffer): Promise<Buffer> {
   await writeFile(file, bytes);
-  const measured = await measure(file, 'image');
+  const measured = await measure(file, 'image', { source: 'test' });
   assert.equal(measured.kind, 'measured');
   const copy = await copyWithoutFlaws(file, measured.facts);
   using picture = await fittedImage(copy, size, 'cover');

@@ -1,7 +1,6 @@
 import type { Log } from '../kernel/log.ts';
 import { diskStorage } from './disk.ts';
 import { originOf } from './s3/presign.ts';
-import { openS3Storage } from './s3/s3.ts';
 import type { S3Settings } from './s3/settings.ts';
 import type { Storage } from './storage.ts';
 
@@ -12,6 +11,8 @@ export type StorageSettings = { kind: 'disk'; folder: string } | { kind: 's3'; s
 export async function openStorage(settings: StorageSettings, log: Log): Promise<Storage> {
   if (settings.kind === 'disk') return diskStorage(settings.folder);
   const { bucket } = settings.s3;
+  // The AWS SDK is a tenth of what a start loads.
+  const { openS3Storage } = await import('./s3/s3.ts');
   return openS3Storage({
     settings: settings.s3,
     retried: (object, error) =>

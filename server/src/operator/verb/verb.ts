@@ -42,10 +42,13 @@ interface Facts<Name extends string> {
   oneOf?: { fields: readonly Name[]; isRequired: boolean };
   /** Set if it changes something: whether it wants to know why. It is recorded (`actions.ts`). */
   reason?: 'required' | 'optional';
-  /** Set for lists: the cursor of a row, with which the list goes on behind it. */
-  cursorOf?(row: object): string;
-  /** Adds columns to the rows of a list, on the console only. */
-  columns?(deps: VerbDeps, rows: object[]): Promise<object[]>;
+  /**
+   * Set for lists: the cursor of a row, with which the list goes on behind it; undefined if it does
+   * not.
+   */
+  cursorOf?(row: object): string | undefined;
+  /** The console records it, although the command changes nothing. */
+  isRecordedOnConsole?: boolean;
   /** How long a click on the console waits for a worker. */
   clickSeconds?: number;
   /** Why it has no route on the console. */
@@ -58,7 +61,8 @@ interface Facts<Name extends string> {
  * What an operator can do, said once: the command line, its help, the routes and dialogs of the
  * console, the recorded action and the table of docs/operations/commands.md are made from it.
  */
-export interface Verb<Of extends Fields = Fields, Result = unknown> extends Facts<string> {
+export interface Verb<Of extends Fields = Fields, Result = unknown, Shown = unknown>
+  extends Facts<string> {
   fields: Of;
   /**
    * Reads what it is given, by the name of the field, and says how it is run with that.
@@ -66,32 +70,37 @@ export interface Verb<Of extends Fields = Fields, Result = unknown> extends Fact
    */
   prepare(given: object): (deps: VerbDeps, action: Action) => Promise<Result>;
   /** The same, for a request of the console. */
-  prepareRequest(given: object): (deps: VerbDeps, action: Action) => Promise<unknown>;
+  prepareRequest(given: object): (deps: VerbDeps, action: Action) => Promise<Shown>;
 }
 
 /** The verbs of a noun, by name, such as `accounts disable`. */
 export type Verbs = Record<string, Verb>;
 
 /** Makes a verb. `run` gets the fields with their types. */
-export function verb<Of extends Fields, Result>({
+export function verb<Of extends Fields, Result, Shown = Result>({
   run,
   runOnConsole,
   ...facts
 }: Facts<keyof Of & string> & {
   fields: Of;
   run: Run<Of, Result>;
-  /** Instead of `run`, if a request must not wait for it. */
-  runOnConsole?: Run<Of, unknown>;
-}): Verb<Of, Result> {
-  const prepare = <Value>(given: object, work: Run<Of, Value>) => {
+  /** In place of `run`: it shows more, or a request must not wait for it. */
+  runOnConsole?: (run: () => Promise<Result>, deps: VerbDeps, action: Action) => Promise<Shown>;
+}): Verb<Of, Result, Shown> {
+  const prepare: Verb<Of, Result>['prepare'] = (given) => {
     const input = readInput(facts.fields, given);
     requireOneOf(facts.oneOf, input);
-    return (deps: VerbDeps, action: Action) => work(deps, input, action);
+    return (deps, action) => run(deps, input, action);
   };
+  // Without runOnConsole, Shown is Result.
+  const onConsole = runOnConsole ?? ((work) => work() as Promise<unknown> as Promise<Shown>);
   return {
     ...facts,
-    prepare: (given) => prepare(given, run),
-    prepareRequest: (given) => prepare<unknown>(given, runOnConsole ?? run),
+    prepare,
+    prepareRequest(given) {
+      const work = prepare(given);
+      return (deps, action) => onConsole(() => work(deps, action), deps, action);
+    },
   };
 }
 

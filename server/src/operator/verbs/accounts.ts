@@ -1,4 +1,4 @@
-import { type AccountListing, listAccounts } from '../../accounts/account-listing.ts';
+import { listAccounts } from '../../accounts/account-listing.ts';
 import { createAccount, findAccount } from '../../accounts/accounts.ts';
 import type { Transaction } from '../../database/database.ts';
 import { withAvailable } from '../../ledger/overview.ts';
@@ -78,7 +78,7 @@ export const ACCOUNTS = {
       const last = after === undefined ? undefined : await findAccount(db, after);
       return listAccounts(db, { after: last, find, limit });
     },
-    columns: ({ db }, rows: AccountListing[]) => withAvailable(db, rows),
+    runOnConsole: async (run, { db }) => withAvailable(db, await run()),
   }),
   'accounts show': verb({
     summary: 'Show an account: its state, credits, number of valid keys, and tasks by phase',

@@ -1,12 +1,7 @@
-import { findAccount, withEmails } from '../../accounts/accounts.ts';
+import { findAccount, withEmail, withEmails } from '../../accounts/accounts.ts';
 import type { OrderState } from '../../billing/credit-order.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import {
-  listOrdersForOperator,
-  type OrderListing,
-  settleByOperator,
-  showOrder,
-} from '../billing/order-listing.ts';
+import { listOrdersForOperator, settleByOperator, showOrder } from '../billing/order-listing.ts';
 import { choiceOf, flag, optional, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 import { ACCOUNT } from './subjects.ts';
@@ -29,13 +24,14 @@ export const ORDERS = {
       const accountId = account === undefined ? undefined : await findAccount(db, account);
       return listOrdersForOperator(db, { accountId, state, disputed, ...page });
     },
-    columns: ({ db }, rows: OrderListing[]) => withEmails(db, rows),
+    runOnConsole: async (run, { db }) => withEmails(db, await run()),
   }),
   'orders show': verb({
     summary: 'Show an order: its terms, its payment, refunds, disputes and credits',
     fields: { id: text('The id of the order.', { word: 'ID' }) },
     words: ['id'],
     run: ({ db }, { id }) => showOrder(db, id),
+    runOnConsole: async (run, { db }) => withEmail(db, await run()),
   }),
   'orders settle': verb({
     summary:

@@ -1,4 +1,4 @@
-import { findAccount, withEmails } from '../../accounts/accounts.ts';
+import { findAccount, withEmail, withEmails } from '../../accounts/accounts.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { listArchived, listDue, listTasks, showTask } from '../../tasks/listing/task-listing.ts';
 import type { Phase } from '../../tasks/task.ts';
@@ -27,7 +27,8 @@ export const TASKS = {
       archived: flag('Only archived tasks, of one account.'),
       due: flag('Only tasks whose next step is due; it stands alone.'),
     },
-    cursorOf: (row: { id: string }) => row.id,
+    // The list of due tasks is one page.
+    cursorOf: (row: { id: string; due_at?: Date }) => (row.due_at ? undefined : row.id),
     run: async ({ db, page }, { phase, account, archived, due }) => {
       if (due) {
         if (phase ?? account ?? page.after ?? archived) {
@@ -42,12 +43,13 @@ export const TASKS = {
       }
       return listTasks(db, { phase, accountId, ...page });
     },
-    columns: ({ db }, rows: { account_id: string }[]) => withEmails(db, rows),
+    runOnConsole: async (run, { db }) => withEmails(db, await run()),
   }),
   'tasks show': verb({
     summary: 'Show all records of a task: attempts, evidence, history, objects',
     ...OF_TASK,
     run: ({ db }, { id }) => showTask(db, id),
+    runOnConsole: async (run, { db }) => withEmail(db, await run()),
   }),
   'tasks cancel': verb({
     summary: 'Refund a task that was not submitted; ask the provider to cancel an accepted one',
@@ -97,8 +99,7 @@ export const TASKS = {
       };
       if (confirm !== undefined) {
         const kind = failed ? 'failed' : 'not_accepted';
-        const result = await reconcileHeld(db, action, { filter, kind, confirm });
-        return result;
+        return reconcileHeld(db, action, { filter, kind, confirm });
       }
       const selection = await selectHeld(db, filter);
       if (!show) return selection;

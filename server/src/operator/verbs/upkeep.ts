@@ -39,7 +39,8 @@ export const AUDIT = {
       'storage has each file; exit 1 if not',
     fields: { storage: flag('Also ask the storage for each file; by command only.') },
     // A request must not wait for it: it runs in the background, one at a time.
-    runOnConsole: async (deps, _, action) => ({
+    isRecordedOnConsole: true,
+    runOnConsole: async (_, deps, action) => ({
       changed: (await startAudit(deps, action)).changed,
     }),
     async run(deps, { storage }) {

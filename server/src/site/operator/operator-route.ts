@@ -1,10 +1,12 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import type { RecentMinutes } from '../../http/operations/recent-minutes.ts';
-import { ApiError, UsageError } from '../../kernel/errors.ts';
+import { ApiError, Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Action } from '../../operator/actions.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import type { Fields } from '../../operator/verb/fields.ts';
+import type { Verb } from '../../operator/verb/verb.ts';
+import { siteRoute } from '../route.ts';
 
 export interface OperatorDeps {
   db: Database;
@@ -17,7 +19,7 @@ export interface OperatorDeps {
   providers: { has(name: string): boolean };
 }
 
-const PREFIX = '/console/api/operator';
+export const PREFIX = '/console/api/operator';
 const ParamsSchema = Type.Object({ id: Type.Optional(Type.String()) });
 
 /** What a read gets. */
@@ -33,7 +35,7 @@ export function operatorRead<Url extends string, Query extends TProperties, Resu
   query: Query,
   read: (deps: OperatorDeps, asked: Asked<Static<TObject<Query>>>) => Promise<Result>,
 ) {
-  const isOfOne = url.includes('/:id');
+  const words = url.includes('/:id') ? ['id'] : [];
   return siteRoute({
     method: 'GET',
     url: `${PREFIX}${url}` as const,
@@ -41,74 +43,82 @@ export function operatorRead<Url extends string, Query extends TProperties, Resu
     query: Type.Object(query),
     params: ParamsSchema,
     handle: (deps: OperatorDeps, { query: asked, params: { id = '' } }) =>
-      explained(() => read(deps, { query: asked as Static<TObject<Query>>, id }), isOfOne),
+      explained(() => read(deps, { query: asked as Static<TObject<Query>>, id }), { words }),
   });
 }
 
-const ReasonSchema = Type.String({
-  minLength: 1,
-  maxLength: 500,
-  pattern: '^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$',
-});
+/** What a page reads by a verb: a list comes in parts. */
+type Read<Shown> = Shown extends (infer Row)[] ? { items: Row[]; next: string | null } : Shown;
 
-/** What a change gets. */
-interface Ordered<Body> {
-  body: Body;
-  /** What the path names; empty if it names nothing. */
-  id: string;
-  /** For the record: the command of the CLI that does the same, by whom, and why. */
-  action: Action & { reason: string };
-}
-
-/**
- * POST: a change that the command of the CLI makes too, with the same record. The body has its
- * reason, and the session says who decided.
- */
-export function operatorAction<Url extends string, Body extends TProperties, Result>(
-  command: string,
+/** GET: what a verb reads. Its fields are the query, and what the path names. */
+export function verbRead<Url extends string, Of extends Fields, Shown>(
   url: Url,
-  body: Body,
-  run: (deps: OperatorDeps, ordered: Ordered<Static<TObject<Body>>>) => Promise<Result>,
+  verb: Verb<Of, unknown, Shown>,
 ) {
   return siteRoute({
-    method: 'POST',
+    method: 'GET',
     url: `${PREFIX}${url}` as const,
     access: 'operator',
-    body: Type.Object({ ...body, reason: ReasonSchema }),
+    query: Type.Unsafe<{ [Name in keyof Of | 'cursor']?: string }>(QuerySchema),
     params: ParamsSchema,
-    handle: (deps: OperatorDeps, { body: sent, params: { id = '' }, request }) => {
-      const { reason, ...rest } = sent as { reason: string };
-      const action = { command, actor: sessionOf(request).email, reason: reason.trim() };
-      const ordered = { body: rest as Static<TObject<Body>>, action, id };
-      return explained(() => run(deps, ordered));
+    handle: (deps: OperatorDeps, { query, params }) => {
+      const { cursor, ...given } = query as Record<string, string>;
+      const asked = { given: { ...given, ...params }, cursor, action: NO_ACTION };
+      return explained(() => performed(deps, verb, asked), verb) as Promise<Read<Shown>>;
     },
   });
+}
+
+const QuerySchema = Type.Object({}, { additionalProperties: Type.String() });
+/** A read is not recorded. */
+const NO_ACTION = { command: '', actor: '', reason: null };
+
+/** Runs a verb for a request. The rows of a list are a page, with the cursor of the next one. */
+export async function performed(
+  deps: OperatorDeps,
+  verb: Verb,
+  { given, cursor: after, action }: { given: object; cursor?: string | undefined; action: Action },
+): Promise<unknown> {
+  const { db, log } = deps;
+  const page = { limit: PAGE_ROWS, after: after || undefined };
+  const work = verb.prepareRequest(given);
+  const ofVerb = { db, log, page, waitSeconds: verb.clickSeconds };
+  const result = await work(ofVerb, action);
+  return verb.cursorOf && Array.isArray(result) ? pageOf(result, verb.cursorOf) : result;
 }
 
 /**
  * What a command would print as a mistake becomes an error of the request. The only mistake of a
  * read of one thing is an id that nothing has.
  */
-async function explained<Result>(work: () => Promise<Result>, isReadOfOne = false) {
+export async function explained<Result>(
+  work: () => Promise<Result>,
+  { words = [], reason }: Pick<Verb, 'words' | 'reason'>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const sentence = error.message.charAt(0).toUpperCase() + error.message.slice(1);
-    if (isReadOfOne) throw new ApiError('not_found', `${sentence}.`, { cause: error });
-    throw new ApiError('invalid_request', `${sentence}.`, {
-      details: { field: 'request', reason: 'refused' },
-      cause: error,
-    });
+    const text = error instanceof Refusal ? error.wording(labelOf) : error.message;
+    const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+    const isRefusal = error instanceof Refusal;
+    if (words.length > 0 && !reason && !isRefusal) {
+      throw new ApiError('not_found', sentence, { cause: error });
+    }
+    const details = { field: isRefusal ? error.field : 'request', reason: 'refused' };
+    throw new ApiError('invalid_request', sentence, { details, cause: error });
   }
 }
 
-/** For lists: where the page before has ended, and how many rows are read. */
-export const PAGE = { cursor: Type.Optional(Type.String({ maxLength: 300 })) };
+/** How a page names a field. */
+function labelOf(field: string): string {
+  return field.replaceAll('_', ' ');
+}
+
 export const PAGE_ROWS = 50;
 
 /** A page of rows and the cursor of the next one. */
-export function pageOf<Row>(rows: Row[], cursorOf: (row: Row) => string) {
+export function pageOf<Row>(rows: Row[], cursorOf: (row: Row) => string | undefined) {
   const last = rows.at(-1);
-  return { items: rows, next: last && rows.length === PAGE_ROWS ? cursorOf(last) : null };
+  return { items: rows, next: last && rows.length === PAGE_ROWS ? (cursorOf(last) ?? null) : null };
 }

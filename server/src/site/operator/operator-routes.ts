@@ -1,12 +1,12 @@
 import { OPERATOR_ACCOUNTS } from './accounts.ts';
 import { OPERATIONS } from './operations.ts';
-import { OPERATOR_ORDERS } from './orders.ts';
 import { OPERATOR_TASKS } from './tasks.ts';
+import { verbRoutes } from './verb-routes.ts';
 
-/** The routes of the operator's console. */
+/** The routes of the operator's console: what its pages read, and all verbs. */
 export const OPERATOR_ROUTES = [
   ...OPERATIONS,
   ...OPERATOR_TASKS,
   ...OPERATOR_ACCOUNTS,
-  ...OPERATOR_ORDERS,
+  ...verbRoutes(),
 ];

@@ -41,8 +41,13 @@ before(async () => {
 });
 after(() => website.close());
 
-async function changed(visitor: TestVisitor, path: string, body: object = {}) {
-  const response = await visitor.write(`${API}${path}`, { reason, ...body });
+/** The path of a verb. */
+function pathOf(verb: string): string {
+  return `${API}/verbs/${verb.replaceAll(' ', '/')}`;
+}
+
+async function changed(visitor: TestVisitor, verb: string, given: object = {}) {
+  const response = await visitor.write(pathOf(verb), { reason, ...given });
   assert.equal(response.status, 200, JSON.stringify(response.body));
   return response.body;
 }
@@ -66,7 +71,7 @@ function routes(): { method: 'GET' | 'POST'; url: string }[] {
 test('no route exists for others: not for customers, not for strangers', async () => {
   const customer = await website.signIn({ credits: 10 });
   const all = routes();
-  assert.ok(all.length >= 20);
+  assert.ok(all.length >= 14);
   for (const { method, url } of all) {
     assert.ok(url.startsWith(`${API}/`), url);
     const send = (visitor: TestVisitor) =>
@@ -81,14 +86,16 @@ test('no route exists for others: not for customers, not for strangers', async (
 
 test('no change is made without a reason, and none for another site', async () => {
   const { task } = await makeTask(fixture);
-  for (const { url } of routes().filter(({ method }) => method === 'POST')) {
+  const verbs = Object.keys((await operator.get(`${API}/verbs`)).body);
+  assert.ok(verbs.length >= 20);
+  for (const verb of verbs) {
     for (const none of [{}, { reason: ' ' }, { reason: 'a\nb' }]) {
-      assert.equal((await operator.write(url, none)).status, 400, url);
+      assert.equal((await operator.write(pathOf(verb), none)).status, 400, verb);
     }
   }
-  const url = `${API}/tasks/${task.id}/cancel`;
+  const url = pathOf('tasks cancel');
   const headers = { origin: 'https://evil.example', 'content-type': 'application/json' };
-  const payload = JSON.stringify({ reason });
+  const payload = JSON.stringify({ reason, id: task.id });
   assertError(await operator.send({ method: 'POST', url, headers, payload }), 'cross_site');
   assert.deepEqual(await recorded(task.id), []);
 });
@@ -105,12 +112,13 @@ test('a held task is shown with its evidence, decided once, and the decision is 
   assert.equal(task.attempts[0].id, attempt.id);
   assert.notEqual(task.attempts[0].evidence.length, 0);
   assertError(
-    await operator.write(`${API}/tasks/${held.id}/decide`, { reason, decision: 'accepted' }),
+    await operator.write(pathOf('reconcile'), { reason, id: held.id, accepted: '../x' }),
     'invalid_request',
+    { field: 'accepted', reason: 'refused' },
   );
-  const path = `/tasks/${held.id}/decide`;
-  assert.equal((await changed(operator, path, { decision: 'failed' })).phase, 'failed');
-  const again = await operator.write(`${API}${path}`, { reason, decision: 'failed' });
+  const decision = { id: held.id, failed: true };
+  assert.equal((await changed(operator, 'reconcile', decision)).phase, 'failed');
+  const again = await operator.write(pathOf('reconcile'), { reason, ...decision });
   assert.match(again.body.error.message, /^Task_.* is failed, not held/i);
   assert.deepEqual(await recorded(held.id), [['reconcile', operator.email, reason]]);
 });
@@ -122,18 +130,18 @@ test('held tasks are decided together if they are exactly those shown, with a re
     await sql(website.database.db, `update tasks set provider = 'fal' where id = $1`, [held.id]);
     ids.push(held.id);
   }
-  const shown = (await operator.get(`${API}/held?provider=fal&cause=acceptance&hours=0`)).body;
+  const shown = (await operator.get(`${API}/held?provider=fal&cause=acceptance&held_hours=0`)).body;
   assert.deepEqual(
     shown.tasks.map(({ id }: { id: string }) => id),
     ids,
   );
-  assert.deepEqual((await operator.get(`${API}/held?provider=fal&hours=1`)).body.tasks, []);
-  assertError(await operator.get(`${API}/held?hours=-1`), 'invalid_request');
-  const body = { reason, provider: 'fal', decision: 'failed' };
-  const refused = await operator.write(`${API}/held/decide`, { ...body, confirm: '2' });
+  assert.deepEqual((await operator.get(`${API}/held?provider=fal&held_hours=1`)).body.tasks, []);
+  assertError(await operator.get(`${API}/held?held_hours=-1`), 'invalid_request');
+  const body = { reason, provider: 'fal', failed: true };
+  const refused = await operator.write(pathOf('tasks reconcile'), { ...body, confirm: '2' });
   assert.match(refused.body.error.message, /not the held tasks that you saw.*nothing was decided/);
-  const done = await changed(operator, '/held/decide', { ...body, confirm: shown.confirm });
-  assert.deepEqual(done, { ok: true, decided: 2, left: [], changed: true });
+  const done = await changed(operator, 'tasks reconcile', { ...body, confirm: shown.confirm });
+  assert.deepEqual(done, { ok: true, decided: 2, left: [] });
   for (const id of ids) {
     assert.deepEqual(await recorded(id), [['tasks reconcile', operator.email, reason]]);
   }
@@ -151,9 +159,12 @@ test('due tasks are listed, woken and cancelled', async () => {
   const erased = `update accounts set email = 'erased:' || id, erased_at = now() where id = $1`;
   await sql(db, erased, [accountId]);
   assert.equal((await ofTask()).email, null);
-  await changed(operator, `/tasks/${task.id}/cancel`);
+  await changed(operator, 'tasks cancel', { id: task.id });
   assert.deepEqual(await recorded(task.id), [['tasks cancel', operator.email, reason]]);
-  assertError(await operator.write(`${API}/tasks/task_x/wake`, { reason }), 'invalid_request');
+  assertError(
+    await operator.write(pathOf('tasks wake'), { reason, id: 'task_x' }),
+    'invalid_request',
+  );
   for (const gone of [
     'tasks/task_%00x',
     'accounts/acc_x',
@@ -166,8 +177,8 @@ test('due tasks are listed, woken and cancelled', async () => {
 });
 
 test('providers and creates are paused and resumed', async () => {
-  await changed(operator, '/providers/local/pause');
-  await changed(operator, '/creates/pause');
+  await changed(operator, 'providers pause', { provider: 'local' });
+  await changed(operator, 'creates pause');
   const paused = (await operator.get(`${API}/providers`)).body;
   const local = paused.items.find((row: { provider: string }) => row.provider === 'local');
   assert.deepEqual([local.state, local.reason, paused.creates], ['paused', reason, 'paused']);
@@ -176,8 +187,8 @@ test('providers and creates are paused and resumed', async () => {
     paused.items.filter((row: Row) => row[is]).map(({ provider }: Row) => provider);
   assert.deepEqual([named('is_configured'), named('is_default')], [['local'], ['local']]);
   assert.ok(paused.items.length > 1);
-  assert.equal((await changed(operator, '/creates/resume')).changed, true);
-  assert.equal((await changed(operator, '/providers/local/resume')).changed, true);
+  assert.equal((await changed(operator, 'creates resume')).changed, true);
+  assert.equal((await changed(operator, 'providers resume', { provider: 'local' })).changed, true);
   assert.deepEqual(
     (await recorded('creates')).map(([command]) => command),
     ['creates resume', 'creates pause'],
@@ -192,11 +203,12 @@ test('an account is found, gets credits once per reference, is disabled and enab
     [customer.accountId],
   );
   const at = `/accounts/${customer.accountId}`;
-  const movement = { kind: 'paid', credits: 500, reference: 'r1' };
-  assert.equal((await changed(operator, `${at}/grant`, movement)).changed, true);
-  assert.equal((await changed(operator, `${at}/grant`, movement)).changed, false);
+  const account = { account: customer.accountId };
+  const movement = { ...account, kind: 'paid', credits: 500, reference: 'r1' };
+  assert.equal((await changed(operator, 'credits grant', movement)).booked, true);
+  assert.equal((await changed(operator, 'credits grant', movement)).booked, false);
   const adjustment = { ...movement, credits: -80 };
-  assert.equal((await changed(operator, `${at}/adjust`, adjustment)).changed, true);
+  assert.equal((await changed(operator, 'credits adjust', adjustment)).booked, true);
   const shown = (await operator.get(`${API}${at}`)).body;
   assert.deepEqual([shown.paid.available, shown.keys.length], [420, 1]);
   assert.ok(!JSON.stringify(shown).includes('secret'));
@@ -215,12 +227,15 @@ test('an account is found, gets credits once per reference, is disabled and enab
   assert.deepEqual(listing.available, { paid: 420, promotional: 7 });
   const orders = await operator.get(`${API}/orders?account=${customer.accountId}`);
   assert.deepEqual(orders.body, { items: [], next: null });
-  await changed(operator, `${at}/disable`);
+  await changed(operator, 'accounts disable', account);
   assertError(await customer.get('/console/api/me'), 'unauthorized');
-  await changed(operator, `${at}/enable`);
+  await changed(operator, 'accounts enable', account);
   // A session that was stolen before does not live again.
   assertError(await customer.get('/console/api/me'), 'unauthorized');
-  assertError(await operator.write(`${API}${at}/erase`, { reason }), 'invalid_request');
+  assertError(
+    await operator.write(pathOf('accounts erase'), { reason, ...account }),
+    'invalid_request',
+  );
   assert.deepEqual(
     (await recorded(customer.accountId)).map(([command]) => command),
     ['accounts enable', 'accounts disable', 'credits adjust', 'credits grant'],
@@ -231,17 +246,17 @@ test('an account is found, gets credits once per reference, is disabled and enab
 
 test('an account that its owner closed and an operator enables keeps its data', async () => {
   const customer = await website.signIn();
-  const at = `/accounts/${customer.accountId}`;
+  const account = { account: customer.accountId };
   await customer.write('/console/api/account/delete', { email: customer.email });
-  await changed(operator, `${at}/enable`);
-  await changed(operator, `${at}/disable`);
+  await changed(operator, 'accounts enable', account);
+  await changed(operator, 'accounts disable', account);
   await website.database.setClock(120);
   assert.ok(!(await dueDeletions(website.database.db)).includes(customer.accountId));
   await website.database.setClock(0);
 });
 
 test('an audit runs in the background and shows its result', async () => {
-  await changed(operator, '/audits');
+  await changed(operator, 'audit');
   const [run] = await until(
     async () => (await operator.get(`${API}/audits`)).body.items,
     ([newest]) => newest?.ended_at !== null,
@@ -267,7 +282,7 @@ test('figures and orphan jobs are shown', async () => {
      values ('local', 'job-1', $1, $2, 'sender', 'confirmed')`,
     [attempt.id, held.id],
   );
-  await changed(operator, '/orphans/acknowledge', { provider: 'local', job_id: 'job-1' });
+  await changed(operator, 'orphans acknowledge', { provider: 'local', job_id: 'job-1' });
   assert.deepEqual(await recorded('local/job-1'), [
     ['orphans acknowledge', operator.email, reason],
   ]);

@@ -1,0 +1,83 @@
+import { Type } from 'typebox';
+import { noSuchPath } from '../../http/errors.ts';
+import type { Verb } from '../../operator/verb/verb.ts';
+import { NOUNS, type Nouns } from '../../operator/verbs/list.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+import { explained, type OperatorDeps, PREFIX, performed } from './operator-route.ts';
+
+const ReasonSchema = Type.String({
+  minLength: 1,
+  maxLength: 500,
+  pattern: '^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$',
+});
+
+/** The words of a verb's name, with a slash between them. */
+const ParamsSchema = Type.Object({ '*': Type.String() });
+
+/**
+ * The routes of all verbs: reads such as `GET …/verbs/tasks/list?phase=held`, and changes such as
+ * `POST …/verbs/tasks/cancel`, whose body has the fields and the reason. `GET …/verbs` says which
+ * fields a dialog shows.
+ */
+export function verbRoutes(nouns: Nouns = NOUNS) {
+  return [
+    siteRoute({
+      method: 'GET',
+      url: `${PREFIX}/verbs`,
+      access: 'operator',
+      handle: () => shownVerbs(nouns),
+    }),
+    siteRoute({
+      method: 'GET',
+      url: `${PREFIX}/verbs/*`,
+      access: 'operator',
+      query: Type.Object({}, { additionalProperties: Type.String() }),
+      params: ParamsSchema,
+      handle: async (deps: OperatorDeps, { query, params, request }) => {
+        const { name, verb } = await findVerb(nouns, params['*']);
+        if (isChange(verb)) throw noSuchPath();
+        const { cursor, ...given } = query as Record<string, string>;
+        const action = { command: name, actor: sessionOf(request).email, reason: null };
+        return explained(() => performed(deps, verb, { given, cursor, action }), verb);
+      },
+    }),
+    siteRoute({
+      method: 'POST',
+      url: `${PREFIX}/verbs/*`,
+      access: 'operator',
+      body: Type.Object({ reason: ReasonSchema }, { additionalProperties: true }),
+      params: ParamsSchema,
+      handle: async (deps: OperatorDeps, { body: { reason, ...given }, params, request }) => {
+        const { name, verb } = await findVerb(nouns, params['*']);
+        if (!isChange(verb)) throw noSuchPath();
+        const action = { command: name, actor: sessionOf(request).email, reason: reason.trim() };
+        return explained(() => performed(deps, verb, { given, action }), verb);
+      },
+    }),
+  ];
+}
+
+async function findVerb(nouns: Nouns, path: string): Promise<{ name: string; verb: Verb }> {
+  const name = path.replaceAll('/', ' ');
+  const verb = (await verbsOf(nouns, path.split('/', 1).join('')))[name];
+  if (!verb || verb.notOnConsole !== undefined) throw noSuchPath();
+  return { name, verb };
+}
+
+function isChange(verb: Verb): boolean {
+  return verb.reason !== undefined || verb.isRecordedOnConsole === true;
+}
+
+async function verbsOf(nouns: Nouns, noun: string): Promise<Record<string, Verb>> {
+  return Object.hasOwn(nouns, noun) ? ((await nouns[noun]?.()) ?? {}) : {};
+}
+
+/** Of each verb that changes something, what a dialog shows. */
+async function shownVerbs(nouns: Nouns) {
+  const all = await Promise.all(Object.keys(nouns).map((noun) => verbsOf(nouns, noun)));
+  const changes = all
+    .flatMap((verbs) => Object.entries(verbs))
+    .filter(([, verb]) => isChange(verb) && verb.notOnConsole === undefined)
+    .map(([name, { summary, fields }]) => [name, { summary, fields }] as const);
+  return Object.fromEntries(changes);
+}

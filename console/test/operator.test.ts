@@ -223,7 +223,7 @@ async function runAudit(admin: Page): Promise<void> {
   await settled(admin, 'Audit');
   await admin.getByRole('button', { name: 'Run an audit' }).click();
   await admin.getByLabel('Reason').fill('after the gift');
-  await admin.getByRole('dialog').getByRole('button', { name: 'Run it' }).click();
+  await admin.getByRole('dialog').getByRole('button', { name: 'Run an audit' }).click();
   await admin.getByText('everything agrees').waitFor();
 }
 

@@ -7,17 +7,12 @@ import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, Money } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { type Change, ChangeDialog } from '../operator/change-dialog.tsx';
 import { AccountLink, NoSuch, OperatorPage } from '../operator/frame.tsx';
+import { type Change, VerbDialog } from '../operator/verb-dialog.tsx';
 
 /** What asks Stripe about an order again. */
 export function settleOf(id: string): Change {
-  return {
-    title: 'Settle the order',
-    path: `/orders/${id}/settle`,
-    action: 'Settle it',
-    explanation: 'A worker asks Stripe about it now, and books what has changed.',
-  };
+  return { verb: 'orders settle', given: { id } };
 }
 
 /** One order, and the movements of its credits. */
@@ -35,7 +30,7 @@ export function OrderPage({ id }: { id: string }) {
         {(order) => <Details order={order} />}
       </Load>
       {isSettling && (
-        <ChangeDialog
+        <VerbDialog
           change={settleOf(id)}
           onClose={() => setSettling(false)}
           onDone={() => void loaded.reload()}

@@ -1,19 +1,17 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
-import { useDraft } from '../../draft.ts';
 import { useList } from '../../load.ts';
 import type { OperatorOrder } from '../../operator-shapes.ts';
 import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
-import { Field } from '../../ui/form/field.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { ChangeDialog } from '../operator/change-dialog.tsx';
 import { AccountLink, Id, OperatorPage } from '../operator/frame.tsx';
+import { type Change, VerbDialog } from '../operator/verb-dialog.tsx';
 import { OrderState, settleOf } from './order.tsx';
 
 /** What customers bought; `?account=` shows one account's. */
@@ -60,14 +58,18 @@ export function OrdersPage() {
         }
       </Load>
       {settling && (
-        <ChangeDialog
+        <VerbDialog
           change={settleOf(settling.order_id)}
           onClose={() => setSettling(undefined)}
           onDone={() => void list.reload()}
         />
       )}
       {isFinding && (
-        <FindDialog onClose={() => setFinding(false)} onDone={() => void list.reload()} />
+        <VerbDialog
+          change={FIND}
+          onClose={() => setFinding(false)}
+          onDone={() => void list.reload()}
+        />
       )}
     </OperatorPage>
   );
@@ -79,39 +81,12 @@ function modeOf(site: Pick<About, 'billing' | 'is_test'> | undefined): string {
 }
 
 /** Looks for the order of a payment that no order knows. */
-function FindDialog({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
-  const { value, set, drop } = useDraft('payment', () => ({ id: '' }));
-  const { id } = value;
-  return (
-    <ChangeDialog
-      onDone={onDone}
-      onClose={() => {
-        drop();
-        onClose();
-      }}
-      change={{
-        ...settleOf(encodeURIComponent(id.trim())),
-        title: 'Find a payment',
-        action: 'Find it',
-        explanation:
-          'A worker asks Stripe which order this invoice or payment belongs to, and settles it. ' +
-          'A paid invoice of a subscription gets its order.',
-      }}
-      fields={
-        <Field
-          label="Invoice or payment at Stripe"
-          hint="in_… or pi_…, from Stripe's dashboard."
-          value={id}
-          onInput={(event) => set({ id: event.currentTarget.value })}
-          required
-          pattern="\s*(in|pi)_[0-9A-Za-z_]{1,100}\s*"
-          maxLength={110}
-          autoComplete="off"
-        />
-      }
-    />
-  );
-}
+const FIND: Change = {
+  verb: 'orders settle',
+  effect:
+    'A worker asks Stripe which order this invoice or payment belongs to, and settles it. A paid ' +
+    'invoice of a subscription gets its order.',
+};
 
 const COLUMNS: Column<OperatorOrder>[] = [
   {

@@ -8,12 +8,12 @@ import { Field } from '../../ui/form/field.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { ChangeDialog } from '../operator/change-dialog.tsx';
 import { AccountLink, Id, OperatorPage } from '../operator/frame.tsx';
+import { VerbDialog } from '../operator/verb-dialog.tsx';
 
 type HeldTask = OperatorHeld['tasks'][number];
 
-const ALL = { provider: '', account: '', hours: '', cause: '' };
+const ALL = { provider: '', account: '', held_hours: '', cause: '' };
 
 /** Held tasks of a filter, and one decision for all that are shown. */
 export function HeldPage() {
@@ -79,8 +79,8 @@ function Filter({ onFind }: { onFind: (filter: typeof ALL) => void }) {
         label="Held for hours"
         inputMode="numeric"
         pattern="\d{1,6}"
-        value={filter.hours}
-        onInput={(event) => set({ hours: event.currentTarget.value })}
+        value={filter.held_hours}
+        onInput={(event) => set({ held_hours: event.currentTarget.value })}
       />
       <Select
         label="Cause"
@@ -122,17 +122,13 @@ function DecideAll({
   const [decision, setDecision] = useState('not_accepted');
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   return (
-    <ChangeDialog
+    <VerbDialog
       change={{
+        verb: 'tasks reconcile',
+        given: { ...given, [decision]: true, confirm },
         title: tasks.length === 1 ? 'Decide a held task' : `Decide ${tasks.length} held tasks`,
-        path: '/held/decide',
-        action: `Decide ${tasks.length}`,
-        isDangerous: true,
-        explanation:
-          'Exactly the tasks of the list, each with its own record. If others are held by then, nothing is decided. This can’t be undone.',
       }}
-      body={{ ...given, decision, confirm }}
-      fields={
+      controls={
         <Segments
           label="What you know"
           value={decision}

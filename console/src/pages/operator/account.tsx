@@ -8,18 +8,15 @@ import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
 import { AccountState } from './accounts.tsx';
 import { ActionTable } from './actions.tsx';
-import { type Change, ChangeDialog } from './change-dialog.tsx';
 import { Id, NoSuch, OperatorPage } from './frame.tsx';
-import { MovementDialog } from './movement-dialog.tsx';
+import { type Change, VerbDialog } from './verb-dialog.tsx';
 import { WaysIn } from './ways-in.tsx';
 
 /** One account: its credits, keys and movements, and what an operator can do about it. */
 export function AccountPage({ id }: { id: string }) {
-  const at = `/accounts/${encodeURIComponent(id)}`;
   const loaded = useLoad('/console/api/operator/accounts/:id', { params: { id } });
   const statement = useList('/console/api/operator/accounts/:id/statement', { params: { id } });
   const [change, setChange] = useState<Change>();
-  const [movement, setMovement] = useState<'grant' | 'adjust'>();
   const reload = () => {
     void loaded.reload();
     void statement.reload();
@@ -32,10 +29,10 @@ export function AccountPage({ id }: { id: string }) {
       actions={
         loaded.data && (
           <>
-            <Button look="primary" onClick={() => setMovement('grant')}>
+            <Button look="primary" onClick={() => setChange(movementOf('credits grant', id))}>
               Grant credits
             </Button>
-            <Button onClick={() => setMovement('adjust')}>Adjust</Button>
+            <Button onClick={() => setChange(movementOf('credits adjust', id))}>Adjust</Button>
             <AccountButtons account={loaded.data} onAsk={setChange} />
           </>
         )
@@ -60,18 +57,16 @@ export function AccountPage({ id }: { id: string }) {
         </Load>
       </Card>
       {change && (
-        <ChangeDialog change={change} onClose={() => setChange(undefined)} onDone={reload} />
-      )}
-      {movement && (
-        <MovementDialog
-          kind={movement}
-          path={at}
-          onClose={() => setMovement(undefined)}
-          onDone={reload}
-        />
+        <VerbDialog change={change} onClose={() => setChange(undefined)} onDone={reload} />
       )}
     </OperatorPage>
   );
+}
+
+/** A change of credits, with a name that is booked once, however often the button is pressed. */
+function movementOf(verb: 'credits grant' | 'credits adjust', account: string): Change {
+  const reference = `console-${crypto.randomUUID().slice(0, 8)}`;
+  return { verb, given: { account }, initial: { reference } };
 }
 
 function AccountButtons({
@@ -81,36 +76,15 @@ function AccountButtons({
   account: OperatorAccount;
   onAsk: (change: Change) => void;
 }) {
-  const path = `/accounts/${account.account_id}`;
+  const given = { account: account.account_id };
   if (account.erased_at) return null;
   if (account.disabled_at === null) {
-    const disable = {
-      title: 'Disable the account',
-      path: `${path}/disable`,
-      action: 'Disable it',
-      isDangerous: true,
-      explanation: 'Its keys get 401 and its sessions end from now on. Its tasks continue.',
-    };
-    return <Button onClick={() => onAsk(disable)}>Disable</Button>;
+    return <Button onClick={() => onAsk({ verb: 'accounts disable', given })}>Disable</Button>;
   }
-  const enable = {
-    title: 'Enable the account',
-    path: `${path}/enable`,
-    action: 'Enable it',
-    explanation: 'Its keys are accepted again, except revoked and expired ones.',
-  };
-  const erase = {
-    title: 'Erase the account',
-    path: `${path}/erase`,
-    action: 'Erase it',
-    isDangerous: true,
-    explanation:
-      'Its address, prompts, videos and the names of its keys are removed for good. Its transfers of credits stay. This can’t be undone.',
-  };
   return (
     <>
-      <Button onClick={() => onAsk(enable)}>Enable</Button>
-      <Button onClick={() => onAsk(erase)}>Erase</Button>
+      <Button onClick={() => onAsk({ verb: 'accounts enable', given })}>Enable</Button>
+      <Button onClick={() => onAsk({ verb: 'accounts erase', given })}>Erase</Button>
     </>
   );
 }

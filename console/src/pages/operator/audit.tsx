@@ -6,8 +6,8 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { DateTime, formatNumber } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
-import { ChangeDialog } from './change-dialog.tsx';
 import { OperatorPage } from './frame.tsx';
+import { VerbDialog } from './verb-dialog.tsx';
 
 const REFRESH_MS = 2000;
 
@@ -44,13 +44,8 @@ export function AuditPage() {
         }
       </Load>
       {isAsking && (
-        <ChangeDialog
-          change={{
-            title: 'Run an audit',
-            path: '/audits',
-            action: 'Run it',
-            explanation: 'It runs in the background, one at a time. It changes nothing.',
-          }}
+        <VerbDialog
+          change={{ verb: 'audit', given: { storage: false } }}
           onClose={() => setAsking(false)}
           onDone={() => void loaded.reload()}
         />

@@ -1,7 +1,7 @@
 import { useDraft } from '../../draft.ts';
 import type { OperatorTask } from '../../operator-shapes.ts';
 import { Field } from '../../ui/form/field.tsx';
-import { ChangeDialog } from './change-dialog.tsx';
+import { VerbDialog } from './verb-dialog.tsx';
 
 const DECISIONS = [
   {
@@ -37,25 +37,20 @@ export function DecideDialog({
   const { value, set, drop } = useDraft(`decision ${task.id}`, () => ({ decision: '', jobId: '' }));
   const { jobId } = value;
   const decision = isHeld ? value.decision : 'failed';
-  const change = {
-    title: 'Decide the task',
-    path: `/tasks/${task.id}/decide`,
-    action: 'Decide',
-    isDangerous: decision === 'failed',
-    explanation: isHeld
-      ? 'Look at the provider’s own console first. After a wrong decision a customer pays for no video, or you pay for a video that nobody gets.'
-      : 'The task is not held: it can only be ended.',
-  };
+  const knowledge = decision === 'accepted' ? { accepted: jobId } : { [decision]: true };
   return (
-    <ChangeDialog
-      change={change}
-      body={{ decision, ...(decision === 'accepted' && { job_id: jobId }) }}
+    <VerbDialog
+      change={{
+        verb: 'reconcile',
+        given: { id: task.id, ...knowledge },
+        ...(!isHeld && { effect: 'The task is not held: it can only be ended.' }),
+      }}
       onClose={() => {
         drop();
         onClose();
       }}
       onDone={onDone}
-      fields={
+      controls={
         <>
           <fieldset class="grid gap-3">
             <legend class="mb-2 font-medium">What you know</legend>

@@ -7,8 +7,8 @@ import { Switch } from '../../ui/form/controls.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { ChangeDialog } from './change-dialog.tsx';
 import { Id, OperatorPage, Recorded } from './frame.tsx';
+import { VerbDialog } from './verb-dialog.tsx';
 
 /** Jobs at providers that no task uses: they may cost money. */
 export function OrphansPage() {
@@ -73,14 +73,11 @@ export function OrphansPage() {
         }
       </Load>
       {chosen && (
-        <ChangeDialog
+        <VerbDialog
           change={{
-            title: 'Acknowledge the orphan job',
-            path: '/orphans/acknowledge',
-            action: 'Acknowledge',
-            explanation: 'You have dealt with it. Lists and metrics leave it out from now on.',
+            verb: 'orphans acknowledge',
+            given: { provider: chosen.provider, job_id: chosen.job_id },
           }}
-          body={{ provider: chosen.provider, job_id: chosen.job_id }}
           onClose={() => setChosen(undefined)}
           onDone={() => void list.reload()}
         />

@@ -7,8 +7,8 @@ import { Card } from '../../ui/card.tsx';
 import { formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { type Change, ChangeDialog } from './change-dialog.tsx';
 import { OperatorPage, Recorded } from './frame.tsx';
+import { type Change, VerbDialog } from './verb-dialog.tsx';
 
 type Provider = OperatorProviders['items'][number];
 
@@ -45,7 +45,7 @@ export function ProvidersPage() {
         )}
       </Load>
       {change && (
-        <ChangeDialog
+        <VerbDialog
           change={change}
           onClose={() => setChange(undefined)}
           onDone={() => void loaded.reload()}
@@ -88,7 +88,11 @@ function columns(onAsk: (change: Change) => void): Column<Provider>[] {
       cell: ({ provider, state }) => (
         <div class="flex gap-1.5 md:justify-end">
           {state !== 'paused' && (
-            <Button small aria-label={`Pause ${provider}`} onClick={() => onAsk(pauseOf(provider))}>
+            <Button
+              small
+              aria-label={`Pause ${provider}`}
+              onClick={() => onAsk({ verb: 'providers pause', given: { provider } })}
+            >
               Pause
             </Button>
           )}
@@ -96,7 +100,7 @@ function columns(onAsk: (change: Change) => void): Column<Provider>[] {
             <Button
               small
               aria-label={`Resume ${provider}`}
-              onClick={() => onAsk(resumeOf(provider))}
+              onClick={() => onAsk({ verb: 'providers resume', given: { provider } })}
             >
               Resume
             </Button>
@@ -106,40 +110,6 @@ function columns(onAsk: (change: Change) => void): Column<Provider>[] {
     },
   ];
 }
-
-function pauseOf(provider: string): Change {
-  return {
-    title: `Pause ${provider}`,
-    path: `/providers/${provider}/pause`,
-    action: 'Pause it',
-    isDangerous: true,
-    explanation: 'Its tasks wait, and creates for it get 503, until it is resumed.',
-  };
-}
-
-function resumeOf(provider: string): Change {
-  return {
-    title: `Resume ${provider}`,
-    path: `/providers/${provider}/resume`,
-    action: 'Resume it',
-    explanation: 'Waiting tasks are submitted at once, also if an outage had closed it.',
-  };
-}
-
-const PAUSE_CREATES: Change = {
-  title: 'Pause creates',
-  path: '/creates/pause',
-  action: 'Pause creates',
-  isDangerous: true,
-  explanation: 'Creates of all accounts get 503, and nothing is reserved. Tasks go on.',
-};
-
-const RESUME_CREATES: Change = {
-  title: 'Resume creates',
-  path: '/creates/resume',
-  action: 'Resume creates',
-  explanation: 'Creates are accepted again.',
-};
 
 function Creates({
   providers,
@@ -153,7 +123,7 @@ function Creates({
     <Card
       title="Creates"
       actions={
-        <Button small onClick={() => onAsk(isOpen ? PAUSE_CREATES : RESUME_CREATES)}>
+        <Button small onClick={() => onAsk({ verb: isOpen ? 'creates pause' : 'creates resume' })}>
           {isOpen ? 'Pause creates' : 'Resume creates'}
         </Button>
       }

@@ -6,10 +6,10 @@ import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { type Change, ChangeDialog } from './change-dialog.tsx';
 import { DecideDialog } from './decide-dialog.tsx';
 import { AccountLink, NoSuch, OperatorPage, Recorded } from './frame.tsx';
 import { Phase } from './tasks.tsx';
+import { type Change, VerbDialog } from './verb-dialog.tsx';
 
 /** Everything that is known about a task, and what an operator can do about it. */
 export function TaskPage({ id }: { id: string }) {
@@ -32,7 +32,7 @@ export function TaskPage({ id }: { id: string }) {
         {(task) => <Details task={task} />}
       </Load>
       {change && (
-        <ChangeDialog change={change} onClose={() => setChange(undefined)} onDone={reload} />
+        <VerbDialog change={change} onClose={() => setChange(undefined)} onDone={reload} />
       )}
       {isDeciding && loaded.data && (
         <DecideDialog task={loaded.data} onClose={() => setDeciding(false)} onDone={reload} />
@@ -51,10 +51,13 @@ function Buttons({
   onDecide: () => void;
 }) {
   const { id, phase } = task;
+  const given = { id };
   const hasEnded = phase === 'completed' || phase === 'failed';
   if (hasEnded) {
     return task.output_object_id === null ? null : (
-      <Button onClick={() => onAsk(takedownOf(id))}>Take the video down</Button>
+      <Button onClick={() => onAsk({ verb: 'objects takedown', given })}>
+        Take the video down
+      </Button>
     );
   }
   return (
@@ -62,41 +65,10 @@ function Buttons({
       <Button look="primary" onClick={onDecide}>
         Decide
       </Button>
-      <Button onClick={() => onAsk(wakeOf(id))}>Wake</Button>
-      <Button onClick={() => onAsk(cancelOf(id))}>Cancel the task</Button>
+      <Button onClick={() => onAsk({ verb: 'tasks wake', given })}>Wake</Button>
+      <Button onClick={() => onAsk({ verb: 'tasks cancel', given })}>Cancel the task</Button>
     </>
   );
-}
-
-function wakeOf(id: string): Change {
-  return {
-    title: 'Wake the task',
-    path: `/tasks/${id}/wake`,
-    action: 'Wake it',
-    explanation:
-      'Its next step begins within a second: its job is read, or the provider is asked for it.',
-  };
-}
-
-function cancelOf(id: string): Change {
-  return {
-    title: 'Cancel the task',
-    path: `/tasks/${id}/cancel`,
-    action: 'Cancel the task',
-    isDangerous: true,
-    explanation:
-      'Before its submit it fails with its refund. After that the provider is asked to cancel the job, and the task ends as the provider says.',
-  };
-}
-
-function takedownOf(id: string): Change {
-  return {
-    title: 'Take the video down',
-    path: `/tasks/${id}/takedown`,
-    action: 'Take it down',
-    isDangerous: true,
-    explanation: 'It is not served from now on, and its file is deleted. This can’t be undone.',
-  };
 }
 
 function Details({ task }: { task: OperatorTask }) {

@@ -3,7 +3,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import type { Change } from './change-dialog.tsx';
+import type { Change } from './verb-dialog.tsx';
 
 interface Props {
   account: OperatorAccount;
@@ -14,13 +14,9 @@ interface Props {
 export function WaysIn({ account, onAsk }: Props) {
   const { account_id: id, sessions, passkeys, identities } = account;
   if (sessions.length + passkeys.length + identities.length === 0) return null;
-  const signOut = {
-    title: 'Sign out everywhere',
-    path: `/accounts/${id}/sign-out`,
-    action: 'Sign out',
-    isDangerous: true,
-    explanation:
-      'Its sessions end, and its passkeys and outside identities are removed: one of them may be a thief’s. Its person signs in by a mailed code. API keys stay.',
+  const signOut: Change = {
+    verb: 'accounts sign-out',
+    given: { account: id, only_sessions: false },
   };
   return (
     <Card
@@ -70,13 +66,9 @@ function passkeysWith(
   account: string,
   onAsk: Props['onAsk'],
 ): Column<OperatorAccount['passkeys'][number]>[] {
-  const removal = (passkey: OperatorAccount['passkeys'][number]) => ({
-    title: `Remove the passkey “${passkey.name}”`,
-    path: `/accounts/${account}/remove-passkey`,
-    body: { passkey: passkey.id },
-    action: 'Remove it',
-    isDangerous: true,
-    explanation: 'It can no longer be used to sign in.',
+  const removal = ({ id: passkey }: OperatorAccount['passkeys'][number]): Change => ({
+    verb: 'accounts remove-passkey',
+    given: { account, passkey },
   });
   return [
     { title: 'Passkey', kind: 'prose', cell: ({ name }) => name },

@@ -2,7 +2,7 @@ import { Refusal } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
 
 /** What the input of a verb has under one name, for whoever enters it: as JSON, for the console. */
-interface FieldFacts {
+export interface FieldFacts {
   kind: 'text' | 'whole' | 'number' | 'flag' | 'time' | 'choice';
   /** One sentence that says what it is, with its unit. */
   about: string;

@@ -51,6 +51,8 @@ interface Facts<Name extends string> {
   isRecordedOnConsole?: boolean;
   /** How long a click on the console waits for a worker. */
   clickSeconds?: number;
+  /** The words of its dialog on the console: `effect` where the summary does not say it all. */
+  dialog?: { title: string; effect?: string; isDangerous?: true };
   /** Why it has no route on the console. */
   notOnConsole?: string;
   /** Whether it brings the schema up to date. Others refuse an older schema. */

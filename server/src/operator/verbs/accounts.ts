@@ -28,12 +28,14 @@ export const ACCOUNTS = {
     summary: 'Respond 401 to all keys and sessions of an account from now on; its tasks continue',
     ...OF_ACCOUNT,
     reason: 'optional',
+    dialog: { title: 'Disable the account', isDangerous: true },
     run: ({ db }, { account }, action) => disableByOperator(db, action, account),
   }),
   'accounts enable': verb({
     summary: 'Accept the keys of a disabled account again, except revoked and expired ones',
     ...OF_ACCOUNT,
     reason: 'required',
+    dialog: { title: 'Enable the account' },
     run: ({ db }, { account }, action) => enableByOperator(db, action, account),
   }),
   'accounts sessions': verb({
@@ -50,6 +52,13 @@ export const ACCOUNTS = {
     },
     words: ['account'],
     reason: 'required',
+    dialog: {
+      title: 'Sign out everywhere',
+      effect:
+        'Its sessions end, and its passkeys and outside identities are removed: one of ' +
+        'them may be a thief’s. Its person signs in by a mailed code. API keys stay.',
+      isDangerous: true,
+    },
     run: ({ db }, { account, only_sessions: onlySessions }, action) =>
       signOutByOperator(db, action, { account, onlySessions }),
   }),
@@ -61,12 +70,24 @@ export const ACCOUNTS = {
     },
     words: ['account'],
     reason: 'required',
+    dialog: {
+      title: 'Remove the passkey',
+      effect: 'It can no longer be used to sign in.',
+      isDangerous: true,
+    },
     run: ({ db }, input, action) => removePasskeyByOperator(db, action, input),
   }),
   'accounts erase': verb({
     summary: 'Remove the personal data of a disabled account for good; its transfers stay',
     ...OF_ACCOUNT,
     reason: 'required',
+    dialog: {
+      title: 'Erase the account',
+      effect:
+        'Its address, prompts, videos and the names of its keys are removed for good. Its ' +
+        'transfers of credits stay. This can’t be undone.',
+      isDangerous: true,
+    },
     run: async ({ db }, { account }, action) =>
       eraseAccount(db, action, await findAccount(db, account)),
   }),

@@ -32,6 +32,10 @@ export const CREDITS_VERBS = {
     },
     words: ['account', 'credits'],
     reason: 'optional',
+    dialog: {
+      title: 'Grant credits',
+      effect: 'If the account owes credits, these are paid first.',
+    },
     run: async ({ db }, { expires_at: expiresAt, ...given }, action) => {
       const movement = { ...(await movementOf(db, given)), expiresAt };
       return shown(db, movement, await grant(db, movement, recordOf(action, movement)));
@@ -50,6 +54,7 @@ export const CREDITS_VERBS = {
     },
     words: ['account', 'credits'],
     reason: 'required',
+    dialog: { title: 'Adjust the credits' },
     run: async ({ db }, given, action) => {
       const movement = await movementOf(db, given);
       const change = { ...movement, note: action.reason ?? '' };

@@ -28,3 +28,19 @@ export const NOUNS = {
 
 /** How the verbs of each noun are read. */
 export type Nouns = Record<string, () => Promise<Verbs>>;
+
+/** The verbs of all nouns, with the types of their fields and results. */
+type AllVerbs = {
+  [Noun in keyof typeof NOUNS]: Awaited<ReturnType<(typeof NOUNS)[Noun]>>;
+}[keyof typeof NOUNS];
+
+type Union<Type> = Type extends unknown ? keyof Type & string : never;
+
+/** Such as `accounts disable`. */
+export type VerbName = Union<AllVerbs>;
+
+/** The names of the fields of a verb. */
+export type FieldOf<Name extends VerbName> =
+  Extract<AllVerbs, Record<Name, unknown>> extends Record<Name, { fields: infer Of }>
+    ? keyof Of & string
+    : never;

@@ -15,6 +15,11 @@ export const OBJECTS = {
     fields: { id: text('An object, or a task for its video.', { word: 'ID' }) },
     words: ['id'],
     reason: 'required',
+    dialog: {
+      title: 'Take the video down',
+      effect: 'It is not served from now on, and its file is deleted. This can’t be undone.',
+      isDangerous: true,
+    },
     run: ({ db }, { id }, action) => takeDown(db, action, id),
   }),
 };

@@ -37,9 +37,15 @@ export const ORDERS = {
     summary:
       'Ask Stripe about an order now, and book the difference; also with the id of an invoice ' +
       'or payment at Stripe, in_... or pi_..., that has no order yet',
-    fields: { id: text('An order, or an invoice or payment at Stripe.', { word: 'ID' }) },
+    fields: {
+      id: text('An order; or an invoice or payment at Stripe, in_… or pi_….', { word: 'ID' }),
+    },
     words: ['id'],
     reason: 'optional',
+    dialog: {
+      title: 'Settle the order',
+      effect: 'A worker asks Stripe about it now, and books what has changed.',
+    },
     run: ({ db, waitSeconds }, { id }, action) => settleByOperator(db, action, id, waitSeconds),
     clickSeconds: 10,
   }),

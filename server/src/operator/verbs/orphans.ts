@@ -18,6 +18,7 @@ export const ORPHANS = {
     },
     words: ['provider', 'job_id'],
     reason: 'required',
+    dialog: { title: 'Acknowledge the orphan job' },
     run: ({ db }, { provider, job_id: jobId }, action) =>
       acknowledgeOrphan(db, action, { provider, jobId }),
   }),

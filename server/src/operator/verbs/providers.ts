@@ -20,12 +20,14 @@ export const PROVIDERS = {
     summary: 'Submit nothing to a provider: its tasks wait, creates for it get 503',
     ...OF_PROVIDER,
     reason: 'required',
+    dialog: { title: 'Pause the provider', isDangerous: true },
     run: ({ db }, { provider }, action) => pauseProvider(db, action, provider),
   }),
   'providers resume': verb({
     summary: 'End a pause, or the wait after an outage: waiting tasks are submitted at once',
     ...OF_PROVIDER,
     reason: 'optional',
+    dialog: { title: 'Resume the provider' },
     run: ({ db }, { provider }, action) => resumeProvider(db, action, provider),
   }),
   'providers status': verb({
@@ -40,12 +42,14 @@ export const CREATES = {
     summary: 'Respond 503 to creates of all accounts and reserve nothing; tasks go on',
     fields: {},
     reason: 'required',
+    dialog: { title: 'Pause creates', isDangerous: true },
     run: ({ db }, _, action) => pauseCreates(db, action),
   }),
   'creates resume': verb({
     summary: 'Accept creates again',
     fields: {},
     reason: 'optional',
+    dialog: { title: 'Resume creates' },
     run: ({ db }, _, action) => resumeCreates(db, action),
   }),
   'creates status': verb({

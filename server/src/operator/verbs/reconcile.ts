@@ -20,6 +20,12 @@ export const RECONCILE = {
     words: ['id'],
     oneOf: { fields: ['accepted', 'not_accepted', 'failed'], isRequired: true },
     reason: 'required',
+    dialog: {
+      title: 'Decide the task',
+      effect:
+        'Look at the provider’s own console first. After a wrong decision a customer pays ' +
+        'for no video, or you pay for a video that nobody gets.',
+    },
     run: ({ db }, { id, ...given }, action) => {
       const decision = decisionOf(given);
       const record = (tx: Transaction) =>

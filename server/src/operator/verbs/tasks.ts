@@ -20,7 +20,8 @@ const OF_TASK = { fields: { id: TASK }, words: ['id'] } as const;
 export const TASKS = {
   'tasks list': verb({
     summary:
-      'List tasks, the newest first; --phase held: those held first; --due: waiting for a worker',
+      'List tasks, the newest first; --phase held: those held first; --due: waiting for ' +
+      'a worker',
     fields: {
       phase: optional(choiceOf('Only tasks in this phase.', PHASES, { word: 'P' })),
       account: optional({ ...ACCOUNT, word: 'A' }),
@@ -55,6 +56,13 @@ export const TASKS = {
     summary: 'Refund a task that was not submitted; ask the provider to cancel an accepted one',
     ...OF_TASK,
     reason: 'required',
+    dialog: {
+      title: 'Cancel the task',
+      effect:
+        'Before its submit it fails with its refund. After that the provider is asked to ' +
+        'cancel the job, and the task ends as the provider says.',
+      isDangerous: true,
+    },
     run: ({ db, waitSeconds }, { id }, action) => cancelTask(db, action, id, waitSeconds),
     clickSeconds: 3,
   }),
@@ -62,6 +70,7 @@ export const TASKS = {
     summary: 'Begin the next step of a task now: poll its job, or ask the provider for it',
     ...OF_TASK,
     reason: 'optional',
+    dialog: { title: 'Wake the task' },
     run: ({ db }, { id }, action) => wakeByOperator(db, action, id),
   }),
   'tasks archive': verb({
@@ -90,6 +99,13 @@ export const TASKS = {
     },
     oneOf: { fields: ['not_accepted', 'failed'], isRequired: true },
     reason: 'required',
+    dialog: {
+      title: 'Decide the held tasks',
+      effect:
+        'Exactly the tasks of the list, each with its own record. If others are held by ' +
+        'then, nothing is decided. This can’t be undone.',
+      isDangerous: true,
+    },
     async run({ db, show }, { failed, confirm, held_hours: hours, ...given }, action) {
       const filter = {
         provider: given.provider,

@@ -40,6 +40,10 @@ export const AUDIT = {
     fields: { storage: flag('Also ask the storage for each file; by command only.') },
     // A request must not wait for it: it runs in the background, one at a time.
     isRecordedOnConsole: true,
+    dialog: {
+      title: 'Run an audit',
+      effect: 'It runs in the background, one at a time. It changes nothing.',
+    },
     runOnConsole: async (_, deps, action) => ({
       changed: (await startAudit(deps, action)).changed,
     }),

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { noSuchPath } from '../../http/errors.ts';
+import type { FieldFacts } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
-import { NOUNS, type Nouns } from '../../operator/verbs/list.ts';
+import { type FieldOf, NOUNS, type Nouns, type VerbName } from '../../operator/verbs/list.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 import { explained, type OperatorDeps, PREFIX, performed } from './operator-route.ts';
 
@@ -10,6 +11,14 @@ const ReasonSchema = Type.String({
   maxLength: 500,
   pattern: '^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$',
 });
+
+/** What a dialog shows of a verb. */
+export interface ShownVerb {
+  title: string;
+  effect: string;
+  isDangerous?: true;
+  fields: Record<string, FieldFacts>;
+}
 
 /** The words of a verb's name, with a slash between them. */
 const ParamsSchema = Type.Object({ '*': Type.String() });
@@ -72,12 +81,19 @@ async function verbsOf(nouns: Nouns, noun: string): Promise<Record<string, Verb>
   return Object.hasOwn(nouns, noun) ? ((await nouns[noun]?.()) ?? {}) : {};
 }
 
+/** What a page says of a change before the operator fills in the rest. */
+export type GivenChange = {
+  [Name in VerbName]: { verb: Name; given?: { [Field in FieldOf<Name>]?: string | boolean } };
+}[VerbName];
+
 /** Of each verb that changes something, what a dialog shows. */
 async function shownVerbs(nouns: Nouns) {
   const all = await Promise.all(Object.keys(nouns).map((noun) => verbsOf(nouns, noun)));
   const changes = all
     .flatMap((verbs) => Object.entries(verbs))
     .filter(([, verb]) => isChange(verb) && verb.notOnConsole === undefined)
-    .map(([name, { summary, fields }]) => [name, { summary, fields }] as const);
-  return Object.fromEntries(changes);
+    .map(([name, { summary, fields, dialog }]) => {
+      return [name, { title: name, effect: `${summary}.`, ...dialog, fields }];
+    });
+  return Object.fromEntries(changes) as Record<string, ShownVerb>;
 }

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { ROOT } from '../repository/sources.ts';
 import { GUARDS, type Guard } from './guards.ts';
 
-const { FRAMEWRIGHT_GUARDS: wanted } = process.env;
+const wanted = process.env.FRAMEWRIGHT_GUARDS;
 const skip = wanted === undefined && 'FRAMEWRIGHT_GUARDS is not set';
 const chosen = GUARDS.filter(({ file }) => wanted === 'all' || (wanted && file.includes(wanted)));
 

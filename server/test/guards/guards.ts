@@ -55,10 +55,10 @@ const CREDITS = [
       title: 'a reference is refused with another account',
     },
   ]),
-  ...guards('tasks/create/key-cap.ts', 'tasks/create/key-cap.test.ts', [
+  ...guards('accounts/api-keys.ts', 'tasks/create/key-cap.test.ts', [
     {
-      text: 'where id = $1 for no key update',
-      broken: 'where id = $1',
+      text: 'select monthly_cap from api_keys where id = $1 for no key update',
+      broken: 'select monthly_cap from api_keys where id = $1',
       title: 'parallel creates of several processes never exceed a cap',
     },
   ]),
@@ -122,8 +122,8 @@ const TASKS = [
   ]),
   ...guards('tasks/claim.ts', 'tasks/claim.test.ts', [
     {
-      text: 'and tasks.due_at <= ${NOW} and ${FREE}',
-      broken: 'and tasks.due_at <= ${NOW}',
+      text: 'where ${condition} and tasks.due_at <= ${NOW} and ${FREE}',
+      broken: 'where ${condition} and tasks.due_at <= ${NOW}',
       title: 'workers that claim at once get different tasks',
     },
   ]),

@@ -257,6 +257,7 @@ async function testSources(): Promise<string> {
     'faults/polls-beside-submits.test',
     'faults/promoted-replica.test',
     'faults/rolling-upgrade.test',
+    'guards/guards.test',
     'fire/under-fire.test',
     'ledger/rounds',
     'run',

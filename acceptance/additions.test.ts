@@ -100,3 +100,22 @@ test('the models and prices are read without a key, and confirmed by their ETag'
   const again = await send('/models', { key: null, headers: { 'if-none-match': etag } });
   assert.equal(again.status, 304);
 });
+
+test('a quote is the price of a create, and reserves nothing', { skip }, async () => {
+  const headers = { 'content-type': 'application/json' };
+  const quote = (request: object) =>
+    send('/video/quotes', { key, method: 'POST', headers, body: JSON.stringify(request) });
+  const { credits_used } = (await makeTask()).body;
+  const { status, body } = await quote({ ...CHEAPEST, prompt: 'a paper boat on a pond' });
+  assert.equal(status, 200, JSON.stringify(body));
+  const { available_credits, enough, ...price } = body;
+  assert.deepEqual(price, {
+    credits: credits_used,
+    credits_per_second: 15,
+    output_seconds: 4,
+    reference_seconds: 0,
+  });
+  assert.equal(enough, available_credits >= credits_used);
+  assert.equal((await send('/credits', { key })).body.available_credits, available_credits);
+  assertError(await quote({ ...CHEAPEST, prompt: 'no' }), 'invalid_request', 'prompt');
+});

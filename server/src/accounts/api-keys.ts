@@ -190,6 +190,12 @@ export function listKeys(db: Queryable, accountId: string): Promise<KeyListing[]
   return db.query<KeyListing>(LIST, [accountId]);
 }
 
+/** For a statement that admits a request: the monthly cap of its API key; null: it has none. */
+export const CAP_OF_CALLER = {
+  columns: 'capped.monthly_cap',
+  joins: 'join api_keys capped on capped.id = caller.key_id',
+} as const;
+
 const LOCK_CAP = statement(
   'key_cap_lock',
   'select monthly_cap from api_keys where id = $1 for no key update',

@@ -38,14 +38,25 @@ export interface PricedRequest {
 }
 
 /**
+ * What a price is made of: the declared seconds, and the credits of each.
+ * `creditsPerSecond` is undefined when the model does not offer the resolution.
+ */
+export function priceParts(request: PricedRequest) {
+  const rates = request.reference_video_urls.length > 0 ? 'referenced' : 'standard';
+  return {
+    creditsPerSecond: PRICE_TABLE[rates][request.model][request.resolution],
+    outputSeconds: request.duration,
+    referenceSeconds: (request.reference_video_durations ?? []).reduce((a, b) => a + b, 0),
+  };
+}
+
+/**
  * The price of a request, computed from its declared seconds.
  * @returns undefined when the model does not offer the resolution
  */
 export function priceOf(request: PricedRequest): Price | undefined {
-  const rates = request.reference_video_urls.length > 0 ? 'referenced' : 'standard';
-  const creditsPerSecond = PRICE_TABLE[rates][request.model][request.resolution];
+  const { creditsPerSecond, outputSeconds, referenceSeconds } = priceParts(request);
   if (creditsPerSecond === undefined) return undefined;
-  const referenceSeconds = (request.reference_video_durations ?? []).reduce((a, b) => a + b, 0);
-  const credits = (request.duration + referenceSeconds) * creditsPerSecond;
+  const credits = (outputSeconds + referenceSeconds) * creditsPerSecond;
   return { credits, version: PRICE_TABLE.version };
 }

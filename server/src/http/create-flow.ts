@@ -31,7 +31,7 @@ interface PriceDeps {
  * @param uploadsOf the account whose uploads the media fields take; undefined: they take none
  * @throws ApiError `invalid_request` that names the field
  */
-async function priceRequest(
+export async function priceRequest(
   { db, clientHosts }: PriceDeps,
   request: GenerationRequest,
   uploadsOf: string | undefined,

@@ -4,6 +4,7 @@ import { openKeyGate } from '../../accounts/key-gate.ts';
 import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
 import { acceptJsonOnly } from './body.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
+import { createQuote } from './create-quote.ts';
 import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
 import { getCredits } from './get-credits.ts';
 import { getTask } from './get-task.ts';
@@ -22,6 +23,7 @@ export const PUBLIC_API = { prefix: '/api/v1', surface: 'api' } as const;
 /** All operations, in the order of openapi.json. */
 export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [
   createGeneration,
+  createQuote,
   getTask,
   listTasksOfCaller,
   getTaskLedger,

@@ -1,0 +1,98 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { CAP_OF_CALLER } from '../../accounts/api-keys.ts';
+import type { KeyGate } from '../../accounts/key-gate.ts';
+import { priceParts } from '../../catalog/price.ts';
+import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
+import type { Database } from '../../database/database.ts';
+import { availableNow, PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
+import type { HostRules } from '../../outbound/addresses.ts';
+import { spentThisMonth } from '../../tasks/create/key-cap.ts';
+import { priceRequest } from '../create-flow.ts';
+import { requireJsonType } from './body.ts';
+import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
+import { errorResponses } from './schemas.ts';
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const QuoteSchema = Type.Object({
+  credits: Count('What a create with this body reserves'),
+  credits_per_second: Count('Of the output and of the reference videos'),
+  output_seconds: Count('Of the video'),
+  reference_seconds: Count('Of all reference videos together, as declared'),
+  available_credits: Count('Paid credits that the API can spend now'),
+  enough: Type.Boolean({
+    description: 'Whether they, and the monthly cap of the API key, suffice for a create now',
+  }),
+});
+
+const EXAMPLE = {
+  credits: 240,
+  credits_per_second: 30,
+  output_seconds: 5,
+  reference_seconds: 3,
+  available_credits: 10_000,
+  enough: true,
+};
+
+interface Row {
+  available_credits: number;
+  is_behind: boolean;
+  monthly_cap: number | null;
+}
+
+interface QuoteDeps {
+  gate: KeyGate;
+  db: Database;
+  clientHosts: HostRules;
+}
+
+/** POST /video/quotes: what a create with this body would cost. Nothing is stored or reserved. */
+export const createQuote: Endpoint<QuoteDeps> = {
+  description: {
+    method: 'POST',
+    url: '/video/quotes',
+    schema: {
+      operationId: 'createQuote',
+      summary: 'Read the price of a video generation without creating it',
+      body: GenerationBodySchema,
+      response: {
+        200: { description: 'The price.', ...QuoteSchema, examples: [EXAMPLE] },
+        ...errorResponses(400, 401, 413, 429, 503),
+      },
+    },
+  },
+  serve(api, { gate, db, clientHosts }) {
+    const { admit, rowOf } = fusedRead<Row>(gate, 'admit_quote', {
+      columns: `${PAID_BALANCE_OF_CALLER.columns}, ${CAP_OF_CALLER.columns}`,
+      joins: `${PAID_BALANCE_OF_CALLER.joins} ${CAP_OF_CALLER.joins}`,
+    });
+    const read = async (request: FastifyRequest) => {
+      const { accountId, keyId } = callerOf(request);
+      const { available_credits, is_behind, monthly_cap } = rowOf(request);
+      const available = is_behind ? await availableNow(db, accountId) : available_credits;
+      if (monthly_cap === null) return { available, spendable: available };
+      const used = (await spentThisMonth(db, [keyId])).get(keyId) ?? 0;
+      return { available, spendable: Math.min(available, monthly_cap - used) };
+    };
+    api.route<{ Body: GenerationRequest }>({
+      ...createQuote.description,
+      config: { admit },
+      preValidation: async ({ headers }) => requireJsonType(headers['content-type']),
+      handler: async (request) => {
+        const { body } = request;
+        const { credits } = await priceRequest({ db, clientHosts }, body, undefined);
+        const { available, spendable } = await read(request);
+        const parts = priceParts(body);
+        return {
+          credits,
+          credits_per_second: parts.creditsPerSecond,
+          output_seconds: parts.outputSeconds,
+          reference_seconds: parts.referenceSeconds,
+          available_credits: available,
+          enough: spendable >= credits,
+        };
+      },
+    });
+  },
+};

@@ -1,12 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Me } from '../../../server/src/site/account/me.ts';
 import { type ApiFailure, api, whenProofIsRequired } from '../api.ts';
-import { asFailure, useLoad } from '../load.ts';
+import { useLoad } from '../load.ts';
 import type { Body } from '../site-api.ts';
 import { useSiteInfo } from '../site-info.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { CodeForm } from '../ui/form/code-form.tsx';
+import { useSending } from '../ui/form/sending.ts';
 import { PasskeyButton } from '../ui/passkey-button.tsx';
 
 /** A request that waits until the person has confirmed that it is them, or has not. */
@@ -91,14 +92,7 @@ function Ways({
   onProved: () => void;
 }) {
   const passkeys = useLoad('/console/api/passkeys');
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState('');
-  const start = async () => {
-    setBusy(true);
-    setFailure('');
-    await send().catch((error) => setFailure(asFailure(error).message));
-    setBusy(false);
-  };
+  const sending = useSending(send);
   const hasPasskeys = (passkeys.data?.items.length ?? 0) > 0 && 'PublicKeyCredential' in window;
   return (
     <div class="grid gap-5">
@@ -106,7 +100,12 @@ function Ways({
         {message} You signed in more than ten minutes ago. What you have entered is kept.
       </p>
       <div class="grid gap-2.5">
-        <Button look="primary" icon="mail" busy={isBusy} onClick={() => void start()}>
+        <Button
+          look="primary"
+          icon="mail"
+          busy={sending.isBusy}
+          onClick={() => void sending.send()}
+        >
           Send me a code
         </Button>
         {hasPasskeys && (
@@ -119,7 +118,7 @@ function Ways({
         )}
       </div>
       <p role="alert" class="text-sm text-bad empty:hidden">
-        {failure}
+        {sending.failure?.message}
       </p>
       <p class="text-sm text-dim">
         The code is sent to <span class="break-all text-ink">{email}</span>.

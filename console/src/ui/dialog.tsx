@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { placeOf, returnTo } from '../focus.ts';
-import { asFailure } from '../load.ts';
 import { Button, IconButton } from './button.tsx';
+import { useSending } from './form/sending.ts';
 
 /** A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. */
 export function Dialog({
@@ -63,44 +63,37 @@ export function Dialog({
   );
 }
 
-/** Asks before something that can't be undone. An error stays in the dialog. */
-export function Confirm({
-  open,
-  onClose,
-  title,
-  children,
-  action,
-  onConfirm,
-}: {
-  open: boolean;
+interface Question {
   onClose: () => void;
-  title: string;
   children: ComponentChildren;
   /** The word on the button, such as "Revoke the key". */
   action: string;
   onConfirm: () => Promise<void>;
-}) {
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState('');
-  useEffect(() => setFailure(''), [open]);
-  const confirm = async () => {
-    setBusy(true);
-    setFailure('');
-    await onConfirm().then(onClose, (error) => setFailure(asFailure(error).message));
-    setBusy(false);
-  };
+}
+
+/** Asks before something that can't be undone. An error stays in the dialog. */
+export function Confirm({ open, title, ...question }: Question & { open: boolean; title: string }) {
   return (
-    <Dialog open={open} onClose={onClose} title={title}>
+    <Dialog open={open} onClose={question.onClose} title={title}>
+      <Answer {...question} />
+    </Dialog>
+  );
+}
+
+function Answer({ onClose, children, action, onConfirm }: Question) {
+  const { isBusy, failure, send } = useSending(() => onConfirm().then(onClose));
+  return (
+    <>
       <div class="text-dim">{children}</div>
       <p role="alert" class="mt-3 text-bad empty:hidden">
-        {failure}
+        {failure?.message}
       </p>
       <div class="mt-7 flex flex-wrap justify-end gap-2.5">
         <Button onClick={onClose}>Cancel</Button>
-        <Button look="danger" busy={isBusy} onClick={() => void confirm()}>
+        <Button look="danger" busy={isBusy} onClick={() => void send()}>
           {action}
         </Button>
       </div>
-    </Dialog>
+    </>
   );
 }

@@ -1,7 +1,6 @@
-import { useState } from 'preact/hooks';
-import { asFailure } from '../load.ts';
 import type { Body, Result } from '../site-api.ts';
 import { Button } from './button.tsx';
+import { useSending } from './form/sending.ts';
 
 /** Uses a passkey of this device. Its part of the library is loaded when it is used. */
 export function PasskeyButton({
@@ -13,29 +12,25 @@ export function PasskeyButton({
   /** Sends what the passkey answers. */
   send: (response: Body<'POST /auth/passkey'>) => Promise<void>;
 }) {
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState('');
-  const use = async () => {
+  const {
+    isBusy,
+    failure,
+    send: use,
+  } = useSending(async () => {
     const { startAuthentication } = await import('@simplewebauthn/browser');
-    await send(await startAuthentication({ optionsJSON: await options() }));
-  };
-  const start = async () => {
-    setBusy(true);
-    setFailure('');
-    await use().catch((error: Error) =>
-      setFailure(
-        error.name === 'NotAllowedError' ? 'No passkey was chosen.' : asFailure(error).message,
-      ),
-    );
-    setBusy(false);
-  };
+    const optionsJSON = await options();
+    const response = await startAuthentication({ optionsJSON }).catch((error: Error) => {
+      throw error.name === 'NotAllowedError' ? new Error('No passkey was chosen.') : error;
+    });
+    await send(response);
+  });
   return (
     <>
-      <Button icon="key" busy={isBusy} onClick={() => void start()}>
+      <Button icon="key" busy={isBusy} onClick={() => void use()}>
         Use a passkey
       </Button>
       <p role="alert" class="text-sm text-bad empty:hidden">
-        {failure}
+        {failure?.message}
       </p>
     </>
   );

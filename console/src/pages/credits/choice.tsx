@@ -3,10 +3,10 @@ import { formatMoney } from '../../../../server/src/kernel/currency.ts';
 import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
 import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { api } from '../../api.ts';
-import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
+import { leaveFor, useSending } from '../../ui/form/sending.ts';
 import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { TestMode } from '../../ui/test-mode.tsx';
@@ -97,25 +97,15 @@ function Offer({
   /** undefined: it can't be bought now. */
   buy: ((offer: Pack | Plan) => Promise<{ url: string }>) | undefined;
 }) {
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState('');
+  const { isBusy, failure, send } = useSending(async () =>
+    leaveFor((await buy?.(offer))?.url ?? ''),
+  );
   const same = among.filter(({ currency }) => currency === offer.currency);
   const isBest =
     same.length > 1 &&
     same.every((one) => one === offer || pricePerThousand(one) > pricePerThousand(offer));
   const most = Math.max(...among.map(({ credits }) => credits));
   const period = 'period' in offer ? offer.period : undefined;
-  const start = async () => {
-    if (!buy) return;
-    setBusy(true);
-    setFailure('');
-    try {
-      location.assign((await buy(offer)).url);
-    } catch (error) {
-      setFailure(asFailure(error).message);
-      setBusy(false);
-    }
-  };
   const price = formatMoney(offer.price, offer.currency);
   const words = `Buy for ${price}${period ? ` a ${period}` : ''}`;
   return (
@@ -145,14 +135,14 @@ function Offer({
             look={isBest || same.length === 1 ? 'primary' : 'plain'}
             busy={isBusy}
             aria-label={`${words}: ${offer.name}`}
-            onClick={() => void start()}
+            onClick={() => void send()}
           >
             {words}
           </Button>
         )}
         {!buy && <Money minor={offer.price} currency={offer.currency} />}
         <p role="alert" class="mt-2 text-sm text-bad empty:hidden">
-          {failure}
+          {failure?.message}
         </p>
       </div>
     </li>

@@ -1,15 +1,14 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { formatMoney, moneyUnits } from '../../../../server/src/kernel/currency.ts';
 import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
 import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
-import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select, Switch } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { useSending } from '../../ui/form/sending.ts';
 import { formatNumber } from '../../ui/format.tsx';
 import { toast } from '../../ui/toast.tsx';
 
@@ -67,28 +66,19 @@ interface SettingProps {
 function Setting({ label, hint, isSet, name, on, off, ...rest }: SettingProps) {
   const { value, set, drop } = useDraft(`switch ${name}`, () => ({ isOn: isSet }));
   const { isOn } = value;
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState('');
-  const save = async ({ send, done }: Save) => {
-    setBusy(true);
-    setFailure('');
-    try {
-      await send();
-      await rest.onChange();
-      drop();
-      rest.onSaved();
-      toast(done);
-    } catch (error) {
-      setFailure(asFailure(error).message);
-    }
-    setBusy(false);
-  };
+  const sending = useSending(async ({ send, done }: Save) => {
+    await send();
+    await rest.onChange();
+    drop();
+    rest.onSaved();
+    toast(done);
+  });
   return (
     <form
       class="grid content-start gap-5"
       onSubmit={(event) => {
         event.preventDefault();
-        void save(on);
+        void sending.send(on);
       }}
     >
       <Switch
@@ -97,7 +87,7 @@ function Setting({ label, hint, isSet, name, on, off, ...rest }: SettingProps) {
         checked={isOn}
         onChange={(wanted) => {
           set({ isOn: wanted });
-          if (!wanted && isSet) void save(off);
+          if (!wanted && isSet) void sending.send(off);
         }}
       />
       {rest.notice}
@@ -105,14 +95,14 @@ function Setting({ label, hint, isSet, name, on, off, ...rest }: SettingProps) {
         <>
           {rest.children}
           <div>
-            <Button type="submit" busy={isBusy}>
+            <Button type="submit" busy={sending.isBusy}>
               {rest.saveLabel}
             </Button>
           </div>
         </>
       )}
       <p role="alert" class="text-sm text-bad empty:hidden">
-        {failure}
+        {sending.failure?.message}
       </p>
     </form>
   );

@@ -1,10 +1,9 @@
-import { useState } from 'preact/hooks';
 import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { api } from '../../api.ts';
-import { asFailure } from '../../load.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { leaveFor, useSending } from '../../ui/form/sending.ts';
 import { DateTime } from '../../ui/format.tsx';
 
 /** Whether a subscription brings no credits any more, or does not yet. */
@@ -56,25 +55,16 @@ export function SubscriptionCard({ subscription }: { subscription: SubscriptionS
 
 /** Opens the page of Stripe where cards, invoices and the plan are managed. */
 export function PortalButton({ label }: { label: string }) {
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState('');
-  const open = async () => {
-    setBusy(true);
-    setFailure('');
-    try {
-      location.assign((await api('POST /console/api/portal')).url);
-    } catch (error) {
-      setFailure(asFailure(error).message);
-      setBusy(false);
-    }
-  };
+  const { isBusy, failure, send } = useSending(async () =>
+    leaveFor((await api('POST /console/api/portal')).url),
+  );
   return (
     <div>
-      <Button icon="external" busy={isBusy} onClick={() => void open()}>
+      <Button icon="external" busy={isBusy} onClick={() => void send()}>
         {label}
       </Button>
       <p role="alert" class="mt-2 text-sm text-bad empty:hidden">
-        {failure}
+        {failure?.message}
       </p>
     </div>
   );

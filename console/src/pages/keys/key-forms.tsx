@@ -1,13 +1,9 @@
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
-import { asFailure } from '../../load.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { FormDialog } from '../../ui/form/form-dialog.tsx';
 
 const DAY_MS = 86_400_000;
 const EXPIRIES = [
@@ -17,49 +13,13 @@ const EXPIRIES = [
   { value: '365', label: 'In a year' },
 ];
 
-/** Sends a form, and keeps its error beside the field that it names. */
-function useSending(send: () => Promise<void>) {
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<ApiFailure>();
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(undefined);
-    await send().catch((error) => setFailure(asFailure(error)));
-    setBusy(false);
-  };
-  const errorOf = (field: string) =>
-    failure?.details.field === field ? failure.message : undefined;
-  const isElsewhere = failure && !['name', 'monthly_cap'].includes(String(failure.details.field));
-  return { isBusy, submit, errorOf, rest: isElsewhere ? failure.message : '' };
+/** Of a failure that names this field: its sentence. */
+function errorOf(failure: ApiFailure | undefined, field: string): string | undefined {
+  return failure?.details.field === field ? failure.message : undefined;
 }
 
-function Form({
-  sending,
-  children,
-  action,
-  onClose,
-}: {
-  sending: ReturnType<typeof useSending>;
-  children: ComponentChildren;
-  action: string;
-  onClose: () => void;
-}) {
-  return (
-    <form onSubmit={(event) => void sending.submit(event)} class="grid gap-5">
-      {children}
-      <p role="alert" class="text-bad empty:hidden">
-        {sending.rest}
-      </p>
-      <div class="flex flex-wrap justify-end gap-2.5">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" busy={sending.isBusy}>
-          {action}
-        </Button>
-      </div>
-    </form>
-  );
-}
+const isBeside = ({ details }: ApiFailure) =>
+  details.field === 'name' || details.field === 'monthly_cap';
 
 interface CapProps {
   value: string;
@@ -112,7 +72,7 @@ export function CreateKey({
     drop();
     onClose();
   };
-  const sending = useSending(async () => {
+  const create = async () => {
     const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
     const body = {
       name,
@@ -122,28 +82,36 @@ export function CreateKey({
     const made = await api('POST /console/api/keys', { body });
     drop();
     onMade(made);
-  });
+  };
   return (
-    <Dialog open onClose={close} title="New API key">
-      <Form sending={sending} action="Create the key" onClose={close}>
-        <NameField
-          value={name}
-          onChange={(text) => set({ name: text })}
-          error={sending.errorOf('name')}
-        />
-        <Select
-          label="Expires"
-          value={days}
-          onChange={(text) => set({ days: text })}
-          choices={EXPIRIES}
-        />
-        <CapField
-          value={cap}
-          onChange={(text) => set({ cap: text })}
-          error={sending.errorOf('monthly_cap')}
-        />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="New API key"
+      action="Create the key"
+      onClose={close}
+      onSend={create}
+      isBeside={isBeside}
+    >
+      {(failure) => (
+        <>
+          <NameField
+            value={name}
+            onChange={(text) => set({ name: text })}
+            error={errorOf(failure, 'name')}
+          />
+          <Select
+            label="Expires"
+            value={days}
+            onChange={(text) => set({ days: text })}
+            choices={EXPIRIES}
+          />
+          <CapField
+            value={cap}
+            onChange={(text) => set({ cap: text })}
+            error={errorOf(failure, 'monthly_cap')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -165,28 +133,36 @@ export function EditKey({
     drop();
     onClose();
   };
-  const sending = useSending(async () => {
+  const save = async () => {
     const monthly_cap = cap === '' ? null : Number(cap);
     // Another cap must be confirmed, so only what has changed is sent.
     const body = { name, ...(monthly_cap !== apiKey.monthly_cap && { monthly_cap }) };
     await api('PATCH /console/api/keys/:id', { params: { id: apiKey.id }, body });
     onSaved();
     close();
-  });
+  };
   return (
-    <Dialog open onClose={close} title="Edit the key">
-      <Form sending={sending} action="Save" onClose={close}>
-        <NameField
-          value={name}
-          onChange={(text) => set({ name: text })}
-          error={sending.errorOf('name')}
-        />
-        <CapField
-          value={cap}
-          onChange={(text) => set({ cap: text })}
-          error={sending.errorOf('monthly_cap')}
-        />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Edit the key"
+      action="Save"
+      onClose={close}
+      onSend={save}
+      isBeside={isBeside}
+    >
+      {(failure) => (
+        <>
+          <NameField
+            value={name}
+            onChange={(text) => set({ name: text })}
+            error={errorOf(failure, 'name')}
+          />
+          <CapField
+            value={cap}
+            onChange={(text) => set({ cap: text })}
+            error={errorOf(failure, 'monthly_cap')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import type { Me } from '../../../../server/src/site/account/me.ts';
-import { type ApiFailure, api } from '../../api.ts';
-import { asFailure } from '../../load.ts';
+import { api } from '../../api.ts';
 import { forgetPerson } from '../../personal.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { FormDialog } from '../../ui/form/form-dialog.tsx';
+import { leaveFor } from '../../ui/form/sending.ts';
 import { Credits, formatNumber } from '../../ui/format.tsx';
 
 /** Closes the account, after its address was typed. It is erased after a grace period. */
@@ -20,9 +20,7 @@ export function DeleteAccount({ me }: { me: Me }) {
       <Button look="danger" onClick={() => setOpen(true)}>
         Delete the account
       </Button>
-      <Dialog open={isOpen} onClose={() => setOpen(false)} title="Delete the account?">
-        <DeleteForm me={me} onClose={() => setOpen(false)} />
-      </Dialog>
+      {isOpen && <DeleteForm me={me} onClose={() => setOpen(false)} />}
     </Card>
   );
 }
@@ -57,49 +55,38 @@ function Consequences({ me: { credits } }: { me: Me }) {
 function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
   const { email } = me;
   const [typed, setTyped] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<ApiFailure>();
-  const send = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(undefined);
-    try {
-      const { erase_at } = await api('POST /console/api/account/delete', {
-        body: { email: typed },
-      });
-      forgetPerson();
-      location.assign(`/sign-in?closed=${encodeURIComponent(erase_at)}`);
-    } catch (error) {
-      setFailure(asFailure(error));
-      setBusy(false);
-    }
+  const send = async () => {
+    const { erase_at } = await api('POST /console/api/account/delete', { body: { email: typed } });
+    forgetPerson();
+    return leaveFor(`/sign-in?closed=${encodeURIComponent(erase_at)}`);
   };
   return (
-    <form class="grid gap-5" onSubmit={(event) => void send(event)}>
-      <Consequences me={me} />
-      <p class="text-dim">
-        To continue, type <span class="break-all text-ink">{email}</span>.
-      </p>
-      <Field
-        label="E-mail address of the account"
-        value={typed}
-        onInput={(event) => setTyped(event.currentTarget.value)}
-        error={failure?.message}
-        required
-        autoComplete="off"
-        spellcheck={false}
-      />
-      <div class="flex flex-wrap justify-end gap-2.5">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button
-          type="submit"
-          look="danger"
-          busy={isBusy}
-          disabled={typed.trim().toLowerCase() !== email.toLowerCase()}
-        >
-          Delete the account
-        </Button>
-      </div>
-    </form>
+    <FormDialog
+      title="Delete the account?"
+      action="Delete the account"
+      isDangerous
+      disabled={typed.trim().toLowerCase() !== email.toLowerCase()}
+      onClose={onClose}
+      onSend={send}
+      isBeside={() => true}
+    >
+      {(failure) => (
+        <>
+          <Consequences me={me} />
+          <p class="text-dim">
+            To continue, type <span class="break-all text-ink">{email}</span>.
+          </p>
+          <Field
+            label="E-mail address of the account"
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+            error={failure?.message}
+            required
+            autoComplete="off"
+            spellcheck={false}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

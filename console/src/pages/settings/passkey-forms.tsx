@@ -1,11 +1,9 @@
-import { useState } from 'preact/hooks';
 import type { PasskeyItem } from '../../../../server/src/site/account/passkeys.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { asFailure } from '../../load.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { FormDialog } from '../../ui/form/form-dialog.tsx';
 
 const MAX_NAME = 60;
 
@@ -34,36 +32,27 @@ function NameDialog({
     drop();
     onClose();
   };
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState('');
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure('');
-    await onName(name.trim()).then(close, (error) => setFailure(messageOf(error)));
-    setBusy(false);
+  const send = async () => {
+    await onName(name.trim()).catch((error) => {
+      throw new Error(messageOf(error));
+    });
+    close();
   };
   return (
-    <Dialog open onClose={close} title={title}>
-      <form class="grid gap-5" onSubmit={(event) => void submit(event)}>
+    <FormDialog title={title} action={action} onClose={close} onSend={send} isBeside={() => true}>
+      {(failure) => (
         <Field
           label="Name"
           hint={hint}
           value={name}
           onInput={(event) => set({ name: event.currentTarget.value })}
-          error={failure || undefined}
+          error={failure?.message}
           required
           maxLength={MAX_NAME}
           autoComplete="off"
         />
-        <div class="flex flex-wrap justify-end gap-2.5">
-          <Button onClick={close}>Cancel</Button>
-          <Button type="submit" look="primary" busy={isBusy}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+    </FormDialog>
   );
 }
 

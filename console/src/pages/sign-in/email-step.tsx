@@ -1,8 +1,8 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { type ApiFailure, api } from '../../api.ts';
-import { asFailure } from '../../load.ts';
+import { useEffect, useRef } from 'preact/hooks';
+import { api } from '../../api.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { useSending } from '../../ui/form/sending.ts';
 
 /** Asks for a code by mail. Known and unknown addresses get the same answer. */
 export function EmailStep({
@@ -16,19 +16,15 @@ export function EmailStep({
 }) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector('input')?.focus(), []);
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<ApiFailure>();
-  const send = async (event: Event) => {
+  const { isBusy, failure, send } = useSending(() =>
+    api('POST /auth/code', { body: { email: email.trim() } }).then(onSent),
+  );
+  const submit = (event: Event) => {
     event.preventDefault();
-    setBusy(true);
-    setFailure(undefined);
-    await api('POST /auth/code', { body: { email: email.trim() } }).then(onSent, (error) =>
-      setFailure(asFailure(error)),
-    );
-    setBusy(false);
+    void send();
   };
   return (
-    <form ref={form} class="mt-8 grid gap-5" onSubmit={(event) => void send(event)}>
+    <form ref={form} class="mt-8 grid gap-5" onSubmit={submit}>
       <Field
         label="E-mail address"
         hint="You get a code by e-mail. There is no password."

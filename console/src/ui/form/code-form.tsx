@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ApiFailure } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../button.tsx';
 import { FieldFrame, INPUT } from './field.tsx';
+import { useSending } from './sending.ts';
 
 const DIGITS = 8;
 /** How long to wait before another code can be sent. */
@@ -32,32 +32,34 @@ export function CodeForm({
   children?: ComponentChildren;
 }) {
   const [code, setCode] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<ApiFailure>();
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), []);
-  const verify = async (given: string) => {
-    if (given.length !== DIGITS || isBusy) return;
-    setBusy(true);
-    setFailure(undefined);
-    await check(given).catch((error) => {
-      setFailure(asFailure(error));
+  const {
+    isBusy,
+    failure,
+    send: tryCode,
+    clear,
+  } = useSending((given: string) =>
+    check(given).catch((error) => {
       input.current?.select();
-    });
-    setBusy(false);
+      throw error;
+    }),
+  );
+  const verify = (given: string) => {
+    if (given.length === DIGITS && !isBusy) void tryCode(given);
   };
   const change = (text: string) => {
     const digits = text.replace(/\D/g, '').slice(0, DIGITS);
     setCode(digits);
-    setFailure(undefined);
-    if (digits.length === DIGITS && digits !== code) void verify(digits);
+    clear();
+    if (digits.length === DIGITS && digits !== code) verify(digits);
   };
   return (
     <form
       class="grid gap-6"
       onSubmit={(event) => {
         event.preventDefault();
-        void verify(code);
+        verify(code);
       }}
     >
       <p class="text-dim">

@@ -51,27 +51,22 @@ function keptText({ unpaid, paid }: Prices['limits']['stored_bytes']): string {
   return `Uploaded files are kept for 7 days after their last use: ${limits}.`;
 }
 
-function MediaList({
-  field,
-  media,
-  most,
-  limits,
-  error,
-  onMedia,
-}: {
+interface ListProps {
   field: MediaField;
   media: Medium[];
   most: number;
   limits: Prices['limits'];
   error: string | undefined;
   onMedia: (change: (before: Medium[]) => Medium[]) => void;
-}) {
-  const { label, kind } = WORDS[field];
-  const seconds = kind === 'video' ? limits.reference_seconds : undefined;
-  const shared = {
+}
+
+/** What each place of the list needs. */
+function slotOf({ field, limits, onMedia }: ListProps) {
+  const { kind } = WORDS[field];
+  return {
     kind,
     maxBytes: limits.upload_bytes,
-    seconds,
+    seconds: kind === 'video' ? limits.reference_seconds : undefined,
     onChange: (changed: Medium) =>
       onMedia((before) =>
         before.some(({ key }) => key === changed.key)
@@ -80,6 +75,12 @@ function MediaList({
       ),
     onRemove: (gone: string) => onMedia((before) => before.filter(({ key }) => key !== gone)),
   };
+}
+
+function MediaList(props: ListProps) {
+  const { field, media, most, error } = props;
+  const { label } = WORDS[field];
+  const slot = slotOf(props);
   const filled = media.filter(({ url, progress }) => url !== '' || progress);
   const failed = media.find((one) => one.error !== undefined);
   return (
@@ -95,13 +96,13 @@ function MediaList({
       {filled.map((medium, i) => (
         <MediaSlot
           key={medium.key}
-          {...shared}
+          {...slot}
           label={most > 1 ? `${label} ${i + 1}` : label}
           medium={medium}
         />
       ))}
       {filled.length < most && (
-        <MediaSlot key={`empty-${filled.length}`} {...shared} label={label} medium={failed} />
+        <MediaSlot key={`empty-${filled.length}`} {...slot} label={label} medium={failed} />
       )}
       {error && (
         <p role="alert" class="text-sm text-bad">

@@ -63,18 +63,23 @@ export function MediaSlot(props: SlotProps) {
         </div>
         <IconButton icon="cross" label={`Remove: ${props.label}`} onClick={remove} />
       </div>
-      {medium.progress && (
-        <progress
-          class="h-1 w-full appearance-none bg-line [&::-moz-progress-bar]:bg-tungsten [&::-webkit-progress-bar]:bg-line [&::-webkit-progress-value]:bg-tungsten"
-          value={medium.progress.part}
-          max={1}
-          aria-label={`Uploading ${medium.name}`}
-        />
-      )}
+      <Progress medium={medium} />
       {props.seconds && !medium.progress && (
         <Seconds medium={medium} limits={props.seconds} onChange={onChange} />
       )}
     </div>
+  );
+}
+
+function Progress({ medium: { name, progress } }: { medium: Medium }) {
+  if (!progress) return null;
+  return (
+    <progress
+      class="h-1 w-full appearance-none bg-line [&::-moz-progress-bar]:bg-tungsten [&::-webkit-progress-bar]:bg-line [&::-webkit-progress-value]:bg-tungsten"
+      value={progress.part}
+      max={1}
+      aria-label={`Uploading ${name}`}
+    />
   );
 }
 
@@ -144,19 +149,11 @@ const ACCEPTED = {
   video: 'video/mp4,video/quicktime,video/webm,video/x-matroska',
 };
 
-function EmptySlot({
-  label,
-  kind,
-  medium,
-  onChange,
-  onFile,
-}: SlotProps & { onFile: (file: File) => void }) {
-  const id = useId();
+type EmptyProps = SlotProps & { onFile: (file: File) => void };
+
+function EmptySlot(props: EmptyProps) {
   const [isOver, setOver] = useState(false);
-  const [url, setUrl] = useState('');
-  const own = useMemo(() => medium ?? newMedium(), [medium]);
-  const take = () =>
-    url.trim() !== '' && onChange({ ...newMedium(), key: own.key, url: url.trim() });
+  const { label, medium, onFile } = props;
   return (
     <div
       role="group"
@@ -174,54 +171,71 @@ function EmptySlot({
         if (file) onFile(file);
       }}
     >
-      <label class="flex items-center gap-3 text-sm has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-focus">
-        <span class="grid size-12 flex-none place-items-center bg-well text-dim">
-          <Icon name="upload" />
-        </span>
-        <span>
-          <span class="block font-medium">
-            <span class="sr-only">{label}: </span>
-            {kind === 'image' ? 'Drop an image or choose one' : 'Drop a video or choose one'}
-          </span>
-          <span class="text-dim">
-            {kind === 'image' ? 'JPEG, PNG or WebP' : 'MP4, MOV, WebM or MKV, 2 to 15 s'}
-          </span>
-        </span>
-        <input
-          type="file"
-          accept={ACCEPTED[kind]}
-          class="sr-only"
-          onChange={({ currentTarget }) => {
-            const file = currentTarget.files?.[0];
-            if (file) onFile(file);
-            currentTarget.value = '';
-          }}
-        />
-      </label>
-      <div>
-        <label for={id} class="sr-only">
-          {label}: its https address
-        </label>
-        <input
-          id={id}
-          type="url"
-          value={url}
-          placeholder="or paste an https address"
-          onInput={(event) => setUrl(event.currentTarget.value)}
-          onBlur={take}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter') return;
-            event.preventDefault();
-            take();
-          }}
-          class={`${INPUT} h-9 text-sm`}
-        />
-      </div>
+      <FileInput {...props} />
+      <AddressInput {...props} />
       {medium?.error && (
         <p role="alert" class="text-sm text-bad">
           {medium.error}
         </p>
       )}
+    </div>
+  );
+}
+
+function FileInput({ label, kind, onFile }: EmptyProps) {
+  return (
+    <label class="flex items-center gap-3 text-sm has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-focus">
+      <span class="grid size-12 flex-none place-items-center bg-well text-dim">
+        <Icon name="upload" />
+      </span>
+      <span>
+        <span class="block font-medium">
+          <span class="sr-only">{label}: </span>
+          {kind === 'image' ? 'Drop an image or choose one' : 'Drop a video or choose one'}
+        </span>
+        <span class="text-dim">
+          {kind === 'image' ? 'JPEG, PNG or WebP' : 'MP4, MOV, WebM or MKV, 2 to 15 s'}
+        </span>
+      </span>
+      <input
+        type="file"
+        accept={ACCEPTED[kind]}
+        class="sr-only"
+        onChange={({ currentTarget }) => {
+          const file = currentTarget.files?.[0];
+          if (file) onFile(file);
+          currentTarget.value = '';
+        }}
+      />
+    </label>
+  );
+}
+
+function AddressInput({ label, medium, onChange }: EmptyProps) {
+  const id = useId();
+  const [url, setUrl] = useState('');
+  const own = useMemo(() => medium ?? newMedium(), [medium]);
+  const take = () =>
+    url.trim() !== '' && onChange({ ...newMedium(), key: own.key, url: url.trim() });
+  return (
+    <div>
+      <label for={id} class="sr-only">
+        {label}: its https address
+      </label>
+      <input
+        id={id}
+        type="url"
+        value={url}
+        placeholder="or paste an https address"
+        onInput={(event) => setUrl(event.currentTarget.value)}
+        onBlur={take}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return;
+          event.preventDefault();
+          take();
+        }}
+        class={`${INPUT} h-9 text-sm`}
+      />
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import type { Quote } from '../../../../server/src/site/playground/prices.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import type { LiveQuote } from './use-quote.ts';
@@ -5,9 +6,6 @@ import type { LiveQuote } from './use-quote.ts';
 /** What the video costs, what will be left, and the button. */
 export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean }) {
   const { quote, isOld, error } = live;
-  const all = quote ? quote.available.promotional + quote.available.paid : 0;
-  const missing = quote ? quote.credits - all : 0;
-  const isShort = quote !== undefined && !quote.is_affordable;
   return (
     <section aria-labelledby="price" class="border border-edge bg-sheet p-5 sm:p-6">
       <h2 id="price" class="text-sm text-dim">
@@ -17,34 +15,11 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
         <span class="block text-[2.75rem] leading-[1.15] tracking-tight">
           {quote ? <Credits value={quote.credits} /> : '–'}
         </span>
-        {quote && (
-          <span class="mt-1 grid gap-0.5 text-sm text-dim">
-            {quote.promotional > 0 && !isShort && (
-              <span>
-                <Credits value={quote.promotional} /> promotional,{' '}
-                <span class="whitespace-nowrap">
-                  <Credits value={quote.paid} /> paid
-                </span>
-              </span>
-            )}
-            <span>
-              {isShort ? (
-                <>
-                  You have <Credits value={all} /> and need <Credits value={missing} /> more
-                </>
-              ) : (
-                <>
-                  You have <Credits value={all} />, <Credits value={all - quote.credits} /> will be
-                  left
-                </>
-              )}
-            </span>
-          </span>
-        )}
+        {quote && <Payment quote={quote} />}
         {error && !quote && <span class="mt-1 block text-sm text-bad">{error.message}</span>}
       </output>
       <div class="mt-4 grid gap-2">
-        {isShort ? (
+        {quote?.is_affordable === false ? (
           <ButtonLink look="primary" icon="coins" href="/credits">
             Add credits
           </ButtonLink>
@@ -56,5 +31,34 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
         <p class="text-sm text-dim">If it fails, all credits are refunded.</p>
       </div>
     </section>
+  );
+}
+
+/** How it is paid, and what is left or missing. */
+function Payment({ quote }: { quote: Quote }) {
+  const { credits, promotional, paid, is_affordable: isAffordable, available } = quote;
+  const all = available.promotional + available.paid;
+  return (
+    <span class="mt-1 grid gap-0.5 text-sm text-dim">
+      {promotional > 0 && isAffordable && (
+        <span>
+          <Credits value={promotional} /> promotional,{' '}
+          <span class="whitespace-nowrap">
+            <Credits value={paid} /> paid
+          </span>
+        </span>
+      )}
+      <span>
+        {isAffordable ? (
+          <>
+            You have <Credits value={all} />, <Credits value={all - credits} /> will be left
+          </>
+        ) : (
+          <>
+            You have <Credits value={all} /> and need <Credits value={credits - all} /> more
+          </>
+        )}
+      </span>
+    </span>
   );
 }

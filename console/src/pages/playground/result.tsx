@@ -73,31 +73,19 @@ const STEP_WORDS: Record<string, string> = {
   completed: 'Done',
 };
 
-function Following({
-  task,
-  readAt,
-  error,
-  sizeOf,
-  onDismiss,
-}: Extract<Generation, { kind: 'task' }> & {
+type FollowingProps = Extract<Generation, { kind: 'task' }> & {
   sizeOf: (request: WebTask['request']) => readonly [number, number] | undefined;
   onDismiss: () => void;
-}) {
-  const size = sizeOf(task.request);
+};
+
+function Following(props: FollowingProps) {
+  const { task, error } = props;
+  const size = props.sizeOf(task.request);
   const isLive = task.status === 'processing';
   const id = `result-${task.id}`;
   return (
     <article aria-labelledby={id} class="grid grid-cols-[minmax(0,1fr)] gap-5">
-      <div class="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
-        <h2 id={id} class="text-heading">
-          Your video
-        </h2>
-        <div class="flex items-center gap-3">
-          {isLive ? <Badge tone="busy">{task.phase_label}</Badge> : <Status state={task.status} />}
-          <Elapsed task={task} readAt={readAt} />
-          {!isLive && <IconButton icon="cross" label="Close the result" onClick={onDismiss} />}
-        </div>
-      </div>
+      <Heading {...props} id={id} />
       <p role="status" class="sr-only">
         {task.phase_label}
       </p>
@@ -109,6 +97,44 @@ function Following({
           back.
         </p>
       )}
+      <Outcome task={task} size={size} />
+      <div class="flex flex-wrap items-center gap-2.5">
+        {task.video && (
+          <ButtonLink icon="download" href={task.video.url} download={`${task.id}.mp4`}>
+            Download
+          </ButtonLink>
+        )}
+        <ButtonLink icon="arrow" href={`/videos/${task.id}`}>
+          Details of this video
+        </ButtonLink>
+        <span class="text-sm text-dim">
+          <Credits value={task.credits} unit /> {PAYMENT_WORDS[task.payment]}
+        </span>
+      </div>
+    </article>
+  );
+}
+
+function Heading({ id, task, readAt, onDismiss }: FollowingProps & { id: string }) {
+  const isLive = task.status === 'processing';
+  return (
+    <div class="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
+      <h2 id={id} class="text-heading">
+        Your video
+      </h2>
+      <div class="flex items-center gap-3">
+        {isLive ? <Badge tone="busy">{task.phase_label}</Badge> : <Status state={task.status} />}
+        <Elapsed task={task} readAt={readAt} />
+        {!isLive && <IconButton icon="cross" label="Close the result" onClick={onDismiss} />}
+      </div>
+    </div>
+  );
+}
+
+/** Why it waits, the video, or why there is none. */
+function Outcome({ task, size }: { task: WebTask; size: readonly [number, number] | undefined }) {
+  return (
+    <>
       {task.held !== null && (
         <p class="border border-line border-l-4 border-l-tungsten bg-sheet px-5 py-4 text-dim">
           {task.held}
@@ -129,20 +155,7 @@ function Following({
           <p class="mt-1.5 text-dim">{task.error.advice}</p>
         </div>
       )}
-      <div class="flex flex-wrap items-center gap-2.5">
-        {task.video && (
-          <ButtonLink icon="download" href={task.video.url} download={`${task.id}.mp4`}>
-            Download
-          </ButtonLink>
-        )}
-        <ButtonLink icon="arrow" href={`/videos/${task.id}`}>
-          Details of this video
-        </ButtonLink>
-        <span class="text-sm text-dim">
-          <Credits value={task.credits} unit /> {PAYMENT_WORDS[task.payment]}
-        </span>
-      </div>
-    </article>
+    </>
   );
 }
 

@@ -17,23 +17,61 @@ const MODES: Record<string, string> = {
   'media-to-video': 'References',
 };
 
-/** The fields of a request, with the values and limits of openapi.json. */
-export function Settings({
-  form,
-  rules,
-  errors,
-  onChange,
-  onMedia,
-}: {
+interface Props {
   form: Form;
   rules: Rules;
   errors: Record<string, string>;
   onChange: (change: Partial<Form>) => void;
   onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void;
-}) {
-  const { properties } = rules.schema;
-  const valuesOf = (name: string) => properties[name]?.enum ?? [];
-  const { minimum: min = 4, maximum: max = 15 } = properties.duration ?? {};
+}
+
+/** The fields of a request, with the values and limits of openapi.json. */
+export function Settings(props: Props) {
+  return (
+    <Card>
+      <div class="grid gap-7">
+        <Contents {...props} />
+        <div class="ruler" />
+        <Size {...props} />
+        <Extras {...props} />
+      </div>
+    </Card>
+  );
+}
+
+function valuesOf({ schema }: Rules, name: string): string[] {
+  return schema.properties[name]?.enum ?? [];
+}
+
+/** What the video shows. */
+function Contents({ form, rules, errors, onChange, onMedia }: Props) {
+  return (
+    <>
+      <Segments
+        label="Mode"
+        value={form.mode}
+        choices={valuesOf(rules, 'mode').map((value) => ({ value, label: MODES[value] ?? value }))}
+        onChange={(mode) => onChange({ mode })}
+        error={errors.mode}
+      />
+      <TextArea
+        label="Prompt"
+        name="prompt"
+        rows={5}
+        maxLength={rules.schema.properties.prompt?.maxLength ?? 4000}
+        placeholder="A lighthouse at dawn, waves below, slow pan to the right"
+        value={form.prompt}
+        onInput={(event) => onChange({ prompt: event.currentTarget.value })}
+        error={errors.prompt}
+      />
+      <MediaFields form={form} rules={rules} errors={errors} onMedia={onMedia} />
+    </>
+  );
+}
+
+/** Its model, length and frame, which decide the price. */
+function Size({ form, rules, errors, onChange }: Props) {
+  const { minimum: min = 4, maximum: max = 15 } = rules.schema.properties.duration ?? {};
   const offered = resolutionsOf(form, rules);
   const frames = rules.prices.frames[form.resolution as keyof typeof rules.prices.frames] ?? {};
   const setModel = (model: string) => {
@@ -42,80 +80,65 @@ export function Settings({
     onChange({ model, resolution });
   };
   return (
-    <Card>
-      <div class="grid gap-7">
-        <Segments
-          label="Mode"
-          value={form.mode}
-          choices={valuesOf('mode').map((value) => ({ value, label: MODES[value] ?? value }))}
-          onChange={(mode) => onChange({ mode })}
-          error={errors.mode}
+    <>
+      <div class="grid gap-7 sm:grid-cols-2">
+        <Select
+          label="Model"
+          value={form.model}
+          choices={valuesOf(rules, 'model').map((value) => ({ value, label: value }))}
+          onChange={setModel}
+          error={errors.model}
         />
-        <TextArea
-          label="Prompt"
-          name="prompt"
-          rows={5}
-          maxLength={properties.prompt?.maxLength ?? 4000}
-          placeholder="A lighthouse at dawn, waves below, slow pan to the right"
-          value={form.prompt}
-          onInput={(event) => onChange({ prompt: event.currentTarget.value })}
-          error={errors.prompt}
+        <Range
+          label="Length"
+          unit=" s"
+          min={min}
+          max={max}
+          value={form.duration}
+          onChange={(duration) => onChange({ duration })}
+          error={errors.duration}
         />
-        <MediaFields form={form} rules={rules} errors={errors} onMedia={onMedia} />
-        <div class="ruler" />
-        <div class="grid gap-7 sm:grid-cols-2">
-          <Select
-            label="Model"
-            value={form.model}
-            choices={valuesOf('model').map((value) => ({ value, label: value }))}
-            onChange={setModel}
-            error={errors.model}
-          />
-          <Range
-            label="Length"
-            unit=" s"
-            min={min}
-            max={max}
-            value={form.duration}
-            onChange={(duration) => onChange({ duration })}
-            error={errors.duration}
-          />
-        </div>
-        <Segments
-          label="Resolution"
-          value={form.resolution}
-          choices={valuesOf('resolution').map((value) => {
-            return { value, label: value, disabled: !offered.includes(value) };
-          })}
-          onChange={(resolution) => onChange({ resolution })}
-          error={errors.resolution}
-        />
-        <AspectPicker
-          value={form.aspect_ratio}
-          ratios={valuesOf('aspect_ratio')}
-          frames={frames}
-          onChange={(aspect_ratio) => onChange({ aspect_ratio })}
-        />
-        <div class="grid items-start gap-7 sm:grid-cols-2">
-          <Switch
-            label="Sound"
-            hint="Generates an audio track."
-            checked={form.generate_audio}
-            onChange={(generate_audio) => onChange({ generate_audio })}
-          />
-          <Field
-            label="Seed"
-            hint="The same seed gives similar videos. Empty: random."
-            type="number"
-            inputMode="numeric"
-            min={properties.seed?.minimum}
-            max={properties.seed?.maximum}
-            value={form.seed}
-            onInput={(event) => onChange({ seed: event.currentTarget.value })}
-            error={errors.seed}
-          />
-        </div>
       </div>
-    </Card>
+      <Segments
+        label="Resolution"
+        value={form.resolution}
+        choices={valuesOf(rules, 'resolution').map((value) => {
+          return { value, label: value, disabled: !offered.includes(value) };
+        })}
+        onChange={(resolution) => onChange({ resolution })}
+        error={errors.resolution}
+      />
+      <AspectPicker
+        value={form.aspect_ratio}
+        ratios={valuesOf(rules, 'aspect_ratio')}
+        frames={frames}
+        onChange={(aspect_ratio) => onChange({ aspect_ratio })}
+      />
+    </>
+  );
+}
+
+function Extras({ form, rules, errors, onChange }: Props) {
+  const { seed } = rules.schema.properties;
+  return (
+    <div class="grid items-start gap-7 sm:grid-cols-2">
+      <Switch
+        label="Sound"
+        hint="Generates an audio track."
+        checked={form.generate_audio}
+        onChange={(generate_audio) => onChange({ generate_audio })}
+      />
+      <Field
+        label="Seed"
+        hint="The same seed gives similar videos. Empty: random."
+        type="number"
+        inputMode="numeric"
+        min={seed?.minimum}
+        max={seed?.maximum}
+        value={form.seed}
+        onInput={(event) => onChange({ seed: event.currentTarget.value })}
+        error={errors.seed}
+      />
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiFailure, request } from './api.ts';
 import { type AddressParts, filled, type Given, type ReadPath, type Result } from './site-api.ts';
 
@@ -31,6 +31,20 @@ function useReconnect(error: ApiFailure | undefined, reload: () => Promise<void>
   }, [isOffline, reload]);
 }
 
+/** One request at a time: its signal aborts when the next one begins. */
+function useSignals() {
+  return useMemo(() => {
+    let running: AbortController | undefined;
+    const abort = () => running?.abort();
+    const begin = () => {
+      abort();
+      running = new AbortController();
+      return running.signal;
+    };
+    return { abort, begin };
+  }, []);
+}
+
 /** An address without what its path names is not known yet. */
 function knownAddress(path: string, given: Given | undefined): string | undefined {
   return given === undefined && path.includes(':') ? undefined : filled(path, given);
@@ -54,13 +68,11 @@ export function useLoad(path: string, given?: Given): Loaded<unknown> {
     error?: ApiFailure;
   }>({});
   const [isLoading, setLoading] = useState(address !== undefined);
-  const running = useRef<AbortController>(undefined);
+  const { abort, begin } = useSignals();
   const reload = useCallback(async () => {
-    running.current?.abort();
+    abort();
     if (address === undefined) return;
-    const current = new AbortController();
-    const { signal } = current;
-    running.current = current;
+    const signal = begin();
     setLoading(true);
     const result = await request('GET', address, { signal }).then(
       (data) => ({ address, data }),
@@ -72,7 +84,7 @@ export function useLoad(path: string, given?: Given): Loaded<unknown> {
   }, [address]);
   useEffect(() => {
     void reload();
-    return () => running.current?.abort();
+    return abort;
   }, [reload]);
   const isCurrent = state.address === address;
   useReconnect(isCurrent ? state.error : undefined, reload);
@@ -134,6 +146,12 @@ type ListPath = {
 
 type ItemOf<Path extends ListPath> = Result<`GET ${Path}`>['items'][number];
 
+interface ListState {
+  address: string;
+  parts: Part<unknown>[];
+  error?: ApiFailure;
+}
+
 /**
  * Reads a list of the API part by part.
  * @param before the parts that were shown here earlier: they are shown until they are read again
@@ -149,29 +167,22 @@ export function useList(
   before: Part<unknown>[] = [],
 ): LoadedList<unknown> {
   const address = filled(path, given);
-  const [state, setState] = useState<{
-    address: string;
-    parts: Part<unknown>[];
-    error?: ApiFailure;
-  }>({ address, parts: before });
+  const [state, setState] = useState<ListState>({ address, parts: before });
   const [isLoading, setLoading] = useState(true);
-  const running = useRef<AbortController>(undefined);
+  const { abort, begin } = useSignals();
   const isCurrent = state.address === address;
-  const parts = isCurrent ? state.parts : [];
-  const error = isCurrent ? state.error : undefined;
+  const { parts, error } = isCurrent ? state : { parts: [] };
   const shown = useRef(parts);
   shown.current = parts;
   const read = useCallback(
     async (work: (signal: AbortSignal) => Promise<Part<unknown>[]>) => {
-      running.current?.abort();
-      const current = new AbortController();
-      running.current = current;
+      const signal = begin();
       setLoading(true);
-      const result = await work(current.signal).then(
+      const result = await work(signal).then(
         (next) => ({ address, parts: next }),
         (failure) => ({ address, parts: shown.current, error: asFailure(failure) }),
       );
-      if (current.signal.aborted) return;
+      if (signal.aborted) return;
       setState(result);
       setLoading(false);
     },
@@ -183,7 +194,7 @@ export function useList(
   );
   useEffect(() => {
     void reload();
-    return () => running.current?.abort();
+    return abort;
   }, [reload]);
   useReconnect(error, reload);
   const next = parts.at(-1)?.next;

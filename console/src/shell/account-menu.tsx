@@ -28,9 +28,8 @@ export function Balance({ me }: { me: Me }) {
 
 const ITEM = 'flex w-full items-center gap-3 px-4 py-2.5 text-left hover:bg-well';
 
-/** The menu of the account: a native details element, closed by Escape and by leaving it. */
-export function AccountMenu({ me }: { me: Me }) {
-  const { signOut } = useSession();
+/** A native details element that closes when the page changes, and by a click beside it. */
+function useMenu() {
   const { path } = useLocation();
   const menu = useRef<HTMLDetailsElement>(null);
   const close = () => {
@@ -44,6 +43,13 @@ export function AccountMenu({ me }: { me: Me }) {
     document.addEventListener('pointerdown', onPointer);
     return () => document.removeEventListener('pointerdown', onPointer);
   }, []);
+  return { menu, close };
+}
+
+/** The menu of the account: a native details element, closed by Escape and by leaving it. */
+export function AccountMenu({ me }: { me: Me }) {
+  const { signOut } = useSession();
+  const { menu, close } = useMenu();
   const leave = () => signOut().catch((error) => toast(asFailure(error).message, 'bad'));
   const links: { href: string; title: string; icon: IconName }[] = [
     { href: '/settings', title: 'Settings', icon: 'person' },

@@ -4,25 +4,11 @@ import { placeOf, returnTo } from '../focus.ts';
 import { Button, IconButton } from './button.tsx';
 import { useSending } from './form/sending.ts';
 
-/** A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. */
-export function Dialog({
-  open,
-  onClose,
-  title,
-  isKept = false,
-  children,
-}: {
-  open: boolean;
-  onClose: () => void;
-  title: string;
-  /** Only its own buttons close it: what it shows can't be shown again. */
-  isKept?: boolean;
-  children: ComponentChildren;
-}) {
+/** Opens the dialog of the ref, and takes the keyboard back to where it was. */
+function useModal(open: boolean, isKept: boolean, onClose: () => void) {
   const dialog = useRef<HTMLDialogElement>(null);
   const latest = useRef(onClose);
   latest.current = onClose;
-  const id = useId();
   useEffect(() => {
     if (!open) return;
     const before = placeOf(document.activeElement);
@@ -38,6 +24,26 @@ export function Dialog({
       returnTo(before);
     };
   }, [open]);
+  return dialog;
+}
+
+/** A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. */
+export function Dialog({
+  open,
+  onClose,
+  title,
+  isKept = false,
+  children,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  /** Only its own buttons close it: what it shows can't be shown again. */
+  isKept?: boolean;
+  children: ComponentChildren;
+}) {
+  const dialog = useModal(open, isKept, onClose);
+  const id = useId();
   return (
     <dialog
       ref={dialog}

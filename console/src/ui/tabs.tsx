@@ -7,17 +7,18 @@ export interface Tab {
   content: ComponentChildren;
 }
 
-/** Tabs with arrow keys, as the ARIA pattern describes them. */
-export function Tabs({
-  label,
-  tabs,
-  beside,
-}: {
+interface Props {
   label: string;
   tabs: Tab[];
   /** Stands at the right of the row. */
   beside?: (chosen: string) => ComponentChildren;
-}) {
+}
+
+const TAB =
+  '-mb-px border-b-2 border-transparent py-2 text-sm font-medium text-dim outline-offset-[-2px] hover:text-ink aria-selected:border-tungsten aria-selected:text-ink';
+
+/** Tabs with arrow keys, as the ARIA pattern describes them. */
+export function Tabs({ label, tabs, beside }: Props) {
   const base = useId();
   const [chosen, setChosen] = useState(tabs[0]?.id ?? '');
   const current = tabs.find(({ id }) => id === chosen) ?? tabs[0];
@@ -43,7 +44,7 @@ export function Tabs({
               aria-controls={`${base}-panel`}
               tabIndex={id === current?.id ? 0 : -1}
               onClick={() => setChosen(id)}
-              class="-mb-px border-b-2 border-transparent py-2 text-sm font-medium text-dim outline-offset-[-2px] hover:text-ink aria-selected:border-tungsten aria-selected:text-ink"
+              class={TAB}
             >
               {title}
             </button>

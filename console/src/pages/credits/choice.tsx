@@ -24,15 +24,9 @@ export function Choice({
   subscription: SubscriptionShown | null;
 }) {
   const { packs, plans } = offers;
-  const [way, setWay] = useState<'packs' | 'plans'>(packs.length > 0 ? 'packs' : 'plans');
+  const [way, setWay] = useState<Way>(packs.length > 0 ? 'packs' : 'plans');
   const [keepsCard, setKeepsCard] = useState(false);
-  if (packs.length + plans.length === 0) {
-    return (
-      <Empty title="No credits are sold here">
-        Ask the operator of this service when you need more credits.
-      </Empty>
-    );
-  }
+  if (packs.length + plans.length === 0) return <NothingSold />;
   const isSubscribed = subscription !== null && !isOver(subscription);
   const shown: Array<Pack | Plan> = way === 'packs' ? packs : plans;
   const buy = (offer: Pack | Plan) =>
@@ -45,19 +39,7 @@ export function Choice({
       note="You pay on a page of Stripe, the payment provider, and then return here."
     >
       {offers.is_test && <TestMode />}
-      {packs.length > 0 && plans.length > 0 && (
-        <div class="mb-7">
-          <Segments
-            label="How do you want to pay?"
-            value={way}
-            choices={[
-              { value: 'packs', label: 'Once' },
-              { value: 'plans', label: 'By subscription' },
-            ]}
-            onChange={(value) => setWay(value === 'plans' ? 'plans' : 'packs')}
-          />
-        </div>
-      )}
+      {packs.length > 0 && plans.length > 0 && <WayPicker way={way} onChange={setWay} />}
       {way === 'plans' && isSubscribed && (
         <p class="mb-6 max-w-[60ch] text-dim">
           You have a subscription. Change its plan under “Manage” above.
@@ -73,17 +55,49 @@ export function Choice({
           />
         ))}
       </ul>
-      {way === 'packs' && (
-        <div class="mt-8">
-          <Switch
-            label="Save this card"
-            hint="Needed for auto-reload only. The card is saved at Stripe, not here."
-            checked={keepsCard}
-            onChange={setKeepsCard}
-          />
-        </div>
-      )}
+      {way === 'packs' && <KeepCard isKept={keepsCard} onChange={setKeepsCard} />}
     </Card>
+  );
+}
+
+function NothingSold() {
+  return (
+    <Empty title="No credits are sold here">
+      Ask the operator of this service when you need more credits.
+    </Empty>
+  );
+}
+
+function KeepCard({ isKept, onChange }: { isKept: boolean; onChange: (isKept: boolean) => void }) {
+  return (
+    <div class="mt-8">
+      <Switch
+        label="Save this card"
+        hint="Needed for auto-reload only. The card is saved at Stripe, not here."
+        checked={isKept}
+        onChange={onChange}
+      />
+    </div>
+  );
+}
+
+const WAYS = [
+  { value: 'packs', label: 'Once' },
+  { value: 'plans', label: 'By subscription' },
+];
+
+type Way = 'packs' | 'plans';
+
+function WayPicker({ way, onChange }: { way: Way; onChange: (way: Way) => void }) {
+  return (
+    <div class="mb-7">
+      <Segments
+        label="How do you want to pay?"
+        value={way}
+        choices={WAYS}
+        onChange={(value) => onChange(value === 'plans' ? 'plans' : 'packs')}
+      />
+    </div>
   );
 }
 
@@ -97,17 +111,12 @@ function Offer({
   /** undefined: it can't be bought now. */
   buy: ((offer: Pack | Plan) => Promise<{ url: string }>) | undefined;
 }) {
-  const { isBusy, failure, send } = useSending(async () =>
-    leaveFor((await buy?.(offer))?.url ?? ''),
-  );
   const same = among.filter(({ currency }) => currency === offer.currency);
   const isBest =
     same.length > 1 &&
     same.every((one) => one === offer || pricePerThousand(one) > pricePerThousand(offer));
   const most = Math.max(...among.map(({ credits }) => credits));
   const period = 'period' in offer ? offer.period : undefined;
-  const price = formatMoney(offer.price, offer.currency);
-  const words = `Buy for ${price}${period ? ` a ${period}` : ''}`;
   return (
     <li class="grid content-start gap-4">
       <div class="flex items-baseline justify-between gap-4">
@@ -130,22 +139,43 @@ function Offer({
         {`per ${formatNumber(1000)} credits. ${expiryOf(offer)}`}
       </p>
       <div>
-        {buy && (
-          <Button
-            look={isBest || same.length === 1 ? 'primary' : 'plain'}
-            busy={isBusy}
-            aria-label={`${words}: ${offer.name}`}
-            onClick={() => void send()}
-          >
-            {words}
-          </Button>
+        {buy ? (
+          <Buy offer={offer} isFirst={isBest || same.length === 1} buy={buy} />
+        ) : (
+          <Money minor={offer.price} currency={offer.currency} />
         )}
-        {!buy && <Money minor={offer.price} currency={offer.currency} />}
-        <p role="alert" class="mt-2 text-sm text-bad empty:hidden">
-          {failure?.message}
-        </p>
       </div>
     </li>
+  );
+}
+
+function Buy({
+  offer,
+  isFirst,
+  buy,
+}: {
+  offer: Pack | Plan;
+  /** Whether it is the one to choose. */
+  isFirst: boolean;
+  buy: (offer: Pack | Plan) => Promise<{ url: string }>;
+}) {
+  const { isBusy, failure, send } = useSending(async () => leaveFor((await buy(offer)).url));
+  const period = 'period' in offer ? ` a ${offer.period}` : '';
+  const words = `Buy for ${formatMoney(offer.price, offer.currency)}${period}`;
+  return (
+    <>
+      <Button
+        look={isFirst ? 'primary' : 'plain'}
+        busy={isBusy}
+        aria-label={`${words}: ${offer.name}`}
+        onClick={() => void send()}
+      >
+        {words}
+      </Button>
+      <p role="alert" class="mt-2 text-sm text-bad empty:hidden">
+        {failure?.message}
+      </p>
+    </>
   );
 }
 

@@ -183,15 +183,7 @@ function Reload({ credits, packs, onChange }: Props) {
       onChange={onChange}
       onSaved={drop}
     >
-      <Select
-        label="Buy this pack"
-        value={pack.id}
-        choices={packs.map((one) => ({
-          value: one.id,
-          label: `${one.name}: ${formatNumber(one.credits)} credits, ${formatMoney(one.price, one.currency)}`,
-        }))}
-        onChange={(packId) => set({ packId })}
-      />
+      <PackPicker pack={pack} packs={packs} onChange={(packId) => set({ packId })} />
       <div class="grid gap-5 sm:grid-cols-2">
         <BelowField value={below} onInput={(text) => set({ below: text })} />
         <Field
@@ -206,6 +198,22 @@ function Reload({ credits, packs, onChange }: Props) {
       </div>
     </Setting>
   );
+}
+
+function PackPicker({
+  pack,
+  packs,
+  onChange,
+}: {
+  pack: Props['packs'][number];
+  packs: Props['packs'];
+  onChange: (packId: string) => void;
+}) {
+  const choices = packs.map(({ id, name, credits, price, currency }) => ({
+    value: id,
+    label: `${name}: ${formatNumber(credits)} credits, ${formatMoney(price, currency)}`,
+  }));
+  return <Select label="Buy this pack" value={pack.id} choices={choices} onChange={onChange} />;
 }
 
 function Stopped({ why }: { why: string }) {

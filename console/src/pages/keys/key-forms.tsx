@@ -58,6 +58,15 @@ function CapField({ value, onChange, error }: CapProps) {
   );
 }
 
+function bodyOf({ name, days, cap }: { name: string; days: string; cap: string }) {
+  const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+  return {
+    name,
+    ...(expires && { expires_at: expires }),
+    ...(cap !== '' && { monthly_cap: Number(cap) }),
+  };
+}
+
 /** The dialog that makes a key. */
 export function CreateKey({
   onClose,
@@ -73,13 +82,7 @@ export function CreateKey({
     onClose();
   };
   const create = async () => {
-    const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
-    const body = {
-      name,
-      ...(expires && { expires_at: expires }),
-      ...(cap !== '' && { monthly_cap: Number(cap) }),
-    };
-    const made = await api('POST /console/api/keys', { body });
+    const made = await api('POST /console/api/keys', { body: bodyOf(value) });
     drop();
     onMade(made);
   };

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
+import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { showOverPages } from '../../over-pages.tsx';
@@ -33,11 +33,6 @@ export default function KeysPage() {
       New key
     </Button>
   );
-  const revoke = async (key: ApiKey) => {
-    await api('DELETE /console/api/keys/:id', { params: { id: key.id } });
-    toast('The API key is revoked.');
-    await list.reload();
-  };
   return (
     <Page
       title="API keys"
@@ -57,33 +52,60 @@ export default function KeysPage() {
           </>
         )}
       </Load>
-      {open?.kind === 'create' && (
-        <CreateKey
-          onClose={close}
-          onMade={(key) => {
-            close();
-            showOverPages(<NewSecret made={key} onClose={() => showOverPages(null)} />);
-            void list.reload();
-          }}
-        />
-      )}
-      {open?.kind === 'edit' && (
-        <EditKey apiKey={open.key} onClose={close} onSaved={() => void list.reload()} />
-      )}
-      {open?.kind === 'requests' && <RequestsByDay apiKey={open.key} onClose={close} />}
-      {open?.kind === 'revoke' && (
-        <Confirm
-          open
-          onClose={close}
-          title={`Revoke “${nameOf(open.key)}”?`}
-          action="Revoke the key"
-          onConfirm={() => revoke(open.key)}
-        >
-          Every request with it will get an error (401). Videos that are being made will be
-          finished. This can’t be undone.
-        </Confirm>
-      )}
+      {open && <OpenDialog open={open} onClose={close} onChanged={list.reload} />}
     </Page>
+  );
+}
+
+function OpenDialog({
+  open,
+  onClose,
+  onChanged,
+}: {
+  open: Open;
+  onClose: () => void;
+  onChanged: () => Promise<void>;
+}) {
+  if (open.kind === 'create') {
+    const onMade = (made: NewApiKey) => {
+      onClose();
+      showOverPages(<NewSecret made={made} onClose={() => showOverPages(null)} />);
+      void onChanged();
+    };
+    return <CreateKey onClose={onClose} onMade={onMade} />;
+  }
+  const { kind, key } = open;
+  if (kind === 'edit')
+    return <EditKey apiKey={key} onClose={onClose} onSaved={() => void onChanged()} />;
+  if (kind === 'requests') return <RequestsByDay apiKey={key} onClose={onClose} />;
+  return <RevokeKey apiKey={key} onClose={onClose} onRevoked={onChanged} />;
+}
+
+function RevokeKey({
+  apiKey,
+  onClose,
+  onRevoked,
+}: {
+  apiKey: ApiKey;
+  onClose: () => void;
+  onRevoked: () => Promise<void>;
+}) {
+  const revoke = async () => {
+    await api('DELETE /console/api/keys/:id', { params: { id: apiKey.id } });
+    toast('The API key is revoked.');
+    await onRevoked();
+  };
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Revoke “${nameOf(apiKey)}”?`}
+      action="Revoke the key"
+      onConfirm={revoke}
+    >
+      Every request with it will get an error (401). Videos that are being made will be finished.
+      This can’t be undone.
+    </Confirm>
   );
 }
 
@@ -108,7 +130,20 @@ function ValidKeys({
       </Empty>
     );
   }
-  const columns: Column<ApiKey>[] = [
+  return (
+    <Card>
+      <Table
+        caption="Valid API keys"
+        columns={columnsWith(onOpen)}
+        rows={keys}
+        keyOf={(key) => key.id}
+      />
+    </Card>
+  );
+}
+
+function columnsWith(onOpen: (open: Open) => void): Column<ApiKey>[] {
+  return [
     ...COLUMNS,
     {
       title: 'Last 30 days',
@@ -136,11 +171,6 @@ function ValidKeys({
       ),
     },
   ];
-  return (
-    <Card>
-      <Table caption="Valid API keys" columns={columns} rows={keys} keyOf={(key) => key.id} />
-    </Card>
-  );
 }
 
 const COLUMNS: Column<ApiKey>[] = [

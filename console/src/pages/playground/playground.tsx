@@ -113,11 +113,7 @@ function Playground(props: PlaygroundProps) {
     setTries(tries + 1);
     if (Object.keys(missing).length === 0) void generate(bodyOf(form, rules.prices));
   };
-  const sizeOf = (request: WebTask['request']) => {
-    const ratio = request?.aspect_ratio;
-    if (!request || !ratio || ratio === 'adaptive') return undefined;
-    return rules.prices.frames[request.resolution][ratio];
-  };
+  const sizeOf = (request: WebTask['request']) => sizeIn(rules, request);
   return (
     <form noValidate onSubmit={submit} class={COLUMNS}>
       <div ref={settings} class="min-w-0">
@@ -141,6 +137,13 @@ function Playground(props: PlaygroundProps) {
       <Request form={form} rules={rules} />
     </form>
   );
+}
+
+/** Width and height of the video, if the request says them. */
+function sizeIn({ prices }: Rules, request: WebTask['request']) {
+  const ratio = request?.aspect_ratio;
+  if (!request || !ratio || ratio === 'adaptive') return undefined;
+  return prices.frames[request.resolution][ratio];
 }
 
 const COLUMNS =

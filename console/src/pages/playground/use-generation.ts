@@ -83,10 +83,9 @@ function withNewest(runs: Run[], run: Run): Run[] {
   return [run, ...others.filter((one, at) => at < MOST - 1 || !isOver(one))];
 }
 
-/** Sends requests, and keeps what became of the newest ones, also over a reload. */
-export function useRuns() {
+/** What is known of the newest requests, and what changes it; both are kept over a reload. */
+function useKnownRuns(accountId: string) {
   const { refresh } = useSession();
-  const { account_id: accountId } = useMe();
   const [runs, setRuns] = useState<Run[]>([]);
   const current = useRef(runs);
   const change = useCallback(
@@ -112,6 +111,14 @@ export function useRuns() {
     },
     [change, refresh],
   );
+  return { runs, current, change, update };
+}
+
+/** Sends requests, and keeps what became of the newest ones, also over a reload. */
+export function useRuns() {
+  const { refresh } = useSession();
+  const { account_id: accountId } = useMe();
+  const { runs, current, change, update } = useKnownRuns(accountId);
   const send = useCallback(
     async (submission: Submission) => {
       change(withNewest(current.current, { submission, generation: { kind: 'sending' } }));

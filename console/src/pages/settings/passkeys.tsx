@@ -26,10 +26,6 @@ export function Passkeys() {
     toast(said);
     await list.reload();
   };
-  const remove = async ({ id }: PasskeyItem) => {
-    await api('DELETE /console/api/passkeys/:id', { params: { id } });
-    await changed('The passkey is removed. Delete it on your device, too.');
-  };
   const actions = isOffered && (
     <Button icon="plus" onClick={() => setOpen({ kind: 'add' })}>
       Add a passkey
@@ -55,28 +51,42 @@ export function Passkeys() {
           )
         }
       </Load>
-      {open?.kind === 'add' && (
-        <AddPasskey onClose={close} onAdded={() => changed('The passkey is added.')} />
-      )}
-      {open?.kind === 'rename' && (
-        <RenamePasskey
-          passkey={open.passkey}
-          onClose={close}
-          onRenamed={() => changed('The passkey is renamed.')}
-        />
-      )}
-      {open?.kind === 'remove' && (
-        <Confirm
-          open
-          onClose={close}
-          title={`Remove “${open.passkey.name}”?`}
-          action="Remove the passkey"
-          onConfirm={() => remove(open.passkey)}
-        >
-          It can no longer be used to sign in. You can still sign in with a code sent by e-mail.
-        </Confirm>
-      )}
+      {open && <OpenDialog open={open} onClose={close} onChanged={changed} />}
     </Card>
+  );
+}
+
+function OpenDialog({
+  open,
+  onClose,
+  onChanged,
+}: {
+  open: Open;
+  onClose: () => void;
+  onChanged: (said: string) => Promise<void>;
+}) {
+  if (open.kind === 'add') {
+    return <AddPasskey onClose={onClose} onAdded={() => onChanged('The passkey is added.')} />;
+  }
+  const { kind, passkey } = open;
+  if (kind === 'rename') {
+    const onRenamed = () => onChanged('The passkey is renamed.');
+    return <RenamePasskey passkey={passkey} onClose={onClose} onRenamed={onRenamed} />;
+  }
+  const remove = async () => {
+    await api('DELETE /console/api/passkeys/:id', { params: { id: passkey.id } });
+    await onChanged('The passkey is removed. Delete it on your device, too.');
+  };
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Remove “${passkey.name}”?`}
+      action="Remove the passkey"
+      onConfirm={remove}
+    >
+      It can no longer be used to sign in. You can still sign in with a code sent by e-mail.
+    </Confirm>
   );
 }
 

@@ -47,29 +47,7 @@ export function Sessions() {
       Sign out everywhere else
     </Button>
   );
-  const columns: Column<SessionItem>[] = [
-    ...COLUMNS,
-    {
-      title: '',
-      cell: (session) =>
-        session.is_current ? (
-          <div class="flex md:justify-end">
-            <Badge tone="good">This browser</Badge>
-          </div>
-        ) : (
-          <div class="flex md:justify-end">
-            <Button
-              small
-              busy={busy === session.id}
-              aria-label={`Sign out ${session.browser ?? 'the unknown browser'}`}
-              onClick={() => void endAll(session.id, [session], 'Signed out there.')}
-            >
-              Sign out
-            </Button>
-          </div>
-        ),
-    },
-  ];
+  const signOut = (session: SessionItem) => void endAll(session.id, [session], 'Signed out there.');
   return (
     <Card
       title="Where you are signed in"
@@ -80,7 +58,7 @@ export function Sessions() {
         {({ items }) => (
           <Table
             caption="Sessions"
-            columns={columns}
+            columns={[...COLUMNS, endOf(busy, signOut)]}
             rows={currentFirst(items)}
             keyOf={(session) => session.id}
           />
@@ -88,6 +66,32 @@ export function Sessions() {
       </Load>
     </Card>
   );
+}
+
+/** The column with the buttons that end sessions. */
+function endOf(
+  busy: string | undefined,
+  signOut: (session: SessionItem) => void,
+): Column<SessionItem> {
+  return {
+    title: '',
+    cell: (session) => (
+      <div class="flex md:justify-end">
+        {session.is_current ? (
+          <Badge tone="good">This browser</Badge>
+        ) : (
+          <Button
+            small
+            busy={busy === session.id}
+            aria-label={`Sign out ${session.browser ?? 'the unknown browser'}`}
+            onClick={() => signOut(session)}
+          >
+            Sign out
+          </Button>
+        )}
+      </div>
+    ),
+  };
 }
 
 function currentFirst(items: SessionItem[]): SessionItem[] {

@@ -49,12 +49,6 @@ export function plot(element: HTMLElement, settings: Settings): () => void {
 
 function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
   const colour = colours(element);
-  const axis = {
-    stroke: colour('--color-dim'),
-    font: '12px "JetBrains Mono Variable", monospace',
-    grid: { stroke: colour('--color-line'), width: 1 },
-    ticks: { stroke: colour('--color-line'), width: 1, size: 4 },
-  };
   const time = timeFormat(kind, kind === 'bars' ? 'day' : 'minute');
   const times = data.times.map((at) => time.format(at * 1000));
   const newest = data.times.length - 1; // in the legend while nothing is pointed at
@@ -68,21 +62,7 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
       x: { range: (_chart, min, max) => besideBars({ data, kind }, [min, max]) },
       y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
-    axes: [
-      {
-        ...axis,
-        size: 34,
-        grid: { show: false },
-        values: labels(kind),
-        incrs: BETWEEN_LABELS[kind],
-      },
-      {
-        ...axis,
-        size: 56,
-        values: (_, splits) => splits.map(formatNumber),
-        ...(kind === 'bars' && { incrs: WHOLE.flat() }),
-      },
-    ],
+    axes: axesOf(kind, colour),
     ...(kind === 'bars' && {
       tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),
     }),
@@ -102,6 +82,31 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
     ],
   };
   return new uPlot(options, [data.times, ...data.series.map(({ values }) => values)], element);
+}
+
+/** Time below, and values at the left. */
+function axesOf(kind: Settings['kind'], colour: (token: string) => string): uPlot.Axis[] {
+  const axis = {
+    stroke: colour('--color-dim'),
+    font: '12px "JetBrains Mono Variable", monospace',
+    grid: { stroke: colour('--color-line'), width: 1 },
+    ticks: { stroke: colour('--color-line'), width: 1, size: 4 },
+  };
+  return [
+    {
+      ...axis,
+      size: 34,
+      grid: { show: false },
+      values: labels(kind),
+      incrs: BETWEEN_LABELS[kind],
+    },
+    {
+      ...axis,
+      size: 56,
+      values: (_, splits) => splits.map(formatNumber),
+      ...(kind === 'bars' && { incrs: WHOLE.flat() }),
+    },
+  ];
 }
 
 /** The values without a neighbour: no line shows them, so they get a point. */

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asFailure } from '../../load.ts';
 import { Button } from '../button.tsx';
@@ -9,16 +9,7 @@ const DIGITS = 8;
 /** How long to wait before another code can be sent. */
 const AGAIN_SECONDS = 30;
 
-/** Takes a mailed code, and tries it as soon as it is whole. */
-export function CodeForm({
-  email,
-  isLogged,
-  action,
-  working,
-  verify: check,
-  send,
-  children,
-}: {
+interface Props {
   email: string;
   /** Whether there is no mail server, so that the code is in the log of the service. */
   isLogged: boolean;
@@ -30,7 +21,11 @@ export function CodeForm({
   send: () => Promise<unknown>;
   /** More buttons. */
   children?: ComponentChildren;
-}) {
+}
+
+/** Takes a mailed code, and tries it as soon as it is whole. */
+export function CodeForm(props: Props) {
+  const { verify: check, send, children } = props;
   const [code, setCode] = useState('');
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), []);
@@ -62,35 +57,57 @@ export function CodeForm({
         verify(code);
       }}
     >
-      <p class="text-dim">
-        {isLogged
-          ? 'This service has no mail server. Read the code in its log, in the mail to '
-          : 'An e-mail with a code was sent to '}
-        <span class="break-all text-ink">{email.trim()}</span>.
-      </p>
-      <FieldFrame label="Code of eight digits" error={failure?.message}>
-        {(control) => (
-          <input
-            {...control}
-            ref={input}
-            type="text"
-            inputMode="numeric"
-            autoComplete="one-time-code"
-            spellcheck={false}
-            value={code}
-            onInput={(event) => change(event.currentTarget.value)}
-            class={`${INPUT} figures h-16 text-center text-[1.75rem] tracking-[0.22em]`}
-          />
-        )}
-      </FieldFrame>
+      <SentTo {...props} />
+      <CodeField input={input} code={code} error={failure?.message} onChange={change} />
       <Button type="submit" look="primary" busy={isBusy} disabled={code.length !== DIGITS}>
-        {isBusy ? working : action}
+        {isBusy ? props.working : props.action}
       </Button>
       <div class="flex flex-wrap gap-2.5">
         <SendAgain send={send} onSent={() => change('')} />
         {children}
       </div>
     </form>
+  );
+}
+
+function CodeField({
+  input,
+  code,
+  error,
+  onChange,
+}: {
+  input: RefObject<HTMLInputElement | null>;
+  code: string;
+  error: string | undefined;
+  onChange: (text: string) => void;
+}) {
+  return (
+    <FieldFrame label="Code of eight digits" error={error}>
+      {(control) => (
+        <input
+          {...control}
+          ref={input}
+          type="text"
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          spellcheck={false}
+          value={code}
+          onInput={(event) => onChange(event.currentTarget.value)}
+          class={`${INPUT} figures h-16 text-center text-[1.75rem] tracking-[0.22em]`}
+        />
+      )}
+    </FieldFrame>
+  );
+}
+
+function SentTo({ email, isLogged }: Pick<Props, 'email' | 'isLogged'>) {
+  return (
+    <p class="text-dim">
+      {isLogged
+        ? 'This service has no mail server. Read the code in its log, in the mail to '
+        : 'An e-mail with a code was sent to '}
+      <span class="break-all text-ink">{email.trim()}</span>.
+    </p>
   );
 }
 

@@ -56,6 +56,22 @@ test('files have at most 400 lines of at most 100 columns, in folders at most 4 
   assert.deepEqual(wrong, []);
 });
 
+/** A function at the top of a file, with its parameters; overloads have no body. */
+const FUNCTION =
+  /^(?:export )?(?:default )?(?:async )?function \w+[^\n]*\n(?:(?!\S+.*;$)[^\n]*\n)*?}$/gm;
+
+test('a component of the pages is seen whole: at most 50 lines', () => {
+  // Pages of operators have longer ones still.
+  const pages = sources.filter(({ name }) => /^console\/src\/(?!pages\/operator)/.test(name));
+  assert.ok(pages.some(({ text }) => text.match(FUNCTION)));
+  const wrong = pages.flatMap(({ name, text }) =>
+    (text.match(FUNCTION) ?? [])
+      .filter((whole) => whole.split('\n').length > 50)
+      .map((whole) => `${name}: ${whole.split('\n', 1)}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
 test('file names say what the file is about', () => {
   const vague = /(^|[/_-])(utils?|helpers?|common|managers?|misc|types|interfaces)([/._-]|$)/;
   assert.deepEqual(

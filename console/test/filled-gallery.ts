@@ -29,7 +29,7 @@ export async function shortVideo(dataDir: string, options: TestVideo): Promise<B
 
 /** Waits until the service has drawn all posters of an account. */
 export async function postersOf({ database }: Site, accountId: string): Promise<void> {
-  const due = `select 1 as one from objects join tasks on tasks.id = task_id
+  const due = `select 1 as one from stored_objects join tasks on tasks.id = owner_id
     where account_id = $1 and poster_due_at is not null`;
   await until(
     () => sql(database.db, due, [accountId]),

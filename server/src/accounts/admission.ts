@@ -136,14 +136,14 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
        WINDOW_SECONDS,
      )})
      select caller.ordinal::int as ordinal, caller.key_id, caller.account_id, caller.has_cap,
-       admitted.key_id is not null as admitted ${read ? `, ${read.columns}` : ''}
-     from caller left join admitted on admitted.key_id = caller.key_id ${read?.joins ?? ''}`,
+       admitted.subject is not null as admitted ${read ? `, ${read.columns}` : ''}
+     from caller left join admitted on admitted.subject = caller.key_id ${read?.joins ?? ''}`,
   );
 }
 
 const FORGET = statement(
   'rate_forget_future',
-  `update rate_windows set hits = '{}' where hits[cardinality(hits)] > clock_now()`,
+  `update request_windows set hits = '{}' where hits[cardinality(hits)] > clock_now()`,
 );
 
 /** Empties the rate windows with requests in the future: the database's clock was set back. */
@@ -177,7 +177,7 @@ const RETRY_AFTER = statement(
   `select extract(epoch from
        hits[cardinality(hits) - ${REQUESTS_PER_WINDOW - 1}] + ${WINDOW} - clock_now()
      )::float8 as seconds
-   from rate_windows where key_id = $1`,
+   from request_windows where subject = $1`,
 );
 
 /**

@@ -67,7 +67,7 @@ test('a full window asks the database once a second, and is open when its time i
   milliseconds = 1000;
   await Promise.allSettled([ask(), ask(), ask()]);
   assert.equal(asked, LIMIT.max + 2);
-  await sql(database.db, `delete from rate_windows where key_id = 'remembered'`);
+  await sql(database.db, `delete from request_windows where subject = 'remembered'`);
   milliseconds = 2000;
   assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [true, true, true]);
   await assert.rejects(ask());

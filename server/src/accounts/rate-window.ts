@@ -17,14 +17,14 @@ export interface RateLimit {
  * @param seconds SQL of the length of the window
  */
 export function countingHits(keys: string, max: number | string, seconds: number | string): string {
-  return `insert into rate_windows as w (key_id, hits)
+  return `insert into request_windows as w (subject, hits)
     select key, array[clock_now()] from (${keys}) counted (key)
-    on conflict (key_id) do update
+    on conflict (subject) do update
       set hits = w.hits[greatest(cardinality(w.hits) - ${max} + 2, 1):] || clock_now()
       where cardinality(w.hits) < ${max}
         or w.hits[cardinality(w.hits) - ${max} + 1]
           <= clock_now() - make_interval(secs => ${seconds})
-    returning key_id`;
+    returning subject`;
 }
 
 const COUNT = statement('rate_count', countingHits('select $1::text', '$2::int', '$3::float8'));
@@ -33,7 +33,7 @@ const RETRY_AFTER = statement(
   'rate_window_retry_after',
   `select extract(epoch from hits[greatest(cardinality(hits) - $2::int + 1, 1)]
      + make_interval(secs => $3::float8) - clock_now())::float8 as seconds
-   from rate_windows where key_id = $1`,
+   from request_windows where subject = $1`,
 );
 
 /**
@@ -83,8 +83,8 @@ export function openRateMemory(now = () => performance.now()): Pick<FullWindows,
 
 const FORGET_IDLE = statement(
   'rate_forget_idle',
-  `delete from rate_windows where ctid = any(array(
-     select ctid from rate_windows
+  `delete from request_windows where ctid = any(array(
+     select ctid from request_windows
      where coalesce(hits[cardinality(hits)], '-infinity') < clock_now() - interval '2 days'
      limit 10000))
      and coalesce(hits[cardinality(hits)], '-infinity') < clock_now() - interval '2 days'`,
@@ -96,4 +96,5 @@ export async function forgetIdleWindows(db: Queryable): Promise<void> {
 }
 
 /** A part of a `with` that locks the windows as a request does; no row changes. */
-export const TOUCH_WINDOWS = 'window_touched as (update rate_windows set hits = hits where false)';
+export const TOUCH_WINDOWS =
+  'window_touched as (update request_windows set hits = hits where false)';

@@ -54,7 +54,7 @@ async function makeCompleted() {
   const { task } = await makeTask(fixture);
   await recordAccepted(fixture.db, task.id);
   const output = `obj_${task.id}`;
-  const insert = `insert into objects (id, task_id, role, media_type, size_bytes)
+  const insert = `insert into stored_objects (id, owner_id, role, media_type, size_bytes)
     values ($1, $2, 'output', 'video/mp4', 7)`;
   await sql(fixture.db, insert, [output, task.id]);
   await markReady(fixture.db, [output], 30);
@@ -219,7 +219,7 @@ test('audit --storage asks the storage for each file', async () => {
   const { output } = await makeCompleted();
   const kept = await sql<{ id: string }>(
     fixture.db,
-    `update objects set state = 'deleted' where state = 'ready' and id <> $1 returning id`,
+    `update stored_objects set state = 'deleted' where state = 'ready' and id <> $1 returning id`,
     [output],
   );
   await using folder = await temporaryFolder();
@@ -231,7 +231,7 @@ test('audit --storage asks the storage for each file', async () => {
   };
   const [row] = await sql<{ size: number; of: string }>(
     fixture.db,
-    'select size_bytes as size, task_id as of from objects where id = $1',
+    'select size_bytes as size, owner_id as of from stored_objects where id = $1',
     [output],
   );
   const sentence = `${output}: output of ${row?.of}, ready with ${row?.size} bytes`;
@@ -241,7 +241,7 @@ test('audit --storage asks the storage for each file', async () => {
   await writeFile(longer, Buffer.alloc((row?.size ?? 0) + 1));
   await diskStorage(path.join(folder.path, 'objects')).put(output, longer);
   assert.match(String((await asked(1)).ofFiles), /has \d+ bytes in the storage/);
-  await sql(fixture.db, `update objects set state = 'ready' where id = any($1)`, [
+  await sql(fixture.db, `update stored_objects set state = 'ready' where id = any($1)`, [
     kept.map(({ id }) => id),
   ]);
 });
@@ -316,14 +316,14 @@ test('a video is taken down by its task, and a file that a live task needs is no
   assert.deepEqual([done.object_id, done.changed], [output, true]);
   const [row] = await sql<{ state: string }>(
     fixture.db,
-    'select state from objects where id = $1',
+    'select state from stored_objects where id = $1',
     [output],
   );
   assert.equal(row?.state, 'deleting');
   const { task: live } = await makeTask(fixture);
   await sql(
     fixture.db,
-    `insert into objects (id, task_id, role, state, media_type)
+    `insert into stored_objects (id, owner_id, role, state, media_type)
      values ('obj_needed', $1, 'input', 'ready', 'image/png')`,
     [live.id],
   );
@@ -334,7 +334,7 @@ test('a video is taken down by its task, and a file that a live task needs is no
 /** A stored upload of so many bytes. */
 async function makeUpload(accountId: string, mailbox: string | null, sizeBytes: number) {
   const id = newId('object');
-  const object = `insert into objects (id, task_id, role, media_type, size_bytes, state)
+  const object = `insert into stored_objects (id, owner_id, role, media_type, size_bytes, state)
     values ($1, $2, 'upload', 'image/png', $3, 'ready')`;
   await sql(fixture.db, object, [id, accountId, sizeBytes]);
   const upload = `insert into uploads (object_id, account_id, mailbox_hash, kind, width, height)
@@ -368,7 +368,7 @@ test('uploads are listed, by mailbox too, and removed one by one or with their m
   assert.deepEqual([action.command, action.reason], ['uploads remove', 'because']);
   const left = await sql(
     fixture.db,
-    `select from objects where role = 'upload' and state = 'ready'`,
+    `select from stored_objects where role = 'upload' and state = 'ready'`,
   );
   assert.equal(left.length, 0);
 });

@@ -48,7 +48,7 @@ const archive = (batch?: number, days = 30) => archiveTasks(db, ACTION, { days }
 async function end(taskId: string, phase: 'completed' | 'failed' = 'completed') {
   await sql(
     db,
-    `insert into objects (id, task_id, role, state, media_type, delete_after)
+    `insert into stored_objects (id, owner_id, role, state, media_type, delete_after)
      values ('obj_' || $1, $1, 'output', 'deleted', 'video/mp4', clock_now()),
        ('in_' || $1, $1, 'input', 'deleted', 'image/png', null)`,
     [taskId],
@@ -172,7 +172,7 @@ test('tasks stay that are live, young, have files, or whose records may be neede
   const old = [stored, orphan, billed, decided, named, plain].map((task) => task?.id ?? '');
   await makeOld([...old, live.body.id]);
   const changes: Array<[string, string | undefined]> = [
-    [`update objects set state = 'ready' where id = 'obj_' || $1`, stored?.id],
+    [`update stored_objects set state = 'ready' where id = 'obj_' || $1`, stored?.id],
     [
       `insert into orphan_jobs (provider, job_id, attempt_id, task_id, source, state)
        select provider, 'second', id, task_id, 'sender', 'confirmed' from attempts
@@ -197,7 +197,9 @@ test('tasks stay that are live, young, have files, or whose records may be neede
   assert.ok(left.some(({ id }) => id === young?.id));
   assert.ok(!left.some(({ id }) => id === plain?.id));
   assert.equal((await archive()).changed, false);
-  await sql(db, `update objects set state = 'deleted' where id = 'obj_' || $1`, [stored?.id]);
+  await sql(db, `update stored_objects set state = 'deleted' where id = 'obj_' || $1`, [
+    stored?.id,
+  ]);
   assert.equal((await archive()).archived, 1);
 });
 

@@ -24,7 +24,7 @@ async function complete(fixture: TaskFixture): Promise<Task> {
   const outputObjectId = `obj_${task.id}`;
   await sql(
     fixture.db,
-    `insert into objects (id, task_id, role, state, media_type, size_bytes, delete_after)
+    `insert into stored_objects (id, owner_id, role, state, media_type, size_bytes, delete_after)
      values ($1, $2, 'output', 'ready', 'video/mp4', 1, clock_now() + interval '1 day')`,
     [outputObjectId, task.id],
   );
@@ -113,13 +113,13 @@ const DAMAGES: Array<{
   },
   {
     title: 'the output object of a completed task is missing',
-    damage: ({ completed }) => ['delete from objects where task_id = $1', completed.id],
+    damage: ({ completed }) => ['delete from stored_objects where owner_id = $1', completed.id],
     found: ({ completed }) => `${completed.id}: completed, its output is missing`,
   },
   {
     title: 'the output of a completed task is only half written',
     damage: ({ completed }) => [
-      `update objects set state = 'writing' where task_id = $1`,
+      `update stored_objects set state = 'writing' where owner_id = $1`,
       completed.id,
     ],
     found: ({ completed }) => `${completed.id}: completed, its output is writing`,
@@ -127,7 +127,7 @@ const DAMAGES: Array<{
   {
     title: 'an output was deleted before the end of its retention',
     damage: ({ completed }) => [
-      `update objects set state = 'deleted' where task_id = $1`,
+      `update stored_objects set state = 'deleted' where owner_id = $1`,
       completed.id,
     ],
     found: ({ completed }) => `${completed.id}: completed, its output is deleted`,
@@ -135,7 +135,7 @@ const DAMAGES: Array<{
   {
     title: 'an output that has no end of retention is marked for deletion',
     damage: ({ completed }) => [
-      `update objects set state = 'deleting', delete_after = null where task_id = $1`,
+      `update stored_objects set state = 'deleting', delete_after = null where owner_id = $1`,
       completed.id,
     ],
     found: ({ completed }) => `${completed.id}: completed, its output is deleting`,
@@ -206,7 +206,7 @@ test('the audit accepts an output that was deleted after its retention', async (
   const { id } = await complete(fixture);
   await fixture.database.setClock(2 * 86_400);
   for (const state of ['deleting', 'deleted']) {
-    await sql(fixture.db, 'update objects set state = $2 where task_id = $1', [id, state]);
+    await sql(fixture.db, 'update stored_objects set state = $2 where owner_id = $1', [id, state]);
     assert.deepEqual(await audit(fixture.db), { ok: true, problems: [] });
   }
 });

@@ -64,7 +64,7 @@ test('a decision and the completion of the same task never deadlock', async () =
   const generating = await submitTask(submitDeps(fixture, accepts), task);
   assert.ok(generating !== 'postponed');
   const archiving = await moveNow(fixture.db, generating, { to: 'archiving' });
-  const insert = `insert into objects (id, task_id, role, media_type, size_bytes)
+  const insert = `insert into stored_objects (id, owner_id, role, media_type, size_bytes)
     values ('obj_lock', $1, 'output', 'video/mp4', 7)`;
   await sql(fixture.db, insert, [task.id]);
   const objects = { ids: ['obj_lock'], retentionDays: 30 };

@@ -21,7 +21,7 @@ export function takeDown(db: Database, action: Action, id: string) {
     if (object) {
       const changed = object.taken_down_at === null;
       if (changed) await takeDownStored(tx, object);
-      return { object_id: objectId, task_id: object.task_id, taken_down: true, changed };
+      return { object_id: objectId, task_id: object.owner_id, taken_down: true, changed };
     }
     const task = await takeDownDeleted(tx, objectId);
     if (!task) {
@@ -33,15 +33,15 @@ export function takeDown(db: Database, action: Action, id: string) {
 
 const isLive = (phase: Phase) => LIVE_PHASES.some((live) => live === phase);
 
-async function takeDownStored(tx: Transaction, { id, role, task_id }: LockedObject) {
-  const phase = await phaseOf(tx, task_id);
+async function takeDownStored(tx: Transaction, { id, role, owner_id: taskId }: LockedObject) {
+  const phase = await phaseOf(tx, taskId);
   if (phase !== undefined && isLive(phase)) {
     throw new UsageError(
-      `${task_id} is ${phase} and needs its ${role} ${id}: cancel the task first ` +
+      `${taskId} is ${phase} and needs its ${role} ${id}: cancel the task first ` +
         '(npx framewright tasks cancel), or wait until it has ended',
     );
   }
   if (role !== 'output') return takeDownObject(tx, id);
-  const { jobIds } = await attemptsOf(tx, [task_id]);
-  return takeDownObject(tx, id, { taskId: task_id, jobIds });
+  const { jobIds } = await attemptsOf(tx, [taskId]);
+  return takeDownObject(tx, id, { taskId, jobIds });
 }

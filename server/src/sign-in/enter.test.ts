@@ -128,7 +128,7 @@ test('what has expired is deleted, and what has not stays', async () => {
       db,
       `select (select count(*)::int from passkey_challenges) as challenges,
          (select count(*)::int from sign_in_starts) as starts,
-         (select count(*)::int from rate_windows where key_id like 'ip:%') as windows`,
+         (select count(*)::int from request_windows where subject like 'ip:%') as windows`,
     );
     return row;
   };

@@ -108,7 +108,7 @@ const FIND = statement(
      where s.id = caller.id and caller.seen_at < clock_now() - interval '1 hour')
    select caller.id as "sessionId", caller.account_id as "accountId", caller.email,
      caller.created_at as "createdAt", caller.is_proved as "hasFreshProof",
-     counted.key_id is not null as admitted
+     counted.subject is not null as admitted
    from caller left join counted on true`,
 );
 

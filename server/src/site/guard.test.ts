@@ -96,11 +96,11 @@ test('the address that a trusted proxy names is the one that is counted', async 
     await send(trusts, '198.51.100.7');
     await send(trusts, 'invented, 198.51.100.8');
   }
-  const rows = await sql<{ key_id: string }>(
+  const rows = await sql<{ subject: string }>(
     website.database.db,
-    `select key_id from rate_windows where key_id like 'ip:%' order by key_id`,
+    `select subject from request_windows where subject like 'ip:%' order by subject`,
   );
-  const keys = rows.map(({ key_id }) => key_id);
+  const keys = rows.map(({ subject }) => subject);
   assert.deepEqual(
     keys.filter((key) => key.startsWith('ip:198')),
     ['ip:198.51.100.7', 'ip:198.51.100.8'],

@@ -38,7 +38,7 @@ after(async () => {
 async function store(text: string, storage = disk, task = taskId): Promise<string> {
   const filePath = path.join(folder.path, crypto.randomUUID());
   await writeFile(filePath, text);
-  const file = { filePath, taskId: task, role: 'output', mediaType: 'video/mp4' } as const;
+  const file = { filePath, ownerId: task, role: 'output', mediaType: 'video/mp4' } as const;
   const id = await storeFile({ db: database.db, storage }, file);
   await markReady(database.db, [id], 30);
   return id;

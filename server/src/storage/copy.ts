@@ -41,7 +41,7 @@ const AT_ONCE = 8;
 
 const LIST = statement(
   'copy_list',
-  `select id, state, size_bytes::float8 as size_bytes from objects
+  `select id, state, size_bytes::float8 as size_bytes from stored_objects
    where id > $1 and (state in ('writing', 'ready')
      or (state = 'deleted' and deleted_at > clock_now() - interval '7 days'))
    order by id limit ${PAGE}`,
@@ -49,7 +49,7 @@ const LIST = statement(
 
 const IS_WANTED = statement(
   'copy_is_wanted',
-  `select 1 from objects where id = $1 and state in ('writing', 'ready')`,
+  `select 1 from stored_objects where id = $1 and state in ('writing', 'ready')`,
 );
 
 /**

@@ -2,47 +2,48 @@
 
 /** A condition: the object is stored and may be delivered. */
 export function hasReadyFile(id: string): string {
-  return `exists (select from objects o where o.id = ${id} and o.state = 'ready')`;
+  return `exists (select from stored_objects o where o.id = ${id} and o.state = 'ready')`;
 }
 
 /** The stored poster of a task: a select of `id` and `size_bytes`. */
 export function posterOf(task: string): string {
-  return `select id, size_bytes from objects
-     where task_id = ${task} and role = 'poster' and state = 'ready'`;
+  return `select id, size_bytes from stored_objects
+     where owner_id = ${task} and role = 'poster' and state = 'ready'`;
 }
 
 /** A JSON array of the objects of a task, the oldest first. */
 export function objectsOfTask(task: string): string {
-  return `(select coalesce(jsonb_agg(to_jsonb(o) - 'task_id' order by o.created_at), '[]')
-     from objects o where o.task_id = ${task})`;
+  return `(select coalesce(jsonb_agg(to_jsonb(o) - 'owner_id' order by o.created_at), '[]')
+     from stored_objects o where o.owner_id = ${task})`;
 }
 
 /** The task of an object. */
 export function taskOfObject(id: string): string {
-  return `(select task_id from objects where id = ${id})`;
+  return `(select owner_id from stored_objects where id = ${id})`;
 }
 
 /** A condition: a file of one of these tasks and attempts (an array) is not deleted yet. */
 export function hasFiles(owners: string): string {
-  return `exists (select from objects o where o.task_id = any(${owners}) and o.state <> 'deleted')`;
+  return `exists (select from stored_objects o
+     where o.owner_id = any(${owners}) and o.state <> 'deleted')`;
 }
 
 /** A condition: the retention of the object is over, or it was taken down. */
 export function isPastRetention(id: string): string {
-  return `exists (select from objects o where o.id = ${id}
+  return `exists (select from stored_objects o where o.id = ${id}
      and (o.taken_down_at is not null or o.delete_after <= clock_now()))`;
 }
 
 /** The uploads whose files are stored, or are being stored. Their account is in `account_id`. */
-export const STORED_UPLOADS = `(select id, task_id as account_id, state, media_type, size_bytes,
+export const STORED_UPLOADS = `(select id, owner_id as account_id, state, media_type, size_bytes,
        delete_after
-     from objects where role = 'upload' and state in ('writing', 'ready'))`;
+     from stored_objects where role = 'upload' and state in ('writing', 'ready'))`;
 
 const IS_USABLE = `role = 'upload' and state = 'ready' and delete_after > clock_now()`;
 
 /** The uploads that can be used now. */
 export const USABLE_UPLOADS = `(select id, media_type, size_bytes, delete_after
-     from objects where ${IS_USABLE})`;
+     from stored_objects where ${IS_USABLE})`;
 
 /**
  * SQL that makes uploads last for some days from now, if they can be used, and returns the columns
@@ -50,14 +51,14 @@ export const USABLE_UPLOADS = `(select id, media_type, size_bytes, delete_after
  * @param ids a select of their ids
  */
 export function extendingUploads(ids: string, days: number): string {
-  return `update objects set delete_after = clock_now() + interval '${days} days'
+  return `update stored_objects set delete_after = clock_now() + interval '${days} days'
      where id = any(array(${ids})) and ${IS_USABLE}
      returning id, media_type, size_bytes, delete_after`;
 }
 
 /** A select of the ids of the uploads that were deleted so many days ago, the first ones first. */
 export function longDeletedUploads(days: number): string {
-  return `select id from objects
+  return `select id from stored_objects
      where role = 'upload' and state = 'deleted'
        and deleted_at < (select clock_now()) - interval '${days} days'
      order by deleted_at`;
@@ -65,5 +66,5 @@ export function longDeletedUploads(days: number): string {
 
 /** SQL that deletes the rows of objects, by a select of their ids. */
 export function deletingObjectRows(ids: string): string {
-  return `delete from objects where id = any(array(${ids}))`;
+  return `delete from stored_objects where id = any(array(${ids}))`;
 }

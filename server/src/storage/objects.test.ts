@@ -42,12 +42,14 @@ async function store(
 ): Promise<string> {
   const filePath = path.join(home, crypto.randomUUID());
   await writeFile(filePath, 'some bytes');
-  const file = { filePath, taskId, role, mediaType: 'video/mp4' };
+  const file = { filePath, ownerId: taskId, role, mediaType: 'video/mp4' };
   return storeFile({ db, storage: into }, file);
 }
 
 async function stateOf(id: string): Promise<string | undefined> {
-  const [row] = await sql<{ state: string }>(db, 'select state from objects where id = $1', [id]);
+  const [row] = await sql<{ state: string }>(db, 'select state from stored_objects where id = $1', [
+    id,
+  ]);
   return row?.state;
 }
 

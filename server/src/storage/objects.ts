@@ -13,7 +13,7 @@ import type { Storage } from './storage.ts';
 /**
  * `render`: a finished render of the local provider, kept for a day so that it can be archived.
  * `poster`: a small picture of an output (`posters.ts`). `upload`: a file that an account uploaded
- * on the website; its `task_id` is the account.
+ * on the website.
  */
 export type ObjectRole = (typeof OBJECT_ROLES)[number];
 
@@ -31,7 +31,7 @@ export interface StoredObject {
 
 interface NewObject {
   id: string;
-  taskId: string;
+  ownerId: string;
   role: ObjectRole;
   mediaType: string;
   sizeBytes: number;
@@ -39,17 +39,17 @@ interface NewObject {
 
 const REGISTER = namedStatement(
   'object_register',
-  ['ids', 'taskIds', 'roles', 'mediaTypes', 'sizes'],
-  `insert into objects (id, task_id, role, media_type, size_bytes)
-   select id, task_id, role, media_type, size_bytes
-   from unnest(:ids::text[], :taskIds::text[], :roles::text[], :mediaTypes::text[],
-     :sizes::bigint[]) as given (id, task_id, role, media_type, size_bytes)`,
+  ['ids', 'ownerIds', 'roles', 'mediaTypes', 'sizes'],
+  `insert into stored_objects (id, owner_id, role, media_type, size_bytes)
+   select id, owner_id, role, media_type, size_bytes
+   from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
+     :sizes::bigint[]) as given (id, owner_id, role, media_type, size_bytes)`,
 );
 
 function registerValues(objects: NewObject[]): unknown[] {
   return REGISTER.values({
     ids: objects.map(({ id }) => id),
-    taskIds: objects.map(({ taskId }) => taskId),
+    ownerIds: objects.map(({ ownerId }) => ownerId),
     roles: objects.map(({ role }) => role),
     mediaTypes: objects.map(({ mediaType }) => mediaType),
     sizes: objects.map(({ sizeBytes }) => sizeBytes),
@@ -66,7 +66,7 @@ const register = sharedWork<NewObject, string>({
 
 const STILL_WRITING = statement(
   'object_still_writing',
-  `select id from objects where id = any($1) and state = 'writing'`,
+  `select id from stored_objects where id = any($1) and state = 'writing'`,
 );
 
 const isStillWriting = sharedWork<string, boolean>({
@@ -87,12 +87,12 @@ const isStillWriting = sharedWork<string, boolean>({
  */
 export async function storeFile(
   deps: { db: Database; storage: Storage },
-  file: { filePath: string; taskId: string; role: ObjectRole; mediaType: string },
+  file: { filePath: string; ownerId: string; role: ObjectRole; mediaType: string },
 ): Promise<string> {
   const id = newId('object');
-  const { filePath, taskId, role, mediaType } = file;
+  const { filePath, ownerId, role, mediaType } = file;
   const { size: sizeBytes } = await stat(filePath);
-  await register(deps.db, { id, taskId, role, mediaType, sizeBytes });
+  await register(deps.db, { id, ownerId, role, mediaType, sizeBytes });
   await withdrawnOnFailure(deps.db, [id], () => putRegistered(deps, id, filePath));
   return id;
 }
@@ -118,7 +118,7 @@ const LATE_PUT_MINUTES = 30;
 // file did.
 const PUT_FAILED = statement(
   'object_put_failed',
-  `update objects set state = 'deleting',
+  `update stored_objects set state = 'deleting',
      delete_retry_at = clock_now() + interval '${LATE_PUT_MINUTES} minutes'
    where id = $1 and state <> 'ready'`,
 );
@@ -149,7 +149,7 @@ export async function putRegistered(
 
 const READY = statement(
   'object_ready',
-  `update objects set state = 'ready', delete_after = clock_now() + $2 * interval '1 day',
+  `update stored_objects set state = 'ready', delete_after = clock_now() + $2 * interval '1 day',
      poster_due_at = case when role = 'output' then clock_now() end
    where id = any($1) and state = 'writing' returning id`,
 );
@@ -171,7 +171,7 @@ export async function markReady(
 
 const WITHDRAW = statement(
   'object_withdraw',
-  `update objects set state = 'deleting' where id = any($1) and state = 'writing'`,
+  `update stored_objects set state = 'deleting' where id = any($1) and state = 'writing'`,
 );
 
 /**
@@ -211,40 +211,40 @@ export async function withdrawnOnFailure<T>(
 
 const MARK = statement(
   'object_mark',
-  `update objects set state = 'deleting'
-   where task_id = any($1) and role = any($2) and state in ('writing', 'ready')`,
+  `update stored_objects set state = 'deleting'
+   where owner_id = any($1) and role = any($2) and state in ('writing', 'ready')`,
 );
 
 const MARK_UNFINISHED = statement(
   'object_mark_unfinished',
-  `update objects set state = 'deleting'
-   where task_id = any($1) and role = $2 and state = 'writing'`,
+  `update stored_objects set state = 'deleting'
+   where owner_id = any($1) and role = $2 and state = 'writing'`,
 );
 
 /** Marks the objects of tasks for deletion, of these roles, within the caller's transaction. */
 export async function markForDeletion(
   tx: Queryable,
-  taskIds: string[],
+  ownerIds: string[],
   roles: ObjectRole[],
 ): Promise<void> {
-  await tx.query(MARK, [taskIds, roles]);
+  await tx.query(MARK, [ownerIds, roles]);
 }
 
 /** Marks for deletion the objects that an interrupted run of a step left in state `writing`. */
 export async function markUnfinished(
   db: Database,
-  taskId: string,
+  ownerId: string,
   role: ObjectRole,
 ): Promise<void> {
-  await UNFINISHED[role](db, taskId);
+  await UNFINISHED[role](db, ownerId);
 }
 
 const unfinished = (role: ObjectRole) =>
   sharedWork<string, string>({
-    keyOf: (taskId) => taskId,
-    async work(db, taskIds) {
-      await db.query(MARK_UNFINISHED, [taskIds, role]);
-      return taskIds;
+    keyOf: (ownerId) => ownerId,
+    async work(db, ownerIds) {
+      await db.query(MARK_UNFINISHED, [ownerIds, role]);
+      return ownerIds;
     },
   });
 
@@ -260,7 +260,7 @@ const READ_OBJECT = statement(
   'object_read',
   `select id, role, state, media_type, size_bytes,
      extract(epoch from clock_now())::float8 as now_seconds
-   from objects where id = $1 and role = any($2)`,
+   from stored_objects where id = $1 and role = any($2)`,
 );
 
 /** The row of an object, also of a deleted one; undefined when there is no such row. */
@@ -276,9 +276,9 @@ const BATCH = 100;
 const MARK_EXPIRED = statement(
   'object_mark_expired',
   `with expired as materialized (
-     select id from objects where state = 'ready' and delete_after <= (select clock_now())
+     select id from stored_objects where state = 'ready' and delete_after <= (select clock_now())
      order by delete_after limit ${BATCH} for update skip locked)
-   update objects set state = 'deleting' where id = any(array(select id from expired))
+   update stored_objects set state = 'deleting' where id = any(array(select id from expired))
    returning id`,
 );
 
@@ -286,10 +286,10 @@ const MARK_EXPIRED = statement(
 const MARK_ABANDONED = statement(
   'object_mark_abandoned',
   `with abandoned as materialized (
-     select id from objects
+     select id from stored_objects
      where state = 'writing' and created_at < (select clock_now()) - interval '1 day'
      order by created_at limit ${BATCH} for update skip locked)
-   update objects set state = 'deleting' where id = any(array(select id from abandoned))
+   update stored_objects set state = 'deleting' where id = any(array(select id from abandoned))
    returning id`,
 );
 
@@ -310,18 +310,20 @@ const DELETE_RETRY_MINUTES = 5;
 const TAKE_MARKED = statement(
   'object_take_marked',
   `with marked as materialized (
-     select id from objects where state = 'deleting' and delete_retry_at is null
+     select id from stored_objects where state = 'deleting' and delete_retry_at is null
      limit ${BATCH} for update skip locked),
    again as materialized (
-     select id from objects where state = 'deleting' and delete_retry_at <= (select clock_now())
+     select id from stored_objects
+     where state = 'deleting' and delete_retry_at <= (select clock_now())
      order by delete_retry_at limit ${BATCH / 10} for update skip locked)
-   update objects set delete_retry_at = clock_now() + interval '${DELETE_RETRY_MINUTES} minutes'
+   update stored_objects
+   set delete_retry_at = clock_now() + interval '${DELETE_RETRY_MINUTES} minutes'
    where id = any(array(select id from marked union all select id from again)) returning id`,
 );
 
 const DELETED = statement(
   'object_deleted',
-  `update objects set state = 'deleted', deleted_at = clock_now()
+  `update stored_objects set state = 'deleted', deleted_at = clock_now()
    where id = $1 and state = 'deleting'`,
 );
 

@@ -18,14 +18,14 @@ export interface DueOutput {
 const TAKE = statement(
   'poster_take',
   `with due as materialized (
-     select id from objects
+     select id from stored_objects
      where state = 'ready' and poster_due_at <= (select clock_now())
      order by poster_due_at desc limit 1 for update skip locked)
-   update objects set poster_tries = poster_tries + 1,
+   update stored_objects set poster_tries = poster_tries + 1,
      poster_due_at = case when poster_tries + 1 < ${MAX_TRIES}
        then clock_now() + interval '${RETRY_MINUTES} minutes' end
    where id = any(array(select id from due))
-   returning id, task_id, poster_tries as tries`,
+   returning id, owner_id as task_id, poster_tries as tries`,
 );
 
 /**
@@ -41,9 +41,9 @@ export async function takeDueOutput(db: Database): Promise<DueOutput | undefined
 const READY = statement(
   'poster_ready',
   `with output as (
-     update objects set poster_due_at = null
+     update stored_objects set poster_due_at = null
      where id = $1 and state = 'ready' and poster_tries = $2 returning delete_after)
-   update objects set delete_after = (select delete_after from output),
+   update stored_objects set delete_after = (select delete_after from output),
      state = case when exists (select from output) then 'ready' else 'deleting' end
    where id = $3 and state = 'writing' returning state`,
 );
@@ -65,7 +65,7 @@ export async function markPosterReady(
 
 const GIVE_UP = statement(
   'poster_give_up',
-  'update objects set poster_due_at = null where id = $1 and poster_tries = $2',
+  'update stored_objects set poster_due_at = null where id = $1 and poster_tries = $2',
 );
 
 /** Leaves an output without a poster: another try would end like this one. */

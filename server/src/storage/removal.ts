@@ -1,7 +1,7 @@
 import { type Queryable, statement, type Transaction } from '../database/database.ts';
 import type { ObjectRole } from './objects.ts';
 
-const FORGET = statement('object_forget', 'delete from objects where task_id = any($1)');
+const FORGET = statement('object_forget', 'delete from stored_objects where owner_id = any($1)');
 
 /** Deletes the rows of objects whose files are deleted, of these tasks and attempts. */
 export async function forgetObjects(tx: Transaction, owners: string[]): Promise<void> {
@@ -10,14 +10,14 @@ export async function forgetObjects(tx: Transaction, owners: string[]): Promise<
 
 const LOCK = statement(
   'object_lock',
-  'select id, role, task_id, taken_down_at from objects where id = $1 for update',
+  'select id, role, owner_id, taken_down_at from stored_objects where id = $1 for update',
 );
 
 /** An object that may be taken down. */
 export interface LockedObject {
   id: string;
   role: ObjectRole;
-  task_id: string;
+  owner_id: string;
   taken_down_at: Date | null;
 }
 
@@ -30,14 +30,14 @@ export async function lockObject(tx: Transaction, id: string): Promise<LockedObj
 const DOWN = `taken_down_at = coalesce(taken_down_at, clock_now()),
      state = case state when 'deleted' then 'deleted' else 'deleting' end`;
 
-// The renders of the local provider are its own copies of outputs: their task_id is a job.
-const renderOf = (jobs: string) => `role = 'render' and task_id = any(${jobs})`;
+// The renders of the local provider are its own copies of outputs: their owner is a job.
+const renderOf = (jobs: string) => `role = 'render' and owner_id = any(${jobs})`;
 
 const TAKE_DOWN = statement(
   'object_take_down',
-  `update objects set ${DOWN}
+  `update stored_objects set ${DOWN}
    where taken_down_at is null
-     and (id = $1 or (role = 'poster' and task_id = $2) or (${renderOf('$3')}))`,
+     and (id = $1 or (role = 'poster' and owner_id = $2) or (${renderOf('$3')}))`,
 );
 
 /**
@@ -54,7 +54,7 @@ export async function takeDownObject(
 
 const ERASE_OF_TASKS = statement(
   'erase_objects',
-  `update objects set ${DOWN} where task_id = any($1) or (${renderOf('$2')})`,
+  `update stored_objects set ${DOWN} where owner_id = any($1) or (${renderOf('$2')})`,
 );
 
 /** Takes down all objects of tasks, and the renders of their jobs. */
@@ -69,7 +69,7 @@ export async function takeDownObjectsOf(
 const REMOVE_UPLOADS = statement(
   'object_remove_uploads',
   `with removed as (
-     update objects set state = 'deleting'
+     update stored_objects set state = 'deleting'
      where id = any($1) and role = 'upload' and state in ('writing', 'ready')
      returning size_bytes)
    select count(*)::int as uploads, coalesce(sum(size_bytes), 0)::int8 as bytes from removed`,
@@ -83,8 +83,8 @@ export async function removeStoredUploads(tx: Transaction, ids: string[]) {
 
 const ERASE_UPLOADS = statement(
   'erase_uploads',
-  `update objects set ${DOWN}
-   where task_id = $1 and role = 'upload' and state in ('writing', 'ready')`,
+  `update stored_objects set ${DOWN}
+   where owner_id = $1 and role = 'upload' and state in ('writing', 'ready')`,
 );
 
 /** Takes down the uploads of an account. The other objects are erased with their tasks. */
@@ -94,7 +94,8 @@ export async function eraseOf(tx: Transaction, accountId: string): Promise<void>
 
 const DELETING = statement(
   'figures_deleting',
-  `select role, count(*)::int as objects from objects where state = 'deleting' group by role`,
+  `select role, count(*)::int as objects from stored_objects
+   where state = 'deleting' group by role`,
 );
 
 export interface DeletingObjects {

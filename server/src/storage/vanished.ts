@@ -5,7 +5,7 @@ import { ObjectMissing, type Storage } from './storage.ts';
 
 const SHOULD_EXIST = statement(
   'object_should_exist',
-  `select role, task_id as task from objects where id = $1 and state = 'ready'
+  `select role, owner_id as task from stored_objects where id = $1 and state = 'ready'
      and coalesce(delete_after > clock_now(), true)`,
 );
 
@@ -44,7 +44,7 @@ const AT_ONCE = 8;
 
 const READY_PAGE = statement(
   'audit_storage_page',
-  `select id, role, task_id as task, size_bytes::float8 as size_bytes from objects
+  `select id, role, owner_id as task, size_bytes::float8 as size_bytes from stored_objects
    where id > $1 and state = 'ready' order by id limit ${PAGE}`,
 );
 

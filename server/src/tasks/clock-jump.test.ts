@@ -56,13 +56,16 @@ test('the lease of a dead worker ends as soon as it would have', async () => {
 test('requests in the future do not fill the rate window of a key', async () => {
   await freezeClock(db, 30 * HOUR);
   await repair();
-  const hits = () => sql(db, 'select hits from rate_windows where key_id = $1', ['key_jump']);
+  const hits = () => sql(db, 'select hits from request_windows where subject = $1', ['key_jump']);
   await sql(db, 'insert into accounts (id, email) values ($1, $1)', ['acct_jump']);
   await sql(
     db,
     `insert into api_keys (id, account_id, secret_hash) values ('key_jump', 'acct_jump', 'x')`,
   );
-  await sql(db, `insert into rate_windows (key_id, hits) values ('key_jump', array[clock_now()])`);
+  await sql(
+    db,
+    `insert into request_windows (subject, hits) values ('key_jump', array[clock_now()])`,
+  );
   await freezeClock(db, 29 * HOUR);
   await repair();
   assert.deepEqual(await hits(), [{ hits: [] }]);

@@ -201,11 +201,11 @@ test('the history has every move with its cause', async () => {
 
 const OBJECT = statement(
   'test_object',
-  `insert into objects (id, task_id, role, state, media_type) values ($1, $2, $3, 'ready', 'x/y')`,
+  `insert into stored_objects (id, owner_id, role, state, media_type) values ($1, $2, $3, 'ready', 'x/y')`,
 );
 const STATES = statement(
   'test_object_states',
-  'select role, state from objects where task_id = $1 order by role',
+  'select role, state from stored_objects where owner_id = $1 order by role',
 );
 
 test('the inputs of an ended task and the output of a failed one are marked for deletion', async () => {

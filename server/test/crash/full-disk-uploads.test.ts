@@ -62,7 +62,7 @@ test('a disk that is full while an upload arrives: try again, and nothing is lef
   assert.equal((await send(picture)).code, 'service_busy');
   await freeDisk();
   const { db } = website.database;
-  const kept = await sql(db, 'select from objects where task_id = $1', [accountId]);
+  const kept = await sql(db, 'select from stored_objects where owner_id = $1', [accountId]);
   assert.equal(kept.length, 0);
   const left = await readdir(disk.path, { recursive: true, withFileTypes: true });
   assert.deepEqual(

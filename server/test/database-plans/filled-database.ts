@@ -42,7 +42,7 @@ const ATTEMPTS = `
   from tasks where phase not in ('reserved', 'submitting')`;
 
 const OBJECTS = `
-  insert into objects (id, task_id, role, state, media_type, size_bytes, delete_after, created_at)
+  insert into stored_objects (id, owner_id, role, state, media_type, size_bytes, delete_after, created_at)
   select output_object_id, id, 'output',
     case when updated_at + interval '30 days' > clock_now() then 'ready' else 'deleted' end,
     'video/mp4', 1000000, updated_at + interval '30 days', updated_at

@@ -11,7 +11,7 @@ import { fillDatabase } from './filled-database.ts';
 const GROWING = [
   'tasks',
   'attempts',
-  'objects',
+  'stored_objects',
   'ledger_transfers',
   'evidence',
   'task_history',

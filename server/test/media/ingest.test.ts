@@ -260,7 +260,7 @@ test('nothing is fetched for a request that is not paid for', async () => {
 test('nothing of refused requests is left in storage or in the scratch directory', async () => {
   const text = "select id from tasks where phase <> 'completed'";
   for (const { id } of await sql<{ id: string }>(fixture.db, text)) await deleted(fixture, id);
-  const text2 = "select id from objects where state <> 'deleted'";
+  const text2 = "select id from stored_objects where state <> 'deleted'";
   const kept = await sql<{ id: string }>(fixture.db, text2);
   assert.deepEqual((await fixture.storedFiles()).sort(), kept.map(({ id }) => id).sort());
 });

@@ -154,7 +154,7 @@ export async function deleted(
   taskId: string,
   ...roles: string[]
 ): Promise<void> {
-  const text = `select id, role, state from objects where task_id = $1 and state <> 'deleted'
+  const text = `select id, role, state from stored_objects where owner_id = $1 and state <> 'deleted'
     and (cardinality($2::text[]) = 0 or role = any($2))`;
   await until(
     () => sql<{ id: string }>(fixture.db, text, [taskId, roles]),

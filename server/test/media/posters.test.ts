@@ -114,7 +114,7 @@ async function posterOf(taskId: string, storage = disk): Promise<Buffer> {
 
 /** The states of the posters of a task, the oldest first. */
 async function statesOfPosters(taskId: string): Promise<string[]> {
-  const text = `select state from objects where task_id = $1 and role = 'poster'
+  const text = `select state from stored_objects where owner_id = $1 and role = 'poster'
     order by created_at`;
   const rows = await sql<{ state: string }>(fixture.db, text, [taskId]);
   return rows.map(({ state }) => state);
@@ -138,7 +138,7 @@ test('each completed video gets a poster of its size, the newest first', async (
   }
   const drawn = await sql<{ task_id: string }>(
     fixture.db,
-    `select task_id from objects where role = 'poster' order by created_at`,
+    `select owner_id as task_id from stored_objects where role = 'poster' order by created_at`,
   );
   assert.deepEqual(
     drawn.map((poster) => poster.task_id),
@@ -167,7 +167,7 @@ test('a hostile output fails alone: its task stays, and it is not tried again', 
   assert.deepEqual(posters.map(Boolean), [false, false, true]);
   const rows = await sql<{ poster_due_at: Date | null; state: string }>(
     fixture.db,
-    'select poster_due_at, state from objects where id = any($1)',
+    'select poster_due_at, state from stored_objects where id = any($1)',
     [tasks.map(({ outputId }) => outputId)],
   );
   for (const row of rows) assert.deepEqual(row, { poster_due_at: null, state: 'ready' });
@@ -198,7 +198,7 @@ test('an output whose file can not be read is tried three times', async (t) => {
   }
   const [row] = await sql<{ poster_tries: number; poster_due_at: Date | null }>(
     fixture.db,
-    'select poster_tries, poster_due_at from objects where id = $1',
+    'select poster_tries, poster_due_at from stored_objects where id = $1',
     [task.outputId],
   );
   assert.deepEqual(row, { poster_tries: 3, poster_due_at: null });
@@ -213,7 +213,7 @@ test('a disk that is full while a poster is drawn harms neither the task nor lat
   await drawPosters({ ...deps, scratch: { ...deps.scratch, withFolder: full } });
   await fixture.database.setClock(600);
   await drawPosters({ ...deps, storage: { ...disk, put: full } });
-  const left = `select role, state from objects where task_id = $1 and role = 'poster'`;
+  const left = `select role, state from stored_objects where owner_id = $1 and role = 'poster'`;
   assert.deepEqual(await sql(fixture.db, left, [task.id]), [{ role: 'poster', state: 'deleting' }]);
   const [row] = await sql(fixture.db, 'select phase, error_code from tasks where id = $1', [
     task.id,
@@ -285,7 +285,7 @@ test('a poster goes with its video, also when it is drawn at that moment', async
     assert.equal(await readPoster(fixture.db, id), undefined);
   }
   assert.deepEqual((await audit(fixture.db)).problems, []);
-  const revive = `update objects set state = $2 where task_id = $1 and role = 'poster'`;
+  const revive = `update stored_objects set state = $2 where owner_id = $1 and role = 'poster'`;
   await sql(fixture.db, revive, [removed.id, 'ready']);
   assert.deepEqual((await audit(fixture.db)).problems, [
     `${removed.id}: its video was removed, its poster was not`,
@@ -304,7 +304,7 @@ test('a poster is deleted after the retention of its video', async (t) => {
   await deleteMarked({ db: fixture.db, storage: disk });
   const states = await sql<{ state: string }>(
     fixture.db,
-    'select distinct state from objects where task_id = $1',
+    'select distinct state from stored_objects where owner_id = $1',
     [task.id],
   );
   assert.deepEqual(states, [{ state: 'deleted' }]);

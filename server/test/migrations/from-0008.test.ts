@@ -43,6 +43,13 @@ async function makeReleasedDatabase(): Promise<void> {
   await sql(db, await readFile(new URL('rows-of-0008.sql', import.meta.url), 'utf8'));
 }
 
+/** Tables whose names have changed since. */
+const RENAMED = new Map([
+  ['ledger_accounts', 'ledger_balances'],
+  ['objects', 'stored_objects'],
+  ['rate_windows', 'request_windows'],
+]);
+
 /** Rows by table, under the table's name of today. */
 async function countRows(): Promise<Record<string, number>> {
   const tables = await sql<{ name: string }>(
@@ -52,7 +59,7 @@ async function countRows(): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { name } of tables) {
     const [row] = await sql<{ rows: number }>(db, `select count(*) as rows from ${name}`);
-    counts[name === 'ledger_accounts' ? 'ledger_balances' : name] = row?.rows ?? 0;
+    counts[RENAMED.get(name) ?? name] = row?.rows ?? 0;
   }
   return counts;
 }

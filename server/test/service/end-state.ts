@@ -57,7 +57,7 @@ export async function assertBalance(db: Database, accountId: string, available: 
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
 }
 
-const OBJECTS = statement('test_objects', 'select id, role, state from objects order by id');
+const OBJECTS = statement('test_objects', 'select id, role, state from stored_objects order by id');
 
 interface ObjectRow {
   id: string;
@@ -68,7 +68,7 @@ interface ObjectRow {
 // A deletion that a killed process began is otherwise tried again after five minutes.
 const DELETE_NOW = statement(
   'test_delete_now',
-  `update objects set delete_retry_at = clock_now()
+  `update stored_objects set delete_retry_at = clock_now()
    where state = 'deleting' and delete_retry_at is not null`,
 );
 

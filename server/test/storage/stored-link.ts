@@ -20,7 +20,7 @@ export async function storedLink(
   await using folder = await temporaryFolder();
   const filePath = path.join(folder.path, 'video');
   await writeFile(filePath, bytes);
-  const file = { filePath, taskId: newId('task'), role, mediaType: 'video/mp4' };
+  const file = { filePath, ownerId: newId('task'), role, mediaType: 'video/mp4' };
   const id = await storeFile({ db, storage: deps.storage }, file);
   await markReady(db, [id], 1);
   const [now] = await db.query<{ seconds: number }>(CLOCK);

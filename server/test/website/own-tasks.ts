@@ -50,7 +50,7 @@ export function taskMaker(deps: MakerDeps) {
     if (!deps.storage) throw new Error('a completed task needs a storage');
     const id = await storeFile(
       { db, storage: deps.storage },
-      { filePath, taskId, role, mediaType },
+      { filePath, ownerId: taskId, role, mediaType },
     );
     await markReady(db, [id], 7);
     return id;

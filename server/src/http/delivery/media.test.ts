@@ -33,7 +33,7 @@ async function store(role: ObjectRole = 'output', { ready = true } = {}): Promis
   await using folder = await temporaryFolder();
   const filePath = path.join(folder.path, 'video');
   await writeFile(filePath, BYTES);
-  const file = { filePath, taskId: newId('task'), role, mediaType: 'video/mp4' };
+  const file = { filePath, ownerId: newId('task'), role, mediaType: 'video/mp4' };
   const id = await storeFile({ db: api.database.db, storage: api.deps.storage }, file);
   if (ready) await markReady(api.database.db, [id], RETENTION_DAYS);
   return linkTo(id);

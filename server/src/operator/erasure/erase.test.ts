@@ -99,7 +99,7 @@ async function makeFailedTask() {
       [held.account_id, SECRET],
     ],
     [
-      `insert into objects (id, task_id, role, state, media_type)
+      `insert into stored_objects (id, owner_id, role, state, media_type)
        values ('obj_' || $1, $1, 'output', 'ready', 'video/mp4')`,
       [held.id],
     ],
@@ -126,7 +126,7 @@ test('nothing of an erased account’s texts is left; its books are', async () =
   assert.deepEqual(await balances(fixture.db, task.account_id), books);
   const [object] = await sql<{ state: string }>(
     fixture.db,
-    'select state from objects where task_id = $1',
+    'select state from stored_objects where owner_id = $1',
     [task.id],
   );
   assert.equal(object?.state, 'deleting');

@@ -25,7 +25,7 @@ export const AUDITED_CHECKS = [
   statement(
     'audit_output',
     `select t.id || ': completed, its output is ' || coalesce(o.state, 'missing') as problem
-     from tasks t left join objects o on o.id = t.output_object_id
+     from tasks t left join stored_objects o on o.id = t.output_object_id
      where t.id = any($1) and t.phase = 'completed' and (o.id is null or o.state = 'writing'
        or (o.state in ('deleting', 'deleted') and o.taken_down_at is null
          and coalesce(o.delete_after > clock_now(), true)))`,
@@ -33,8 +33,8 @@ export const AUDITED_CHECKS = [
   statement(
     'audit_poster',
     `select t.id || ': its video was removed, its poster was not' as problem
-     from tasks t join objects o on o.id = t.output_object_id
-     join objects p on p.task_id = t.id and p.role = 'poster'
+     from tasks t join stored_objects o on o.id = t.output_object_id
+     join stored_objects p on p.owner_id = t.id and p.role = 'poster'
      where t.id = any($1) and o.taken_down_at is not null and p.state = 'ready'`,
   ),
   statement(

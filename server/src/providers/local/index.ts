@@ -32,7 +32,7 @@ function renderFiles(db: Database, storage: Storage): RenderFiles {
       });
     },
     async keep(filePath, jobId) {
-      const file = { filePath, taskId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
+      const file = { filePath, ownerId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
       await markUnfinished(db, jobId, 'render'); // the object of an earlier, interrupted render
       const objectId = await storeFile({ db, storage }, file);
       await markReady(db, [objectId], RENDER_DAYS);

@@ -84,7 +84,7 @@ test('the requests of one account are limited, over all its sessions', async () 
   const visitor = await website.signIn();
   await sql(
     website.database.db,
-    `insert into rate_windows (key_id, hits)
+    `insert into request_windows (subject, hits)
      select 'web:' || $1, array_agg(clock_now()) from generate_series(1, 236)`,
     [visitor.accountId],
   );

@@ -103,7 +103,7 @@ async function assertRefused(
   const credits = { promotional: PROMOTIONAL, paid: PAID, reserved: 0 };
   assert.deepEqual(await creditsOf(visitor), credits);
   const { db } = website.database;
-  const left = `select id from objects where task_id = $1 and state in ('writing', 'ready')`;
+  const left = `select id from stored_objects where owner_id = $1 and state in ('writing', 'ready')`;
   assert.deepEqual(await sql(db, left, [taskId]), []);
 }
 
@@ -113,7 +113,7 @@ test('an upload becomes an input of the task by a copy of its bytes', async () =
   assert.equal(task.phase, 'submitting');
   const rows = await sql<{ id: string; role: string; state: string; size_bytes: number }>(
     website.database.db,
-    'select id, role, state, size_bytes from objects where task_id = $1',
+    'select id, role, state, size_bytes from stored_objects where owner_id = $1',
     [taskId],
   );
   const [row] = rows;
@@ -142,7 +142,7 @@ const LOST: [string, (uploadId: string) => Promise<unknown>][] = [
   [
     'is being deleted',
     (uploadId) => {
-      const text = `update objects set state = 'deleting' where id = $1`;
+      const text = `update stored_objects set state = 'deleting' where id = $1`;
       return sql(website.database.db, text, [uploadId]);
     },
   ],
@@ -177,7 +177,7 @@ test('an upload counts in the same 256 MB as what is downloaded', async () => {
 
 test('an upload that is larger than the rest of the 256 MB is not opened', async () => {
   const created = await taskWithUpload();
-  const larger = 'update objects set size_bytes = $2 where id = $1';
+  const larger = 'update stored_objects set size_bytes = $2 where id = $1';
   await sql(website.database.db, larger, [created.uploadId, INPUT_BYTES + 1]);
   await website.deps.storage.delete(created.uploadId);
   await ingested(created.taskId);

@@ -49,7 +49,7 @@ function keysInBucket(): string[] {
 }
 
 async function statesOf(accountId: string): Promise<string[]> {
-  const text = 'select state from objects where task_id = $1';
+  const text = 'select state from stored_objects where owner_id = $1';
   const rows = await sql<{ state: string }>(website.database.db, text, [accountId]);
   return rows.map(({ state }) => state);
 }

@@ -41,7 +41,7 @@ function createWith(visitor: TestVisitor, image_url: string, more: object = {}) 
 async function rowsOf(visitor: TestVisitor) {
   return sql<{ id: string; state: string }>(
     website.database.db,
-    `select id, state from objects where task_id = $1 and role = 'upload' order by id`,
+    `select id, state from stored_objects where owner_id = $1 and role = 'upload' order by id`,
     [visitor.accountId],
   );
 }
@@ -128,7 +128,7 @@ test('what is no usable file is refused with the reasons of ingest, and nothing 
 async function fillQuota({ accountId }: TestVisitor, kind: 'paid' | 'unpaid', room: number) {
   await sql(
     website.database.db,
-    `insert into objects (id, task_id, role, state, media_type, size_bytes)
+    `insert into stored_objects (id, owner_id, role, state, media_type, size_bytes)
      values ('obj_fill' || $1, $1, 'upload', 'ready', 'image/png', $2::bigint)`,
     [accountId, QUOTA_BYTES[kind] - room],
   );
@@ -178,7 +178,7 @@ test('the accounts of one mailbox share its quota, also at the same time', async
   assert.equal((await first.upload(picture)).status, 201);
   const other = await website.signIn();
   const { db } = website.database;
-  const grow = 'update objects set size_bytes = $2::bigint where task_id = $1';
+  const grow = 'update stored_objects set size_bytes = $2::bigint where owner_id = $1';
   await sql(db, grow, [first.accountId, QUOTA_BYTES.unpaid - picture.length]);
   const sent = await Promise.all([second.upload(picture), third.upload(picture)]);
   assert.deepEqual(sent.map(({ status }) => status).sort(), [201, 400]);
@@ -311,7 +311,7 @@ test('an upload that fails before it is read leaves no paused body behind', asyn
 async function begunBy(...visitors: TestVisitor[]): Promise<number | undefined> {
   const [row] = await sql<{ begun: number }>(
     website.database.db,
-    'select sum(cardinality(hits))::int as begun from rate_windows where key_id = any($1)',
+    'select sum(cardinality(hits))::int as begun from request_windows where subject = any($1)',
     [visitors.map(({ accountId }) => `uploads:${accountId}`)],
   );
   return row?.begun;

@@ -179,7 +179,7 @@ test('the page of a task shows its course, its credits and its request', async (
 
 test('a video that was deleted says so, and has no link', async () => {
   const id = await make(ada.accountId, { ended: 'completed', poster: POSTER });
-  const remove = `update objects set state = 'deleted' where task_id = $1`;
+  const remove = `update stored_objects set state = 'deleted' where owner_id = $1`;
   await sql(website.database.db, remove, [id]);
   const { body } = await ada.get(`${TASKS}/${id}`);
   assert.deepEqual(

@@ -188,7 +188,7 @@ test('a month begins at midnight UTC, and archived tasks of it count', async () 
 async function endLongAgo({ db }: TaskFixture, taskId: string): Promise<void> {
   await sql(
     db,
-    `insert into objects (id, task_id, role, state, media_type, delete_after)
+    `insert into stored_objects (id, owner_id, role, state, media_type, delete_after)
      values ('obj_' || $1::text, $1, 'output', 'deleted', 'video/mp4', clock_now())`,
     [taskId],
   );

@@ -101,7 +101,7 @@ for (const phase of ['completed', 'failed'] as const) {
     const changes = phase === 'completed' ? { outputObjectId: `obj_${id}` } : { error };
     await sql(
       db,
-      `insert into objects (id, task_id, role, state, media_type, delete_after)
+      `insert into stored_objects (id, owner_id, role, state, media_type, delete_after)
        values ('obj_' || $1, $1, 'output', 'deleted', 'video/mp4', clock_now())`,
       [id],
     );

@@ -75,7 +75,7 @@ async function storePoster(
 ): Promise<'drawn' | 'void'> {
   const file = {
     filePath,
-    taskId: output.task_id,
+    ownerId: output.task_id,
     role: 'poster',
     mediaType: 'image/webp',
   } as const;

@@ -113,7 +113,7 @@ test('a task that another worker completes fails no task that completes with it'
   );
   const states = await sql<{ state: string; count: number }>(
     db,
-    'select state, count(*)::int as count from objects group by 1 order by 1',
+    'select state, count(*)::int as count from stored_objects group by 1 order by 1',
     [],
   );
   assert.deepEqual(states, [

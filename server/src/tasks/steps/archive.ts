@@ -82,7 +82,7 @@ async function complete(
   output: { filePath: string; facts: MediaFacts; differences: string[] },
 ): Promise<StepResult> {
   const { filePath, facts, differences } = output;
-  const file = { filePath, taskId: task.id, role: 'output', mediaType: facts.mediaType } as const;
+  const file = { filePath, ownerId: task.id, role: 'output', mediaType: facts.mediaType } as const;
   const outputObjectId = await storeFile(deps, file);
   const outputFacts = { ...facts, differences };
   const changes = { outputObjectId, outputFacts };

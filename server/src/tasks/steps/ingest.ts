@@ -106,7 +106,7 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
     const mediaType = facts.mediaType;
     signal.throwIfAborted();
     const flawless = await copyWithoutFlaws(filePath, facts);
-    const file = { filePath: flawless, taskId: task.id, role: 'input', mediaType } as const;
+    const file = { filePath: flawless, ownerId: task.id, role: 'input', mediaType } as const;
     const objectId = await storeFile(deps, file);
     return describe(input, facts, objectId);
   });

@@ -111,7 +111,7 @@ async function store(
   const { size: sizeBytes } = await stat(filePath);
   const id = await withinQuota(db, { uploader, sizeBytes }, async (tx) => {
     const { mediaType } = facts;
-    const object = { taskId: accountId, role: 'upload', mediaType, sizeBytes } as const;
+    const object = { ownerId: accountId, role: 'upload', mediaType, sizeBytes } as const;
     const registered = await registerObject(tx, object);
     const owner = { accountId, mailboxHash: mailboxHash(uploader) };
     await insertUpload(tx, { id: registered, ...owner, facts });

@@ -1,6 +1,6 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { formatMoney, moneyUnits } from '../kernel/currency.ts';
-import { UsageError } from '../kernel/errors.ts';
+import { Refusal, UsageError } from '../kernel/errors.ts';
 
 /** What is sold: credits for a price. A plan is paid again in each period. */
 export interface Offer {
@@ -77,7 +77,7 @@ export async function setOffer(db: Queryable, offer: Omit<Offer, 'active'>): Pro
   if ((await db.query(SET, SET.values({ ...rest, expiresDays }))).length > 0) return true;
   const found = await readOffer(db, offer.kind, offer.id);
   if (found?.currency === offer.currency) return false;
-  if (found) throw new UsageError(`${offer.id} is sold in ${found.currency}: use another ID`);
+  if (found) throw new UsageError(`${offer.id} is sold in ${found.currency}: use another id`);
   throw new UsageError(`${offer.id} is the id of a ${offer.kind === 'pack' ? 'plan' : 'pack'}`);
 }
 
@@ -86,32 +86,28 @@ const MAX_CREDITS = 1_000_000_000;
 const MAX_PRICE = 99_999_999;
 
 function check({ id, name, credits, price, currency, expires_days: days }: Omit<Offer, 'active'>) {
-  const refuse = (what: string): never => {
-    throw new UsageError(what);
-  };
-  const isWhole = (value: number, max: number) =>
-    Number.isSafeInteger(value) && value > 0 && value <= max;
+  requireWhole('credits', credits, MAX_CREDITS);
+  requireWhole('price', price, MAX_PRICE);
+  if (days !== null) requireWhole('expires_days', days, 3650);
   if (!/^[a-z0-9][a-z0-9-]{0,39}$/.test(id)) {
-    refuse('ID must have 1 to 40 characters of a-z, 0-9 and -, such as starter');
+    throw new Refusal('id', id, 'must have 1 to 40 characters of a-z, 0-9 and -, such as starter');
   }
   if (name.length > 80 || /\p{Cc}/u.test(name)) {
-    refuse('--name must be one line of at most 80 characters');
+    throw new Refusal('name', name, 'must be one line of at most 80 characters');
   }
-  if (!isWhole(credits, MAX_CREDITS)) {
-    refuse('--credits must be a whole number from 1 to 1000000000');
+  if (!/^[a-z]{3}$/.test(currency)) {
+    throw new Refusal('currency', currency, 'must have three letters, such as usd');
   }
-  if (!isWhole(price, MAX_PRICE)) {
-    refuse('--price must be a whole number of minor units, such as 990 for 9.90 USD');
-  }
-  if (!/^[a-z]{3}$/.test(currency)) refuse('--currency must have three letters, such as usd');
   const { step } = moneyUnits(currency);
-  if (price % step !== 0) {
-    const least = formatMoney(step, currency);
-    refuse(`--price must be divisible by ${step}: Stripe counts ${least} as ${step}`);
-  }
-  if (days !== null && !isWhole(days, 3650)) {
-    refuse('--expires-days must be a whole number from 1 to 3650');
-  }
+  if (price % step === 0) return;
+  const least = formatMoney(step, currency);
+  const bound = `must be divisible by ${step}: Stripe counts ${least} as ${step}`;
+  throw new Refusal('price', price, bound);
+}
+
+function requireWhole(field: string, value: number, max: number): void {
+  if (Number.isSafeInteger(value) && value > 0 && value <= max) return;
+  throw new Refusal(field, value, `must be a whole number from 1 to ${max}`);
 }
 
 const RETIRE = statement(

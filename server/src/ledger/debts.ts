@@ -6,7 +6,7 @@ import {
   type Transaction,
   violatedConstraint,
 } from '../database/database.ts';
-import { UsageError } from '../kernel/errors.ts';
+import { Refusal, UsageError } from '../kernel/errors.ts';
 import { bringUpToDate } from './lots.ts';
 import { type CreditKind, transfer } from './transfer.ts';
 
@@ -51,7 +51,7 @@ export async function clawBack(
 ): Promise<{ kind: CreditKind; booked: boolean }> {
   const { accountId, credits, payment } = wanted;
   if (!Number.isSafeInteger(credits) || credits <= 0) {
-    throw new UsageError('CREDITS must be a whole number above zero');
+    throw new Refusal('credits', credits, 'must be a whole number above zero');
   }
   const [grant] = await db.query<Payment>(PAYMENT, [payment]);
   if (!grant || grant.account_id !== accountId) {

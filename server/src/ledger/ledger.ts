@@ -6,7 +6,7 @@ import {
   type Transaction,
   violatedConstraint,
 } from '../database/database.ts';
-import { ApiError, UsageError } from '../kernel/errors.ts';
+import { ApiError, Refusal, UsageError } from '../kernel/errors.ts';
 import { bringUpToDate, noteExpiringGrant, payDebt } from './lots.ts';
 import {
   type CreditKind,
@@ -160,7 +160,7 @@ export function grant(
 ): Promise<boolean> {
   const { credits, reference } = given;
   if (!Number.isSafeInteger(credits) || credits <= 0) {
-    throw new UsageError('CREDITS must be a whole number above zero');
+    throw new Refusal('credits', credits, 'must be a whole number above zero');
   }
   const sides = { source: 'granted', target: 'available' } as const;
   const move = { ...given, ...sides, reason: 'grant', reference: `grant:${reference}` } as const;
@@ -179,7 +179,7 @@ export async function adjust(
 ): Promise<boolean> {
   const { credits, reference } = change;
   if (!Number.isSafeInteger(credits) || credits === 0) {
-    throw new UsageError('CREDITS must be a whole number other than 0, such as +50 or -50');
+    throw new Refusal('credits', credits, 'must be a whole number other than 0');
   }
   const sides =
     credits > 0
@@ -191,8 +191,8 @@ export async function adjust(
   } catch (error) {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
     throw new UsageError(
-      'the account has fewer available credits than the adjustment takes: see credits show. ' +
-        'To take back credits that are used already, run credits clawback',
+      'the account has fewer available credits than the adjustment takes. A clawback takes back ' +
+        'credits that are used already',
     );
   }
 }

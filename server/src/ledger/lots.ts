@@ -1,5 +1,5 @@
 import { type Queryable, statement, type Transaction } from '../database/database.ts';
-import { UsageError } from '../kernel/errors.ts';
+import { Refusal } from '../kernel/errors.ts';
 import {
   applyTransfer,
   type LoggedTransfer,
@@ -233,5 +233,5 @@ export async function noteExpiringGrant(
     id,
     expiresAt,
   ]);
-  if (!noted?.is_future) throw new UsageError('--expires-at must be in the future');
+  if (!noted?.is_future) throw new Refusal('expires_at', expiresAt, 'must be in the future');
 }

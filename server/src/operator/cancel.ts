@@ -59,7 +59,7 @@ async function cancel(
 }
 
 const REFUSALS: Partial<Record<Phase, string>> = {
-  held: 'its provider may have a job of it. Decide it with: npx framewright reconcile',
+  held: 'its provider may have a job of it. Decide the task instead',
   archiving: 'its video is finished and is being copied',
   completed: 'there is nothing to cancel',
   failed: 'there is nothing to cancel',
@@ -74,9 +74,7 @@ async function cancelBeforeSubmit(
   const task = await takeLease(tx, taskId, PHASES_BEFORE_ACCEPTANCE);
   if (!task) throw new Error(`${taskId} moved under a lock`);
   if (await currentAttempt(tx, taskId)) {
-    throw new UsageError(
-      `${taskId} is being submitted at this moment: run the command again in a minute`,
-    );
+    throw new UsageError(`${taskId} is being submitted at this moment: try again in a minute`);
   }
   const message = 'The task was cancelled by the service. The credits are refunded.';
   const error = { code: 'cancelled', message } as const;

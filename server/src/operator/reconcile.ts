@@ -48,7 +48,7 @@ export function reconcile(
     const attempt = await currentAttempt(tx, taskId);
     // To lock it now could deadlock with a transaction that locks the attempt before the task.
     if (attempt?.id !== locked?.id) {
-      throw new UsageError(`${taskId} was submitted at this moment: run the command again`);
+      throw new UsageError(`${taskId} was submitted at this moment: try again`);
     }
     if (attempt) await recordEvidence(tx, attempt.id, 'operator', { decision, reason });
     const phase = await decide(tx, task, attempt, { decision, reason });
@@ -65,7 +65,8 @@ async function notLiveError(
   await requireTask(tx, taskId);
   const phase = await phaseOf(tx, taskId);
   const hasEnded = phase === 'completed' || phase === 'failed';
-  const rest = hasEnded || kind === 'failed' ? 'there is nothing to decide' : 'only --failed fits';
+  const rest =
+    hasEnded || kind === 'failed' ? 'there is nothing to decide' : 'it can only be ended as failed';
   return new UsageError(`${taskId} is ${phase}, not held: ${rest}`);
 }
 
@@ -92,8 +93,8 @@ function alreadyAcceptedError(task: Task, attempt: Attempt): UsageError {
   const { job_id: job, outcome_by: by } = attempt;
   return new UsageError(
     by === 'operator'
-      ? `an operator said that ${task.id} is job ${job}: correct it by --accepted, or use --failed`
-      : `the provider accepted ${task.id} as ${job}: use --failed`,
+      ? `an operator said that ${task.id} is job ${job}: name the right job, or end it as failed`
+      : `the provider accepted ${task.id} as ${job}: it can only be ended as failed`,
   );
 }
 
@@ -143,7 +144,7 @@ async function refuseJobOfOther(tx: Transaction, attempt: Attempt, jobId: string
   if (owner === undefined) return;
   throw new UsageError(
     `job ${jobId} was named for ${owner}, another task: its video may belong to that customer. ` +
-      'Look for another job, or use --failed',
+      'Look for another job, or end the task as failed',
   );
 }
 

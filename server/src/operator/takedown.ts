@@ -37,8 +37,8 @@ async function takeDownStored(tx: Transaction, { id, role, owner_id: taskId }: L
   const phase = await phaseOf(tx, taskId);
   if (phase !== undefined && isLive(phase)) {
     throw new UsageError(
-      `${taskId} is ${phase} and needs its ${role} ${id}: cancel the task first ` +
-        '(npx framewright tasks cancel), or wait until it has ended',
+      `${taskId} is ${phase} and needs its ${role} ${id}: cancel the task first, ` +
+        'or wait until it has ended',
     );
   }
   if (role !== 'output') return takeDownObject(tx, id);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseCommandLine } from '../../src/cli/command-line.ts';
+import { verbTable } from '../../src/cli/list-of-verbs.ts';
 import { optionOf } from '../../src/cli/usage.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -353,6 +354,11 @@ test('every command is shown to operators, with each of its options', async () =
     );
   }
   assert.ok(ours.some(({ words }) => words[0] === 'serve'));
+});
+
+test('the table of all commands is fresh: npm run verbs', async () => {
+  const [, table = ''] = (await read('docs/operations/commands.md')).split('## All commands\n');
+  assert.equal(table.trim(), await verbTable());
 });
 
 // Links

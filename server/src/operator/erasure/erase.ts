@@ -53,15 +53,14 @@ async function requireIdle(tx: Transaction, accountId: string): Promise<Erasable
   if (!state?.is_idle) {
     const why =
       state?.is_idle === false
-        ? 'was disabled less than a minute ago: run the command again in a minute'
-        : 'is not disabled: run npx framewright accounts disable, and erase it a minute later';
+        ? 'was disabled less than a minute ago: try again in a minute'
+        : 'is not disabled: disable it, and erase it a minute later';
     throw new UsageError(`${accountId} ${why}`);
   }
   const live = await liveTasks(tx, accountId);
   if (live > 0) {
     throw new UsageError(
-      `${accountId} has ${live} live tasks: wait until they have ended, cancel them ` +
-        '(npx framewright tasks cancel) or decide them (npx framewright reconcile)',
+      `${accountId} has ${live} live tasks: wait until they have ended, cancel or decide them`,
     );
   }
   return state;

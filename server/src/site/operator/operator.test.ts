@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { FastifyInstance } from 'fastify';
+import { type FastifyInstance, fastify } from 'fastify';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { makeHeldTask, makeTask, sql, type TaskFixture } from '../../../test/task-fixtures.ts';
@@ -10,12 +10,18 @@ import {
   type TestVisitor,
   type TestWebsite,
 } from '../../../test/website/website.ts';
+import { parseCommandLine } from '../../cli/command-line.ts';
+import { helpText } from '../../cli/help.ts';
 import { grant } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
 import { dueDeletions } from '../../operator/listings/due-deletions.ts';
+import { whole } from '../../operator/verb/fields.ts';
+import { type Verb, verb } from '../../operator/verb/verb.ts';
+import { NOUNS } from '../../operator/verbs/list.ts';
 import { openWakeUps } from '../../wake-ups/wake-ups.ts';
 import type { OperatorDeps } from './operator-route.ts';
 import { OPERATOR_ROUTES } from './operator-routes.ts';
+import { verbRoutes } from './verb-routes.ts';
 
 const API = '/console/api/operator';
 const reason = 'ticket 91';
@@ -286,4 +292,57 @@ test('figures and orphan jobs are shown', async () => {
   assert.deepEqual(await recorded('local/job-1'), [
     ['orphans acknowledge', operator.email, reason],
   ]);
+});
+
+test('every verb has both its ways in, or says why it has no route', async () => {
+  const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
+  for (const [name, one] of nouns.flatMap((verbs) => Object.entries<Verb>(verbs))) {
+    const words = one.words?.map(() => 'x') ?? [];
+    const parsed = parseCommandLine([...name.split(' '), ...words, '--no-such-option']);
+    await assert.rejects(parsed, /Unknown option '--no-such-option'/, name);
+    const isChange = one.reason !== undefined || one.isRecordedOnConsole === true;
+    const { status, body } = isChange
+      ? await operator.write(pathOf(name), { reason, unknown: 1 })
+      : await operator.get(`${pathOf(name)}?unknown=1`);
+    const route = one.notOnConsole === undefined ? 'unknown' : undefined;
+    assert.equal(body.error.details?.field, route, name);
+    assert.equal(status, route === undefined ? 404 : 400, name);
+  }
+});
+
+test('a verb in one file is a command with its help, and a route that words a refusal', async () => {
+  const made = verb({
+    summary: 'Count to a number',
+    fields: { count_to: whole('The last number.', { min: 1, max: 9 }) },
+    words: ['count_to'],
+    reason: 'required',
+    run: async (_, { count_to: last }, { command, reason: why }) => ({ last, command, why }),
+  });
+  const nouns = { numbers: async () => ({ 'numbers count': made }) };
+  const line = ['numbers', 'count', '7', '--reason', 'x'];
+  const { run } = await parseCommandLine(line, nouns);
+  const { db } = website.database;
+  assert.deepEqual(await run({ db }), { last: 7, command: 'numbers count', why: 'x' });
+  await assert.rejects(parseCommandLine(['numbers', 'count', '10', '--reason', 'x'], nouns), {
+    message: 'N must be a whole number from 1 to 9',
+  });
+  const help = await helpText(['numbers'], nouns);
+  assert.match(
+    help,
+    /numbers count N --reason TEXT\n +Count to a number\n +N {2}The last number\./,
+  );
+  const app = fastify();
+  app.decorateRequest('signedIn');
+  app.addHook('onRequest', async (request) => {
+    request.signedIn = { email: operator.email, isOperator: true } as typeof request.signedIn & {};
+  });
+  app.setErrorHandler((error, _, reply) => reply.code(400).send({ message: String(error) }));
+  for (const route of verbRoutes(nouns)) route.serve(app, { db, log: quiet } as OperatorDeps);
+  const send = async (count_to: number) => {
+    const url = pathOf('numbers count');
+    return (await app.inject({ method: 'POST', url, payload: { count_to, reason } })).json();
+  };
+  assert.deepEqual(await send(7), { last: 7, command: 'numbers count', why: reason });
+  assert.match((await send(10)).message, /Count to must be a whole number from 1 to 9\./);
+  await app.close();
 });

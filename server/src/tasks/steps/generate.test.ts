@@ -188,7 +188,9 @@ test('an operator can fail a task held for its outcome, but can’t give it anot
   const task = await generatingTask(60);
   await generate(depsThatRead(MISSING), task);
   const asAccepted = reconcile(fixture.db, task.id, { kind: 'accepted', jobId: 'other' }, 'no');
-  await assert.rejects(asAccepted, { message: /accepted .* as job-.*: use --failed/ });
+  await assert.rejects(asAccepted, {
+    message: /accepted .* as job-.*: it can only be ended as failed/,
+  });
   await reconcile(fixture.db, task.id, { kind: 'failed' }, 'the provider lost it');
   assert.equal((await readTask(fixture.db, task.id)).error_code, 'output_unavailable');
 });

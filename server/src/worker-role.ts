@@ -3,6 +3,7 @@ import { emailOf } from './accounts/accounts.ts';
 import { forgetFutureRequests } from './accounts/admission.ts';
 import { startBillingJobs } from './billing/jobs.ts';
 import type { Config } from './config/config.ts';
+import type { Transaction } from './database/database.ts';
 import { rememberMark } from './database/remembered-mark.ts';
 import { videoTask } from './http/public/video-task.ts';
 import { startInterval } from './kernel/interval.ts';
@@ -26,8 +27,15 @@ import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { publicColumns } from './tasks/task.ts';
 import { forgetUploads } from './tasks/uploads/forget-uploads.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
+import { wakeDeliveries } from './webhooks/claim.ts';
 import { startWebhooks } from './webhooks/deliver.ts';
 import { purgeDeliveries } from './webhooks/log.ts';
+
+/** What rooms other than the tasks' repair when the clock was set back. */
+async function forgetFuture(tx: Transaction): Promise<void> {
+  await forgetFutureRequests(tx);
+  await wakeDeliveries(tx);
+}
 
 /** Milliseconds of a clock that never goes back. */
 const monotonic = () => performance.now();
@@ -81,7 +89,8 @@ export function buildWorker(
     providers,
     steps: instrumentedSteps(steps),
   });
-  closers.push(() => worker.stop(config.shutdownSeconds));
+  const started: Array<(seconds: number) => Promise<unknown>> = [(seconds) => worker.stop(seconds)];
+  closers.push(() => Promise.all(started.map((stop) => stop(config.shutdownSeconds))));
   const upkeep = new AbortController();
   const { signal } = upkeep;
   closers.push(async () => upkeep.abort());
@@ -99,7 +108,7 @@ export function buildWorker(
       const { billing, publicUrl } = parts;
       const { sendMail } = parts.mailer;
       startBillingJobs({ db, log, signal, billing, publicUrl, sendMail });
-      startWebhooks(
+      const settleWebhooks = startWebhooks(
         {
           db,
           log,
@@ -114,6 +123,7 @@ export function buildWorker(
         },
         signal,
       );
+      started.push(settleWebhooks);
     },
   };
 }
@@ -127,11 +137,7 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     for (let marked = 1; marked > 0 && !signal.aborted; ) marked = await markExpired(db);
   };
   const jobs: PeriodicJob[] = [
-    [
-      'database clock',
-      CLOCK_SECONDS,
-      () => repairClockJump({ db, log, forgetFuture: forgetFutureRequests }),
-    ],
+    ['database clock', CLOCK_SECONDS, () => repairClockJump({ db, log, forgetFuture })],
     ['expiry', EXPIRE_SECONDS, markAllExpired],
     ['deleting', DELETE_SECONDS, () => deleteMarked({ db, storage })],
     ['expiring credits', EXPIRE_SECONDS, () => bringDueUpToDate({ db, log })],

@@ -54,6 +54,6 @@ export function beginDownloadSession(options: {
 }
 
 function deadlinePassed(deadlineSeconds: number): OutboundError {
-  const message = `The download took longer than ${deadlineSeconds} seconds`;
+  const message = `The host took longer than ${deadlineSeconds} seconds`;
   return new OutboundError('too_slow', message, { details: { deadline_seconds: deadlineSeconds } });
 }

@@ -13,15 +13,23 @@ export interface LeasedEndpoint {
 }
 
 /** A lease ends this long after its last renewal. It is longer than a turn of deliveries. */
-export const ENDPOINT_LEASE_SECONDS = 30;
+const ENDPOINT_LEASE_SECONDS = 30;
 
 /** Whether no process leases it. A lease further ahead was made before the clock fell back. */
 const FREE = `coalesce(e.leased_until not between clock_now()
      and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds', true)`;
 
-const OPEN = `e.disabled_at is null and e.deleted_at is null
-     and coalesce(e.paused_until not between clock_now() and clock_now() + interval '10 minutes',
-       true)`;
+/** How many endpoints of an account get deliveries at a time, in all processes. */
+const OF_ACCOUNT = 4;
+
+const RESTS = `coalesce(
+     e.paused_until between clock_now() and clock_now() + interval '10 minutes', false)`;
+
+const OPEN = 'e.disabled_at is null and e.deleted_at is null';
+
+const COLUMNS = `e.id, e.account_id, e.mode, e.url, e.failures,
+     array_remove(array[e.secret, case when e.earlier_secret_until > clock_now()
+       then e.earlier_secret end], null) as secrets`;
 
 // `waiting` jumps from endpoint to endpoint along the index, so that one endpoint with very many
 // deliveries costs as little as one with a single one.
@@ -36,19 +44,25 @@ const CLAIM = namedStatement(
        select d.endpoint_id, d.due_at from webhook_deliveries d
        where d.due_at is not null and d.endpoint_id > w.endpoint_id
        order by d.endpoint_id, d.due_at limit 1) next),
-   due as materialized (
-     select e.id, row_number() over (partition by e.failures > 0 order by w.due_at) as place,
-       e.failures > 0 as is_failing
+   due as (
+     select e.id, w.due_at, e.failures > 0 as is_failing, leased.endpoints
+       + row_number() over (partition by e.account_id order by w.due_at) as of_account
      from waiting w join webhook_endpoints e on e.id = w.endpoint_id
-     where w.due_at <= clock_now() and ${OPEN} and ${FREE})
+       cross join lateral (
+         select count(*) as endpoints from webhook_endpoints o
+         where o.account_id = e.account_id and o.deleted_at is null
+           and o.leased_until between clock_now()
+             and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds') leased
+     where w.due_at <= clock_now() and ${OPEN} and not ${RESTS} and ${FREE}),
+   placed as materialized (
+     select id, is_failing, row_number() over (partition by is_failing order by due_at) as place
+     from due where of_account <= ${OF_ACCOUNT})
    update webhook_endpoints e
    set leased_until = clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds'
-   where e.id = any(array(select id from due
+   where e.id = any(array(select id from placed
        where place <= case when is_failing then :failing::int else :sound::int end))
      and ${OPEN} and ${FREE}
-   returning e.id, e.account_id, e.mode, e.url, e.failures,
-     array_remove(array[e.secret, case when e.earlier_secret_until > clock_now()
-       then e.earlier_secret end], null) as secrets`,
+   returning ${COLUMNS}`,
 );
 
 /**
@@ -60,6 +74,25 @@ export function claimEndpoints(
   places: { sound: number; failing: number },
 ): Promise<LeasedEndpoint[]> {
   return db.query<LeasedEndpoint>(CLAIM, CLAIM.values(places));
+}
+
+const RENEW = statement(
+  'webhook_renew',
+  `update webhook_endpoints e
+   set leased_until = clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds'
+   where e.id = $1 and ${OPEN} returning ${COLUMNS}`,
+);
+
+/**
+ * Renews a lease.
+ * @returns the endpoint with what was changed meanwhile; undefined if nothing more is sent to it
+ */
+export async function renewEndpoint(
+  db: Queryable,
+  id: string,
+): Promise<LeasedEndpoint | undefined> {
+  const [endpoint] = await db.query<LeasedEndpoint>(RENEW, [id]);
+  return endpoint;
 }
 
 const RELEASE = statement(
@@ -81,6 +114,8 @@ export interface DueDelivery {
   data: object | null;
   created_at: Date;
   attempts: number;
+  /** The exact text of the time, by which a send that was asked for meanwhile is noticed. */
+  due_at: string;
   /** Of the database's clock. */
   now_seconds: number;
 }
@@ -88,9 +123,9 @@ export interface DueDelivery {
 const DUE = statement(
   'webhook_due',
   `select id, event_id, type, task_id, data, created_at, attempts,
-     extract(epoch from clock_now())::float8 as now_seconds
-   from webhook_deliveries where endpoint_id = $1 and due_at <= clock_now()
-   order by due_at, id limit $2`,
+     due_at::text, extract(epoch from clock_now())::float8 as now_seconds
+   from webhook_deliveries d where endpoint_id = $1 and due_at <= clock_now()
+   order by d.due_at, id limit $2`,
 );
 
 /** The deliveries of an endpoint that are due, the longest waiting first. */
@@ -100,4 +135,25 @@ export function dueDeliveries(
   limit: number,
 ): Promise<DueDelivery[]> {
   return db.query<DueDelivery>(DUE, [endpointId, limit]);
+}
+
+const POSTPONE = statement(
+  'webhook_postpone',
+  `update webhook_deliveries set due_at = clock_now() + interval '1 minute'
+   where id = any($1::bigint[]) and due_at <= clock_now()`,
+);
+
+/** Sends these later, without counting a try. */
+export async function postponeDeliveries(db: Queryable, ids: number[]): Promise<void> {
+  await db.query(POSTPONE, [ids]);
+}
+
+const WAKE = statement(
+  'webhook_wake',
+  'update webhook_deliveries set due_at = clock_now() where due_at > clock_now()',
+);
+
+/** Makes all deliveries due, after the clock was set back: a try that is early loses nothing. */
+export async function wakeDeliveries(db: Queryable): Promise<void> {
+  await db.query(WAKE);
 }

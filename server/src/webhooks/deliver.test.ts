@@ -17,6 +17,7 @@ import { moveNow } from '../tasks/transitions.ts';
 import { claimEndpoints } from './claim.ts';
 import { type DeliverDeps, deliverDue } from './deliver.ts';
 import {
+  type Changer,
   createEndpoint,
   deleteEndpoint,
   type EndpointWithSecret,
@@ -24,8 +25,9 @@ import {
   replaceSecret,
   updateEndpoint,
 } from './endpoints.ts';
-import { EVENT_TYPES } from './events.ts';
+import { EVENT_TYPES, recordEvent } from './events.ts';
 import { listDeliveries, purgeDeliveries, sendAgain, sendTest } from './log.ts';
+import { tellOwners } from './notices.ts';
 import { RETRY_SECONDS } from './outcome.ts';
 
 interface Received {
@@ -38,7 +40,7 @@ let deps: DeliverDeps;
 let url: string;
 let close: () => Promise<void>;
 const received: Received[] = [];
-const mails: { to: string; subject: string }[] = [];
+const mails: { to: string; subject: string; text: string }[] = [];
 /** How the receiver responds. */
 let respond: (response: ServerResponse) => void;
 
@@ -80,10 +82,10 @@ beforeEach(async () => {
   await sql(fixture.db, 'update webhook_endpoints set deleted_at = clock_now()');
 });
 
-type Owned = EndpointWithSecret & { owner: { accountId: string; mode: 'live' } };
+type Owned = EndpointWithSecret & { owner: Changer & { mode: 'live' } };
 
 async function openEndpoint(accountId: string): Promise<Owned> {
-  const owner = { accountId, mode: 'live' } as const;
+  const owner = { accountId, mode: 'live', by: 'a test' } as const;
   const choice = { url, description: null, events: [...EVENT_TYPES] };
   return { ...(await createEndpoint(fixture.db, owner, choice)), owner };
 }
@@ -182,13 +184,14 @@ test('an endpoint that fails rests, and a success ends its rest', async () => {
   const { task, endpoint } = await failedTask();
   respond = (response) => response.writeHead(503).end();
   await deliver();
-  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  const event = { accountId: task.account_id, type: 'credits.low', data: {} } as const;
+  await recordEvent(fixture.db, event);
   await deliver();
   assert.equal(received.length, 1, 'nothing is sent while it rests');
   await fixture.database.setClock(6);
   respond = (response) => response.writeHead(200).end();
   await deliver();
-  assert.equal(received.length, 3, `the event of ${task.id} and the test`);
+  assert.equal(received.length, 3, `the event of ${task.id} and the other one`);
   const { failing_since: failingSince } = await readEndpoint(
     fixture.db,
     endpoint.owner,
@@ -203,8 +206,10 @@ test('an endpoint that responds 410 is switched off with a mail, and goes on whe
   await deliver();
   const off = await readEndpoint(fixture.db, endpoint.owner, endpoint.id);
   assert.equal(off.disabled_because, 'gone');
+  await tellOwners(deps);
+  const told = mails.filter(({ subject }) => /switched off/.test(subject));
   assert.deepEqual(
-    mails.map(({ to }) => to),
+    told.map(({ to }) => to),
     ['ada@example.com'],
   );
   await fixture.database.setClock(60);
@@ -214,6 +219,115 @@ test('an endpoint that responds 410 is switched off with a mail, and goes on whe
   await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, { enabled: true });
   await deliver();
   assert.equal(received.length, 2);
+});
+
+test('a test event ends the rest of an endpoint, and there are at most ten in a minute', async () => {
+  const { endpoint } = await failedTask();
+  respond = (response) => response.writeHead(503).end();
+  await deliver();
+  respond = (response) => response.writeHead(200).end();
+  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await deliver();
+  assert.equal(received.length, 2);
+  for (let sent = 1; sent < 10; sent += 1) {
+    await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  }
+  await assert.rejects(sendTest(fixture.db, endpoint.owner, endpoint.id), { code: 'rate_limited' });
+});
+
+test('what the owner changes during a turn counts at once', async () => {
+  const { endpoint } = await failedTask();
+  const { owner, id } = endpoint;
+  for (let more = 0; more < 9; more += 1) await sendTest(fixture.db, owner, id);
+  let changed: Promise<unknown> | undefined;
+  respond = async (response) => {
+    changed ??= updateEndpoint(fixture.db, owner, id, { enabled: false });
+    await changed;
+    response.writeHead(200).end();
+  };
+  await deliver();
+  assert.equal(received.length, 8, 'after the tries that were under way, nothing is sent');
+  await updateEndpoint(fixture.db, owner, id, { enabled: true });
+  await deliver();
+  assert.equal(received.length, 10);
+});
+
+test('a 410 of an address ends no endpoint that has another address by then', async () => {
+  const { endpoint } = await failedTask();
+  respond = async (response) => {
+    await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, { url: `${url}&moved` });
+    response.writeHead(410).end();
+  };
+  await deliver();
+  const { disabled_at: disabledAt } = await readEndpoint(fixture.db, endpoint.owner, endpoint.id);
+  assert.equal(disabledAt, null);
+});
+
+test('an event that is asked for again while it is sent is sent again', async () => {
+  const { endpoint } = await failedTask();
+  respond = async (response) => {
+    const eventId = String(received[0]?.headers['webhook-id']);
+    if (received.length === 1)
+      await sendAgain(fixture.db, endpoint.owner, { endpointId: endpoint.id, eventId });
+    response.writeHead(200).end();
+  };
+  await deliver();
+  assert.equal(received.length, 2);
+  assert.equal((await logOf(endpoint))[0]?.state, 'delivered');
+});
+
+test('an event that can not be read delays no other one, and counts no try', async () => {
+  const { task, endpoint } = await failedTask();
+  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  const taskOf = deps.taskOf;
+  deps.taskOf = async () => Promise.reject(new Error('unreadable'));
+  await deliver();
+  deps.taskOf = taskOf;
+  const types = () => received.map(({ body }) => JSON.parse(body).type);
+  assert.deepEqual(types(), ['webhook.test']);
+  await fixture.database.setClock(61);
+  await deliver();
+  assert.deepEqual(types(), ['webhook.test', 'task.failed'], task.id);
+  assert.equal((await logOf(endpoint)).at(-1)?.attempts.length, 1);
+});
+
+test('at most four endpoints of an account are sent to at a time', async () => {
+  const { task, endpoint } = await failedTask();
+  const owned = [endpoint];
+  for (let more = 0; more < 5; more += 1) owned.push(await openEndpoint(task.account_id));
+  for (const { owner, id } of owned) await sendTest(fixture.db, owner, id);
+  const other = await failedTask();
+  const claim = () => claimEndpoints(fixture.db, { sound: 32, failing: 16 });
+  const first = await claim();
+  assert.equal(first.filter(({ account_id: id }) => id === task.account_id).length, 4);
+  assert.ok(first.some(({ id }) => id === other.endpoint.id));
+  assert.deepEqual(await claim(), []);
+});
+
+test('an owner is mailed of a new endpoint, secret and address, and by whom', async () => {
+  const { task } = await makeTask(fixture);
+  await tellOwners(deps);
+  mails.length = 0;
+  const { owner, id } = await openEndpoint(task.account_id);
+  const refused = { ...deps, sendMail: async () => false };
+  await tellOwners(refused);
+  let clock = 0;
+  const told = async () => {
+    clock += 301;
+    await fixture.database.setClock(clock);
+    await tellOwners(deps);
+    const [mail, ...more] = mails.splice(0);
+    assert.deepEqual(more, []);
+    assert.match(mail?.text ?? '', /By: a test/);
+    return mail?.subject;
+  };
+  assert.equal(await told(), 'A webhook endpoint was created');
+  await replaceSecret(fixture.db, owner, id);
+  await tellOwners(deps);
+  assert.deepEqual(mails, [], 'no mail for each of many changes');
+  assert.equal(await told(), 'A webhook endpoint has a new secret');
+  await updateEndpoint(fixture.db, owner, id, { url: `${url}&moved` });
+  assert.equal(await told(), 'A webhook endpoint has a new address');
 });
 
 test('an endpoint is switched off after five days without a success, and not earlier', async () => {

@@ -1,7 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import type { SendMail } from '../mail/mailer.ts';
 import type { GuardedPost } from '../outbound/guarded-fetch.ts';
 import { OutboundError } from '../outbound/refusal.ts';
 import { report } from '../telemetry/reports.ts';
@@ -10,9 +10,11 @@ import {
   type DueDelivery,
   dueDeliveries,
   type LeasedEndpoint,
+  postponeDeliveries,
   releaseEndpoint,
 } from './claim.ts';
-import { type DeliveryAttempt, FAILING_DAYS, isDelivered, recordTurn } from './outcome.ts';
+import { type NoticeDeps, tellOwners } from './notices.ts';
+import { type DeliveryAttempt, isDelivered, recordTurn } from './outcome.ts';
 import { signatureHeaders } from './signature.ts';
 
 /** How many endpoints a process delivers to at once, of those that respond and of the others. */
@@ -24,25 +26,27 @@ const TURN_SECONDS = 10;
 /** For one delivery, from the look-up of the host to the response. */
 const DELIVERY_SECONDS = 15;
 const CLAIM_SECONDS = 0.5;
+const TELL_SECONDS = 5;
 
-export interface DeliverDeps {
+export interface DeliverDeps extends NoticeDeps {
   db: Database;
   log: Log;
   outbound: GuardedPost;
   /** A task as the public API shows it; undefined if it is gone. */
   taskOf(task: { accountId: string; id: string }): Promise<object | undefined>;
-  /** The e-mail address of an account. */
-  emailOf(accountId: string): Promise<string | undefined>;
-  sendMail: SendMail;
-  publicUrl(): string;
 }
 
 /**
  * Delivers events until the signal aborts. Each process leases endpoints that have due deliveries,
  * so that a slow endpoint delays no other one, and an event whose process dies is sent again.
+ * @returns waits for the tries under way, at most for the given time
  */
-export function startWebhooks(deps: DeliverDeps, signal: AbortSignal): void {
+export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
   const busy = { sound: new Set<string>(), failing: new Set<string>() };
+  const turns = new Set<Promise<void>>();
+  startInterval(TELL_SECONDS, { name: 'mails of webhooks', log: deps.log, signal }, () =>
+    tellOwners(deps),
+  );
   startInterval(CLAIM_SECONDS, { name: 'webhooks', log: deps.log, signal }, async () => {
     const endpoints = await claimEndpoints(deps.db, {
       sound: PLACES.sound - busy.sound.size,
@@ -51,9 +55,15 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal): void {
     for (const endpoint of endpoints) {
       const places = endpoint.failures > 0 ? busy.failing : busy.sound;
       places.add(endpoint.id);
-      void takeTurns(deps, endpoint, signal).finally(() => places.delete(endpoint.id));
+      const turn = takeTurns(deps, endpoint, signal).finally(() => {
+        places.delete(endpoint.id);
+        turns.delete(turn);
+      });
+      turns.add(turn);
     }
   });
+  return (seconds: number) =>
+    Promise.race([Promise.all(turns), delay(seconds * 1000, undefined, { ref: false })]);
 }
 
 /** After a fault of the service the lease ends by itself, so that nothing repeats at once. */
@@ -67,46 +77,38 @@ async function takeTurns(deps: DeliverDeps, endpoint: LeasedEndpoint, signal: Ab
 /** Delivers what is due to a leased endpoint, for the length of a turn. */
 export async function deliverDue(
   deps: DeliverDeps,
-  endpoint: LeasedEndpoint,
+  leased: LeasedEndpoint,
   signal: AbortSignal,
 ): Promise<void> {
   const endsAt = performance.now() + TURN_SECONDS * 1000;
-  while (!signal.aborted && performance.now() < endsAt) {
+  let endpoint: LeasedEndpoint | undefined = leased;
+  while (endpoint && !signal.aborted && performance.now() < endsAt) {
     const limit = endpoint.failures > 0 ? 1 : AT_ONCE;
     const due = await dueDeliveries(deps.db, endpoint.id, limit);
     if (due.length === 0) break;
-    const results = await Promise.allSettled(due.map((one) => attempt(deps, endpoint, one)));
-    const attempts = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const broken = results.find((one) => one.status === 'rejected');
-    if (broken && attempts.length === 0) throw broken.reason;
-    const verdict = await deps.db.transaction((tx) => recordTurn(tx, endpoint, attempts));
-    if (verdict === 'gone' || verdict === 'failing') await switchedOff(deps, endpoint, verdict);
-    if (broken) throw broken.reason;
-    if (verdict !== 'goes_on') return;
-    endpoint.failures = 0;
+    const attempts = await attemptAll(deps, endpoint, due);
+    endpoint = await deps.db.transaction((tx) => recordTurn(tx, leased, attempts));
   }
-  await releaseEndpoint(deps.db, endpoint.id);
+  if (endpoint) await releaseEndpoint(deps.db, endpoint.id);
 }
 
-async function switchedOff(deps: DeliverDeps, endpoint: LeasedEndpoint, why: 'gone' | 'failing') {
-  deps.log.info({ webhook: endpoint.id, account: endpoint.account_id, why }, 'a webhook ended');
-  const to = await deps.emailOf(endpoint.account_id);
-  if (to !== undefined)
-    await deps.sendMail({ to, ...switchedOffMail(endpoint, why, deps.publicUrl()) });
-}
-
-function switchedOffMail({ url }: LeasedEndpoint, why: 'gone' | 'failing', publicUrl: string) {
-  const cause = {
-    gone: 'it responded with HTTP status 410',
-    failing: `every delivery has failed for ${FAILING_DAYS} days`,
-  }[why];
-  return {
-    subject: 'A webhook endpoint was switched off',
-    text:
-      `Nothing more is sent to ${url}, because ${cause}.\n\n` +
-      'Events that it has not received wait for it. Correct the receiver, then enable the ' +
-      `endpoint again:\n${publicUrl}/webhooks\n`,
-  };
+/** @throws the reason if no delivery could be tried: nothing counts then */
+async function attemptAll(
+  deps: DeliverDeps,
+  endpoint: LeasedEndpoint,
+  due: DueDelivery[],
+): Promise<DeliveryAttempt[]> {
+  const results = await Promise.allSettled(due.map((one) => attempt(deps, endpoint, one)));
+  const attempts = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const [broken] = results.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  if (broken === undefined) return attempts;
+  deps.log.warn({ err: broken, webhook: endpoint.id }, 'events of a webhook could not be sent');
+  const ids = due
+    .map(({ id }) => id)
+    .filter((id) => !attempts.some((one) => one.delivery.id === id));
+  await postponeDeliveries(deps.db, ids);
+  if (attempts.length === 0) throw broken;
+  return attempts;
 }
 
 /**
@@ -123,7 +125,7 @@ async function attempt(
   const startedAt = performance.now();
   const result = await send(deps, endpoint, delivery, body).catch(failed);
   const durationMs = Math.round(performance.now() - startedAt);
-  const made = { delivery, durationMs, ...result };
+  const made = { delivery, startedAt, durationMs, ...result };
   const outcome = isDelivered(made)
     ? 'delivered'
     : result.status === null

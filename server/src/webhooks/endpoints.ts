@@ -12,6 +12,7 @@ import { newWebhookSecret } from './signature.ts';
 
 /** How many endpoints an account may have of each mode. */
 const MAX_ENDPOINTS = 10;
+const MAX_PER_HOUR = 30;
 /** How long the secret before the last one still signs. */
 const OVERLAP_HOURS = 24;
 
@@ -22,6 +23,11 @@ type Mode = 'live' | 'test';
 export interface Owner {
   accountId: string;
   mode: Mode;
+}
+
+/** The same, and who acts, in the words of the mail to the owner. */
+export interface Changer extends Owner {
+  by: string;
 }
 
 /** An endpoint as its owner sees it, without its secret. */
@@ -86,17 +92,20 @@ const LOCK = statement(
   `select pg_advisory_xact_lock(hashtextextended('webhook endpoints ' || $1, 0))`,
 );
 
+// Each new endpoint mails the owner, so those that were deleted count for an hour.
 const COUNT = statement(
   'webhook_endpoints_count',
-  `select count(*)::int as endpoints from webhook_endpoints
-   where account_id = $1 and mode = $2 and deleted_at is null`,
+  `select count(*) filter (where deleted_at is null)::int as endpoints,
+     count(*) filter (where created_at > clock_now() - interval '1 hour')::int as recent
+   from webhook_endpoints where account_id = $1 and mode = $2`,
 );
 
 const INSERT = namedStatement(
   'webhook_endpoint_insert',
-  ['id', 'accountId', 'mode', 'url', 'description', 'events', 'secret'],
-  `insert into webhook_endpoints (id, account_id, mode, url, description, events, secret)
-   values (:id, :accountId, :mode, :url, :description, :events::text[], :secret)
+  ['id', 'accountId', 'mode', 'url', 'description', 'events', 'secret', 'by'],
+  `insert into webhook_endpoints (id, account_id, mode, url, description, events, secret, notice,
+     notice_from)
+   values (:id, :accountId, :mode, :url, :description, :events::text[], :secret, 'created', :by)
    returning ${COLUMNS}, secret`,
 );
 
@@ -107,17 +116,24 @@ export interface Choice {
   events: EventType[];
 }
 
-/** @throws ApiError `invalid_request` if the account has as many endpoints as it may have */
+/**
+ * The owner gets a mail, since somebody who stole a key could leave an endpoint behind.
+ * @param owner.by who makes it, in the words of the mail
+ * @throws ApiError `invalid_request` if the account has as many endpoints as it may have;
+ *   `rate_limited`
+ */
 export function createEndpoint(
   db: Database,
-  { accountId, mode }: Owner,
+  { accountId, mode, by }: Changer,
   choice: Choice,
 ): Promise<EndpointWithSecret> {
   return db.transaction(async (tx) => {
     await tx.query(LOCK, [accountId]);
-    const [count] = await tx.query<{ endpoints: number }>(COUNT, [accountId, mode]);
+    const [count] = await tx.query<{ endpoints: number; recent: number }>(COUNT, [accountId, mode]);
     if (count && count.endpoints >= MAX_ENDPOINTS) throw tooMany();
-    const given = { ...choice, id: newId('webhook'), accountId, mode, secret: newWebhookSecret() };
+    if (count && count.recent >= MAX_PER_HOUR) throw tooFast();
+    const secret = newWebhookSecret();
+    const given = { ...choice, id: newId('webhook'), accountId, mode, secret, by };
     const [row] = await tx.query<EndpointWithSecret>(INSERT, INSERT.values(given));
     return required(row);
   });
@@ -129,18 +145,27 @@ function tooMany(): ApiError {
   return new ApiError('invalid_request', message, { details });
 }
 
-// An endpoint that is enabled again begins anew: its failures of before do not count.
+function tooFast(): ApiError {
+  const message = `An account may make ${MAX_PER_HOUR} endpoints in an hour.`;
+  return new ApiError('rate_limited', message, { retryAfterSeconds: 600 });
+}
+
+// An endpoint that is enabled again or has another address begins anew: its failures of before do
+// not count.
 const UPDATE = namedStatement(
   'webhook_endpoint_update',
-  ['id', 'accountId', 'mode', 'url', 'description', 'events', 'enabled'],
+  ['id', 'accountId', 'mode', 'url', 'description', 'events', 'enabled', 'by'],
   `update webhook_endpoints set
      url = coalesce(:url, url),
      description = case when :description::text is null then description
        else nullif(:description, '') end,
      events = coalesce(:events::text[], events),
-     failures = case when :enabled::boolean then 0 else failures end,
-     failing_since = case when :enabled::boolean then null else failing_since end,
-     paused_until = case when :enabled::boolean then null else paused_until end,
+     failures = case when :enabled::boolean or :url <> url then 0 else failures end,
+     failing_since = case when :enabled::boolean or :url <> url then null else failing_since end,
+     paused_until = case when :enabled::boolean or :url <> url then null else paused_until end,
+     notice = case when :url <> url then 'moved'
+       when :enabled::boolean and notice in ('gone', 'failing') then null else notice end,
+     notice_from = case when :url <> url then :by else notice_from end,
      disabled_at = case when :enabled::boolean then null
        when not :enabled::boolean then coalesce(disabled_at, clock_now()) else disabled_at end,
      disabled_because = case when :enabled::boolean then null
@@ -153,10 +178,13 @@ const UPDATE = namedStatement(
 /** What is not given stays as it is. An empty description removes it. */
 export type EndpointChange = Partial<Choice> & { enabled?: boolean };
 
-/** @throws ApiError `not_found` */
+/**
+ * A new address mails the owner.
+ * @throws ApiError `not_found`
+ */
 export async function updateEndpoint(
   db: Queryable,
-  owner: Owner,
+  owner: Changer,
   id: string,
   change: EndpointChange,
 ): Promise<WebhookEndpoint> {
@@ -166,24 +194,27 @@ export async function updateEndpoint(
   return required(row);
 }
 
-const REPLACE_SECRET = statement(
+const REPLACE_SECRET = namedStatement(
   'webhook_endpoint_secret',
-  `update webhook_endpoints set earlier_secret = secret, secret = $4,
-     earlier_secret_until = clock_now() + interval '${OVERLAP_HOURS} hours'
-   where ${OWN} returning ${COLUMNS}, secret`,
+  ['id', 'accountId', 'mode', 'secret', 'by'],
+  `update webhook_endpoints set earlier_secret = secret, secret = :secret,
+     earlier_secret_until = clock_now() + interval '${OVERLAP_HOURS} hours',
+     notice = 'replaced', notice_from = :by
+   where id = :id and account_id = :accountId and mode = :mode and deleted_at is null
+   returning ${COLUMNS}, secret`,
 );
 
 /**
  * Gives an endpoint a new secret. For a day the one before signs as well, so that a receiver can
- * change over without refusing a delivery.
+ * change over without refusing a delivery. The owner gets a mail.
  * @throws ApiError `not_found`
  */
 export async function replaceSecret(
   db: Queryable,
-  { accountId, mode }: Owner,
+  owner: Changer,
   id: string,
 ): Promise<EndpointWithSecret> {
-  const values = [id, accountId, mode, newWebhookSecret()];
+  const values = REPLACE_SECRET.values({ ...owner, id, secret: newWebhookSecret() });
   const [row] = await db.query<EndpointWithSecret>(REPLACE_SECRET, values);
   return required(row);
 }
@@ -205,7 +236,7 @@ export async function deleteEndpoint(db: Queryable, owner: Owner, id: string): P
 const ERASE = statement(
   'webhook_endpoints_erase',
   `update webhook_endpoints set deleted_at = coalesce(deleted_at, clock_now()),
-     url = 'https://erased.invalid', description = null, earlier_secret = null
+     url = 'https://erased.invalid', description = null, earlier_secret = null, notice = null
    where account_id = $1`,
 );
 

@@ -11,7 +11,7 @@ export const TEST_EVENT = 'webhook.test';
 /** The surface whose tasks an endpoint of each mode hears of. Tasks of the website send none. */
 const MODE_OF_SURFACE = `case surface when 'api' then 'live' when 'test' then 'test' end`;
 
-const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')`;
+export const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')`;
 
 /**
  * Table expressions for the statement that moves tasks, behind its expression `moved` with the

@@ -1,7 +1,7 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { type Owner, readEndpoint } from './endpoints.ts';
-import { TEST_EVENT } from './events.ts';
+import { NEW_EVENT_ID, TEST_EVENT } from './events.ts';
 
 /** How long deliveries and their attempts are kept. */
 const LOG_DAYS = 30;
@@ -37,10 +37,12 @@ export interface DeliveryPage {
   next_cursor: string | null;
 }
 
+// A delivery that was sent again very often shows the last tries.
 const ATTEMPTS = `(
      select coalesce(jsonb_agg(jsonb_build_object('at', a.at, 'duration_ms', a.duration_ms,
        'status', a.status, 'cause', a.cause, 'response', a.response) order by a.number), '[]')
-     from webhook_attempts a where a.delivery_id = d.id)`;
+     from (select number, at, duration_ms, status, cause, response from webhook_attempts
+       where delivery_id = d.id order by number desc limit 20) a)`;
 
 const LIST = namedStatement(
   'webhook_deliveries_list',
@@ -69,9 +71,14 @@ export async function listDeliveries(
   return { data: rows.map(({ id: _, ...delivery }) => delivery), next_cursor: next };
 }
 
+/** Ends the rest of the endpoint $1: its owner wants to see now whether it responds. */
+const NO_REST = `rested as (
+     update webhook_endpoints set paused_until = null where id = $1 and paused_until is not null)`;
+
 const SEND_AGAIN = statement(
   'webhook_send_again',
-  `update webhook_deliveries set state = 'waiting', due_at = clock_now()
+  `with ${NO_REST}
+   update webhook_deliveries set state = 'waiting', due_at = clock_now()
    where endpoint_id = $1 and event_id = $2 returning event_id`,
 );
 
@@ -89,23 +96,34 @@ export async function sendAgain(
   if (!row) throw new ApiError('not_found', 'This endpoint has no delivery of this event.');
 }
 
+/** Tests are rows of the log, so they are limited. */
+const TESTS_PER_MINUTE = 10;
+
 const SEND_TEST = statement(
   'webhook_send_test',
-  `insert into webhook_deliveries (event_id, endpoint_id, type, data)
-   values ('evt_' || replace(gen_random_uuid()::text, '-', ''), $1, '${TEST_EVENT}',
-     '{"message": "This event was sent to test the endpoint."}')
+  `with ${NO_REST}
+   insert into webhook_deliveries (event_id, endpoint_id, type, data)
+   select ${NEW_EVENT_ID}, $1, '${TEST_EVENT}',
+     '{"message": "This event was sent to test the endpoint."}'
+   where (select count(*) from (
+       select type, created_at from webhook_deliveries where endpoint_id = $1
+       order by id desc limit ${TESTS_PER_MINUTE}) last
+     where type = '${TEST_EVENT}' and created_at > clock_now() - interval '1 minute')
+     < ${TESTS_PER_MINUTE}
    returning event_id`,
 );
 
 /**
  * Sends an event that is about nothing, so that an owner sees whether one arrives.
  * @returns its id
- * @throws ApiError `not_found`; `invalid_request` if the endpoint is disabled
+ * @throws ApiError `not_found`; `invalid_request` if the endpoint is disabled; `rate_limited`
  */
 export async function sendTest(db: Queryable, owner: Owner, endpointId: string): Promise<string> {
   await requireEnabled(db, owner, endpointId);
   const [row] = await db.query<{ event_id: string }>(SEND_TEST, [endpointId]);
-  return row?.event_id ?? '';
+  if (row) return row.event_id;
+  const message = `An endpoint gets at most ${TESTS_PER_MINUTE} test events in a minute.`;
+  throw new ApiError('rate_limited', message, { retryAfterSeconds: 60 });
 }
 
 async function requireEnabled(db: Queryable, owner: Owner, id: string): Promise<void> {

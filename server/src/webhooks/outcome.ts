@@ -5,7 +5,7 @@ import {
   type Transaction,
 } from '../database/database.ts';
 import { jsonText, storable } from '../database/json-text.ts';
-import { type DueDelivery, ENDPOINT_LEASE_SECONDS, type LeasedEndpoint } from './claim.ts';
+import { type DueDelivery, type LeasedEndpoint, renewEndpoint } from './claim.ts';
 
 /** Seconds from a failed try to the next one: 5 s, 5 and 30 min, 2, 5, 10, 14, 20 and 24 h. */
 export const RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
@@ -20,6 +20,8 @@ const MAX_REST_SECONDS = 300;
 /** How a try ended. */
 export interface DeliveryAttempt {
   delivery: DueDelivery;
+  /** Of `performance.now()`. */
+  startedAt: number;
   durationMs: number;
   /** The HTTP status; null without a response. */
   status: number | null;
@@ -31,40 +33,46 @@ export function isDelivered({ status }: DeliveryAttempt): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-// A try of another process may have been recorded meanwhile: only an unchanged delivery moves.
+// A try of another process may have been recorded meanwhile: then this one changes nothing. If the
+// owner has asked for another send meanwhile, the delivery stays due.
 const RECORD = namedStatement(
   'webhook_attempts_record',
   ['attempts'],
   `with given as materialized (
-     select g.id, g.number, g.duration_ms, g.status, g.cause, g.response, g.state,
-       g.delay_seconds
-     from jsonb_to_recordset(:attempts::jsonb) as g (id bigint, number int, duration_ms int,
-       status int, cause text, response text, state text, delay_seconds float8)),
+     select g.id, g.number, g.age_ms, g.duration_ms, g.status, g.cause, g.response,
+       g.state, g.due_at, g.delay_seconds
+     from jsonb_to_recordset(:attempts::jsonb) as g (id bigint, number int, age_ms int,
+       duration_ms int, status int, cause text, response text, state text, due_at timestamptz,
+       delay_seconds float8)),
    logged as (
      insert into webhook_attempts (delivery_id, number, at, duration_ms, status, cause, response)
-     select d.id, given.number, clock_now() - given.duration_ms * interval '1 millisecond',
+     select d.id, given.number, clock_now() - given.age_ms * interval '1 millisecond',
        given.duration_ms, given.status, given.cause, given.response
      from given join webhook_deliveries d on d.id = given.id
      on conflict do nothing)
-   update webhook_deliveries d set attempts = given.number, state = given.state,
-     due_at = clock_now() + given.delay_seconds * interval '1 second'
+   update webhook_deliveries d set attempts = given.number,
+     state = case when d.due_at = given.due_at then given.state else 'waiting' end,
+     due_at = case when d.due_at = given.due_at
+       then clock_now() + given.delay_seconds * interval '1 second' else d.due_at end
    from given where d.id = given.id and d.attempts < given.number`,
 );
 
 /** Records tries, and when the deliveries that failed are tried again. */
 async function recordAttempts(tx: Queryable, attempts: DeliveryAttempt[]): Promise<void> {
   const rows = attempts.map((attempt) => {
-    const { delivery, durationMs, status, cause, response } = attempt;
+    const { delivery, startedAt, durationMs, status, cause, response } = attempt;
     const retrySeconds = RETRY_SECONDS[delivery.attempts];
     const isRetried = !isDelivered(attempt) && retrySeconds !== undefined;
     return {
       id: delivery.id,
       number: delivery.attempts + 1,
+      age_ms: Math.round(performance.now() - startedAt),
       duration_ms: durationMs,
       status,
       cause: cause && storable(cause),
       response: response && storable(response),
       state: isDelivered(attempt) ? 'delivered' : isRetried ? 'waiting' : 'failed',
+      due_at: delivery.due_at,
       delay_seconds: isRetried ? retrySeconds * (1 + JITTER * Math.random()) : null,
     };
   });
@@ -74,7 +82,7 @@ async function recordAttempts(tx: Queryable, attempts: DeliveryAttempt[]): Promi
 const SUCCESS = statement(
   'webhook_endpoint_success',
   `update webhook_endpoints set failures = 0, failing_since = null, paused_until = null,
-     leased_until = clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds' where id = $1`,
+     leased_until = null where id = $1`,
 );
 
 const FAILURE = statement(
@@ -86,31 +94,33 @@ const FAILURE = statement(
    where id = $1`,
 );
 
+// What an address said says nothing about another one, to which the owner has changed meanwhile.
 const SWITCH_OFF = statement(
   'webhook_endpoint_switch_off',
   `update webhook_endpoints set disabled_at = clock_now(), leased_until = null,
-     disabled_because = case when $2 then 'gone' else 'failing' end
-   where id = $1 and disabled_at is null and deleted_at is null
+     disabled_because = case when $2 then 'gone' else 'failing' end,
+     notice = case when $2 then 'gone' else 'failing' end, notice_from = null
+   where id = $1 and url = $3 and disabled_at is null and deleted_at is null
      and ($2 or failing_since < clock_now() - interval '${FAILING_DAYS} days')
    returning disabled_because`,
 );
 
-/** What the endpoint does next: it gets further deliveries, rests, or was switched off. */
-export type Verdict = 'goes_on' | 'rests' | 'gone' | 'failing';
-
-/** Records the tries of a turn and what they say about the endpoint, in one transaction. */
+/**
+ * Records the tries of a turn and what they say about the endpoint, in one transaction.
+ * @returns the endpoint, leased further; undefined if it rests or was switched off
+ */
 export async function recordTurn(
   tx: Transaction,
-  { id }: LeasedEndpoint,
+  { id, url }: LeasedEndpoint,
   attempts: DeliveryAttempt[],
-): Promise<Verdict> {
+): Promise<LeasedEndpoint | undefined> {
   await recordAttempts(tx, attempts);
   const isGone = attempts.some(({ status }) => status === 410);
   if (!isGone && attempts.some(isDelivered)) {
     await tx.query(SUCCESS, [id]);
-    return 'goes_on';
+    return renewEndpoint(tx, id);
   }
-  if (!isGone) await tx.query(FAILURE, [id]);
-  const [off] = await tx.query<{ disabled_because: 'gone' | 'failing' }>(SWITCH_OFF, [id, isGone]);
-  return off?.disabled_because ?? 'rests';
+  await tx.query(FAILURE, [id]);
+  await tx.query(SWITCH_OFF, [id, isGone, url]);
+  return undefined;
 }

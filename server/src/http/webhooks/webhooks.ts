@@ -6,10 +6,10 @@ import { ApiError } from '../../kernel/errors.ts';
 import { checkUrl, type HostRules } from '../../outbound/addresses.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import {
+  type Changer,
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
-  type Owner,
   readEndpoint,
   replaceSecret,
   updateEndpoint,
@@ -37,7 +37,7 @@ interface WebhookDeps {
 
 /** What an operation gets. */
 interface Call<Body, Query> {
-  owner: Owner;
+  owner: Changer;
   /** Of the path; '' if the path has none. */
   id: string;
   eventId: string;
@@ -93,8 +93,9 @@ function operation<Body extends TSchema = TSchema, Query extends TSchema = TSche
         ...description,
         handler: async (request, reply) => {
           const { id = '', eventId = '' } = request.params;
-          const { accountId, surface } = callerOf(request);
-          const owner = { accountId, mode: surface === 'test' ? 'test' : 'live' } as const;
+          const { accountId, surface, keyId } = callerOf(request);
+          const mode = surface === 'test' ? 'test' : 'live';
+          const owner = { accountId, mode, by: `the API key ${keyId}` } as const;
           // The schemas have checked them.
           const sent = request as { body: Static<Body>; query: Static<Query> };
           const { body, query } = sent;

@@ -249,10 +249,7 @@ test('an order that is inserted meanwhile is not deadlocked with the erasure', a
 
 test('an account that is not disabled, or has live tasks, is not erased', async () => {
   const { held } = await makeHeldTask(fixture);
-  await assert.rejects(
-    erase(held.account_id),
-    /is not disabled: disable it/,
-  );
+  await assert.rejects(erase(held.account_id), /is not disabled: disable it/);
   await disableAccount(fixture.db, held.account_id);
   await assert.rejects(erase(held.account_id), /less than a minute ago: try again in a minute/);
   await disable(held.account_id);

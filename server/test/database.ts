@@ -15,7 +15,12 @@ export const quiet = createLog({ level: 'silent' });
 const HOME = process.env.FRAMEWRIGHT_TEST_HOME ?? path.join(tmpdir(), 'framewright-test');
 
 /** Tests need no durability. */
-const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+const SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '400', // of all services that run at a time
+};
 
 /** Opens the test run's Postgres, which all test files that run at a time share. */
 export function openTestServer() {

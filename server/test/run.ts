@@ -60,8 +60,8 @@ const COVERAGE = {
   coverageExcludeGlobs: ['{embedded-postgres,local-renderer}/test/**', '**/*.test.ts'],
 };
 
-/** Most files wait more than they compute. */
-const AT_ONCE = 2 * availableParallelism() + 1;
+/** Most files wait more than they compute. Eight services at a time are enough for one Postgres. */
+const AT_ONCE = Math.min(8, 2 * availableParallelism() + 1);
 
 /** Of the event of a test, or a suite, that has ended. */
 interface Ended {

@@ -21,7 +21,7 @@ import { until } from '../until.ts';
 import { type CrashFixture, openCrashFixture, VIDEO_CREDITS } from './crash-fixture.ts';
 
 /** Less than the 72 seconds for which an idle connection is kept: waiting for one fails the test. */
-const PATIENCE = { timeout: 60_000 };
+const END_SECONDS = 60;
 
 const CLI = fileURLToPath(new URL('../../src/framewright.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -31,6 +31,19 @@ const LEASED = statement('test_leased', 'select id from tasks where leased_until
 async function phaseOf(db: Database, key: string): Promise<string | undefined> {
   const [task] = await tasksOfKey(db, key);
   return task?.phase;
+}
+
+/** Fails if what ends by itself has waited for an idle connection. */
+async function inTime<T>(ended: Promise<T>): Promise<T> {
+  const begin = performance.now();
+  const result = await ended;
+  assert.ok(performance.now() - begin < END_SECONDS * 1000, 'it waited for an idle connection');
+  return result;
+}
+
+/** Sends SIGTERM, and returns the exit code. */
+function stop(service: ServiceProcess): Promise<number | null> {
+  return inTime(service.kill('SIGTERM'));
 }
 
 /** Sends SIGTERM and waits until the service has begun to stop. */
@@ -64,71 +77,59 @@ async function assertFinishes(fixture: CrashFixture, key: string, taskId: string
     (phase) => phase === 'completed',
   );
   await assertOneVideo(db, key, taskId);
-  assert.equal(await service.kill('SIGTERM'), 0);
+  assert.equal(await stop(service), 0);
 }
 
-test(
-  'a POST that waits at shutdown gets 202, and its task continues after the next start',
-  PATIENCE,
-  async () => {
-    await using fixture = await openCrashFixture('image-to-video');
-    await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
-    const { accountId, response } = await createStalled(fixture, service);
-    const ended = service.kill('SIGTERM');
-    const { status, body } = await response;
-    assert.equal(status, 202);
-    const [announced] = await tasksOfKey(fixture.database.db, 'slow');
-    assert.deepEqual([announced?.id, announced?.announced], [body.id, true]);
-    assert.equal(await ended, 0);
-    fixture.host.serve('/slow.png', fixture.picture);
-    await fixture.expireLeases();
-    await assertFinishes(fixture, 'slow', body.id);
-    await assertBalance(fixture.database.db, accountId, 0);
-  },
-);
+test('a POST that waits at shutdown gets 202, and its task continues after the next start', async () => {
+  await using fixture = await openCrashFixture('image-to-video');
+  await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
+  const { accountId, response } = await createStalled(fixture, service);
+  const ended = stop(service);
+  const { status, body } = await response;
+  assert.equal(status, 202);
+  const [announced] = await tasksOfKey(fixture.database.db, 'slow');
+  assert.deepEqual([announced?.id, announced?.announced], [body.id, true]);
+  assert.equal(await ended, 0);
+  fixture.host.serve('/slow.png', fixture.picture);
+  await fixture.expireLeases();
+  await assertFinishes(fixture, 'slow', body.id);
+  await assertBalance(fixture.database.db, accountId, 0);
+});
 
-test(
-  'clients that keep their connections open do not delay the end of the API',
-  PATIENCE,
-  async () => {
-    await using fixture = await openCrashFixture('text-to-video');
-    const { db } = fixture.database;
-    const { secret } = await makeCustomer(db, VIDEO_CREDITS);
-    const env = { ...fixture.env, ROLES: 'api', SHUTDOWN_SECONDS: '3600' };
-    await using service = await startServiceProcess(env);
-    const response = client(service.url, secret).create(fixture.body, 'kept');
-    await until(
-      () => phaseOf(db, 'kept'),
-      (phase) => phase === 'reserved',
-    );
-    const ended = service.kill('SIGTERM');
-    assert.equal((await response).status, 202);
-    assert.equal(await ended, 0);
-  },
-);
+test('clients that keep their connections open do not delay the end of the API', async () => {
+  await using fixture = await openCrashFixture('text-to-video');
+  const { db } = fixture.database;
+  const { secret } = await makeCustomer(db, VIDEO_CREDITS);
+  const env = { ...fixture.env, ROLES: 'api', SHUTDOWN_SECONDS: '3600' };
+  await using service = await startServiceProcess(env);
+  const response = client(service.url, secret).create(fixture.body, 'kept');
+  await until(
+    () => phaseOf(db, 'kept'),
+    (phase) => phase === 'reserved',
+  );
+  const ended = stop(service);
+  assert.equal((await response).status, 202);
+  assert.equal(await ended, 0);
+});
 
-test(
-  'a signal a second later ends the process at once, and no task is lost',
-  PATIENCE,
-  async () => {
-    await using fixture = await openCrashFixture('image-to-video');
-    await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '3600' });
-    const { response } = await createStalled(fixture, service);
-    await askToStop(service);
-    const { body } = await response;
-    // Within the first second, a signal counts as the same request to stop.
-    await until(
-      async () => service.process.kill('SIGTERM'),
-      (isSent) => !isSent,
-    );
-    assert.equal(service.process.exitCode, 130);
-    fixture.host.serve('/slow.png', fixture.picture);
-    await fixture.expireLeases();
-    await assertFinishes(fixture, 'slow', body.id);
-  },
-);
+test('a signal a second later ends the process at once, and no task is lost', async () => {
+  await using fixture = await openCrashFixture('image-to-video');
+  await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '3600' });
+  const { response } = await createStalled(fixture, service);
+  await askToStop(service);
+  const { body } = await response;
+  // Within the first second, a signal counts as the same request to stop.
+  await until(
+    async () => service.process.kill('SIGTERM'),
+    (isSent) => !isSent,
+  );
+  assert.equal(service.process.exitCode, 130);
+  fixture.host.serve('/slow.png', fixture.picture);
+  await fixture.expireLeases();
+  await assertFinishes(fixture, 'slow', body.id);
+});
 
-test('a render is requeued at shutdown and finished after the next start', PATIENCE, async () => {
+test('a render is requeued at shutdown and finished after the next start', async () => {
   await using fixture = await openCrashFixture('text-to-video');
   const { db } = fixture.database;
   const { secret } = await makeCustomer(db, VIDEO_CREDITS);
@@ -138,14 +139,14 @@ test('a render is requeued at shutdown and finished after the next start', PATIE
     () => db.query<{ state: string }>(RENDERS),
     ([job]) => job?.state === 'rendering',
   );
-  assert.equal(await service.kill('SIGTERM'), 0);
+  assert.equal(await stop(service), 0);
   assert.deepEqual(warnings(service), []);
   assert.deepEqual(await db.query(RENDERS), [{ state: 'queued' }]);
   assert.deepEqual(await db.query(LEASED), []);
   await assertFinishes(fixture, 'render', body.id);
 });
 
-test('a step under way at shutdown is finished before the process ends', PATIENCE, async () => {
+test('a step under way at shutdown is finished before the process ends', async () => {
   await using fixture = await openCrashFixture('text-to-video');
   const { db } = fixture.database;
   const { accountId, secret } = await makeCustomer(db, VIDEO_CREDITS);
@@ -155,25 +156,21 @@ test('a step under way at shutdown is finished before the process ends', PATIENC
     () => phaseOf(db, 'archive'),
     (phase) => phase === 'archiving' || phase === 'completed',
   );
-  assert.equal(await service.kill('SIGTERM'), 0);
+  assert.equal(await stop(service), 0);
   assert.deepEqual(warnings(service), []);
   assert.equal(await phaseOf(db, 'archive'), 'completed');
   await assertBalance(db, accountId, 0);
 });
 
-test(
-  'a client that never finishes its request does not delay the end of the service',
-  PATIENCE,
-  async () => {
-    await using fixture = await openCrashFixture('text-to-video');
-    await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
-    const socket = net.connect(Number(new URL(service.url).port), '127.0.0.1');
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Never: en');
-    assert.equal(await service.kill('SIGTERM'), 0);
-  },
-);
+test('a client that never finishes its request does not delay the end of the service', async () => {
+  await using fixture = await openCrashFixture('text-to-video');
+  await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
+  const socket = net.connect(Number(new URL(service.url).port), '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Never: en');
+  assert.equal(await stop(service), 0);
+});
 
 interface Terminal {
   /** The program that runs `npm start`, and its arguments. */
@@ -201,7 +198,7 @@ const TERMINALS: Record<string, Terminal> = {
 };
 
 for (const [where, { command, pressCtrlC, skip }] of Object.entries(TERMINALS)) {
-  test(`Ctrl-C ${where} stops npm start in order`, { ...PATIENCE, skip }, async () => {
+  test(`Ctrl-C ${where} stops npm start in order`, { skip }, async () => {
     await using fixture = await openCrashFixture('image-to-video');
     const own = { ...fixture.env, HOME: fixture.dataDir, SHUTDOWN_SECONDS: '1' };
     const [program, ...args] = command;
@@ -217,7 +214,7 @@ for (const [where, { command, pressCtrlC, skip }] of Object.entries(TERMINALS)) 
     await until(async () => output().includes('shutting down'), Boolean);
     pressCtrlC(npm);
     assert.equal((await response).status, 202);
-    await closed;
+    await inTime(closed);
     assert.match(output(), /shutting down.*stopped/s);
     assert.doesNotMatch(output(), /second signal/);
   });
@@ -235,7 +232,7 @@ function readOutput(child: ChildProcessWithoutNullStreams): () => string {
 }
 
 for (const PROCESSES of ['1', '2']) {
-  test(`one SIGINT ends a start of ${PROCESSES} that waits for a lock`, PATIENCE, async () => {
+  test(`one SIGINT ends a start of ${PROCESSES} that waits for a lock`, async () => {
     await using fixture = await openCrashFixture('text-to-video');
     const { db } = fixture.database;
     await db.query(statement('', `delete from migrations where name like '0077%'`));
@@ -256,7 +253,7 @@ for (const PROCESSES of ['1', '2']) {
   });
 }
 
-test('a service whose port is taken prints that and ends', PATIENCE, async () => {
+test('a service whose port is taken prints that and ends', async () => {
   await using fixture = await openCrashFixture('text-to-video');
   await using service = await startServiceProcess(fixture.env);
   const { port } = new URL(service.url);
@@ -264,11 +261,11 @@ test('a service whose port is taken prints that and ends', PATIENCE, async () =>
   await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* the port is in use/s);
 });
 
-test('the embedded database is stopped last, by an orderly shutdown', PATIENCE, async () => {
+test('the embedded database is stopped last, by an orderly shutdown', async () => {
   await using folder = await temporaryFolder();
   const dataDir = path.join(folder.path, 'data');
   await using service = await startServiceProcess({ DATA_DIR: dataDir });
-  assert.equal(await service.kill('SIGTERM'), 0);
+  assert.equal(await stop(service), 0);
   assert.deepEqual(warnings(service), []);
   const reopened = await openEmbeddedDatabase({ dataDir, log: quiet });
   await reopened.close();

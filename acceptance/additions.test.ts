@@ -119,3 +119,13 @@ test('a quote is the price of a create, and reserves nothing', { skip }, async (
   assert.equal((await send('/credits', { key })).body.available_credits, available_credits);
   assertError(await quote({ ...CHEAPEST, prompt: 'no' }), 'invalid_request', 'prompt');
 });
+
+test('a response says what is left of the rate window', async () => {
+  for (const path of ['/credits', '/tasks/none', '/tasks?limit=0']) {
+    const { headers } = await send(path);
+    assert.equal(headers.get('ratelimit-policy'), '"default";q=30;w=60');
+    const [, left, seconds] =
+      /^"default";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? [];
+    assert.ok(Number(left) < 30 && Number(seconds) > 0 && Number(seconds) <= 60, path);
+  }
+});

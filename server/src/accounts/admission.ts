@@ -10,7 +10,7 @@ import { hashSecret, looksLikeSecret } from './api-keys.ts';
 import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
 import { countingHits } from './rate-window.ts';
 
-const WINDOW_SECONDS = 60;
+export const WINDOW_SECONDS = 60;
 const WINDOW = `interval '${WINDOW_SECONDS} seconds'`;
 
 /**
@@ -36,6 +36,10 @@ export interface Caller {
   /** Whether the key has a monthly spending cap. */
   hasCap: boolean;
   surface: string;
+  /** How many more requests its rate window takes until the oldest one leaves it. */
+  remaining: number;
+  /** Seconds until then. */
+  resetSeconds: number;
 }
 
 /** The caller of an admitted request, and the columns of the {@link CallerRead}. */
@@ -104,9 +108,19 @@ export function openAdmission<Row extends object>(
         throw invalidKey();
       }
       if (!row.admitted) throw gate.limit(secretHash, await passesAt(gate, row.key_id));
-      const { account_id: accountId, key_id: keyId, has_cap: hasCap } = row;
-      return { caller: { accountId, keyId, hasCap, surface }, row };
+      return { caller: callerFrom(row, surface), row };
     });
+  };
+}
+
+function callerFrom(row: ResultRow<object>, surface: string): Caller {
+  return {
+    accountId: row.account_id,
+    keyId: row.key_id,
+    hasCap: row.has_cap,
+    surface,
+    remaining: Math.max(0, REQUESTS_PER_WINDOW - row.used),
+    resetSeconds: Math.max(1, Math.min(WINDOW_SECONDS, Math.ceil(row.reset_seconds))),
   };
 }
 
@@ -136,8 +150,17 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
        WINDOW_SECONDS,
      )})
      select caller.ordinal::int as ordinal, caller.key_id, caller.account_id, caller.has_cap,
-       admitted.subject is not null as admitted ${read ? `, ${read.columns}` : ''}
-     from caller left join admitted on admitted.subject = caller.key_id ${read?.joins ?? ''}`,
+       admitted.subject is not null as admitted, spent.used, spent.reset_seconds
+       ${read ? `, ${read.columns}` : ''}
+     from caller left join admitted on admitted.subject = caller.key_id
+       cross join lateral (
+         select count(hit)::int as used,
+           extract(epoch from coalesce(min(hit), clock.now) + ${WINDOW} - clock.now)::float8
+             as reset_seconds
+         from (select clock_now() as now) as clock
+           left join unnest(admitted.hits) as hit on hit > clock.now - ${WINDOW}
+         group by clock.now) as spent
+       ${read?.joins ?? ''}`,
   );
 }
 
@@ -157,6 +180,9 @@ type ResultRow<Row> = Row & {
   account_id: string;
   has_cap: boolean;
   admitted: boolean;
+  /** Requests in the rate window, with this one, and seconds until the oldest one leaves it. */
+  used: number;
+  reset_seconds: number;
 };
 
 async function admitTogether<Row extends object>(

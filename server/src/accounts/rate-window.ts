@@ -10,8 +10,8 @@ export interface RateLimit {
 
 /**
  * SQL that counts one hit in the rate window of each selected key, and returns the keys that were
- * admitted. The window's row is locked, so it is exact across processes (C9). A refused request
- * adds no hit.
+ * admitted, with their hits. The window's row is locked, so it is exact across processes (C9). A
+ * refused request adds no hit.
  * @param keys a select of one column; it must be ordered, or statements could deadlock
  * @param max SQL of how many hits fit into the window
  * @param seconds SQL of the length of the window
@@ -24,7 +24,7 @@ export function countingHits(keys: string, max: number | string, seconds: number
       where cardinality(w.hits) < ${max}
         or w.hits[cardinality(w.hits) - ${max} + 1]
           <= clock_now() - make_interval(secs => ${seconds})
-    returning subject`;
+    returning subject, hits`;
 }
 
 const COUNT = statement('rate_count', countingHits('select $1::text', '$2::int', '$3::float8'));

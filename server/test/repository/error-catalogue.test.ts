@@ -191,6 +191,9 @@ test('openapi.json has the headers that a client uses, where they are sent', () 
   for (const { operation, status, response } of described) {
     const expected = ['X-Request-Id'];
     if (operation === 'createGeneration' && status === 200) expected.push('Idempotent-Replayed');
+    if (operation !== 'listModels' && status !== 401) {
+      expected.push('RateLimit', 'RateLimit-Policy');
+    }
     if (operation === 'getTask' && status === 200) expected.push('Preference-Applied');
     if (operation === 'listModels') expected.push('ETag', 'Cache-Control');
     if (status === 401) expected.push('WWW-Authenticate');

@@ -129,3 +129,25 @@ test('requests with a bad key or to an unknown route do not count', async () => 
   }
   assert.equal((await ask(`Bearer ${secret}`)).status, 200);
 });
+
+test('each authenticated response says what is left of the rate window', async () => {
+  const { secret } = await makeCustomer(api.database.db, 0);
+  const read = async (path: string, authorization = `Bearer ${secret}`) => {
+    const { headers } = await api.app.inject({
+      url: `/api/v1/${path}`,
+      headers: { authorization },
+    });
+    return [headers.ratelimit, headers['ratelimit-policy'], headers['retry-after']];
+  };
+  const policy = '"default";q=30;w=60';
+  assert.deepEqual(await read('credits'), ['"default";r=29;t=60', policy, undefined]);
+  await api.database.setClock(20);
+  assert.deepEqual(await read('tasks/none'), ['"default";r=28;t=40', policy, undefined], 'a 404');
+  assert.deepEqual(await read('tasks?limit=0'), ['"default";r=27;t=40', policy, undefined]);
+  for (let count = 0; count < 27; count += 1) await read('credits');
+  assert.deepEqual(await read('credits'), ['"default";r=0;t=40', policy, '40']);
+  assert.deepEqual(await read('tasks'), ['"default";r=0;t=40', policy, '40'], 'from memory');
+  await api.database.setClock(61);
+  assert.deepEqual(await read('credits', 'Bearer junk'), [undefined, undefined, undefined]);
+  await api.database.setClock(0);
+});

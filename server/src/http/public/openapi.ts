@@ -52,6 +52,15 @@ const REQUEST_ID = {
     description: 'Unique to this request. Give it to the operator when you report a problem.',
   },
 };
+const RATE_LIMIT = {
+  RateLimit: {
+    type: 'string',
+    description:
+      '`"default";r=29;t=60`: 29 more requests pass in the next 60 seconds; then the oldest ' +
+      'request leaves the rate window.',
+  },
+  'RateLimit-Policy': { type: 'string', description: '30 requests in 60 seconds, per API key.' },
+};
 const CHALLENGE = { 'WWW-Authenticate': { type: 'string', enum: ['Bearer'] } };
 const RETRY_AFTER = {
   'Retry-After': {
@@ -92,6 +101,7 @@ function withResponseHeaders(schema: FastifySchema): FastifySchema {
 function headersOf(status: number, operationId: string): object {
   return {
     ...REQUEST_ID,
+    ...(operationId === 'listModels' || status === 401 ? {} : RATE_LIMIT),
     ...(operationId === 'createGeneration' && status === 200 ? REPLAYED : {}),
     ...(operationId === 'getTask' && status === 200 ? PREFERENCE : {}),
     ...(operationId === 'listModels' ? CACHED : {}),

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { openAdmission } from '../../accounts/admission.ts';
-import { openKeyGate } from '../../accounts/key-gate.ts';
+import { openAdmission, WINDOW_SECONDS } from '../../accounts/admission.ts';
+import { openKeyGate, REQUESTS_PER_WINDOW } from '../../accounts/key-gate.ts';
+import { ApiError } from '../../kernel/errors.ts';
 import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
 import { acceptJsonOnly } from './body.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
@@ -53,12 +54,30 @@ export function publicApi(
     return caller;
   };
   api.decorateRequest('caller');
-  api.addHook<PublicRoute>('onRequest', async (request) => {
+  api.addHook<PublicRoute>('onRequest', async (request, reply) => {
     const { admit = admitByDefault, isPublic } = request.routeOptions.config;
     if (isPublic) return;
-    request.caller = await admit(request, PUBLIC_API.surface);
+    request.caller = await admit(request, PUBLIC_API.surface).catch((error) => {
+      if (error instanceof ApiError && error.code === 'rate_limited') {
+        reply.headers(rateLimitHeaders(0, error.retryAfterSeconds ?? 1));
+      }
+      throw error;
+    });
+    reply.headers(rateLimitHeaders(request.caller.remaining, request.caller.resetSeconds));
     deps.onAdmitted?.(request.caller.keyId, request.ip);
   });
   for (const endpoint of endpoints) endpoint.serve(api, { ...deps, gate });
   done();
+}
+
+/**
+ * The rate window as draft-ietf-httpapi-ratelimit-headers describes it (`r`, `t`, `q`, `w`).
+ * The window slides: `t` is the time until its oldest request leaves it, so until then exactly
+ * `remaining` requests pass.
+ */
+function rateLimitHeaders(remaining: number, resetSeconds: number) {
+  return {
+    ratelimit: `"default";r=${remaining};t=${resetSeconds}`,
+    'ratelimit-policy': `"default";q=${REQUESTS_PER_WINDOW};w=${WINDOW_SECONDS}`,
+  };
 }

@@ -14,6 +14,8 @@ const STATUS: Record<string, number> = {
   insufficient_credits: 402,
   not_found: 404,
   idempotency_conflict: 409,
+  not_cancellable: 409,
+  no_output: 409,
   payload_too_large: 413,
   rate_limited: 429,
   service_busy: 503,

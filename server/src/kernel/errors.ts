@@ -1,7 +1,8 @@
 /**
  * Every error code that a client can receive, with its HTTP status. The first nine are the
- * contract's (section "Errors"). The next five belong to delivery links, the rest to the website.
- * Both are outside the versioned API. docs/ERRORS.md explains each code to clients.
+ * contract's (section "Errors"); the next two belong to one operation each. The next five belong to
+ * delivery links, the rest to the website: both are outside the versioned API. docs/ERRORS.md
+ * explains each code to clients.
  */
 export const ERROR_STATUS = {
   unauthorized: 401,
@@ -13,6 +14,8 @@ export const ERROR_STATUS = {
   rate_limited: 429,
   service_busy: 503,
   internal_error: 500,
+  not_cancellable: 409,
+  no_output: 409,
   link_invalid: 403,
   link_expired: 410,
   output_deleted: 410,
@@ -26,10 +29,14 @@ export const ERROR_STATUS = {
 
 type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** The codes that a response with this HTTP status can have. */
+/** Codes that only the operation has to which they belong. */
+export const OWN_ERROR_CODES = ['not_cancellable', 'no_output'] as const satisfies ErrorCode[];
+export type OwnErrorCode = (typeof OWN_ERROR_CODES)[number];
+
+/** The codes that the responses of any operation with this HTTP status can have. */
 export function errorCodesOf(status: number): string[] {
   return Object.entries(ERROR_STATUS)
-    .filter(([, known]) => known === status)
+    .filter(([code, known]) => known === status && !OWN_ERROR_CODES.some((own) => own === code))
     .map(([code]) => code);
 }
 

@@ -16,7 +16,7 @@ import { until } from '../../test/until.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { CancelOutcome, JobStatus, Provider } from '../providers/provider.ts';
-import { askForCancels, readCancel } from '../tasks/attempts/cancel-requests.ts';
+import { askForCancels, readCancel } from '../tasks/cancel/cancel-requests.ts';
 import { readTask } from '../tasks/create/create.ts';
 import { generate } from '../tasks/steps/generate.ts';
 import { submitTask } from '../tasks/steps/submit.ts';

@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type LockedObject, lockObject, takeDownObject } from '../storage/removal.ts';
 import { outputOf, takeDownDeleted } from '../tasks/archive/output.ts';
-import { attemptsOf } from '../tasks/attempts/attempts.ts';
+import { takeDownOutput } from '../tasks/cancel/delete-output.ts';
 import { phaseOf } from '../tasks/listing/task-listing.ts';
 import { LIVE_PHASES, type Phase } from '../tasks/task.ts';
 import { type Action, performAction } from './actions.ts';
@@ -33,7 +33,8 @@ export function takeDown(db: Database, action: Action, id: string) {
 
 const isLive = (phase: Phase) => LIVE_PHASES.some((live) => live === phase);
 
-async function takeDownStored(tx: Transaction, { id, role, owner_id: taskId }: LockedObject) {
+async function takeDownStored(tx: Transaction, object: LockedObject) {
+  const { id, role, owner_id: taskId } = object;
   const phase = await phaseOf(tx, taskId);
   if (phase !== undefined && isLive(phase)) {
     throw new UsageError(
@@ -41,7 +42,5 @@ async function takeDownStored(tx: Transaction, { id, role, owner_id: taskId }: L
         'or wait until it has ended',
     );
   }
-  if (role !== 'output') return takeDownObject(tx, id);
-  const { jobIds } = await attemptsOf(tx, [taskId]);
-  return takeDownObject(tx, id, { taskId, jobIds });
+  return role === 'output' ? takeDownOutput(tx, object) : takeDownObject(tx, id);
 }

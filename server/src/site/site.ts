@@ -42,6 +42,7 @@ import {
 import { getPrices, getQuote } from './playground/prices.ts';
 import { createUpload, getUpload, getUploadFile, type UploadDeps } from './playground/uploads.ts';
 import type { RouteShape, SiteRoute } from './route.ts';
+import { cancelTaskOfAccount, deleteOutputOfAccount } from './tasks/end-task.ts';
 import { listTasksOfAccount } from './tasks/list-tasks.ts';
 import { downloadUsage, readUsage } from './tasks/read-usage.ts';
 import { showPoster } from './tasks/show-poster.ts';
@@ -91,6 +92,8 @@ const ROUTES = [
   listTasksOfAccount,
   readTaskFilters,
   showTaskOfAccount,
+  cancelTaskOfAccount,
+  deleteOutputOfAccount,
   showPoster,
   readUsage,
   downloadUsage,

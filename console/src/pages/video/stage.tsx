@@ -52,8 +52,8 @@ function Screen({ task }: { task: ShownTask }) {
   if (video) {
     return (
       <Notice title="The video was deleted" icon="trash">
-        It was kept for a limited time, or the operator of this service has removed it. Its credits
-        stay charged. You can run the same request again.
+        It was kept for a limited time, or you or the operator of this service have deleted it. Its
+        credits stay charged. You can run the same request again.
       </Notice>
     );
   }

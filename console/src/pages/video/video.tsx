@@ -8,6 +8,7 @@ import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { VideoDetails } from './details.tsx';
+import { EndButtons } from './end-buttons.tsx';
 import { Stage } from './stage.tsx';
 
 const EVERY_MS = 2000;
@@ -35,6 +36,7 @@ export default function VideoPage() {
       isTitleComing={!data && !loaded.error}
       actions={
         <>
+          {data && <EndButtons task={data} onChange={loaded.reload} />}
           {data && data.video_url !== null && (
             <ButtonLink icon="download" href={data.video_url} download={`${data.id}.mp4`}>
               Download

@@ -8,6 +8,7 @@ import { useSending } from './sending.ts';
 export function FormDialog({
   title,
   action,
+  dismiss = 'Cancel',
   isDangerous = false,
   disabled = false,
   onClose,
@@ -18,6 +19,8 @@ export function FormDialog({
   title: string;
   /** The words on the button that sends. */
   action: string;
+  /** The words on the button that only closes. */
+  dismiss?: string;
   isDangerous?: boolean;
   disabled?: boolean;
   onClose: () => void;
@@ -40,7 +43,7 @@ export function FormDialog({
           {failure && !isBeside(failure) && failure.message}
         </p>
         <div class="flex flex-wrap justify-end gap-2.5">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{dismiss}</Button>
           <Button
             look={isDangerous ? 'danger' : 'primary'}
             type="submit"

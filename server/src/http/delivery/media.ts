@@ -125,7 +125,7 @@ async function deliverable(
 function deleted(): ApiError {
   return new ApiError(
     'output_deleted',
-    'This video was deleted: its retention has ended, or the operator has removed it.',
+    'This video was deleted: its retention has ended, or its owner or the operator has deleted it.',
   );
 }
 

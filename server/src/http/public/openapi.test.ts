@@ -40,6 +40,7 @@ test('openapi.json has exactly the operations of the contract and its additions,
     });
   });
   assert.deepEqual(operations.flat().sort(), [
+    'delete /api/v1/tasks/{id}/output 204 400 401 404 409 429 503',
     'delete /api/v1/webhooks/{id} 204 400 401 404 429 503',
     'get /api/v1/credits 200 401 429',
     'get /api/v1/models 200 304',
@@ -50,6 +51,7 @@ test('openapi.json has exactly the operations of the contract and its additions,
     'get /api/v1/webhooks/{id} 200 400 401 404 429 503',
     'get /api/v1/webhooks/{id}/deliveries 200 400 401 404 429 503',
     'patch /api/v1/webhooks/{id} 200 400 401 404 429 503',
+    'post /api/v1/tasks/{id}/cancel 200 400 401 404 409 429 503',
     'post /api/v1/video/generations 200 202 400 401 402 409 413 429 503',
     'post /api/v1/video/quotes 200 400 401 413 429 503',
     'post /api/v1/webhooks 201 400 401 429 503',

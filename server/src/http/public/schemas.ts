@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import { errorCodesOf } from '../../kernel/errors.ts';
+import { errorCodesOf, type OwnErrorCode } from '../../kernel/errors.ts';
 
-/** The error envelope of a response with this status (contract, "Resources and their fields"). */
-function errorEnvelopeSchema(status: number) {
+/** The error envelope with one of these codes (contract, "Resources and their fields"). */
+function errorEnvelopeSchema(codes: string[]) {
   return Type.Object({
     error: Type.Object({
-      code: Type.String({ enum: errorCodesOf(status) }),
+      code: Type.String({ enum: codes }),
       message: Type.String(),
       details: Type.Optional(
         Type.Object(
@@ -31,9 +31,17 @@ const MEANINGS = {
 /** The error responses of a route, for its schema. */
 export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
   const responses = statuses.map((status) => {
-    return [status, { description: MEANINGS[status], ...errorEnvelopeSchema(status) }];
+    return [
+      status,
+      { description: MEANINGS[status], ...errorEnvelopeSchema(errorCodesOf(status)) },
+    ];
   });
   return Object.fromEntries(responses);
+}
+
+/** The 409 of an operation that has a code of its own. */
+export function conflictResponse(code: OwnErrorCode, description: string) {
+  return { 409: { description, ...errorEnvelopeSchema([code]) } };
 }
 
 /** The header of a create. The route checks it: a schema would check it after the fields (C7). */

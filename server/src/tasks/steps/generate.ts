@@ -1,7 +1,8 @@
 import { type Database, isDatabaseUnavailable } from '../../database/database.ts';
 import type { JobStatus, Provider } from '../../providers/provider.ts';
 import { readCurrentAttempt } from '../attempts/attempts.ts';
-import { readCancel } from '../attempts/cancel-requests.ts';
+import { CANCELLED_ERROR } from '../cancel/cancel.ts';
+import { readCancel } from '../cancel/cancel-requests.ts';
 import type { Task } from '../task.ts';
 import { type Move, moveNow, postpone, type StepResult } from '../transitions.ts';
 
@@ -98,10 +99,9 @@ async function nextMove(
   if (!hasEndedBadly || (await readCancel(db, task.id))?.state !== 'accepted') {
     return afterJob(status, jobId);
   }
-  const message = 'The task was cancelled by the service. The credits are refunded.';
   const billed = status.kind === 'failed' ? status.billed : null;
   const changes = {
-    error: { code: 'cancelled', message } as const,
+    error: CANCELLED_ERROR,
     ...(billed === null ? {} : { providerBilled: billed }),
   };
   return { to: 'failed', changes, cause: { job: jobId, cancelled: true, ...status } };

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { quiet } from '../../../test/database.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { recordAccepted, scriptedProvider } from '../../../test/task-fixtures.ts';
+import { until } from '../../../test/until.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { CancelOutcome } from '../../providers/provider.ts';
+import { askForCancels, readCancel } from '../../tasks/cancel/cancel-requests.ts';
+import { readTask } from '../../tasks/create/create.ts';
+import type { Phase } from '../../tasks/task.ts';
+import { type Changes, moveNow } from '../../tasks/transitions.ts';
+
+let api: TestApp;
+let customer: TestCustomer;
+before(async () => {
+  api = await openTestApp();
+  customer = await api.customer(100_000);
+});
+after(() => api.close());
+
+async function createTask(): Promise<string> {
+  return (await customer.create({ prompt: 'a lighthouse at dawn' })).body.id;
+}
+
+const cancel = (id: string, by: TestCustomer = customer) =>
+  by.send({ method: 'POST', url: `/api/v1/tasks/${id}/cancel` });
+const deleteOutput = (id: string, by: TestCustomer = customer) =>
+  by.send({ method: 'DELETE', url: `/api/v1/tasks/${id}/output` });
+
+async function moveOn(id: string, to: Phase, changes: Changes = {}): Promise<void> {
+  await moveNow(api.database.db, await readTask(api.database.db, id), { to, changes });
+}
+
+async function acceptedTask(): Promise<string> {
+  const id = await createTask();
+  await moveOn(id, 'submitting');
+  await recordAccepted(api.database.db, id);
+  await moveOn(id, 'generating');
+  return id;
+}
+
+async function completedTask(): Promise<string> {
+  const id = await acceptedTask();
+  await moveOn(id, 'archiving');
+  await moveOn(id, 'completed', { outputObjectId: newId('object') });
+  return id;
+}
+
+/** Responds to the request to cancel as the provider does. */
+async function providerSays(id: string, outcome: CancelOutcome): Promise<void> {
+  const provider = { ...scriptedProvider({}), cancel: async () => outcome };
+  const providers = new Map([['local', provider]]);
+  const ask = async () => {
+    await askForCancels({ db: api.database.db, log: quiet, providers });
+    return (await readCancel(api.database.db, id))?.state;
+  };
+  await until(ask, (state) => state !== undefined && state !== 'requested');
+}
+
+test('a task that was not submitted fails at once with its refund, and a second cancel is harmless', async () => {
+  const id = await createTask();
+  const both = await Promise.all([cancel(id), cancel(id)]);
+  for (const { status, body } of [...both, await cancel(id)]) {
+    assert.deepEqual([status, body.cancel, body.refusal], [200, 'cancelled', null]);
+    assert.deepEqual(
+      [body.task.status, body.task.error.code, body.task.credits_refunded],
+      ['failed', 'cancelled', 250],
+    );
+  }
+  const { body } = await customer.send({ url: `/api/v1/tasks/${id}/ledger` });
+  assert.deepEqual(
+    body.data.map(({ reason }: { reason: string }) => reason),
+    ['reserve', 'refund'],
+  );
+});
+
+test('a task whose provider refuses goes on, and the response says so', async () => {
+  const id = await acceptedTask();
+  const sent = cancel(id);
+  await providerSays(id, { kind: 'refused', cause: 'secret words of the provider' });
+  const { status, body } = await sent;
+  assert.deepEqual(
+    [status, body.cancel, body.refusal, body.task.status],
+    [200, 'refused', 'provider_cannot', 'processing'],
+  );
+  assert.doesNotMatch(JSON.stringify(body), /secret words/);
+});
+
+test('a task whose provider cancels its job is refunded when the job has ended', async () => {
+  const id = await acceptedTask();
+  const sent = cancel(id);
+  await providerSays(id, { kind: 'accepted' });
+  const error = { code: 'cancelled', message: 'The task was cancelled.' } as const;
+  await moveOn(id, 'failed', { error });
+  const { body } = await sent;
+  assert.deepEqual([body.cancel, body.task.credits_refunded], ['cancelled', 250]);
+});
+
+test('a task whose job was faster than its cancel stays completed', async () => {
+  const id = await acceptedTask();
+  const sent = cancel(id);
+  await providerSays(id, { kind: 'accepted' });
+  await moveOn(id, 'archiving');
+  await moveOn(id, 'completed', { outputObjectId: newId('object') });
+  const { body } = await sent;
+  assert.deepEqual(
+    [body.cancel, body.refusal, body.task.status],
+    ['refused', 'video_is_finished', 'completed'],
+  );
+});
+
+test('a held task and a task that has ended are not cancelled: 409 with the task', async () => {
+  const held = await createTask();
+  await moveOn(held, 'submitting');
+  await moveOn(held, 'held', { heldCause: 'acceptance' });
+  for (const [id, reason, status] of [
+    [held, 'held', 'processing'],
+    [await completedTask(), 'ended', 'completed'],
+  ] as const) {
+    const response = await cancel(id);
+    assertError(response, 'not_cancellable');
+    const { details } = response.body.error;
+    assert.deepEqual([details.reason, details.task.id, details.task.status], [reason, id, status]);
+  }
+});
+
+test('another account can neither cancel a task nor delete its video', async () => {
+  const id = await completedTask();
+  const other = await api.customer(10);
+  assertError(await cancel(id, other), 'not_found');
+  assertError(await deleteOutput(id, other), 'not_found');
+  assertError(await cancel('task_unknown'), 'not_found');
+});
+
+test('a task without a video has none to delete: 409 with the task', async () => {
+  const id = await createTask();
+  const response = await deleteOutput(id);
+  assertError(response, 'no_output');
+  assert.equal(response.body.error.details.task.id, id);
+});

@@ -1,0 +1,57 @@
+import { Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { videoTask } from '../../http/public/video-task.ts';
+import { cancelForOwner } from '../../http/tasks/cancel-task.ts';
+import { requireOutput } from '../../http/tasks/delete-output.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { Links } from '../../storage/links.ts';
+import type { OwnCancel } from '../../tasks/cancel/cancel-own.ts';
+import { deleteOutput } from '../../tasks/cancel/delete-output.ts';
+import { readOwned } from '../../tasks/owned.ts';
+import { publicColumns, type Task } from '../../tasks/task.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+
+interface EndDeps {
+  db: Database;
+  links: Links;
+}
+
+const ParamsSchema = Type.Object({ id: Type.String({ maxLength: 120 }) });
+
+/** POST: cancels a task of the account, of any surface. */
+export const cancelTaskOfAccount = siteRoute({
+  method: 'POST',
+  url: '/console/api/tasks/:id/cancel',
+  params: ParamsSchema,
+  handle: async (deps: EndDeps, { params, request }): Promise<Omit<OwnCancel, 'task'>> => {
+    const task = await ownTask(deps, sessionOf(request).accountId, params.id);
+    const { cancel, refusal } = await cancelForOwner(deps.db, task, shownBy(deps));
+    return { cancel, refusal };
+  },
+});
+
+/** DELETE: the video of a completed task, of any surface. */
+export const deleteOutputOfAccount = siteRoute({
+  method: 'DELETE',
+  url: '/console/api/tasks/:id/output',
+  params: ParamsSchema,
+  handle: async (deps: EndDeps, { params, request }): Promise<{ deleted: true }> => {
+    const task = await ownTask(deps, sessionOf(request).accountId, params.id);
+    await deleteOutput(
+      deps.db,
+      requireOutput(publicColumns(task), () => shownBy(deps)(task)),
+    );
+    return { deleted: true };
+  },
+});
+
+async function ownTask({ db }: EndDeps, accountId: string, id: string): Promise<Task> {
+  const task = await readOwned(db, { accountId, id });
+  if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
+  return task;
+}
+
+const shownBy =
+  ({ links }: EndDeps) =>
+  (task: Task) =>
+    videoTask(publicColumns(task), links);

@@ -129,3 +129,10 @@ test('a response says what is left of the rate window', async () => {
     assert.ok(Number(left) < 30 && Number(seconds) > 0 && Number(seconds) <= 60, path);
   }
 });
+
+test('an error of a create says what was charged, and with which key to try again', async () => {
+  const { details } = (await create({ prompt: 'no' })).body.error;
+  assert.deepEqual([details.charged, details.retry], ['no', 'never']);
+  const unknown = (await create({ prompt: 'a kite' }, { key: null })).body.error.details;
+  assert.deepEqual([unknown.charged, unknown.retry], ['no', 'same_key']);
+});

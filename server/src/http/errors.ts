@@ -2,15 +2,25 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable } from '../database/database.ts';
 import { ApiError, errorEnvelope } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
+import { consequenceOf } from './create-errors.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether this route of the public API creates tasks: its errors say what was charged. */
+    isCreate?: boolean;
+  }
+}
 
 /** Sends the error envelope with the headers that belong to the error. */
 function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  const { isCreate } = reply.request.routeOptions.config;
+  const details = isCreate ? { ...error.details, ...consequenceOf(error) } : error.details;
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer');
   return reply
     .code(error.status)
     .type('application/json; charset=utf-8')
-    .send(errorEnvelope(error.code, error.message, error.details));
+    .send(errorEnvelope(error.code, error.message, details));
 }
 
 /** Fastify's error handler: sends every error as an envelope, and logs those with status 5xx. */

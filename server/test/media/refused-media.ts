@@ -27,7 +27,8 @@ export async function assertMediaRefused(fixture: MediaFixture, body: object, ex
   const refusal = await customer.create(body, key);
   assert.equal(refusal.status, 400, JSON.stringify(refusal.body));
   const { code, message, details } = refusal.body.error;
-  const { task_id: taskId, ...rest } = details;
+  const { task_id: taskId, charged, retry, ...rest } = details;
+  assert.deepEqual([charged, retry], ['refunded', 'new_key']);
   assert.deepEqual(
     { code, ...rest },
     { code: 'invalid_request', credits: 'refunded', ...expected },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
+import { CREATE_ERRORS } from '../../src/http/create-errors.ts';
 import { errorResponses } from '../../src/http/public/schemas.ts';
 import { VideoTaskSchema } from '../../src/http/public/video-task.ts';
 import { ERROR_STATUS, errorCodesOf, OWN_ERROR_CODES } from '../../src/kernel/errors.ts';
@@ -35,6 +36,7 @@ function sorted(names: Iterable<string>): string[] {
 }
 
 const RESPONSES = rowsUnder('Responses of the API');
+const CHARGED = rowsUnder('charged and retry');
 const LINKS = rowsUnder('Delivery links');
 const WEBSITE = rowsUnder('The website');
 const FAILURES = rowsUnder('Failed tasks');
@@ -60,6 +62,20 @@ test('each row says what it costs, whether and with which key to retry, and how 
     assert.ok(meaning && again, code);
     assert.match(key, /^(same|new)$/, code);
   }
+});
+
+test('the catalogue has the table of what is charged and which key is next', () => {
+  const documented = CHARGED.map(([code, when, charged, retry]) => {
+    return { code: namesIn(code)[0], when: namesIn(when)[0], charged, retry };
+  });
+  const known = CREATE_ERRORS.map(({ when, ...row }) => ({ ...row, when }));
+  assert.deepEqual(documented, known);
+  const ofCreates = sorted(CREATE_ERRORS.map(({ code }) => code));
+  const ofApi = sorted(RESPONSES.flatMap(([code]) => namesIn(code)));
+  assert.deepEqual(
+    ofCreates,
+    ofApi.filter((code) => code !== 'not_found'),
+  );
 });
 
 test('after an uncertain response no row asks for a new key', () => {

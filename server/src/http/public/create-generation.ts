@@ -72,7 +72,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
     api.route<{ Body: GenerationRequest }>({
       ...createGeneration.description,
       ...flow,
-      config: { admit },
+      config: { admit, isCreate: true },
     });
   },
 };

@@ -159,6 +159,21 @@ test('each single fault is reported', async () => {
   for (const fault of FAULTS) assertError(await sendWith([fault]), fault.code, fault.details);
 });
 
+test('each error says that nothing was charged, and with which key to send the same again', async () => {
+  const retries: Record<string, string> = {
+    unauthorized: 'same_key',
+    rate_limited: 'same_key',
+    payload_too_large: 'never',
+    invalid_request: 'never',
+    idempotency_conflict: 'new_key',
+    insufficient_credits: 'same_key',
+  };
+  for (const fault of FAULTS) {
+    const { charged, retry } = (await sendWith([fault])).body.error.details;
+    assert.deepEqual([charged, retry], ['no', retries[fault.code]], fault.name);
+  }
+});
+
 test('of any two faults, the one that is checked first is reported', async () => {
   for (const [index, first] of FAULTS.entries()) {
     for (const second of FAULTS.slice(index + 1)) {

@@ -38,7 +38,8 @@ async function close(provider: string, retryAfterSeconds: number): Promise<void>
 async function assertRefused(retryAfter: number, key: string = crypto.randomUUID()) {
   const response = await customer.create(BODY, { 'idempotency-key': key });
   assertError(response, 'service_busy');
-  assert.deepEqual(response.body.error.details, { reason: 'not_taken' });
+  const details = { reason: 'not_taken', charged: 'no', retry: 'same_key' };
+  assert.deepEqual(response.body.error.details, details);
   assert.equal(Number(response.headers['retry-after']), retryAfter);
 }
 

@@ -1,14 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-<<<<<<< HEAD
 import { openAdmission, WINDOW_SECONDS } from '../../accounts/admission.ts';
 import { openKeyGate, REQUESTS_PER_WINDOW } from '../../accounts/key-gate.ts';
 import { ApiError } from '../../kernel/errors.ts';
-=======
-import { openAdmission } from '../../accounts/admission.ts';
-import { openKeyGate } from '../../accounts/key-gate.ts';
 import { cancelTaskOfCaller } from '../tasks/cancel-task.ts';
 import { deleteOutputOfCaller } from '../tasks/delete-output.ts';
->>>>>>> a2cb918 (Let customers cancel a task and delete its video on the API)
 import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
 import { acceptJsonOnly } from './body.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';

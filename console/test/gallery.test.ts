@@ -280,6 +280,26 @@ test('the page of a live task follows it', BROWSER, async () => {
   await page.getByRole('status').getByText('Saving the video').waitFor();
 });
 
+test('a video is cancelled while it is made, and deleted when it is there', BROWSER, async () => {
+  const { db } = site.database;
+  const video = await shortVideo(folder?.path ?? '', { width: 320, height: 180 });
+  const live = await make(accountId, { prompt: 'To be cancelled' });
+  const done = await make(accountId, { prompt: 'To be deleted', ended: 'completed', video });
+  await page.goto(`/videos/${live}`);
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.getByText('its credits are refunded').waitFor();
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Cancel the video' }).click();
+  await page.getByText('Nothing was charged').waitFor();
+  await page.goto(`/videos/${done}`);
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('button', { name: 'Delete the video' }).click();
+  await page.getByText('The video was deleted').waitFor();
+  await expectNoViolations(page);
+  const [task] = await sql(db, 'select error_code from tasks where id = $1', [live]);
+  assert.deepEqual(task, { error_code: 'cancelled' });
+});
+
 test('usage has its numbers as a chart, as tables and as a file', BROWSER, async () => {
   await page.goto('/usage');
   await settled(page, 'Usage');

@@ -4,18 +4,7 @@ import { Button } from '../button.tsx';
 import { Dialog } from '../dialog.tsx';
 import { useSending } from './sending.ts';
 
-/** A form in a dialog: its fields, what went wrong, and the buttons that cancel and send. */
-export function FormDialog({
-  title,
-  action,
-  dismiss = 'Cancel',
-  isDangerous = false,
-  disabled = false,
-  onClose,
-  onSend,
-  isBeside = () => false,
-  children,
-}: {
+interface FormDialogProps {
   title: string;
   /** The words on the button that sends. */
   action: string;
@@ -29,8 +18,12 @@ export function FormDialog({
   /** Whether a field shows this failure. */
   isBeside?: (failure: ApiFailure) => boolean;
   children: (failure: ApiFailure | undefined) => ComponentChildren;
-}) {
-  const { isBusy, failure, send } = useSending(onSend);
+}
+
+/** A form in a dialog: its fields, what went wrong, and the buttons that cancel and send. */
+export function FormDialog(props: FormDialogProps) {
+  const { title, action, dismiss = 'Cancel', isDangerous, onClose, children } = props;
+  const { isBusy, failure, send } = useSending(props.onSend);
   const submit = (event: Event) => {
     event.preventDefault();
     void send();
@@ -40,7 +33,7 @@ export function FormDialog({
       <form onSubmit={submit} class="grid gap-5">
         {children(failure)}
         <p role="alert" class="text-bad empty:hidden">
-          {failure && !isBeside(failure) && failure.message}
+          {failure && !props.isBeside?.(failure) && failure.message}
         </p>
         <div class="flex flex-wrap justify-end gap-2.5">
           <Button onClick={onClose}>{dismiss}</Button>
@@ -48,7 +41,7 @@ export function FormDialog({
             look={isDangerous ? 'danger' : 'primary'}
             type="submit"
             busy={isBusy}
-            disabled={disabled}
+            disabled={props.disabled}
           >
             {action}
           </Button>

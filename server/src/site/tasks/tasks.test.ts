@@ -342,3 +342,25 @@ test('usage has a row for each day, model and key; refunds are subtracted', asyn
     assertError(await ivy.get(`/console/api/usage?${query}`), 'invalid_request');
   }
 });
+
+test('a person cancels an own task and deletes an own video, and nobody else does', async () => {
+  const live = await make(ada.accountId, { surface: 'web' });
+  const done = await make(ada.accountId, { ended: 'completed' });
+  for (const visitor of [bob, ada]) {
+    const cancelled = await visitor.write(`${TASKS}/${live}/cancel`);
+    const deleted = await visitor.delete(`${TASKS}/${done}/output`);
+    if (visitor === bob) {
+      assertError(cancelled, 'not_found');
+      assertError(deleted, 'not_found');
+    } else {
+      assert.deepEqual(cancelled.body, { cancel: 'cancelled', refusal: null });
+      assert.deepEqual(deleted.body, { deleted: true });
+    }
+  }
+  const [first, second] = await Promise.all(
+    [live, done].map(async (id) => (await ada.get(`${TASKS}/${id}`)).body),
+  );
+  assert.deepEqual([first.status, first.charge], ['failed', 'refunded']);
+  assert.deepEqual([second.status, second.video.state], ['completed', 'deleted']);
+  assertError(await ada.write(`${TASKS}/${done}/cancel`), 'not_cancellable');
+});

@@ -85,6 +85,8 @@ const ROW = {
   objects: 1,
   kind: 'pack',
   orders: 1,
+  endpoints: 1,
+  deliveries: 1,
 };
 
 /** Every series of ours with the labels it has, as `/metrics` shows them. */
@@ -110,6 +112,7 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
   const floors = { upload: 1, input: 1, output: 1 };
   report('disk', { freeBytes: 1, reservedBytes: 1, floors });
   report('poster', { outcome: 'drawn', seconds: 1 });
+  report('webhook', { outcome: 'delivered', seconds: 1 });
   report('periodic', { work: 'sweep', result: 'done', seconds: 1 });
   const { body } = await metrics.app.inject('/metrics');
   await metrics.app.close();

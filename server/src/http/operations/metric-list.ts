@@ -1,27 +1,12 @@
-/**
- * counter, histogram: of this process, since its start. process gauge: of this process, now.
- * database gauge: read from the database, so each process shows the same value.
- */
-type MetricKind = 'counter' | 'histogram' | 'process gauge' | 'database gauge';
-
-interface MetricDefinition {
-  kind: MetricKind;
-  /** The row of the dashboard. */
-  section: 'Tasks' | 'Requests' | 'Workers' | 'Providers' | 'Credits' | 'Database' | 'Files';
-  /** The heading of its panel. */
-  title: string;
-  help: string;
-  /** Each has few values, all of them known beforehand: no ids and no texts of clients. */
-  labels: readonly string[];
-  /** Of a histogram: upper bounds, in seconds or items. */
-  buckets?: readonly number[];
-}
-
-const FAST = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
-const CALL = [0.03, 0.1, 0.3, 1, 3, 10, 30];
-const STEP = [0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300];
-const LONG = [0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3600, 10_800];
-const ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+import {
+  CALL,
+  FAST,
+  ITEMS,
+  LONG,
+  type MetricDefinition,
+  type MetricKind,
+  STEP,
+} from './metric-definition.ts';
 
 const TASKS = {
   framewright_tasks: {
@@ -333,6 +318,38 @@ const DATABASE_AND_FILES = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
+const WEBHOOKS = {
+  framewright_webhook_seconds: {
+    kind: 'histogram',
+    section: 'Webhooks',
+    title: 'Time of a delivery',
+    labels: ['outcome'],
+    help: 'Seconds that a try to deliver an event took: delivered, refused or unreachable',
+    buckets: CALL,
+  },
+  framewright_waiting_deliveries: {
+    kind: 'database gauge',
+    section: 'Webhooks',
+    title: 'Waiting deliveries',
+    labels: ['state'],
+    help: 'Deliveries that wait, by the state of their endpoint: sound, failing or disabled',
+  },
+  framewright_oldest_delivery_seconds: {
+    kind: 'database gauge',
+    section: 'Webhooks',
+    title: 'Oldest due delivery',
+    labels: ['state'],
+    help: 'Seconds for which a delivery has been due, by the state of its endpoint',
+  },
+  framewright_webhook_endpoints: {
+    kind: 'database gauge',
+    section: 'Webhooks',
+    title: 'Endpoints',
+    labels: ['state'],
+    help: 'Endpoints of customers, by state',
+  },
+} as const satisfies Record<string, MetricDefinition>;
+
 /**
  * Every metric of ours. /metrics shows them, and the dashboard (dashboard.ts) has a panel for each;
  * docs/operations/metrics.md explains them.
@@ -344,6 +361,7 @@ export const METRICS = {
   ...PROVIDERS,
   ...CREDITS,
   ...DATABASE_AND_FILES,
+  ...WEBHOOKS,
 };
 
 export type MetricName = keyof typeof METRICS;

@@ -151,6 +151,9 @@ function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
     onReport('poster', ({ outcome, seconds }) =>
       observe('framewright_poster_seconds', { outcome }, seconds),
     ),
+    onReport('webhook', ({ outcome, seconds }) =>
+      observe('framewright_webhook_seconds', { outcome }, seconds),
+    ),
     onReport('periodic', ({ work, result }) =>
       inc('framewright_periodic_runs_total', { work, result }),
     ),

@@ -12,6 +12,7 @@ type Reading = (figures: Figures) => { labels: Labels; value: number }[];
 
 const HELD_CAUSES = ['acceptance', 'outcome'];
 const ORDER_KINDS = ['pack', 'reload', 'invoice'];
+const ENDPOINT_STATES = ['sound', 'failing', 'disabled'];
 
 /** A value for each name, 0 if it has no row: an alert on a series that is missing never fires. */
 function forEach<Row>(
@@ -34,6 +35,10 @@ const byCause = (amountOf: (row: Figures['held'][number]) => number) => (figures
 
 const byPool = (amountOf: (row: Figures['due'][number]) => number) => (figures: Figures) =>
   forEach(WORKER_POOLS, 'pool', figures.due, { nameOf: (row) => row.pool, amountOf });
+
+const byEndpoints =
+  (amountOf: (row: Figures['webhooks'][number]) => number) => (figures: Figures) =>
+    forEach(ENDPOINT_STATES, 'state', figures.webhooks, { nameOf: (row) => row.state, amountOf });
 
 const byLoss = (amountOf: (row: Figures['losses'][number]) => number) => (figures: Figures) =>
   figures.losses.map((row) => ({ labels: { provider: row.provider }, value: amountOf(row) }));
@@ -61,6 +66,9 @@ const READINGS: Record<DatabaseGaugeName, Reading> = {
     workers.map(({ provider, workers: value }) => ({ labels: { provider }, value })),
   framewright_objects_to_delete: ({ deleting }) =>
     deleting.map(({ role, objects }) => ({ labels: { role }, value: objects })),
+  framewright_webhook_endpoints: byEndpoints((row) => row.endpoints),
+  framewright_waiting_deliveries: byEndpoints((row) => row.deliveries),
+  framewright_oldest_delivery_seconds: byEndpoints((row) => row.oldest_seconds),
   framewright_mismatched_orders: ({ mismatched }) =>
     forEach(ORDER_KINDS, 'kind', mismatched, {
       nameOf: (row) => row.kind,

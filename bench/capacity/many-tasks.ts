@@ -23,9 +23,9 @@ const COPIES = [
   ],
   ['task_history', 'task_id = $1', `'task_id', old.task_id || n`],
   [
-    'objects',
-    'task_id = $1',
-    `'id', old.id || n, 'task_id', old.task_id || n, 'state', 'deleted',
+    'stored_objects',
+    'owner_id = $1',
+    `'id', old.id || n, 'owner_id', old.owner_id || n, 'state', 'deleted',
      'delete_after', clock_now()`,
   ],
   [

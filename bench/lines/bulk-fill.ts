@@ -32,7 +32,7 @@ const TABLES = [
   'evidence',
   'idempotency_keys',
   'ledger_transfers',
-  'objects',
+  'stored_objects',
   'task_history',
   'tasks',
 ];

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
+import type { Verb, Verbs } from '../../src/operator/verb/verb.ts';
+import { NOUNS } from '../../src/operator/verbs/list.ts';
 import { openSellingWebsite, type SellingWebsite } from './selling-website.ts';
 import { ORIGIN, type TestVisitor } from './website.ts';
 
@@ -176,4 +178,52 @@ test('no hostile text, body or cursor makes a route fail', async () => {
   }
   assert.ok(requests > 4000, `only ${requests} requests`);
   assert.deepEqual([...failed], []);
+});
+
+const VERBS = '/console/api/operator/verbs';
+/** Besides others, objects that have no text. */
+const INPUTS = [null, ['1'], { toString: 1, valueOf: 2 }, 1e308, '9'.repeat(15), 'a\0b', '\ud800'];
+
+/** The requests of a verb with one hostile field each; `account` exists. */
+function* attacksOnVerb(name: string, { fields }: Verb, account: string): Generator<Sent> {
+  const url = `${VERBS}/${name.replaceAll(' ', '/')}`;
+  const required = Object.entries(fields).filter(([, { isOptional }]) => !isOptional);
+  const valid = Object.fromEntries(
+    required.map(([field, { choices }]) => {
+      return [field, { ...PLAUSIBLE, account }[field] ?? choices?.[0] ?? '1'];
+    }),
+  );
+  for (const field of Object.keys(fields)) {
+    for (const value of INPUTS) {
+      const payload = JSON.stringify({ reason: 'ticket 1', ...valid, [field]: value });
+      yield { url, payload, headers: { 'content-type': 'application/json' } };
+    }
+  }
+  const payload = '{"reason":"ticket 1","__proto__":{"a":1}}';
+  yield { url, payload, headers: { 'content-type': 'application/json' } };
+}
+
+test('no hostile input makes an operator verb fail, and none that is no value is taken', async () => {
+  const next = visitors(true);
+  const { accountId } = await website.signIn();
+  const send = async (attack: Sent & { method?: 'POST' }) => {
+    const { cookie } = await next();
+    const headers = { origin: ORIGIN, cookie, ...attack.headers };
+    return (await website.app.inject({ ...attack, headers })).statusCode;
+  };
+  for (const name of ['constructor', '__proto__', 'tasks/constructor', '%00']) {
+    assert.equal(await send({ url: `${VERBS}/${name}` }), 404, name);
+  }
+  const wrong = new Set<string>();
+  for (const verbsOf of Object.values(NOUNS)) {
+    const verbs: Verbs = await verbsOf();
+    for (const [name, verb] of Object.entries(verbs)) {
+      for (const attack of attacksOnVerb(name, verb, accountId)) {
+        const status = await send({ ...attack, method: 'POST' });
+        const isTaken = status < 400 && String(attack.payload).includes('["1"]');
+        if (status >= 500 || isTaken) wrong.add(`${status} ${name} ${attack.payload}`);
+      }
+    }
+  }
+  assert.deepEqual([...wrong], []);
 });

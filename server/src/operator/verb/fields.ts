@@ -52,6 +52,11 @@ export function text(
   };
 }
 
+/** The text of a text or a number; '' of all else, of which JSON may have made anything. */
+function textOf(given: unknown): string {
+  return typeof given === 'string' || typeof given === 'number' ? String(given) : '';
+}
+
 interface Limits extends Words {
   min?: number;
   max: number;
@@ -72,7 +77,7 @@ function numberOf(
     max,
     isOptional: false,
     read(given, refuse) {
-      const value = shape.test(String(given)) ? Number(given) : Number.NaN;
+      const value = shape.test(textOf(given)) ? Number(given) : Number.NaN;
       if (value >= min && value <= max) return value;
       return refuse(`must be ${noun} from ${min} to ${max}`);
     },
@@ -109,7 +114,7 @@ export function time(about: string, { word = 'ISO' }: Words = {}): Field<Date> {
     word,
     isOptional: false,
     read: (given, refuse) =>
-      readIsoTime(String(given)) ??
+      readIsoTime(textOf(given)) ??
       refuse(
         'must be an ISO 8601 time, for example 2030-01-31T00:00:00Z; without a zone it is UTC',
       ),

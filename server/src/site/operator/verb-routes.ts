@@ -68,7 +68,8 @@ export function verbRoutes(nouns: Nouns = NOUNS) {
 
 async function findVerb(nouns: Nouns, path: string): Promise<{ name: string; verb: Verb }> {
   const name = path.replaceAll('/', ' ');
-  const verb = (await verbsOf(nouns, path.split('/', 1).join('')))[name];
+  const verbs = await verbsOf(nouns, path.split('/', 1).join(''));
+  const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
   if (!verb || verb.notOnConsole !== undefined) throw noSuchPath();
   return { name, verb };
 }

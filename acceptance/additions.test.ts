@@ -136,3 +136,15 @@ test('an error of a create says what was charged, and with which key to try agai
   const unknown = (await create({ prompt: 'a kite' }, { key: null })).body.error.details;
   assert.deepEqual([unknown.charged, unknown.retry], ['no', 'same_key']);
 });
+
+test('an error of a create lists each URL that is refused as it is written', async () => {
+  const reference_image_urls = ['http://example.com/a.png', 'https://10.0.0.1/a.png'];
+  const { body } = await create({ ...CHEAPEST, mode: 'media-to-video', reference_image_urls });
+  const { field, entry, reason, inputs } = body.error.details;
+  assert.deepEqual([field, entry, reason], ['reference_image_urls', 0, 'not_https']);
+  assert.partialDeepStrictEqual(inputs, [
+    { field, index: 0, reason: 'not_https' },
+    { field, index: 1, reason: 'not_public' },
+  ]);
+  assert.equal(inputs.length, 2);
+});

@@ -18,7 +18,8 @@ interface Bounds {
   max: number;
 }
 
-const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
+/** The URL of a file as sent. */
+export const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
 
 /** The bounds as the schema of a number, and as that of a text. */
 const numberIn = ({ min: minimum, max: maximum }: Bounds) => ({ minimum, maximum });
@@ -132,19 +133,31 @@ function checkDurations(request: GenerationRequest): void {
 
 function checkUrls(request: GenerationRequest, hosts: HostRules, rules: UrlRules): void {
   for (const input of inputsOf(request)) {
-    if (rules.acceptsUploads && uploadIdOf(input.url) !== undefined) continue;
-    try {
-      checkUrl(input.url, hosts);
-    } catch (error) {
-      if (!(error instanceof OutboundError)) throw error;
-      const entry = input.entry === null ? {} : { entry: input.entry };
-      refuse(input.field, error.reason, `${inputName(input)}: ${error.message}`, entry);
-    }
+    const problem = urlProblem(input.url, hosts, rules);
+    if (problem === undefined) continue;
+    const entry = input.entry === null ? {} : { entry: input.entry };
+    refuse(input.field, problem.reason, `${inputName(input)}: ${problem.message}`, entry);
+  }
+}
+
+/** Why a media field does not take this URL, without a DNS lookup; undefined: it does. */
+export function urlProblem(
+  url: string,
+  hosts: HostRules,
+  { acceptsUploads = false }: UrlRules = {},
+): OutboundError | undefined {
+  if (acceptsUploads && uploadIdOf(url) !== undefined) return undefined;
+  try {
+    checkUrl(url, hosts);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    return error;
   }
 }
 
 /** Which addresses of files a surface accepts beside https ones. */
-interface UrlRules {
+export interface UrlRules {
   /** `upload:ID`, for a file that was uploaded on the website. */
   acceptsUploads?: boolean;
 }
@@ -202,6 +215,24 @@ export function inputsOf(request: GenerationRequest): RequestedInput[] {
     return { field: 'reference_video_urls', entry, url, kind: 'video', declaredSeconds };
   });
   return [...frames, ...images, ...videos];
+}
+
+/** What the media fields of a body name, before the body is checked. */
+export function mediaUrlsOf(
+  body: unknown,
+): Array<Pick<RequestedInput, 'field' | 'entry'> & { url: unknown }> {
+  const given: Partial<Record<string, unknown>> = Object(body);
+  const lists = { reference_image_urls: REFERENCE_IMAGES, reference_video_urls: REFERENCE_VIDEOS };
+  return [
+    ...FRAME_FIELDS.flatMap((field) => {
+      return given[field] === undefined ? [] : { field, entry: null, url: given[field] };
+    }),
+    ...(['reference_image_urls', 'reference_video_urls'] as const).flatMap((field) => {
+      const urls = given[field];
+      if (!Array.isArray(urls)) return [];
+      return urls.slice(0, lists[field]).map((url: unknown, entry) => ({ field, entry, url }));
+    }),
+  ];
 }
 
 /** The name of an input in messages: `image_url`, or `reference_video_urls[1]`. */

@@ -112,7 +112,8 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
     if (created.kind === 'replayed') return sendReplay(reply, surface.shown(created.task));
     return reply.code(202).send(surface.shown(await surface.awaited(request, created.task)));
   };
-  return { preValidation, handler };
+  const mediaUrls = { hosts: deps.clientHosts, acceptsUploads: surface.acceptsUploads };
+  return { preValidation, handler, config: { mediaUrls } };
 }
 
 function bindingOf(request: FastifyRequest, { callerOf }: CreateSurface): Binding {

@@ -1,8 +1,10 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable } from '../database/database.ts';
-import { ApiError, errorEnvelope } from '../kernel/errors.ts';
+import { ApiError, type ErrorDetails, errorEnvelope } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { consequenceOf } from './create-errors.ts';
+import { refusedUrls } from './refused-urls.ts';
+import { brokenRule, ruleSentence } from './schema-rules.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -13,14 +15,21 @@ declare module 'fastify' {
 
 /** Sends the error envelope with the headers that belong to the error. */
 function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
-  const { isCreate } = reply.request.routeOptions.config;
-  const details = isCreate ? { ...error.details, ...consequenceOf(error) } : error.details;
+  const details = detailsOf(error, reply.request);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer');
   return reply
     .code(error.status)
     .type('application/json; charset=utf-8')
     .send(errorEnvelope(error.code, error.message, details));
+}
+
+function detailsOf(error: ApiError, request: FastifyRequest): ErrorDetails | undefined {
+  const more = {
+    ...(request.routeOptions.config.isCreate && consequenceOf(error)),
+    ...(error.code === 'invalid_request' && refusedUrls(request)),
+  };
+  return Object.keys(more).length === 0 ? error.details : { ...more, ...error.details };
 }
 
 /** Fastify's error handler: sends every error as an envelope, and logs those with status 5xx. */
@@ -86,63 +95,16 @@ export function noSuchPath(): ApiError {
   return new ApiError('not_found', 'This path does not exist, or it does not have this method.');
 }
 
-type FailedRule = NonNullable<FastifyError['validation']>[number];
-
 /** The error for the first failed rule of a schema. Its message names the field. */
 function fromValidation(error: FastifyError): ApiError {
   const [failed] = error.validation ?? [];
   if (!failed) return new ApiError('invalid_request', 'The request is not valid.');
-  const { keyword, params, instancePath } = failed;
+  const { params, instancePath } = failed;
   const [name, entry] = instancePath.split('/').slice(1);
   const missing = params.missingProperty ?? params.additionalProperty;
   const field = String(name ?? missing ?? 'body');
-  const details = {
-    field,
-    ...(entry === undefined ? {} : { entry: Number(entry) }),
-    reason: REASONS[keyword] ?? 'invalid',
-    ...limitsOf(params),
-  };
   const where = entry === undefined ? field : `${field}[${entry}]`;
-  return new ApiError('invalid_request', sentence(where, failed), { details });
-}
-
-const REASONS: Record<string, string> = {
-  required: 'required',
-  additionalProperties: 'unknown_property',
-  type: 'wrong_type',
-  enum: 'not_one_of',
-  minLength: 'too_short',
-  maxLength: 'too_long',
-  minimum: 'too_small',
-  maximum: 'too_large',
-  minItems: 'too_few',
-  maxItems: 'too_many',
-  format: 'malformed',
-};
-
-function limitsOf(params: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(params).filter(([key]) => ['limit', 'allowedValues', 'type'].includes(key)),
-  );
-}
-
-const ESCAPING =
-  'write international host names in punycode (xn--...), and percent-encode spaces and all other ' +
-  'characters that a URL may not contain';
-
-function sentence(where: string, { keyword, params, message }: FailedRule): string {
-  if (keyword === 'required') return `${where} is required.`;
-  if (keyword === 'additionalProperties') {
-    return `${JSON.stringify(where)} is not a known property.`;
-  }
-  if (keyword === 'enum' && Array.isArray(params.allowedValues)) {
-    return `${where} must be one of ${params.allowedValues.join(', ')}.`;
-  }
-  if (keyword === 'format' && params.format === 'uri') {
-    return `${where} must be an absolute URL in ASCII: ${ESCAPING}.`;
-  }
-  if (where === 'prompt' && /Length$/.test(keyword)) {
-    return 'prompt must contain between 3 and 4000 characters.';
-  }
-  return `${where} ${message?.replace('NOT', 'not') ?? 'is not valid'}.`;
+  const place = entry === undefined ? { field } : { field, entry: Number(entry) };
+  const details = { ...place, ...brokenRule(failed) };
+  return new ApiError('invalid_request', ruleSentence(where, failed), { details });
 }

@@ -182,9 +182,42 @@ test('the first refusal is reported, whatever happens to the other inputs', asyn
   });
   const reason = { reason: 'not_reachable', http_status: 503 };
   const endFails = { ...FRAMES, image_url: never, end_image_url: later };
-  await assertMediaRefused(fixture, endFails, { field: 'end_image_url', ...reason });
   const firstFails = { ...FRAMES, image_url: later, end_image_url: never };
-  await assertMediaRefused(fixture, firstFails, { field: 'image_url', ...reason });
+  await Promise.all([
+    assertMediaRefused(fixture, endFails, { field: 'end_image_url', ...reason }),
+    assertMediaRefused(fixture, firstFails, { field: 'image_url', ...reason }),
+  ]);
+});
+
+test('each refused file has its own entry, with what was measured', async () => {
+  const short = await videoBytes({ width: 480, height: 480, seconds: 3, fps: 6 });
+  const small = await videoBytes({ width: 320, height: 240, seconds: 2, fps: 6 });
+  const body = {
+    ...REFERENCES,
+    reference_image_urls: [missing, picture, bytes('/page', Buffer.from('a page'))],
+    reference_video_urls: [bytes('/short.mp4', short), bytes('/small.mp4', small)],
+    reference_video_durations: [2, 2],
+  };
+  const customer = await fixture.customer(10_000);
+  const { status, body: refused } = await customer.create(body);
+  assert.equal(status, 400, JSON.stringify(refused));
+  const { inputs, field, entry, reason, task_id: taskId } = refused.error.details;
+  const images = 'reference_image_urls';
+  const videos = 'reference_video_urls';
+  const measured = { declared_seconds: 2, measured_seconds: 3, measured_seconds_exact: 3 };
+  assert.partialDeepStrictEqual(inputs, [
+    { field: images, index: 0, reason: 'not_reachable', http_status: 404 },
+    { field: images, index: 2, reason: 'not_an_image' },
+    { field: videos, index: 0, reason: 'duration_mismatch', ...measured },
+    { field: videos, index: 1, reason: 'short_side_out_of_range', width: 320, height: 240 },
+  ]);
+  assert.equal(inputs.length, 4);
+  const first = inputs.find(
+    (one: { field: string; index: number }) => one.field === field && one.index === entry,
+  );
+  assert.equal(first.reason, reason);
+  assert.equal((await customer.credits()).body.available_credits, 10_000);
+  await deleted(fixture, taskId);
 });
 
 test('one bad reference of eight refunds the task and deletes the good ones', async () => {
@@ -240,8 +273,9 @@ test('what can be seen without a DNS lookup is refused before credits are reserv
   const key = crypto.randomUUID();
   for (const [fields, expected] of cases) {
     const refusal = await customer.create({ ...FRAMES, ...fields }, key);
-    const details = { ...expected, charged: 'no', retry: 'never' };
-    assert.deepEqual([refusal.status, refusal.body.error.details], [400, details]);
+    const { inputs: _, ...details } = refusal.body.error.details;
+    const all = { ...expected, charged: 'no', retry: 'never' };
+    assert.deepEqual([refusal.status, details], [400, all]);
   }
   assert.equal(host.connectionCount(), seen);
   assert.equal((await customer.credits()).body.available_credits, 60);

@@ -18,7 +18,7 @@ export const REFERENCES = { ...FRAMES, mode: 'media-to-video' };
 
 /**
  * Sends a request whose media must be refused. Asserts a 400 with exactly these details (apart from
- * `task_id` and `credits`), a full refund, a failed task, and that a replay returns this task.
+ * `task_id` and `credits`), which `inputs` repeats, a full refund, a failed task, and that a replay returns this task.
  * @returns the task's id
  */
 export async function assertMediaRefused(fixture: MediaFixture, body: object, expected: object) {
@@ -27,13 +27,20 @@ export async function assertMediaRefused(fixture: MediaFixture, body: object, ex
   const refusal = await customer.create(body, key);
   assert.equal(refusal.status, 400, JSON.stringify(refusal.body));
   const { code, message, details } = refusal.body.error;
-  const { task_id: taskId, charged, retry, ...rest } = details;
+  const { task_id: taskId, charged, retry, inputs, ...rest } = details;
   assert.deepEqual([charged, retry], ['refunded', 'new_key']);
   assert.deepEqual(
     { code, ...rest },
     { code: 'invalid_request', credits: 'refunded', ...expected },
   );
   assert.ok(message.startsWith(rest.field), message);
+  const { entry, credits: _, ...same } = rest;
+  const listed = { ...same, ...(entry === undefined ? {} : { index: entry }) };
+  const isThis = (one: { field: string; index?: number }) =>
+    one.field === rest.field && one.index === entry;
+  const { message: said, ...own } = inputs.find(isThis);
+  assert.deepEqual(own, listed, 'the file is one of the refused inputs');
+  assert.ok(message.endsWith(`: ${said}`), message);
   assert.doesNotMatch(message, /127\.0\.0\.1|10\.0\.0\.1|169\.254|fd00/);
   assert.equal((await customer.credits()).body.available_credits, CREDITS);
 

@@ -150,3 +150,49 @@ test('an empty list of URLs is accepted, an empty list of durations is refused',
   const field = 'reference_video_durations';
   assertError(await customer.create({ ...BODY, [field]: [] }), 'invalid_request', { field });
 });
+
+test('each URL that is refused as it is written has its own entry, whichever fault is reported', async () => {
+  const good = 'https://media.example/a.png';
+  const reference_image_urls = [
+    'http://media.example/a.png',
+    good,
+    'https://media.example/a b',
+    'https://127.0.0.1/',
+    `${good}?`.padEnd(2049, 'x'),
+    7,
+  ];
+  const reference_video_urls = ['https://me:secret@media.example/a.mp4'];
+  const written = { mode: 'media-to-video', reference_image_urls, reference_video_urls };
+  const images = 'reference_image_urls';
+  const entries = [
+    { field: images, index: 0, reason: 'not_https' },
+    { field: images, index: 2, reason: 'malformed' },
+    { field: images, index: 3, reason: 'not_public' },
+    { field: images, index: 4, reason: 'too_long', limit: 2048 },
+    { field: images, index: 5, reason: 'wrong_type', type: 'string' },
+    { field: 'reference_video_urls', index: 0, reason: 'credentials_in_url' },
+  ];
+  const inputsFor = async (body: object, details: Record<string, unknown>) => {
+    const response = await customer.create({ ...BODY, ...written, ...body });
+    assertError(response, 'invalid_request', details);
+    const { inputs } = response.body.error.details;
+    return inputs.map(({ message, ...entry }: { message: string }) => {
+      assert.match(message, /\w/);
+      return entry;
+    });
+  };
+  const ofSchema = { field: images, entry: 2, reason: 'malformed' };
+  assert.deepEqual(await inputsFor({}, ofSchema), entries);
+  const shorter = { reference_image_urls: reference_image_urls.slice(0, 2) };
+  const [first, , , , , last] = entries;
+  const durations = { reference_video_durations: [2] };
+  const ofUrl = { field: images, entry: 0, reason: 'not_https' };
+  assert.deepEqual(await inputsFor({ ...shorter, ...durations }, ofUrl), [first, last]);
+  const ofPrompt = { field: 'prompt', reason: 'too_short' };
+  assert.deepEqual(await inputsFor({ ...shorter, prompt: '' }, ofPrompt), [first, last]);
+  const many = { reference_image_urls: Array.from({ length: 1000 }, () => 'http://a.example') };
+  const ofMany = { field: images, reason: 'too_many' };
+  assert.equal((await inputsFor(many, ofMany)).length, 9, 'only as many as it takes are looked at');
+  const noUrls = await customer.create({ ...BODY, duration: 3 });
+  assert.equal(noUrls.body.error.details.inputs, undefined);
+});

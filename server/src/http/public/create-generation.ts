@@ -72,7 +72,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
     api.route<{ Body: GenerationRequest }>({
       ...createGeneration.description,
       ...flow,
-      config: { admit, isCreate: true },
+      config: { ...flow.config, admit, isCreate: true },
     });
   },
 };

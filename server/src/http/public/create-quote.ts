@@ -77,7 +77,7 @@ export const createQuote: Endpoint<QuoteDeps> = {
     };
     api.route<{ Body: GenerationRequest }>({
       ...createQuote.description,
-      config: { admit },
+      config: { admit, mediaUrls: { hosts: clientHosts } },
       preValidation: async ({ headers }) => requireJsonType(headers['content-type']),
       handler: async (request) => {
         const { body } = request;

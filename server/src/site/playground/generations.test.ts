@@ -158,6 +158,17 @@ test('the rules of the request are those of the public API', async () => {
     const given = response.body.error.details;
     assert.deepEqual({ field: given.field, reason: given.reason }, details);
   }
+  const two = { image_url: 'upload:obj_unknown', end_image_url: 'upload:obj_other' };
+  const both = await create(visitor, { ...BODY, mode: 'image-to-video', ...two });
+  assert.deepEqual(
+    both.body.error.details.inputs.map((one: { field: string; reason: string }) => {
+      return [one.field, one.reason];
+    }),
+    [
+      ['image_url', 'unknown_upload'],
+      ['end_image_url', 'unknown_upload'],
+    ],
+  );
   for (const key of ['', 'a b', 'x'.repeat(161)]) {
     const response = await create(visitor, BODY, key);
     assertError(response, 'invalid_request');

@@ -52,7 +52,7 @@ export const createWebGeneration: SiteRoute<
       method: 'POST',
       url: '/console/api/generations',
       schema: { hide: true, body: GenerationBodySchema },
-      config: { access: 'session' },
+      config: { ...flow.config, access: 'session' },
     });
   },
 };

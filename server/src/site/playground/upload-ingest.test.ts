@@ -96,10 +96,12 @@ async function assertRefused(
   details: { field: string; reason: string; limit_bytes?: number },
 ): Promise<void> {
   const { body } = await visitor.get(`/console/api/generations/${taskId}`);
+  const { inputs, ...first } = body.error.details;
   assert.deepEqual(
-    [body.status, body.payment, body.error?.code, body.error?.details],
+    [body.status, body.payment, body.error.code, first],
     ['failed', 'refunded', 'invalid_media', details],
   );
+  assert.partialDeepStrictEqual(inputs, [details]);
   const credits = { promotional: PROMOTIONAL, paid: PAID, reserved: 0 };
   assert.deepEqual(await creditsOf(visitor), credits);
   const { db } = website.database;

@@ -105,24 +105,39 @@ function timelineOf({ created_at, history }: TaskRecord): ShownTask['timeline'] 
 
 function shownInput(task: TaskRecord, input: RequestedInput): ShownInput {
   const { field, entry, url } = input;
-  const isThis = (one: { field?: unknown; entry?: unknown }) =>
-    one.field === field && (one.entry ?? null) === entry;
-  const copied = task.inputs.find(isThis);
-  const isRefused = task.error_code === 'invalid_media' && isThis(task.error_details ?? {});
+  const copied = task.inputs.find((one) => one.field === field && one.entry === entry);
+  const refusal = refusalOfInput(task, input);
   const isPending = task.phase === 'reserved' || task.phase === 'ingesting';
   const unchecked = isPending ? 'waiting' : 'unused';
   return {
     field,
     entry,
     url,
-    verdict: copied ? 'accepted' : isRefused ? 'refused' : unchecked,
-    reason: isRefused ? task.error_message : null,
+    verdict: copied ? 'accepted' : refusal === null ? unchecked : 'refused',
+    reason: refusal,
     media_type: copied?.mediaType ?? null,
     width: copied?.width ?? null,
     height: copied?.height ?? null,
     duration_seconds: copied?.durationSeconds ?? null,
     size_bytes: task.files.find(({ id }) => id === copied?.objectId)?.size_bytes ?? null,
   };
+}
+
+/** A task that failed with an older program has only the one refusal that its error is about. */
+interface RefusedFiles {
+  inputs?: { field: string; index?: number; message: string }[];
+  field?: string;
+  entry?: number;
+}
+
+/** Why this file was refused, in words; null if it was not. */
+function refusalOfInput(task: TaskRecord, { field, entry }: RequestedInput): string | null {
+  if (task.error_code !== 'invalid_media') return null;
+  const { inputs, ...first }: RefusedFiles = task.error_details ?? {};
+  const isFirst = first.field === field && (first.entry ?? null) === entry;
+  if (isFirst) return task.error_message;
+  const one = inputs?.find((one) => one.field === field && (one.index ?? null) === entry);
+  return one?.message ?? null;
 }
 
 function videoOf(

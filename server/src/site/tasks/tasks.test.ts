@@ -211,7 +211,7 @@ test('a refused file is named with its reason, and what was not charged is said'
   const request = {
     mode: 'media-to-video',
     reference_video_urls: ['https://a.test/v'],
-    reference_image_urls: ['https://a.test/0', 'https://a.test/1'],
+    reference_image_urls: ['https://a.test/0', 'https://a.test/1', 'https://a.test/2'],
   };
   const field = 'reference_image_urls';
   const accepted = {
@@ -224,7 +224,11 @@ test('a refused file is named with its reason, and what was not charged is said'
     height: 480,
     durationSeconds: null,
   };
-  const details = { field, entry: 1, reason: 'undecodable' };
+  const inputs = [
+    { field, index: 1, reason: 'undecodable', message: 'It is damaged.' },
+    { field, index: 2, reason: 'not_an_image', message: 'It is a page.' },
+  ];
+  const details = { field, entry: 1, reason: 'undecodable', inputs };
   await sql(
     website.database.db,
     `update tasks set request = request || $2::jsonb, inputs = $3::jsonb, error_details = $4::jsonb
@@ -238,6 +242,7 @@ test('a refused file is named with its reason, and what was not charged is said'
   assert.deepEqual(shown, [
     ['https://a.test/0', 'accepted', 640, null],
     ['https://a.test/1', 'refused', null, 'It failed: invalid_media.'],
+    ['https://a.test/2', 'refused', null, 'It is a page.'],
     ['https://a.test/v', 'unused', null, null],
   ]);
   assert.deepEqual([body.charge, body.failure.code], ['refunded', 'invalid_media']);

@@ -1,8 +1,9 @@
 import path from 'node:path';
 import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
+import { firstRefusal, type InputRefusal, refusedInputs } from '../../catalog/input-refusal.ts';
 import { INPUT_BYTES } from '../../catalog/limits.ts';
 import type { AspectRatio } from '../../catalog/models.ts';
-import { inputName, inputsOf, type RequestedInput, uploadIdOf } from '../../catalog/request.ts';
+import { inputsOf, type RequestedInput, uploadIdOf } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
@@ -28,14 +29,29 @@ export interface IngestDeps {
   measurer: Measurer;
 }
 
-/** Thrown when a client's file is refused: the task fails with these public details. */
+/** Thrown when a client's file is refused. */
 class MediaRefused extends Error {
+  readonly refusal: InputRefusal;
+
+  constructor(
+    input: RequestedInput,
+    reason: string,
+    message: string,
+    measured?: Record<string, unknown>,
+  ) {
+    super(reason);
+    this.refusal = { input, reason, message, measured };
+  }
+}
+
+/** Thrown when files of a task are refused: it fails with this public message and details. */
+class InputsRefused extends Error {
   readonly details: Record<string, unknown>;
 
-  constructor(input: RequestedInput, reason: string, message: string, more: object = {}) {
-    super(`${inputName(input)}: ${message}`);
-    const entry = input.entry === null ? {} : { entry: input.entry };
-    this.details = { field: input.field, ...entry, reason, ...more };
+  constructor(first: MediaRefused, all: MediaRefused[]) {
+    const { message, details } = firstRefusal(first.refusal);
+    super(message);
+    this.details = { ...details, ...refusedInputs(all.map(({ refusal }) => refusal)) };
   }
 }
 
@@ -47,8 +63,8 @@ export function startTask({ db }: IngestDeps, task: Task): Promise<StepResult> {
 
 /**
  * Copies the client's files into the service's own storage: each file is fetched within one shared
- * byte budget, decoded in full, measured and stored. The first refused file stops the others, and
- * the task fails with its refund.
+ * byte budget, decoded in full, measured and stored. After a refused file the others are checked
+ * for two more seconds, and the task fails with its refund (decisions/0049).
  */
 export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> {
   await markUnfinished(deps.db, task.id, 'input');
@@ -60,27 +76,46 @@ export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> 
       move(tx, task, { to: 'submitting', changes }),
     );
   } catch (error) {
-    if (!(error instanceof MediaRefused)) throw error;
+    if (!(error instanceof InputsRefused)) throw error;
     const { message, details } = error;
     const failure = { code: 'invalid_media', message, details } as const;
     return moveNow(deps.db, task, { to: 'failed', changes: { error: failure } });
   }
 }
 
+/** How long the other files are still checked after the first refusal. */
+const MORE_REFUSALS_MS = 2000;
+
 async function copyAll(deps: IngestDeps, task: Task): Promise<TaskInput[]> {
   const budget = new ByteBudget(INPUT_BYTES);
   const stop = new AbortController();
-  const copies = inputsOf(task.request).map(async (input) => {
+  const refused = new Map<RequestedInput, MediaRefused>();
+  let deadline: NodeJS.Timeout | undefined;
+  const inputs = inputsOf(task.request);
+  const copies = inputs.map(async (input) => {
     try {
       return await copyInput(deps, { task, input, budget, signal: stop.signal });
     } catch (error) {
-      stop.abort(error); // later calls change nothing, so the reason is the first failure
+      if (stop.signal.aborted) throw error;
+      if (error instanceof MediaRefused) refused.set(input, error);
+      // A budget that is used up, or a fault of the service, says nothing about the other files.
+      const isOfThis = error instanceof MediaRefused && error.refusal.reason !== 'too_large';
+      if (isOfThis) deadline ??= setTimeout(() => stop.abort(error), MORE_REFUSALS_MS);
+      else stop.abort(error); // later calls change nothing, so the reason is the first failure
       throw error;
     }
   });
   await Promise.allSettled(copies);
-  stop.signal.throwIfAborted();
-  return Promise.all(copies);
+  clearTimeout(deadline);
+  const [first] = refused.values();
+  if (first === undefined) {
+    stop.signal.throwIfAborted();
+    return Promise.all(copies);
+  }
+  throw new InputsRefused(
+    first,
+    inputs.flatMap((input) => refused.get(input) ?? []),
+  );
 }
 
 interface Copy {

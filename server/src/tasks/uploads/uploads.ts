@@ -1,6 +1,6 @@
+import { firstRefusal, type InputRefusal, refusedInputs } from '../../catalog/input-refusal.ts';
 import {
   type GenerationRequest,
-  inputName,
   inputsOf,
   type RequestedInput,
   uploadIdOf,
@@ -111,24 +111,30 @@ function uploadIdsOf(request: GenerationRequest): string[] {
 }
 
 function requireAll(request: GenerationRequest, uploads: Map<string, Upload>): void {
-  for (const input of inputsOf(request)) {
-    const id = uploadIdOf(input.url);
-    if (id === undefined) continue;
-    const upload = uploads.get(id);
-    if (!upload) throw refusal(input, 'unknown_upload', UNKNOWN_UPLOAD);
-    if (upload.kind === input.kind) continue;
-    throw refusal(input, WRONG_KIND[input.kind], 'the upload is a file of another kind.');
-  }
+  const refusals = inputsOf(request).flatMap((input) => uploadRefusal(input, uploads) ?? []);
+  const [first] = refusals;
+  if (first === undefined) return;
+  const { message, details } = firstRefusal(first);
+  throw new ApiError('invalid_request', message, {
+    details: { ...details, ...refusedInputs(refusals) },
+  });
+}
+
+function uploadRefusal(
+  input: RequestedInput,
+  uploads: Map<string, Upload>,
+): InputRefusal | undefined {
+  const id = uploadIdOf(input.url);
+  if (id === undefined) return undefined;
+  const upload = uploads.get(id);
+  if (!upload) return { input, reason: 'unknown_upload', message: UNKNOWN_UPLOAD };
+  if (upload.kind === input.kind) return undefined;
+  const message = 'the upload is a file of another kind.';
+  return { input, reason: WRONG_KIND[input.kind], message };
 }
 
 export const UNKNOWN_UPLOAD = 'this upload has expired or does not exist: upload the file again.';
 const WRONG_KIND = { image: 'not_an_image', video: 'not_a_video' };
-
-function refusal(input: RequestedInput, reason: string, message: string): ApiError {
-  const entry = input.entry === null ? {} : { entry: input.entry };
-  const details = { field: input.field, ...entry, reason };
-  return new ApiError('invalid_request', `${inputName(input)}: ${message}`, { details });
-}
 
 const INSERT = namedStatement(
   'upload_insert',

@@ -1,0 +1,55 @@
+import type { FastifyError } from 'fastify';
+import type { ErrorDetails } from '../kernel/errors.ts';
+
+/** A rule of a schema that a value breaks. */
+type FailedRule = Pick<
+  NonNullable<FastifyError['validation']>[number],
+  'keyword' | 'params' | 'message'
+>;
+
+const REASONS: Record<string, string> = {
+  required: 'required',
+  additionalProperties: 'unknown_property',
+  type: 'wrong_type',
+  enum: 'not_one_of',
+  minLength: 'too_short',
+  maxLength: 'too_long',
+  minimum: 'too_small',
+  maximum: 'too_large',
+  minItems: 'too_few',
+  maxItems: 'too_many',
+  format: 'malformed',
+};
+
+/** What the details of an error say of a rule that a value breaks. */
+export function brokenRule({ keyword, params }: FailedRule): ErrorDetails {
+  return { reason: REASONS[keyword] ?? 'invalid', ...limitsOf(params) };
+}
+
+function limitsOf(params: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(params).filter(([key]) => ['limit', 'allowedValues', 'type'].includes(key)),
+  );
+}
+
+const ESCAPING =
+  'write international host names in punycode (xn--...), and percent-encode spaces and all other ' +
+  'characters that a URL may not contain';
+
+/** The rule as a sentence about what stands at this place. */
+export function ruleSentence(where: string, { keyword, params, message }: FailedRule): string {
+  if (keyword === 'required') return `${where} is required.`;
+  if (keyword === 'additionalProperties') {
+    return `${JSON.stringify(where)} is not a known property.`;
+  }
+  if (keyword === 'enum' && Array.isArray(params.allowedValues)) {
+    return `${where} must be one of ${params.allowedValues.join(', ')}.`;
+  }
+  if (keyword === 'format' && params.format === 'uri') {
+    return `${where} must be an absolute URL in ASCII: ${ESCAPING}.`;
+  }
+  if (where === 'prompt' && /Length$/.test(keyword)) {
+    return 'prompt must contain between 3 and 4000 characters.';
+  }
+  return `${where} ${message?.replace('NOT', 'not') ?? 'is not valid'}.`;
+}

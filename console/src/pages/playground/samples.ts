@@ -24,47 +24,95 @@ export function publicBody(form: Body): { body: Body; hasPlaceholders: boolean }
   return { body: Object.fromEntries(entries), hasPlaceholders };
 }
 
-/** The same request in three languages. */
+/** The same request in three languages: its price, its create, and the wait for its end. */
 export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
-  const url = `${apiUrl}/api/v1/video/generations`;
-  const json = JSON.stringify(body, null, 2);
+  const url = `${apiUrl}/api/v1`;
   return {
-    curl: `curl ${url} \\
-  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
-  -H "Content-Type: application/json" \\
-  -H "Idempotency-Key: $(uuidgen)" \\
-  -d '${indented(json.replaceAll("'", String.raw`'\''`), 2)}'`,
-    TypeScript: `import { env } from 'node:process';
-
-const response = await fetch('${url}', {
-  method: 'POST',
-  headers: {
-    Authorization: \`Bearer \${env.FRAMEWRIGHT_KEY}\`,
-    'Content-Type': 'application/json',
-    // Keep it, and send it again if no response comes: nothing is made or charged twice.
-    'Idempotency-Key': crypto.randomUUID(),
-  },
-  body: JSON.stringify(${indented(json, 2)}),
-});
-console.log(await response.json());`,
-    Python: `import os, uuid, httpx
-
-response = httpx.post(
-    "${url}",
-    headers={
-        "Authorization": f"Bearer {os.environ['FRAMEWRIGHT_KEY']}",
-        # Keep it, and send it again if no response comes: nothing is made or charged twice.
-        "Idempotency-Key": str(uuid.uuid4()),
-    },
-    json=${indented(pythonText(body), 4)},
-    timeout=60,
-)
-print(response.json())`,
+    curl: curlOf(url, body),
+    TypeScript: typeScriptOf(url, body),
+    Python: pythonOf(url, body),
   };
 }
 
-function indented(text: string, spaces: number): string {
-  return text.replaceAll('\n', `\n${' '.repeat(spaces)}`);
+const QUOTE = 'What it costs. Nothing is reserved.';
+const CREATE = 'Send it with the same key until it is taken: it is never charged twice.';
+const WAIT = 'The response comes when the video has ended, or after 30 seconds.';
+
+function curlOf(url: string, body: Body): string {
+  const json = JSON.stringify(body, null, 2).replaceAll("'", String.raw`'\''`);
+  return `BODY='${json}'
+
+# ${QUOTE}
+curl ${url}/video/quotes \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d "$BODY"
+
+# ${CREATE}
+KEY=$(uuidgen)
+curl ${url}/video/generations \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
+  -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: $KEY" \\
+  -d "$BODY"
+
+# ${WAIT}
+curl ${url}/tasks/TASK_ID \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
+  -H "Prefer: wait=30"`;
+}
+
+function typeScriptOf(url: string, body: Body): string {
+  return `import { env } from 'node:process';
+
+const api = '${url}';
+const headers = {
+  Authorization: \`Bearer \${env.FRAMEWRIGHT_KEY}\`,
+  'Content-Type': 'application/json',
+};
+const body = JSON.stringify(${JSON.stringify(body, null, 2)});
+
+// ${QUOTE}
+const quote = await fetch(\`\${api}/video/quotes\`, { method: 'POST', headers, body });
+console.log(await quote.json());
+
+// ${CREATE}
+const key = crypto.randomUUID();
+const created = await fetch(\`\${api}/video/generations\`, {
+  method: 'POST',
+  headers: { ...headers, 'Idempotency-Key': key },
+  body,
+});
+let task = await created.json();
+
+// ${WAIT}
+while (task.status === 'processing') {
+  const read = await fetch(\`\${api}/tasks/\${task.id}\`, {
+    headers: { ...headers, Prefer: 'wait=30' },
+  });
+  task = await read.json();
+}
+console.log(task);`;
+}
+
+function pythonOf(url: string, body: Body): string {
+  return `import os, uuid, httpx
+
+headers = {"Authorization": f"Bearer {os.environ['FRAMEWRIGHT_KEY']}"}
+api = httpx.Client(base_url="${url}", headers=headers, timeout=60)
+body = ${pythonText(body)}
+
+# ${QUOTE}
+print(api.post("/video/quotes", json=body).json())
+
+# ${CREATE}
+key = str(uuid.uuid4())
+task = api.post("/video/generations", json=body, headers={"Idempotency-Key": key}).json()
+
+# ${WAIT}
+while task.get("status") == "processing":
+    task = api.get(f"/tasks/{task['id']}", headers={"Prefer": "wait=30"}).json()
+print(task)`;
 }
 
 /** A body as Python writes it. */

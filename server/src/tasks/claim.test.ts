@@ -102,6 +102,17 @@ test('workers that claim at once get different tasks, and together all of them',
   assert.ok(claimed.flat().every(({ lease }) => lease === 1));
 });
 
+test('a claim passes over tasks that another claim has locked', async () => {
+  const ids = await makeTasks(2);
+  const gone = await db.transaction(async (tx) => {
+    const limits = new Map([['scripted', 1]]);
+    const first = await claimDue(tx, 'submit', { places: 1, limits, accountLimit: 4 });
+    // The first claim has not committed; a wait for it would end with a failure after 3 seconds.
+    return [...first, ...(await claims('submit'))];
+  });
+  assert.deepEqual(idsOf(gone), ids.sort());
+});
+
 test('workers that claim tasks to ingest at once get different tasks, in the end all of them', async () => {
   const ids = await makeIngestTasks(20);
   const claimed: Task[] = [];

@@ -126,6 +126,11 @@ const TASKS = [
       broken: 'where ${condition} and tasks.due_at <= ${NOW}',
       title: 'workers that claim at once get different tasks',
     },
+    {
+      text: 'for update of tasks skip locked',
+      broken: 'for update of tasks',
+      title: 'a claim passes over tasks that another claim has locked',
+    },
   ]),
 ];
 

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../database/database.ts';
+import { first, type Queryable, statement } from '../database/database.ts';
 
 export interface AccountListing {
   account_id: string;
@@ -50,6 +50,5 @@ export async function readAccount(
   db: Queryable,
   accountId: string,
 ): Promise<ShownAccount | undefined> {
-  const [account] = await db.query<ShownAccount>(SHOW, [accountId]);
-  return account;
+  return first<ShownAccount>(db, SHOW, [accountId]);
 }

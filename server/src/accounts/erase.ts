@@ -1,4 +1,4 @@
-import { statement, type Transaction } from '../database/database.ts';
+import { first, statement, type Transaction } from '../database/database.ts';
 
 // The account's key is not locked: an order that is settled meanwhile can refer to it.
 const STATE = statement(
@@ -19,8 +19,7 @@ export async function lockErasable(
   tx: Transaction,
   accountId: string,
 ): Promise<Erasable | undefined> {
-  const [state] = await tx.query<Erasable>(STATE, [accountId]);
-  return state;
+  return first<Erasable>(tx, STATE, [accountId]);
 }
 
 const ERASE = [

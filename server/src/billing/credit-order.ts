@@ -1,5 +1,5 @@
 import { ACCOUNT_STATE, type AccountState, joinAccount } from '../accounts/account-sql.ts';
-import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { first, namedStatement, type Queryable, statement } from '../database/database.ts';
 import { customerIn } from './customers.ts';
 import type { Offer } from './offers.ts';
 import { ANY_SCOPE, type ScopeColumns, type StripeScope } from './scope/scope.ts';
@@ -70,8 +70,7 @@ const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_n
 const READ = statement('order_read', `${ORDERS} where o.id = $1`);
 
 export async function readOrder(db: Queryable, id: string): Promise<CreditOrder | undefined> {
-  const [order] = await db.query<CreditOrder>(READ, [id]);
-  return order;
+  return first<CreditOrder>(db, READ, [id]);
 }
 
 const INSERT = namedStatement(

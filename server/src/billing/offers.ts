@@ -1,4 +1,4 @@
-import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { first, namedStatement, type Queryable, statement } from '../database/database.ts';
 import { formatMoney, moneyUnits } from '../kernel/currency.ts';
 import { Refusal, UsageError } from '../kernel/errors.ts';
 
@@ -45,8 +45,7 @@ export async function readOffer(
   kind: Offer['kind'],
   id: string,
 ): Promise<Offer | undefined> {
-  const [offer] = await db.query<Offer>(READ, [id, kind]);
-  return offer;
+  return first<Offer>(db, READ, [id, kind]);
 }
 
 const SET = namedStatement(

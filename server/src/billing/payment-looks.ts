@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../database/database.ts';
+import { first, type Queryable, statement } from '../database/database.ts';
 import type { OwnScope } from './scope/scope.ts';
 import { settleOrder } from './settle-order.ts';
 import { type BillingDeps, idOf, isMissing } from './stripe-client.ts';
@@ -45,8 +45,7 @@ export async function readPaymentLook(
   db: Queryable,
   stripeId: string,
 ): Promise<FoundPayment | undefined> {
-  const [found] = await db.query<FoundPayment>(READ, [stripeId]);
-  return found;
+  return first<FoundPayment>(db, READ, [stripeId]);
 }
 
 const ANSWER = statement(

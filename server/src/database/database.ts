@@ -241,6 +241,15 @@ async function commit(session: Session): Promise<void> {
   throw new Error('the transaction was rolled back: one of its statements had failed');
 }
 
+/** The first row of a statement's result; undefined if it has none. See {@link Queryable.query}. */
+export async function first<Row extends object>(
+  db: Queryable,
+  sql: Statement,
+  values?: readonly unknown[],
+): Promise<Row | undefined> {
+  return (await db.query<Row>(sql, values))[0];
+}
+
 /**
  * The results of statements that were sent together in one transaction.
  * @throws the error of the first that failed; later errors only say that the transaction is aborted

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import {
   type Database,
+  first,
   namedStatement,
   type Queryable,
   statement,
@@ -265,8 +266,7 @@ const READ_OBJECT = statement(
 
 /** The row of an object, also of a deleted one; undefined when there is no such row. */
 export async function readObject(db: Queryable, id: string, roles: ObjectRole[]) {
-  const [row] = await db.query<StoredObject>(READ_OBJECT, [id, roles]);
-  return row;
+  return first<StoredObject>(db, READ_OBJECT, [id, roles]);
 }
 
 /** How many objects one statement marks or takes, so that it is short. */

@@ -1,4 +1,4 @@
-import { type Database, statement } from '../database/database.ts';
+import { type Database, first, statement } from '../database/database.ts';
 import { posterOf } from './object-sql.ts';
 
 /** A try that fails, or whose process dies, is followed by the next one after this time. */
@@ -33,8 +33,7 @@ const TAKE = statement(
  * gets another output.
  */
 export async function takeDueOutput(db: Database): Promise<DueOutput | undefined> {
-  const [output] = await db.query<DueOutput>(TAKE);
-  return output;
+  return first<DueOutput>(db, TAKE);
 }
 
 // The output is locked before its poster, as in a takedown. A poster is deleted with its output.

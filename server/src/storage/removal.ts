@@ -1,4 +1,4 @@
-import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import { first, type Queryable, statement, type Transaction } from '../database/database.ts';
 import type { ObjectRole } from './objects.ts';
 
 const FORGET = statement('object_forget', 'delete from stored_objects where owner_id = any($1)');
@@ -23,8 +23,7 @@ export interface LockedObject {
 
 /** Locks an object; undefined if there is none with this id. */
 export async function lockObject(tx: Transaction, id: string): Promise<LockedObject | undefined> {
-  const [object] = await tx.query<LockedObject>(LOCK, [id]);
-  return object;
+  return first<LockedObject>(tx, LOCK, [id]);
 }
 
 const DOWN = `taken_down_at = coalesce(taken_down_at, clock_now()),

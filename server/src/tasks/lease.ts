@@ -1,4 +1,4 @@
-import { type Database, statement, type Transaction } from '../database/database.ts';
+import { type Database, first, statement, type Transaction } from '../database/database.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { type Phase, TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
@@ -73,8 +73,7 @@ export async function takeLease(
   taskId: string,
   phases: readonly Phase[],
 ): Promise<Task | undefined> {
-  const [task] = await tx.query<Task>(TAKE, [taskId, phases]);
-  return task;
+  return first<Task>(tx, TAKE, [taskId, phases]);
 }
 
 const LOCK = statement('task_lock', 'select lease from tasks where id = $1 for update');

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../database/database.ts';
+import { first, type Queryable, statement } from '../database/database.ts';
 import { fromEveryPlace } from './archive/every-task.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 
@@ -16,6 +16,5 @@ export async function readOwned(
   db: Queryable,
   { accountId, id, surface }: { accountId: string; id: string; surface?: string },
 ): Promise<Task | undefined> {
-  const [task] = await db.query<Task>(READ, [id, accountId, surface ?? null]);
-  return task;
+  return first<Task>(db, READ, [id, accountId, surface ?? null]);
 }

@@ -1,5 +1,5 @@
 import { ACCOUNT_STATE, type AccountState, joinAccount } from '../../accounts/account-sql.ts';
-import { type Queryable, statement } from '../../database/database.ts';
+import { first, type Queryable, statement } from '../../database/database.ts';
 import { ANY_SCOPE, inScope, type ScopeColumns, type StripeScope } from '../scope/scope.ts';
 
 /** A plan that an account pays for in each period. */
@@ -38,8 +38,7 @@ export async function readSubscription(
   db: Queryable,
   id: string,
 ): Promise<Subscription | undefined> {
-  const [subscription] = await db.query<Subscription>(READ, [id]);
-  return subscription;
+  return first<Subscription>(db, READ, [id]);
 }
 
 const NEWEST = statement(
@@ -55,6 +54,5 @@ export async function subscriptionOf(
   accountId: string,
   { mode, account }: StripeScope = ANY_SCOPE,
 ): Promise<Subscription | undefined> {
-  const [subscription] = await db.query<Subscription>(NEWEST, [accountId, mode, account]);
-  return subscription;
+  return first<Subscription>(db, NEWEST, [accountId, mode, account]);
 }

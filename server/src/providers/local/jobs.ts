@@ -1,4 +1,4 @@
-import { type Database, namedStatement, statement } from '../../database/database.ts';
+import { type Database, first, namedStatement, statement } from '../../database/database.ts';
 import type { OwnJobs } from '../definition.ts';
 import type { JobSpec } from '../provider.ts';
 
@@ -55,8 +55,7 @@ const FINISH = namedStatement(
 );
 
 export async function readJob(db: Database, id: string): Promise<LocalJob | undefined> {
-  const [job] = await db.query<LocalJob>(READ, [id]);
-  return job;
+  return first<LocalJob>(db, READ, [id]);
 }
 
 /**
@@ -76,8 +75,7 @@ export async function readOrBar(db: Database, id: string): Promise<LocalJob | un
 
 /** Takes the oldest job that waits or whose lease has expired, if there is one. */
 export async function takeJob(db: Database): Promise<LocalJob | undefined> {
-  const [job] = await db.query<LocalJob>(TAKE);
-  return job;
+  return first<LocalJob>(db, TAKE);
 }
 
 export async function renewJob(db: Database, job: LocalJob): Promise<void> {

@@ -1,4 +1,4 @@
-import { namedStatement, type Queryable, statement } from '../../database/database.ts';
+import { first, namedStatement, type Queryable, statement } from '../../database/database.ts';
 import { hashToken, newToken } from '../sessions.ts';
 import type { IssuerName, SignInStart } from './issuer.ts';
 
@@ -51,6 +51,5 @@ export async function takeStart(
   issuer: string,
   token: string,
 ): Promise<StoredStart | undefined> {
-  const [start] = await db.query<StoredStart>(TAKE, [hashToken(token), issuer]);
-  return start;
+  return first<StoredStart>(db, TAKE, [hashToken(token), issuer]);
 }

@@ -1,5 +1,6 @@
 import {
   type Database,
+  first,
   type Queryable,
   statement,
   type Transaction,
@@ -106,8 +107,7 @@ const CURRENT = statement(
 
 /** The task's only attempt that is in flight, unknown or accepted. */
 export async function currentAttempt(db: Queryable, taskId: string): Promise<Attempt | undefined> {
-  const [attempt] = await db.query<Attempt>(CURRENT, [[taskId]]);
-  return attempt;
+  return first<Attempt>(db, CURRENT, [[taskId]]);
 }
 
 const LOCK_CURRENT = statement(

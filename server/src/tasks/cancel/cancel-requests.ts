@@ -1,4 +1,4 @@
-import { type Database, type Queryable, statement } from '../../database/database.ts';
+import { type Database, first, type Queryable, statement } from '../../database/database.ts';
 import { storable } from '../../database/json-text.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { CancelOutcome, Provider } from '../../providers/provider.ts';
@@ -19,8 +19,7 @@ export async function readCancel(
   db: Queryable,
   taskId: string,
 ): Promise<CancelRequest | undefined> {
-  const [request] = await db.query<CancelRequest>(READ, [taskId]);
-  return request;
+  return first<CancelRequest>(db, READ, [taskId]);
 }
 
 const REQUEST = statement(

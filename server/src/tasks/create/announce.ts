@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../database/database.ts';
+import { first, type Queryable, statement } from '../../database/database.ts';
 import { fromEveryPlace } from '../archive/every-task.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
 
@@ -27,6 +27,5 @@ const READ_BOUND = statement(
 export async function announce(db: Queryable, taskId: string): Promise<Task | undefined> {
   const [announced] = await db.query<Task>(ANNOUNCE, [taskId]);
   if (announced) return announced;
-  const [bound] = await db.query<Task>(READ_BOUND, [taskId]);
-  return bound;
+  return first<Task>(db, READ_BOUND, [taskId]);
 }

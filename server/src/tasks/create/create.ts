@@ -1,5 +1,6 @@
 import {
   type Database,
+  first,
   namedStatement,
   type Queryable,
   statement,
@@ -112,8 +113,7 @@ export async function readBoundKey(
   db: Queryable,
   { accountId, surface, idempotencyKey }: Binding,
 ): Promise<KnownKey | undefined> {
-  const [known] = await db.query<KnownKey>(READ_KEY, [accountId, surface, idempotencyKey]);
-  return known;
+  return first<KnownKey>(db, READ_KEY, [accountId, surface, idempotencyKey]);
 }
 
 async function reserveAndInsert(

@@ -1,4 +1,4 @@
-import { type Database, statement } from '../../database/database.ts';
+import { type Database, first, statement } from '../../database/database.ts';
 import { fromEveryPlace } from '../archive/every-task.ts';
 import { type Phase, TASK_COLUMNS, type Task } from '../task.ts';
 
@@ -49,6 +49,5 @@ export async function readTaskRecord(
   accountId: string,
   id: string,
 ): Promise<TaskRecord | undefined> {
-  const [task] = await db.query<TaskRecord>(READ, [id, accountId]);
-  return task;
+  return first<TaskRecord>(db, READ, [id, accountId]);
 }

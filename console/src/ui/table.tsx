@@ -1,5 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import type { LoadedList } from '../load.ts';
 import { Button } from './button.tsx';
+import { Card } from './card.tsx';
+import { Load } from './states.tsx';
 
 export interface Column<Row> {
   /** Empty for a column of buttons. */
@@ -10,6 +13,14 @@ export interface Column<Row> {
    * word that is longer than its column is broken.
    */
   kind?: 'text' | 'number' | 'mono' | 'prose';
+}
+
+interface TableProps<Row> {
+  /** For screen readers. */
+  caption: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  keyOf: (row: Row) => string | number;
 }
 
 const CELLS = {
@@ -23,18 +34,7 @@ const CELLS = {
  * Rows and columns; on a phone each row becomes a block. The roles are given, because browsers drop
  * them from a table that is not displayed as one.
  */
-export function Table<Row>({
-  caption,
-  columns,
-  rows,
-  keyOf,
-}: {
-  /** For screen readers. */
-  caption: string;
-  columns: Column<Row>[];
-  rows: Row[];
-  keyOf: (row: Row) => string | number;
-}) {
+export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   return (
     <table role="table" class="stacking w-full border-collapse text-base">
       <caption class="sr-only">{caption}</caption>
@@ -76,7 +76,7 @@ export function Table<Row>({
 export function More({
   list,
 }: {
-  list: { hasMore: boolean; isLoading: boolean; more: () => Promise<void> };
+  list: Pick<LoadedList<unknown>, 'hasMore' | 'isLoading' | 'more'>;
 }) {
   if (!list.hasMore) return null;
   return (
@@ -85,5 +85,27 @@ export function More({
         Show more
       </Button>
     </div>
+  );
+}
+
+/** A table of a list that goes on, in a card; `empty` stands there if it has no rows. */
+export function ListCard<Row>({
+  list,
+  empty,
+  ...table
+}: Omit<TableProps<Row>, 'rows'> & { list: LoadedList<Row>; empty: ComponentChildren }) {
+  return (
+    <Load from={{ ...list, data: list.items }}>
+      {(rows) =>
+        rows.length === 0 ? (
+          empty
+        ) : (
+          <Card>
+            <Table {...table} rows={rows} />
+            <More list={list} />
+          </Card>
+        )
+      }
+    </Load>
   );
 }

@@ -5,11 +5,10 @@ import { useList } from '../../load.ts';
 import type { OperatorOrder } from '../../operator-shapes.ts';
 import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
-import { Empty, Load } from '../../ui/states.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { type Column, ListCard } from '../../ui/table.tsx';
 import { AccountLink, Id, OperatorPage } from '../operator/frame.tsx';
 import { type Change, VerbDialog } from '../operator/verb-dialog.tsx';
 import { OrderState, settleOf } from './order.tsx';
@@ -40,23 +39,13 @@ export function OrdersPage() {
       actions={<Button onClick={() => setFinding(true)}>Find a payment</Button>}
     >
       {!account && <Switch label="Only disputes" checked={disputed} onChange={setDisputed} />}
-      <Load from={{ ...list, data: list.items }}>
-        {(orders) =>
-          orders.length === 0 ? (
-            <Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />
-          ) : (
-            <Card>
-              <Table
-                caption="Orders"
-                columns={columns}
-                rows={orders}
-                keyOf={(order) => order.order_id}
-              />
-              <More list={list} />
-            </Card>
-          )
-        }
-      </Load>
+      <ListCard
+        list={list}
+        empty={<Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />}
+        caption="Orders"
+        columns={columns}
+        keyOf={(order) => order.order_id}
+      />
       {settling && (
         <VerbDialog
           change={settleOf(settling.order_id)}

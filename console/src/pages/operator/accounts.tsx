@@ -2,10 +2,9 @@ import { useLocation } from 'preact-iso';
 import { useList } from '../../load.ts';
 import type { OperatorAccountRow } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Card } from '../../ui/card.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
-import { Empty, Load } from '../../ui/states.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { type Column, ListCard } from '../../ui/table.tsx';
 import { FindForm, Id, OperatorPage } from './frame.tsx';
 
 /** Accounts, the newest first; `?find=` shows those with a text in their address. */
@@ -27,23 +26,13 @@ export function AccountsPage() {
         />
       }
     >
-      <Load from={{ ...list, data: list.items }}>
-        {(accounts) =>
-          accounts.length === 0 ? (
-            <Empty title="No such account">Look for a part of the e-mail address.</Empty>
-          ) : (
-            <Card>
-              <Table
-                caption="Accounts"
-                columns={COLUMNS}
-                rows={accounts}
-                keyOf={(account) => account.account_id}
-              />
-              <More list={list} />
-            </Card>
-          )
-        }
-      </Load>
+      <ListCard
+        list={list}
+        empty={<Empty title="No such account">Look for a part of the e-mail address.</Empty>}
+        caption="Accounts"
+        columns={COLUMNS}
+        keyOf={(account) => account.account_id}
+      />
     </OperatorPage>
   );
 }

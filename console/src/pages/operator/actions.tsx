@@ -1,10 +1,9 @@
 import { useLocation } from 'preact-iso';
 import { useList } from '../../load.ts';
 import type { OperatorActionRow } from '../../operator-shapes.ts';
-import { Card } from '../../ui/card.tsx';
 import { DateTime } from '../../ui/format.tsx';
-import { Empty, Load } from '../../ui/states.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { type Column, ListCard, Table } from '../../ui/table.tsx';
 import { Id, OperatorPage, Recorded } from './frame.tsx';
 
 /** What operators changed, here and by commands; `?target=` shows one id. */
@@ -16,24 +15,13 @@ export function ActionsPage() {
       title="Actions"
       lead={target ? `What operators changed of ${target}` : 'What operators changed, and why.'}
     >
-      <Load from={{ ...list, data: list.items }}>
-        {(actions) =>
-          actions.length === 0 ? (
-            <Empty title="Nothing was changed yet" />
-          ) : (
-            <Card>
-              <ActionTable actions={actions} />
-              <More list={list} />
-            </Card>
-          )
-        }
-      </Load>
+      <ListCard list={list} empty={<Empty title="Nothing was changed yet" />} {...ACTION_TABLE} />
     </OperatorPage>
   );
 }
 
 export function ActionTable({ actions }: { actions: OperatorActionRow[] }) {
-  return <Table caption="Actions" columns={COLUMNS} rows={actions} keyOf={({ id }) => id} />;
+  return <Table {...ACTION_TABLE} rows={actions} />;
 }
 
 const COLUMNS: Column<OperatorActionRow>[] = [
@@ -48,6 +36,12 @@ const COLUMNS: Column<OperatorActionRow>[] = [
   },
   { title: 'Details', cell: ({ details }) => <Recorded value={details} /> },
 ];
+
+const ACTION_TABLE = {
+  caption: 'Actions',
+  columns: COLUMNS,
+  keyOf: ({ id }: OperatorActionRow) => id,
+};
 
 function Target({ target }: { target: string }) {
   if (target.startsWith('task_')) return <Id href={`/operator/tasks/${target}`} id={target} />;

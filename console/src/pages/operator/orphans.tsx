@@ -2,11 +2,10 @@ import { useState } from 'preact/hooks';
 import { useList } from '../../load.ts';
 import type { OperatorOrphan } from '../../operator-shapes.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
-import { Empty, Load } from '../../ui/states.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { type Column, ListCard } from '../../ui/table.tsx';
 import { Id, OperatorPage, Recorded } from './frame.tsx';
 import { VerbDialog } from './verb-dialog.tsx';
 
@@ -55,23 +54,13 @@ export function OrphansPage() {
       lead="Jobs at a provider that no task uses. You may be charged for them."
     >
       <Switch label="Show acknowledged ones too" checked={all} onChange={setAll} />
-      <Load from={{ ...list, data: list.items }}>
-        {(orphans) =>
-          orphans.length === 0 ? (
-            <Empty title="No orphan job">Every job that is known belongs to a task.</Empty>
-          ) : (
-            <Card>
-              <Table
-                caption="Orphan jobs"
-                columns={columns}
-                rows={orphans}
-                keyOf={({ provider, job_id: job }) => `${provider}/${job}`}
-              />
-              <More list={list} />
-            </Card>
-          )
-        }
-      </Load>
+      <ListCard
+        list={list}
+        empty={<Empty title="No orphan job">Every job that is known belongs to a task.</Empty>}
+        caption="Orphan jobs"
+        columns={columns}
+        keyOf={({ provider, job_id: job }) => `${provider}/${job}`}
+      />
       {chosen && (
         <VerbDialog
           change={{

@@ -3,10 +3,9 @@ import { useList } from '../../load.ts';
 import type { OperatorTaskRow } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
-import { Empty, Load } from '../../ui/states.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { type Column, ListCard } from '../../ui/table.tsx';
 import { AccountLink, FindForm, Id, OperatorPage } from './frame.tsx';
 
 const VIEWS = [
@@ -54,20 +53,17 @@ export function TasksPage() {
         ))}
       </fieldset>
       {view.id === 'held' && <Link href="/operator/tasks/held">Decide many at once</Link>}
-      <Load from={{ ...list, data: list.items }}>
-        {(tasks) =>
-          tasks.length === 0 ? (
-            <Empty title={view.id === 'held' ? 'No task is held' : 'No such task'}>
-              {view.id === 'held' && 'Nothing waits for a decision.'}
-            </Empty>
-          ) : (
-            <Card>
-              <Table caption="Tasks" columns={COLUMNS} rows={tasks} keyOf={({ id }) => id} />
-              <More list={list} />
-            </Card>
-          )
+      <ListCard
+        list={list}
+        empty={
+          <Empty title={view.id === 'held' ? 'No task is held' : 'No such task'}>
+            {view.id === 'held' && 'Nothing waits for a decision.'}
+          </Empty>
         }
-      </Load>
+        caption="Tasks"
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+      />
     </OperatorPage>
   );
 }

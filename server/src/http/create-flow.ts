@@ -59,7 +59,7 @@ export interface CreateSurface {
   /** What the client waits for when its task is stored. */
   awaited(request: FastifyRequest, task: Task): Promise<Task>;
   /** The task as the response shows it. */
-  shown(task: Task): object;
+  shown(task: Task): object | Promise<object>;
 }
 
 /** The second half of a create: reserves the credits and stores the task, if it can be made now. */
@@ -92,7 +92,7 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
     const task = known && (await replay(db, known, binding.fingerprint));
     if (!task) return;
     note(request, log, { kind: 'replayed', task });
-    return sendReplay(reply, surface.shown(task));
+    return sendReplay(reply, await surface.shown(task));
   };
   const handler = async (
     request: FastifyRequest<{ Body: GenerationRequest }>,
@@ -109,8 +109,9 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
       store(deps, surface, closures, checked),
     );
     note(request, log, created);
-    if (created.kind === 'replayed') return sendReplay(reply, surface.shown(created.task));
-    return reply.code(202).send(surface.shown(await surface.awaited(request, created.task)));
+    if (created.kind === 'replayed') return sendReplay(reply, await surface.shown(created.task));
+    const task = await surface.awaited(request, created.task);
+    return reply.code(202).send(await surface.shown(task));
   };
   const mediaUrls = { hosts: deps.clientHosts, acceptsUploads: surface.acceptsUploads };
   return { preValidation, handler, config: { mediaUrls } };

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { WebTask } from '../../../../server/src/site/playground/web-task.ts';
+import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useLoad } from '../../load.ts';
@@ -37,10 +37,7 @@ export default function PlaygroundPage() {
   const document = useLoad('/openapi.json');
   const prices = useLoad('/console/api/prices');
   const from = query.from;
-  const earlier = useLoad(
-    '/console/api/generations/:id',
-    from ? { params: { id: from } } : undefined,
-  );
+  const earlier = useLoad('/console/api/tasks/:id', from ? { params: { id: from } } : undefined);
   const data =
     document.data && prices.data && (!from || earlier.data)
       ? { document: document.data, prices: prices.data }
@@ -75,7 +72,7 @@ interface PlaygroundProps {
   /** The task whose request is made again. */
   from: string | undefined;
   rules: Rules;
-  earlier: WebTask['request'] | undefined;
+  earlier: ShownTask['request'] | undefined;
 }
 
 /** The form as it was left, else that of an earlier request. */
@@ -113,7 +110,7 @@ function Playground(props: PlaygroundProps) {
     setTries(tries + 1);
     if (Object.keys(missing).length === 0) void generate(bodyOf(form, rules.prices));
   };
-  const sizeOf = (request: WebTask['request']) => sizeIn(rules, request);
+  const sizeOf = (task: ShownTask) => sizeIn(rules, task);
   return (
     <form noValidate onSubmit={submit} class={COLUMNS}>
       <div ref={settings} class="min-w-0">
@@ -140,10 +137,8 @@ function Playground(props: PlaygroundProps) {
 }
 
 /** Width and height of the video, if the request says them. */
-function sizeIn({ prices }: Rules, request: WebTask['request']) {
-  const ratio = request?.aspect_ratio;
-  if (!request || !ratio || ratio === 'adaptive') return undefined;
-  return prices.frames[request.resolution][ratio];
+function sizeIn({ prices }: Rules, { resolution, aspect_ratio: ratio }: ShownTask) {
+  return ratio === 'adaptive' ? undefined : prices.frames[resolution][ratio];
 }
 
 const COLUMNS =

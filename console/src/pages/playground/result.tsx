@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { WebTask } from '../../../../server/src/site/playground/web-task.ts';
+import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import type { ApiFailure } from '../../api.ts';
 import { Badge, Status } from '../../ui/badge.tsx';
 import { Button, ButtonLink, IconButton } from '../../ui/button.tsx';
@@ -11,7 +11,7 @@ import { type Generation, type Run, useFollow } from './use-generation.ts';
 interface ResultProps {
   run: Run;
   /** Width and height of a request's video. */
-  sizeOf: (request: WebTask['request']) => readonly [number, number] | undefined;
+  sizeOf: (task: ShownTask) => readonly [number, number] | undefined;
   onRead: (next: Generation) => void;
   onRetry: () => void;
   onDismiss: () => void;
@@ -74,22 +74,22 @@ const STEP_WORDS: Record<string, string> = {
 };
 
 type FollowingProps = Extract<Generation, { kind: 'task' }> & {
-  sizeOf: (request: WebTask['request']) => readonly [number, number] | undefined;
+  sizeOf: (task: ShownTask) => readonly [number, number] | undefined;
   onDismiss: () => void;
 };
 
 function Following(props: FollowingProps) {
   const { task, error } = props;
-  const size = props.sizeOf(task.request);
+  const size = props.sizeOf(task);
   const isLive = task.status === 'processing';
   const id = `result-${task.id}`;
   return (
     <article aria-labelledby={id} class="grid grid-cols-[minmax(0,1fr)] gap-5">
       <Heading {...props} id={id} />
       <p role="status" class="sr-only">
-        {task.phase_label}
+        {task.label}
       </p>
-      {task.request && <p class="-mt-3 line-clamp-2 text-sm text-dim">{task.request.prompt}</p>}
+      <p class="-mt-3 line-clamp-2 text-sm text-dim">{task.prompt}</p>
       {isLive && task.held === null && <Track task={task} size={size} />}
       {error && isLive && (
         <p class="text-sm text-dim">
@@ -99,8 +99,8 @@ function Following(props: FollowingProps) {
       )}
       <Outcome task={task} size={size} />
       <div class="flex flex-wrap items-center gap-2.5">
-        {task.video && (
-          <ButtonLink icon="download" href={task.video.url} download={`${task.id}.mp4`}>
+        {task.video_url && (
+          <ButtonLink icon="download" href={task.video_url} download={`${task.id}.mp4`}>
             Download
           </ButtonLink>
         )}
@@ -108,7 +108,7 @@ function Following(props: FollowingProps) {
           Details of this video
         </ButtonLink>
         <span class="text-sm text-dim">
-          <Credits value={task.credits} unit /> {PAYMENT_WORDS[task.payment]}
+          <Credits value={task.credits_used} unit /> {task.charge}
         </span>
       </div>
     </article>
@@ -123,7 +123,7 @@ function Heading({ id, task, readAt, onDismiss }: FollowingProps & { id: string 
         Your video
       </h2>
       <div class="flex items-center gap-3">
-        {isLive ? <Badge tone="busy">{task.phase_label}</Badge> : <Status state={task.status} />}
+        {isLive ? <Badge tone="busy">{task.label}</Badge> : <Status state={task.status} />}
         <Elapsed task={task} readAt={readAt} />
         {!isLive && <IconButton icon="cross" label="Close the result" onClick={onDismiss} />}
       </div>
@@ -132,7 +132,7 @@ function Heading({ id, task, readAt, onDismiss }: FollowingProps & { id: string 
 }
 
 /** Why it waits, the video, or why there is none. */
-function Outcome({ task, size }: { task: WebTask; size: readonly [number, number] | undefined }) {
+function Outcome({ task, size }: { task: ShownTask; size: readonly [number, number] | undefined }) {
   return (
     <>
       {task.held !== null && (
@@ -140,33 +140,27 @@ function Outcome({ task, size }: { task: WebTask; size: readonly [number, number
           {task.held}
         </p>
       )}
-      {task.video && (
+      {task.video_url && (
         <Player
           id={task.id}
-          src={task.video.url}
+          src={task.video_url}
           width={size?.[0]}
           height={size?.[1]}
-          label={task.request?.prompt ?? 'Video'}
+          label={task.prompt || 'Video'}
         />
       )}
-      {task.error && (
+      {task.failure && (
         <div role="alert" class="border border-line border-l-4 border-l-bad bg-sheet px-5 py-4">
-          <p class="font-medium">{task.error.message}</p>
-          <p class="mt-1.5 text-dim">{task.error.advice}</p>
+          <p class="font-medium">{task.failure.message}</p>
+          <p class="mt-1.5 text-dim">{task.failure.advice}</p>
         </div>
       )}
     </>
   );
 }
 
-const PAYMENT_WORDS = {
-  reserved: 'reserved',
-  charged: 'charged',
-  refunded: 'refunded',
-};
-
 /** The phases of a task as frames of a film. */
-function Track({ task, size }: { task: WebTask; size: readonly [number, number] | undefined }) {
+function Track({ task, size }: { task: ShownTask; size: readonly [number, number] | undefined }) {
   const hasMedia = task.mode !== 'text-to-video';
   const steps = STEPS.filter((step) => step !== 'ingesting' || hasMedia);
   const at = steps.indexOf(task.phase);
@@ -195,7 +189,7 @@ function Track({ task, size }: { task: WebTask; size: readonly [number, number] 
 }
 
 /** The time since the create, by the service's clock. */
-function Elapsed({ task, readAt }: { task: WebTask; readAt: number }) {
+function Elapsed({ task, readAt }: { task: ShownTask; readAt: number }) {
   const isLive = task.status === 'processing';
   const [, tick] = useState(0);
   useEffect(() => {

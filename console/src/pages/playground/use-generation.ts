@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { WebTask } from '../../../../server/src/site/playground/web-task.ts';
+import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { isKeptFor } from '../../personal.ts';
@@ -16,7 +16,7 @@ export type Generation =
   | { kind: 'reading' | 'gone' }
   | { kind: 'lost'; error: ApiFailure }
   | { kind: 'refused'; error: ApiFailure }
-  | { kind: 'task'; task: WebTask; readAt: number; error?: ApiFailure | undefined };
+  | { kind: 'task'; task: ShownTask; readAt: number; error?: ApiFailure | undefined };
 
 /** A request with its Idempotency-Key: stored before it is sent, so that a reload continues it. */
 interface Submission {
@@ -166,9 +166,9 @@ async function create({ key, body }: Submission): Promise<Generation> {
   }
 }
 
-async function readTask(id: string, before?: WebTask): Promise<Generation> {
+async function readTask(id: string, before?: ShownTask): Promise<Generation> {
   try {
-    const task = await api('GET /console/api/generations/:id', { params: { id } });
+    const task = await api('GET /console/api/tasks/:id', { params: { id } });
     return { kind: 'task', task, readAt: performance.now() };
   } catch (thrown) {
     const error = asFailure(thrown);
@@ -179,7 +179,7 @@ async function readTask(id: string, before?: WebTask): Promise<Generation> {
 }
 
 /** Reads a live task again and again, while the page is visible. */
-export function useFollow(task: WebTask | undefined, onRead: (next: Generation) => void): void {
+export function useFollow(task: ShownTask | undefined, onRead: (next: Generation) => void): void {
   const read = useRef(onRead);
   read.current = onRead;
   const polls = useRef(0);

@@ -2,14 +2,13 @@ import { Type } from 'typebox';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { type CreateFlowDeps, createFlow } from '../../http/create-flow.ts';
-import { ApiError } from '../../kernel/errors.ts';
 import { readCreateClosures } from '../../providers/host/outages.ts';
 import type { Links } from '../../storage/links.ts';
 import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
 import { createTask, readBoundKey } from '../../tasks/create/create.ts';
-import { readOwned } from '../../tasks/owned.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
-import { type WebTask, webTask } from './web-task.ts';
+import { readShownTask } from '../tasks/show-task.ts';
+import type { ShownTask } from '../tasks/shown-task.ts';
 
 export interface GenerationDeps extends CreateFlowDeps {
   links: Links;
@@ -30,11 +29,11 @@ export const createWebGeneration: SiteRoute<
     method: 'POST';
     body: Partial<GenerationRequest>;
     query: undefined;
-    result: WebTask;
+    result: ShownTask;
   }
 > = {
   serve(scope, deps) {
-    const { db, links, providerName } = deps;
+    const { db, providerName } = deps;
     const flow = createFlow(deps, {
       callerOf: (request) => ({ accountId: sessionOf(request).accountId, surface: WEB_SURFACE }),
       readKey: async (_request, binding) => {
@@ -45,7 +44,7 @@ export const createWebGeneration: SiteRoute<
       acceptsUploads: true,
       create: (checked) => createTask({ ...deps, createWaitSeconds: 0 }, checked),
       awaited: async (_request, task) => task,
-      shown: (task) => webTask(task, links),
+      shown: ({ account_id, id }) => readShown(deps, account_id, id),
     });
     scope.route<{ Body: GenerationRequest }>({
       ...flow,
@@ -57,15 +56,27 @@ export const createWebGeneration: SiteRoute<
   },
 };
 
-/** GET /console/api/generations/{id}: a task of the account, of any surface, to follow it. */
+type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
+
+/** The task, also by the names that pages of earlier releases read: they may still be open. */
+async function readShown(deps: ShowDeps, accountId: string, id: string): Promise<ShownTask> {
+  const task = await readShownTask(deps, accountId, id);
+  const { video, video_url: url } = task;
+  const former = {
+    phase_label: task.label,
+    credits: task.credits_used,
+    payment: task.charge,
+    error: task.failure,
+    video: video && url ? { ...video, url } : null,
+  };
+  return { ...task, ...former };
+}
+
+/** GET /console/api/generations/{id}: for open pages of earlier releases. */
 export const getWebGeneration = siteRoute({
   method: 'GET',
   url: '/console/api/generations/:id',
   params: Type.Object({ id: Type.String({ maxLength: 120 }) }),
-  handle: async (deps: Pick<GenerationDeps, 'db' | 'links'>, call): Promise<WebTask> => {
-    const { accountId } = sessionOf(call.request);
-    const task = await readOwned(deps.db, { accountId, id: call.params.id });
-    if (!task) throw new ApiError('not_found', 'This account has no task with this id.');
-    return webTask(task, deps.links);
-  },
+  handle: (deps: ShowDeps, { params, request }) =>
+    readShown(deps, sessionOf(request).accountId, params.id),
 });

@@ -7,18 +7,27 @@ import { readTaskRecord } from '../../tasks/gallery/task-record.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 import { type ShownTask, shownTask } from './shown-task.ts';
 
+interface ShowDeps {
+  db: Database;
+  links: Links;
+}
+
+/** @throws ApiError `not_found` when the account has no such task */
+export async function readShownTask(
+  { db, links }: ShowDeps,
+  accountId: string,
+  id: string,
+): Promise<ShownTask> {
+  const task = await readTaskRecord(db, accountId, id);
+  if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
+  return shownTask(task, await taskMovements(db, accountId, id), links);
+}
+
 /** Shows a task of the account, of any surface, also an archived one. */
 export const showTaskOfAccount = siteRoute({
   method: 'GET',
   url: '/console/api/tasks/:id',
   params: Type.Object({ id: Type.String({ maxLength: 120 }) }),
-  handle: async (
-    { db, links }: { db: Database; links: Links },
-    { params, request },
-  ): Promise<ShownTask> => {
-    const { accountId } = sessionOf(request);
-    const task = await readTaskRecord(db, accountId, params.id);
-    if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
-    return shownTask(task, await taskMovements(db, accountId, task.id), links);
-  },
+  handle: (deps: ShowDeps, { params, request }) =>
+    readShownTask(deps, sessionOf(request).accountId, params.id),
 });

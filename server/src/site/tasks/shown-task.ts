@@ -2,6 +2,7 @@ import { inputsOf, type RequestedInput } from '../../catalog/request.ts';
 import type { TaskMovement } from '../../ledger/task-movements.ts';
 import type { Links } from '../../storage/links.ts';
 import type { TaskRecord } from '../../tasks/gallery/task-record.ts';
+import type { Phase } from '../../tasks/task.ts';
 import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
 import { type VideoItem, videoItem } from './video-item.ts';
 
@@ -38,8 +39,9 @@ interface ShownVideo {
   audio_codec: string | null;
 }
 
-/** The response of GET /console/api/tasks/:id. Times are ISO 8601. */
+/** A task as its own account sees it on the website. Times are ISO 8601. */
 export interface ShownTask extends VideoItem {
+  phase: Phase;
   /** The request with its defaults filled in, as it may be sent again. */
   request: Record<string, unknown>;
   /** The seed that was used. */
@@ -49,12 +51,22 @@ export interface ShownTask extends VideoItem {
   request_id: string | null;
   timeline: { at: string; phase: string; label: string }[];
   movements: { at: string; kind: string; reason: string; credits: number }[];
+  /** What became of the credits. */
   charge: 'reserved' | 'charged' | 'refunded';
+  promotional_credits: number;
   /** What it means that the task is held. */
   held: string | null;
-  failure: { code: string; message: string; advice: string } | null;
+  failure: {
+    code: string;
+    message: string;
+    details: Record<string, unknown> | null;
+    /** What to do about it. */
+    advice: string;
+  } | null;
   inputs: ShownInput[];
   video: ShownVideo | null;
+  /** The time of this view, by the clock of the other times. */
+  now: string;
 }
 
 /** What the account may see of a task: nothing of its provider, its attempts and their evidence. */
@@ -69,9 +81,10 @@ export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Li
     },
     links,
   );
-  const { error_code: code, error_message: message } = task;
+  const { error_code: code, error_message: message, error_details: details } = task;
   return {
     ...item,
+    phase: task.phase,
     request: requestOf(task),
     seed: task.seed,
     idempotency_key: task.idempotency_key,
@@ -79,10 +92,13 @@ export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Li
     timeline: timelineOf(task),
     movements: movements.map((movement) => ({ ...movement, at: movement.at.toISOString() })),
     charge: CHARGES[item.status],
+    promotional_credits: task.promotional_credits,
     held: task.held_cause === null ? null : HELD_WORDS[task.held_cause],
-    failure: code === null ? null : { code, message: message ?? '', advice: adviceFor(code) },
+    failure:
+      code === null ? null : { code, message: message ?? '', details, advice: adviceFor(code) },
     inputs: inputsOf(task.request).map((input) => shownInput(task, input)),
     video: videoOf(task, output),
+    now: new Date(task.now_seconds * 1000).toISOString(),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { Mode, Model } from '../../catalog/models.ts';
+import type { GenerationRequest } from '../../catalog/request.ts';
 import type { Links } from '../../storage/links.ts';
 import type { ListedTask } from '../../tasks/gallery/listed-tasks.ts';
 import { PHASE_LABELS, shownStatus } from './task-words.ts';
@@ -11,10 +13,10 @@ export interface VideoItem {
   /** What happens to it now, in words. */
   label: string;
   prompt: string;
-  model: string;
-  mode: string;
-  resolution: string;
-  aspect_ratio: string;
+  model: Model;
+  mode: Mode;
+  resolution: GenerationRequest['resolution'];
+  aspect_ratio: GenerationRequest['aspect_ratio'];
   /** Seconds, as requested. */
   duration: number;
   surface: string;

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { NO_BROWSER } from './browser.ts';
@@ -6,11 +9,23 @@ import { outdateProof, signedInPage } from './signed-in.ts';
 import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
 
 let site: Site;
+/** Where the webhooks of the tests go. */
+const receiver = createServer((request, response) => {
+  request.resume().on('end', () => response.writeHead(receiverStatus).end('thank <b>you</b>'));
+});
+let receiverStatus = 200;
+let receiverHost: string;
 
 before(async () => {
-  if (!NO_BROWSER) site = await openSite({ ROLES: 'api' });
+  if (NO_BROWSER) return;
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  receiverHost = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  site = await openSite({ OUTBOUND_ALLOW: receiverHost });
 });
-after(() => site?.close());
+after(async () => {
+  await site?.close();
+  receiver.close();
+});
 
 /** The dialog with the secret stays until the secret is copied. */
 async function storeSecret(page: Page, secret: string): Promise<void> {
@@ -111,6 +126,69 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     await page.unroute('**/console/api/keys');
     await page.evaluate(() => dispatchEvent(new Event('online')));
     await page.getByText('No API key yet').waitFor();
+  });
+});
+
+describe('webhooks', { skip: NO_BROWSER }, () => {
+  test('an endpoint is made, hears a test event, fails, is sent to again and is deleted', async () => {
+    const { page } = await signedInPage(site);
+    await page.goto('/webhooks');
+    await settled(page, 'Webhooks');
+    await page.getByText('No endpoint yet').waitFor();
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'New endpoint' }).click();
+    await page.getByLabel('Address').fill('https://10.0.0.1/hook');
+    await page.getByRole('button', { name: 'Create the endpoint' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/public address/)
+      .waitFor();
+    await page.getByLabel('Address').fill(`http://${receiverHost}/hook`);
+    await page.getByLabel('credits.low').check();
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Create the endpoint' }).click();
+    assert.match((await page.locator('[data-secret]').textContent()) ?? '', /whsec_/);
+    await expectNoViolations(page);
+    await page.getByLabel('I have stored it').check();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await expectNoViolations(page);
+
+    await page.getByRole('link', { name: `http://${receiverHost}/hook` }).click();
+    await page.getByText('Nothing was sent yet').waitFor();
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText('Delivered').waitFor();
+    receiverStatus = 500;
+    await page.getByRole('button', { name: /^Send again evt_/ }).click();
+    await page.getByText('2 tries, HTTP status 500').click();
+    await page.getByText('thank <b>you</b>').last().waitFor();
+    await page.getByText('Failing').waitFor();
+    await expectNoViolations(page);
+    receiverStatus = 200;
+
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('credits.low').uncheck();
+    await page.getByLabel('Description').fill('orders of the shop');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('task.completed, task.failed', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('button', { name: 'Disable the endpoint' }).click();
+    await page.getByText('Disabled', { exact: true }).waitFor();
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByRole('button', { name: 'Replace the secret' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace the secret' }).click();
+    await page.getByLabel('I have stored it').check();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('The earlier secret signs until').waitFor();
+    await page.route('**/console/api/webhooks', (route) => route.abort());
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete the endpoint' }).click();
+    await page.getByText('No connection').waitFor();
+    await page.unroute('**/console/api/webhooks');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('No endpoint yet').waitFor();
+    await page.goto('/webhooks/we_unknown');
+    await page.getByText('Endpoint not found').waitFor();
   });
 });
 

@@ -3,6 +3,8 @@ import { createAccount } from '../../server/src/accounts/accounts.ts';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { grant } from '../../server/src/ledger/ledger.ts';
 import { recordAction } from '../../server/src/operator/actions.ts';
+import { createEndpoint } from '../../server/src/webhooks/endpoints.ts';
+import { EVENT_TYPES } from '../../server/src/webhooks/events.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { galleryMaker } from './filled-gallery.ts';
 import { signedInPage } from './signed-in.ts';
@@ -34,8 +36,39 @@ export async function signedInWithLongTexts(site: Site) {
   const held = await make(accountId, { prompt: `As in ${ADDRESS}, but at night` });
   await sql(db, `update tasks set phase = 'held', held_cause = 'outcome' where id = $1`, [held]);
   const live = await make(accountId, { prompt: ADDRESS });
+  const endpointId = await failingEndpoint(site, accountId);
   const { page } = await signedInPage(site, { email: LONG_EMAIL });
-  return { page, accountId, tasks: [failed, held, live] };
+  return { page, accountId, endpointId, tasks: [failed, held, live] };
+}
+
+/** A webhook endpoint with a long address, whose receiver responds with a long text. */
+export async function failingEndpoint(site: Site, accountId: string): Promise<string> {
+  const { db } = site.database;
+  const { id } = await createEndpoint(
+    db,
+    { accountId, mode: 'live', by: 'a test' },
+    {
+      url: `${ADDRESS}${WORD}`,
+      description: `Orders ${WORD.slice(0, 190)}`,
+      events: [...EVENT_TYPES],
+    },
+  );
+  await sql(db, 'update webhook_endpoints set failing_since = clock_now() where id = $1', [id]);
+  await sql(
+    db,
+    `with delivery as (
+       insert into webhook_deliveries (event_id, endpoint_id, type, task_id, attempts, state, due_at)
+       select 'evt_' || md5(state), $1, 'task.failed', 'task_0VGq3v9x7Zk3fQ2mR8yT1bNc', 2, state,
+         case state when 'waiting' then clock_now() + interval '2 hours' end
+       from unnest(array['delivered', 'failed', 'waiting']) state returning id)
+     insert into webhook_attempts (delivery_id, number, at, duration_ms, status, cause, response)
+     select id, n, clock_now(), 15000, case n when 2 then 500 end,
+       case n when 1 then 'The host took longer than 15 seconds' end,
+       case n when 2 then repeat('x', 1024) end
+     from delivery, generate_series(1, 2) n`,
+    [id],
+  );
+  return id;
 }
 
 /** The narrowest window, and the narrowest one after each step of the design; usual ones. */

@@ -8,6 +8,7 @@ import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { NO_BROWSER } from './browser.ts';
 import { fillCredits } from './filled-credits.ts';
 import { fillGallery } from './filled-gallery.ts';
+import { failingEndpoint } from './long-texts.ts';
 import { openOrder, openOverview, openOwnAccount, openRefusing } from './operator-states.ts';
 import { PLAYGROUND_STATES } from './playground-states.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
@@ -58,6 +59,24 @@ const SHOTS: Shot[] = [
     },
   },
   { name: 'keys', path: '/keys', isSignedIn: true },
+  { name: 'webhooks-empty', path: '/webhooks', isSignedIn: true },
+  {
+    name: 'webhooks-new',
+    path: '/webhooks',
+    isSignedIn: true,
+    prepare: (page) => page.getByRole('button', { name: 'New endpoint' }).click(),
+  },
+  { name: 'webhooks', path: '/webhooks', isSignedIn: true, prepare: openEndpoints },
+  {
+    name: 'webhook',
+    path: '/webhooks',
+    isSignedIn: true,
+    async prepare(page, site) {
+      await openEndpoints(page, site);
+      await page.getByRole('link', { name: 'https://media' }).first().click();
+      await page.getByText('2 tries').first().click();
+    },
+  },
   { name: 'credits-empty', path: '/credits', isSignedIn: true },
   { name: 'credits', path: '/credits', isSignedIn: true, prepare: fillCredits },
   { name: 'settings', path: '/settings', isSignedIn: true },
@@ -100,6 +119,12 @@ const SHOTS: Shot[] = [
     prepare: (page: Page, _: SellingSite, gallery: () => Promise<Filled>) => prepare(page, gallery),
   })),
 ];
+
+async function openEndpoints(page: Page, site: SellingSite): Promise<void> {
+  await failingEndpoint(site, await findAccount(site.database.db, EMAIL));
+  await page.reload();
+  await page.getByText('Failing').first().waitFor();
+}
 
 /** Last, since what comes later would be asked, too. */
 const PROOF_SHOTS: Shot[] = [

@@ -128,7 +128,7 @@ test('what the keyboard reaches is in sight, and it can skip to the content', BR
 });
 
 test('no page scrolls sideways, from 320 to 1920 px, however long its texts', BROWSER, async () => {
-  const { page, accountId, tasks } = await signedInWithLongTexts(site);
+  const { page, accountId, endpointId, tasks } = await signedInWithLongTexts(site);
   const orderId = await orderOf(page);
   const paths = [
     '/',
@@ -139,6 +139,8 @@ test('no page scrolls sideways, from 320 to 1920 px, however long its texts', BR
     '/videos',
     '/usage',
     '/keys',
+    '/webhooks',
+    `/webhooks/${endpointId}`,
     '/credits',
     '/settings',
     ...tasks.map((id) => `/videos/${id}`),

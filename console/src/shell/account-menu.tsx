@@ -6,6 +6,7 @@ import { useSession } from '../session.tsx';
 import { Credits } from '../ui/format.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toast.tsx';
+import { DESTINATIONS, isOnPhone } from './navigation.tsx';
 
 /** The available credits; a link to the page of credits. */
 export function Balance({ me }: { me: Me }) {
@@ -52,6 +53,7 @@ export function AccountMenu({ me }: { me: Me }) {
   const { menu, close } = useMenu();
   const leave = () => signOut().catch((error) => toast(asFailure(error).message, 'bad'));
   const links: { href: string; title: string; icon: IconName }[] = [
+    ...DESTINATIONS.filter((page) => !isOnPhone(page)),
     { href: '/settings', title: 'Settings', icon: 'person' },
     { href: '/pricing', title: 'Prices', icon: 'coins' },
     { href: '/openapi.json', title: 'API reference (OpenAPI)', icon: 'external' },

@@ -13,8 +13,14 @@ export const DESTINATIONS: Destination[] = [
   { href: '/videos', title: 'Videos', icon: 'frames' },
   { href: '/usage', title: 'Usage', icon: 'chart' },
   { href: '/keys', title: 'API keys', icon: 'key' },
+  { href: '/webhooks', title: 'Webhooks', icon: 'external' },
   { href: '/credits', title: 'Credits', icon: 'coins' },
 ];
+
+/** Windows without room for all have the others in the menu of the account. */
+export function isOnPhone({ href }: Pick<Destination, 'href'>): boolean {
+  return href !== '/webhooks';
+}
 
 function useCurrent(): (href: string) => 'page' | undefined {
   const { path } = useLocation();
@@ -28,7 +34,7 @@ export function TopNavigation({ items }: { items: Pick<Destination, 'href' | 'ti
     <nav aria-label="Main" class="hidden h-full md:block">
       <ul class="flex h-full gap-5 lg:gap-7">
         {items.map(({ href, title }) => (
-          <li key={href} class="h-full">
+          <li key={href} class={`h-full ${isOnPhone({ href }) ? '' : 'hidden lg:block'}`}>
             <a
               href={href}
               aria-current={current(href)}
@@ -43,7 +49,7 @@ export function TopNavigation({ items }: { items: Pick<Destination, 'href' | 'ti
   );
 }
 
-/** The same pages at the bottom of a phone. */
+/** The most used ones at the bottom of a phone, where more have no room. */
 export function PhoneNavigation() {
   const current = useCurrent();
   return (
@@ -52,7 +58,7 @@ export function PhoneNavigation() {
       class="sticky bottom-0 z-30 border-t border-line bg-sheet pb-[env(safe-area-inset-bottom)] md:hidden"
     >
       <ul class="grid grid-cols-5">
-        {DESTINATIONS.map(({ href, title, icon }) => (
+        {DESTINATIONS.filter(isOnPhone).map(({ href, title, icon }) => (
           <li key={href}>
             <a
               href={href}

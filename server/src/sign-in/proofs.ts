@@ -10,6 +10,8 @@ export const ACTS = {
   passkey: 'add a passkey',
   api_key: 'create an API key',
   api_key_cap: 'change the monthly cap of an API key',
+  webhook: 'create a webhook endpoint',
+  webhook_secret: 'replace the secret of a webhook endpoint',
   auto_reload: 'set up auto-reload',
   plan: 'manage your plan and your card',
   deletion: 'delete the account',

@@ -48,6 +48,7 @@ import { downloadUsage, readUsage } from './tasks/read-usage.ts';
 import { showPoster } from './tasks/show-poster.ts';
 import { showTaskOfAccount } from './tasks/show-task.ts';
 import { readTaskFilters } from './tasks/task-filters.ts';
+import { WEBHOOK_ROUTES } from './webhooks/webhooks-site.ts';
 
 /** What the routes of the website need. */
 export interface SiteDeps
@@ -104,6 +105,7 @@ const ROUTES = [
   getUpload,
   getUploadFile,
   ...BILLING_ROUTES,
+  ...WEBHOOK_ROUTES,
   ...OPERATOR_ROUTES,
 ];
 

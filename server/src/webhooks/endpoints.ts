@@ -11,7 +11,7 @@ import type { EventType } from './events.ts';
 import { newWebhookSecret } from './signature.ts';
 
 /** How many endpoints an account may have of each mode. */
-const MAX_ENDPOINTS = 10;
+export const MAX_ENDPOINTS = 10;
 const MAX_PER_HOUR = 30;
 /** How long the secret before the last one still signs. */
 const OVERLAP_HOURS = 24;

@@ -7,7 +7,9 @@ import { showOverPages } from '../../over-pages.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { Code } from '../../ui/code.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
+import { NewSecret } from '../../ui/form/new-secret.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
@@ -15,7 +17,6 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { CreateKey, EditKey } from './key-forms.tsx';
 import { CapUsed, RequestBars, RequestsByDay } from './key-use.tsx';
-import { NewSecret } from './new-secret.tsx';
 
 /** What is open over the list. */
 type Open = { kind: 'create' } | { kind: 'edit' | 'revoke' | 'requests'; key: ApiKey };
@@ -69,7 +70,7 @@ function OpenDialog({
   if (open.kind === 'create') {
     const onMade = (made: NewApiKey) => {
       onClose();
-      showOverPages(<NewSecret made={made} onClose={() => showOverPages(null)} />);
+      showOverPages(<NewKeySecret made={made} />);
       void onChanged();
     };
     return <CreateKey onClose={onClose} onMade={onMade} />;
@@ -79,6 +80,27 @@ function OpenDialog({
     return <EditKey apiKey={key} onClose={onClose} onSaved={() => void onChanged()} />;
   if (kind === 'requests') return <RequestsByDay apiKey={key} onClose={onClose} />;
   return <RevokeKey apiKey={key} onClose={onClose} onRevoked={onChanged} />;
+}
+
+function NewKeySecret({ made: { key, secret } }: { made: NewApiKey }) {
+  return (
+    <NewSecret
+      title={`The secret of “${key.name}”`}
+      secret={secret}
+      onClose={() => showOverPages(null)}
+    >
+      <p class="mt-6 mb-2 font-medium">Make a first video with it</p>
+      <Code text={curlWith(secret)} label="A first request" />
+    </NewSecret>
+  );
+}
+
+function curlWith(secret: string): string {
+  return `curl -s ${location.origin}/api/v1/video/generations \\
+  -H "Authorization: Bearer ${secret}" \\
+  -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: first-$(date +%s)" \\
+  -d '{"prompt": "A lighthouse at dawn, waves below"}'`;
 }
 
 function RevokeKey({

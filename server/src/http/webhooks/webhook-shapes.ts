@@ -67,8 +67,8 @@ const UrlSchema = Type.String({
   maxLength: 2048,
   description: 'A public https address that takes a POST',
 });
-const DescriptionSchema = Type.String({ maxLength: 200, pattern: '^[^\\p{Cc}]*$' });
-const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {
+export const DescriptionSchema = Type.String({ maxLength: 200, pattern: '^[^\\p{Cc}]*$' });
+export const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {
   minItems: 1,
   maxItems: EVENT_TYPES.length,
   uniqueItems: true,

@@ -109,7 +109,7 @@ function operation<Body extends TSchema = TSchema, Query extends TSchema = TSche
 }
 
 /** @throws ApiError `invalid_request` unless the address is one that may be called */
-function requirePublic(url: string, hosts: HostRules): void {
+export function requirePublic(url: string, hosts: HostRules): void {
   try {
     checkUrl(url, hosts, { plainHttpWhereAllowed: true });
   } catch (error) {

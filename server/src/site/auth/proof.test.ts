@@ -79,6 +79,8 @@ test('only these routes need a fresh proof', () => {
     'POST /console/api/account/delete',
     'POST /console/api/keys',
     'POST /console/api/portal',
+    'POST /console/api/webhooks',
+    'POST /console/api/webhooks/:id/secret',
     'PUT /console/api/auto-reload',
   ]);
 });

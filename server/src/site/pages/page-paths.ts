@@ -9,6 +9,8 @@ export const PAGE_PATHS = [
   '/videos/:id',
   '/usage',
   '/keys',
+  '/webhooks',
+  '/webhooks/:id',
   '/credits',
   '/settings',
   '/operator',

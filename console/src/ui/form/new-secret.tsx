@@ -1,26 +1,28 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
-import { Button } from '../../ui/button.tsx';
-import { Code, CopyButton } from '../../ui/code.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-
-function curlWith(secret: string): string {
-  return `curl -s ${location.origin}/api/v1/video/generations \\
-  -H "Authorization: Bearer ${secret}" \\
-  -H "Content-Type: application/json" \\
-  -H "Idempotency-Key: first-$(date +%s)" \\
-  -d '{"prompt": "A lighthouse at dawn, waves below"}'`;
-}
+import { Button } from '../button.tsx';
+import { CopyButton } from '../code.tsx';
+import { Dialog } from '../dialog.tsx';
 
 /**
- * Shows the secret of a key that was just made. It can't be shown again, so the dialog stays until
+ * Shows a secret that was just made. It can't be shown again, so the dialog stays until
  * the secret was copied, or its reader says that they have stored it.
  */
-export function NewSecret({ made, onClose }: { made: NewApiKey; onClose: () => void }) {
-  const { key, secret } = made;
+export function NewSecret({
+  title,
+  secret,
+  children,
+  onClose,
+}: {
+  title: string;
+  secret: string;
+  /** What to do with it. */
+  children: ComponentChildren;
+  onClose: () => void;
+}) {
   const [isStored, setStored] = useState(false);
   return (
-    <Dialog open isKept onClose={onClose} title={`The secret of “${key.name}”`}>
+    <Dialog open isKept onClose={onClose} title={title}>
       <p class="text-dim">
         Copy it now: it is shown only this once. Keep it on your server, never in a browser or an
         app.
@@ -38,8 +40,7 @@ export function NewSecret({ made, onClose }: { made: NewApiKey; onClose: () => v
           />
         </div>
       </div>
-      <p class="mt-6 mb-2 font-medium">Make a first video with it</p>
-      <Code text={curlWith(secret)} label="A first request" />
+      {children}
       <div class="mt-7 flex flex-wrap items-center justify-between gap-4">
         <label class="flex items-center gap-3">
           <input

@@ -1,0 +1,160 @@
+import { useEffect } from 'preact/hooks';
+import { api } from '../../api.ts';
+import { asFailure, type LoadedList } from '../../load.ts';
+import type { Result } from '../../site-api.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { DateTime, RelativeTime } from '../../ui/format.tsx';
+import { ErrorState, Skeleton } from '../../ui/states.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+type Delivery = Result<'GET /console/api/webhooks/:id/deliveries'>['items'][number];
+type Attempt = Delivery['attempts'][number];
+
+const EVERY_MS = 1500;
+/** A try that is due this soon is waited for. */
+const SOON_MS = 10_000;
+
+/** Reads the log again while a try is due. */
+function useReloads(items: Delivery[] | undefined, reload: () => Promise<unknown>): void {
+  const isDue = items?.some(
+    ({ next_attempt_at: at }) => at !== null && Date.parse(at) < Date.now() + SOON_MS,
+  );
+  useEffect(() => {
+    if (!isDue) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void reload();
+    }, EVERY_MS);
+    return () => clearInterval(timer);
+  }, [isDue, reload]);
+}
+
+/** What was sent to an endpoint in the last 30 days. */
+export function Deliveries({
+  endpointId,
+  isEnabled,
+  log,
+  onChanged,
+}: {
+  endpointId: string;
+  isEnabled: boolean;
+  log: LoadedList<Delivery>;
+  /** The tries may have changed the state of the endpoint. */
+  onChanged: () => Promise<void>;
+}) {
+  useReloads(isEnabled ? log.items : undefined, () => Promise.all([log.reload(), onChanged()]));
+  const { items, error } = log;
+  const sendAgain = ({ event_id: eventId }: Delivery) =>
+    api('POST /console/api/webhooks/:id/deliveries/:eventId/send', {
+      params: { id: endpointId, eventId },
+    }).then(
+      () => {
+        toast('The event is sent again.');
+        void log.reload();
+      },
+      (failure) => toast(asFailure(failure).message, 'bad'),
+    );
+  const columns = isEnabled ? [...COLUMNS, sendAgainColumn(sendAgain)] : COLUMNS;
+  return (
+    <Card title="Deliveries" note="Of the last 30 days, the newest first.">
+      {!items && error && <ErrorState error={error} retry={() => void log.reload()} />}
+      {!items && !error && <Skeleton lines={4} />}
+      {items?.length === 0 && (
+        <p class="text-dim">Nothing was sent yet. Send a test event to see one arrive.</p>
+      )}
+      {items && items.length > 0 && (
+        <>
+          <Table
+            caption="Deliveries"
+            columns={columns}
+            rows={items}
+            keyOf={({ event_id: id }) => id}
+          />
+          <More list={log} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+function sendAgainColumn(onSend: (delivery: Delivery) => void): Column<Delivery> {
+  return {
+    title: '',
+    cell: (delivery) => (
+      <Button small aria-label={`Send again ${delivery.event_id}`} onClick={() => onSend(delivery)}>
+        Send again
+      </Button>
+    ),
+  };
+}
+
+const STATES = {
+  waiting: { tone: 'busy', word: 'Waiting' },
+  delivered: { tone: 'good', word: 'Delivered' },
+  failed: { tone: 'bad', word: 'Failed' },
+} as const;
+
+const COLUMNS: Column<Delivery>[] = [
+  {
+    title: 'Event',
+    kind: 'prose',
+    cell: ({ type, event_id: id, task_id: taskId }) => (
+      <div class="md:min-w-60">
+        <span class="figures">{type}</span>
+        <span class="figures block text-sm text-dim">{id}</span>
+        {taskId && <span class="figures block text-sm text-dim">{taskId}</span>}
+      </div>
+    ),
+  },
+  { title: 'Happened', cell: ({ created_at: at }) => <RelativeTime at={at} /> },
+  {
+    title: 'State',
+    cell: ({ state, next_attempt_at: next }) => (
+      <div>
+        <Badge tone={STATES[state].tone}>{STATES[state].word}</Badge>
+        {next && (
+          <span class="block text-sm text-dim">
+            next try <RelativeTime at={next} />
+          </span>
+        )}
+      </div>
+    ),
+  },
+  { title: 'Tries', kind: 'prose', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
+];
+
+function Attempts({ attempts }: { attempts: Attempt[] }) {
+  if (attempts.length === 0) return <span class="text-dim">none yet</span>;
+  const last = attempts.at(-1);
+  return (
+    <details>
+      <summary class="cursor-pointer">
+        {attempts.length === 1 ? '1 try' : `${attempts.length} tries`}
+        {last && <span class="text-dim">, {outcomeOf(last)}</span>}
+      </summary>
+      <ol class="mt-2 grid gap-3 text-sm">
+        {attempts.map((attempt) => (
+          <li key={attempt.at} class="border-l border-edge pl-3">
+            <DateTime at={attempt.at} />
+            <span class="block">
+              {outcomeOf(attempt)}, <span class="figures">{attempt.duration_ms} ms</span>
+            </span>
+            {attempt.response && <Response text={attempt.response} />}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function outcomeOf({ status, cause }: Attempt): string {
+  return status === null ? (cause ?? 'no response') : `HTTP status ${status}`;
+}
+
+function Response({ text }: { text: string }) {
+  return (
+    <pre class="figures mt-1 bg-well p-2 whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</pre>
+  );
+}

@@ -1,0 +1,176 @@
+import { useState } from 'preact/hooks';
+import { useLocation, useRoute } from 'preact-iso';
+import { api } from '../../api.ts';
+import { asFailure, isMissing, useList, useLoad } from '../../load.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card, Facts } from '../../ui/card.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { DateTime, RelativeTime } from '../../ui/format.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Load } from '../../ui/states.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { NotFound } from '../not-found/not-found.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { EditEndpoint, showSecret } from './endpoint-forms.tsx';
+import { type Endpoint, EndpointState } from './endpoint-state.tsx';
+
+export default function EndpointPage() {
+  const { id = '' } = useRoute().params;
+  const params = { id };
+  const loaded = useLoad('/console/api/webhooks/:id', { params });
+  const log = useList('/console/api/webhooks/:id/deliveries', { params });
+  if (isMissing(loaded)) {
+    return (
+      <NotFound
+        title="Endpoint not found"
+        lead="This account has no webhook endpoint with this id."
+        href="/webhooks"
+        action="All webhooks"
+      />
+    );
+  }
+  const { data } = loaded;
+  const sendTest = () =>
+    api('POST /console/api/webhooks/:id/test', { params }).then(
+      () => {
+        toast('The test event is on its way.');
+        void log.reload();
+      },
+      (error) => toast(asFailure(error).message, 'bad'),
+    );
+  return (
+    <Page
+      title={data ? new URL(data.url).host : 'Webhook'}
+      isTitleComing={!data && !loaded.error}
+      actions={data?.disabled_at === null && <Button onClick={sendTest}>Send a test event</Button>}
+    >
+      <Load from={loaded}>
+        {(endpoint) => (
+          <>
+            <Settings endpoint={endpoint} onChanged={loaded.set} />
+            <Deliveries
+              endpointId={id}
+              isEnabled={endpoint.disabled_at === null}
+              log={log}
+              onChanged={loaded.reload}
+            />
+          </>
+        )}
+      </Load>
+    </Page>
+  );
+}
+
+type Open = 'edit' | 'secret' | 'disable' | 'delete';
+
+interface Changes {
+  endpoint: Endpoint;
+  onChanged: (changed: Endpoint) => void;
+}
+
+function Settings({ endpoint, onChanged }: Changes) {
+  const [open, setOpen] = useState<Open>();
+  const enable = () =>
+    api('PATCH /console/api/webhooks/:id', {
+      params: { id: endpoint.id },
+      body: { enabled: true },
+    }).then(onChanged, (error) => toast(asFailure(error).message, 'bad'));
+  return (
+    <Card
+      title="Settings"
+      actions={
+        <>
+          <Button onClick={() => setOpen('edit')}>Edit</Button>
+          {endpoint.disabled_at === null ? (
+            <Button onClick={() => setOpen('disable')}>Disable</Button>
+          ) : (
+            <Button look="primary" onClick={enable}>
+              Enable
+            </Button>
+          )}
+          <Button onClick={() => setOpen('secret')}>Replace the secret</Button>
+          <Button onClick={() => setOpen('delete')}>Delete</Button>
+        </>
+      }
+    >
+      <Facts facts={factsOf(endpoint)} />
+      {open && (
+        <OpenDialog
+          open={open}
+          endpoint={endpoint}
+          onChanged={onChanged}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+    </Card>
+  );
+}
+
+function factsOf(endpoint: Endpoint) {
+  const { url, description, events, created_at, failing_since, earlier_secret_until } = endpoint;
+  return [
+    { name: 'Address', value: url, mono: true },
+    ...(description ? [{ name: 'Description', value: description }] : []),
+    { name: 'Events', value: events.join(', '), mono: true },
+    { name: 'State', value: <EndpointState endpoint={endpoint} /> },
+    ...(failing_since ? [{ name: 'Fails since', value: <RelativeTime at={failing_since} /> }] : []),
+    ...(earlier_secret_until
+      ? [{ name: 'The earlier secret signs until', value: <DateTime at={earlier_secret_until} /> }]
+      : []),
+    { name: 'Created', value: <DateTime at={created_at} /> },
+  ];
+}
+
+function OpenDialog({
+  open,
+  endpoint,
+  onChanged,
+  onClose,
+}: Changes & { open: Open; onClose: () => void }) {
+  const { route } = useLocation();
+  if (open === 'edit')
+    return <EditEndpoint endpoint={endpoint} onClose={onClose} onSaved={onChanged} />;
+  const questions = questionsOf({ endpoint, onChanged, onDeleted: () => route('/webhooks') });
+  const { title, action, text, run } = questions[open];
+  return (
+    <Confirm open onClose={onClose} title={title} action={action} onConfirm={run}>
+      {text}
+    </Confirm>
+  );
+}
+
+function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: () => void }) {
+  const params = { id: endpoint.id };
+  return {
+    secret: {
+      title: 'Replace the secret?',
+      action: 'Replace the secret',
+      text: 'The present secret signs beside the new one for a day. A secret that was replaced before ends now.',
+      run: async () => {
+        const made = await api('POST /console/api/webhooks/:id/secret', { params });
+        const { secret: _, ...changed } = made;
+        onChanged(changed);
+        showSecret(made);
+      },
+    },
+    disable: {
+      title: 'Disable the endpoint?',
+      action: 'Disable the endpoint',
+      text: 'Nothing is sent to it. What happens until you enable it again is not sent later.',
+      run: async () => {
+        const body = { enabled: false };
+        onChanged(await api('PATCH /console/api/webhooks/:id', { params, body }));
+      },
+    },
+    delete: {
+      title: 'Delete the endpoint?',
+      action: 'Delete the endpoint',
+      text: 'Nothing more is sent to it, and its log is deleted. This can’t be undone.',
+      run: async () => {
+        await api('DELETE /console/api/webhooks/:id', { params });
+        toast('The endpoint is deleted.');
+        onDeleted();
+      },
+    },
+  };
+}

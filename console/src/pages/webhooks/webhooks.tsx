@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks';
+import { useLoad } from '../../load.ts';
+import { Button, Link } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { RelativeTime } from '../../ui/format.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Empty, Load, Skeleton } from '../../ui/states.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { CreateEndpoint } from './endpoint-forms.tsx';
+import { type Endpoint, EndpointState } from './endpoint-state.tsx';
+
+export default function WebhooksPage() {
+  const list = useLoad('/console/api/webhooks');
+  const [isOpen, setOpen] = useState(false);
+  const { data } = list;
+  const create = (
+    <Button look="primary" icon="plus" onClick={() => setOpen(true)}>
+      New endpoint
+    </Button>
+  );
+  const hasRoom = data && data.items.length > 0 && data.items.length < data.max_endpoints;
+  return (
+    <Page
+      title="Webhooks"
+      lead="Your server hears of tasks that were made with an API key, without polling: each event is sent to it as a signed POST."
+      actions={hasRoom && create}
+    >
+      <Load from={list} skeleton={<Skeleton lines={5} />}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="No endpoint yet" action={create}>
+              Name an https address of your server and the events that it wants to hear of.
+            </Empty>
+          ) : (
+            <Card>
+              <Table
+                caption="Webhook endpoints"
+                columns={COLUMNS}
+                rows={items}
+                keyOf={({ id }) => id}
+              />
+            </Card>
+          )
+        }
+      </Load>
+      {isOpen && (
+        <CreateEndpoint onClose={() => setOpen(false)} onMade={() => void list.reload()} />
+      )}
+    </Page>
+  );
+}
+
+const COLUMNS: Column<Endpoint>[] = [
+  {
+    title: 'Address',
+    kind: 'prose',
+    cell: ({ id, url, description }) => (
+      <div>
+        <Link href={`/webhooks/${id}`}>{url}</Link>
+        {description && <span class="block text-sm text-dim">{description}</span>}
+      </div>
+    ),
+  },
+  {
+    title: 'Events',
+    cell: ({ events }) => (
+      <ul class="figures text-sm">
+        {events.map((name) => (
+          <li key={name}>{name}</li>
+        ))}
+      </ul>
+    ),
+  },
+  { title: 'State', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
+  { title: 'Created', cell: ({ created_at: at }) => <RelativeTime at={at} /> },
+];

@@ -1,0 +1,152 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import {
+  CreateBodySchema,
+  DescriptionSchema,
+  EventsSchema,
+} from '../../http/webhooks/webhook-shapes.ts';
+import { requirePublic } from '../../http/webhooks/webhooks.ts';
+import type { HostRules } from '../../outbound/addresses.ts';
+import { describePlace } from '../../sign-in/proofs.ts';
+import {
+  type Changer,
+  createEndpoint,
+  deleteEndpoint,
+  listEndpoints,
+  MAX_ENDPOINTS,
+  readEndpoint,
+  replaceSecret,
+  updateEndpoint,
+} from '../../webhooks/endpoints.ts';
+import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
+import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
+import { placeOf } from '../tell-owner.ts';
+
+interface WebhookSiteDeps {
+  db: Database;
+  /** Which hosts an endpoint may be on. */
+  clientHosts: HostRules;
+}
+
+const BASE = '/console/api/webhooks';
+const NameSchema = Type.String({ maxLength: 120 });
+const IdSchema = Type.Object({ id: NameSchema });
+
+/** Whose endpoints a request is about. Its mails name where it came from. */
+function ownerOf(request: FastifyRequest, mode: Changer['mode'] = 'live'): Changer {
+  const by = `the website, ${describePlace(placeOf(request))}`;
+  return { accountId: sessionOf(request).accountId, mode, by };
+}
+
+const list = siteRoute({
+  method: 'GET',
+  url: BASE,
+  handle: async ({ db }: WebhookSiteDeps, { request }) => {
+    const items = await listEndpoints(db, ownerOf(request));
+    return { items, next: null, max_endpoints: MAX_ENDPOINTS };
+  },
+});
+
+/** The response has the secret, which is shown only once. A worker mails the owner. */
+const create = siteRoute({
+  method: 'POST',
+  url: BASE,
+  proof: 'webhook',
+  body: CreateBodySchema,
+  handle: async ({ db, clientHosts }: WebhookSiteDeps, { body, request, reply }) => {
+    requirePublic(body.url, clientHosts);
+    const { url, events, description = '' } = body;
+    reply.code(201);
+    return createEndpoint(db, ownerOf(request), { url, events, description: description || null });
+  },
+});
+
+const read = siteRoute({
+  method: 'GET',
+  url: `${BASE}/:id`,
+  params: IdSchema,
+  handle: async ({ db }: WebhookSiteDeps, { params, request }) =>
+    readEndpoint(db, ownerOf(request), params.id),
+});
+
+/** The address stays: another one is another endpoint, which needs a proof. */
+const update = siteRoute({
+  method: 'PATCH',
+  url: `${BASE}/:id`,
+  params: IdSchema,
+  body: Type.Object({
+    events: Type.Optional(EventsSchema),
+    description: Type.Optional(DescriptionSchema),
+    enabled: Type.Optional(Type.Boolean()),
+  }),
+  handle: async ({ db }: WebhookSiteDeps, { body, params, request }) =>
+    updateEndpoint(db, ownerOf(request), params.id, body),
+});
+
+const replace = siteRoute({
+  method: 'POST',
+  url: `${BASE}/:id/secret`,
+  params: IdSchema,
+  proof: 'webhook_secret',
+  handle: async ({ db }: WebhookSiteDeps, { params, request }) =>
+    replaceSecret(db, ownerOf(request), params.id),
+});
+
+const remove = siteRoute({
+  method: 'DELETE',
+  url: `${BASE}/:id`,
+  params: IdSchema,
+  handle: async ({ db }: WebhookSiteDeps, { params, request, reply }) => {
+    await deleteEndpoint(db, ownerOf(request), params.id);
+    return reply.code(204).send();
+  },
+});
+
+const log = siteRoute({
+  method: 'GET',
+  url: `${BASE}/:id/deliveries`,
+  params: IdSchema,
+  query: Type.Object({
+    limit: LimitSchema,
+    cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
+  }),
+  handle: async ({ db }: WebhookSiteDeps, { params, query, request }) => {
+    const before = query.cursor === undefined ? null : Number(query.cursor);
+    const page = { endpointId: params.id, before, limit: Number(query.limit ?? 20) };
+    const { data, next_cursor: next } = await listDeliveries(db, ownerOf(request), page);
+    return { items: data, next };
+  },
+});
+
+const again = siteRoute({
+  method: 'POST',
+  url: `${BASE}/:id/deliveries/:eventId/send`,
+  params: Type.Object({ id: NameSchema, eventId: NameSchema }),
+  handle: async ({ db }: WebhookSiteDeps, { params: { id, eventId }, request }) => {
+    await sendAgain(db, ownerOf(request), { endpointId: id, eventId });
+    return { event_id: eventId };
+  },
+});
+
+const sendTestEvent = siteRoute({
+  method: 'POST',
+  url: `${BASE}/:id/test`,
+  params: IdSchema,
+  handle: async ({ db }: WebhookSiteDeps, { params, request }) => ({
+    event_id: await sendTest(db, ownerOf(request), params.id),
+  }),
+});
+
+/** The webhooks of the account that is signed in. */
+export const WEBHOOK_ROUTES = [
+  list,
+  create,
+  read,
+  update,
+  replace,
+  remove,
+  log,
+  again,
+  sendTestEvent,
+];

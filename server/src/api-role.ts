@@ -44,6 +44,7 @@ export async function listenForClients(
     clientHosts: config.clientHosts,
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
+    waiting,
   };
   const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
   const app = await createApp({
@@ -56,7 +57,6 @@ export async function listenForClients(
     isPageRequest: folder ? isPageRequest : undefined,
     ...served,
     providers,
-    waiting,
     deliveryMode: config.deliveryMode,
     isReady: async () => !draining.signal.aborted && (await isReady({ db, log })),
     isDiskFull: diskCheck(config),

@@ -8,7 +8,7 @@ const MAX_WAIT_SECONDS = 30;
 export function preferredWait(header: string | string[] = ''): number | undefined {
   const preferences = [header].flat().join(',').split(',');
   const wait = preferences.find((one) => /^\s*wait\s*(=|;|$)/i.test(one)) ?? '';
-  const [, , digits = ''] = /^\s*wait\s*=\s*("?)(\d{1,9})\1\s*(;|$)/i.exec(wait) ?? [];
+  const [, , digits = ''] = /^\s*wait\s*=\s*("?)(\d+)\1\s*(;|$)/i.exec(wait) ?? [];
   const seconds = Math.min(Number(digits), MAX_WAIT_SECONDS);
   return seconds > 0 ? seconds : undefined;
 }

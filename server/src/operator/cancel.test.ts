@@ -52,12 +52,16 @@ async function makeAccepted(): Promise<Task> {
   return readTask(fixture.db, task.id);
 }
 
+/** Polls the job of a task once. */
+async function poll(task: Task, status: JobStatus) {
+  const provider = scriptedProvider({ read: async () => status });
+  const deps = { ...submitDeps(fixture, provider), pollMinSeconds: 1, pollMaxSeconds: 1 };
+  await generate(deps, await readTask(fixture.db, task.id));
+}
+
 /** Asks the provider as the worker does, then polls the job once. */
 async function askAndPoll(task: Task, answer: CancelOutcome, status: JobStatus) {
-  const provider: Provider = {
-    ...scriptedProvider({ read: async () => status }),
-    cancel: async () => answer,
-  };
+  const provider: Provider = { ...scriptedProvider({}), cancel: async () => answer };
   const providers = new Map([['scripted', provider]]);
   // One call asks for ten, and an earlier test may have left some: its cancels race with submits.
   const ask = async () => {
@@ -65,8 +69,7 @@ async function askAndPoll(task: Task, answer: CancelOutcome, status: JobStatus) 
     return readCancel(fixture.db, task.id);
   };
   await until(ask, (request) => request?.state !== 'requested');
-  const deps = { ...submitDeps(fixture, provider), pollMinSeconds: 1, pollMaxSeconds: 1 };
-  await generate(deps, await readTask(fixture.db, task.id));
+  await poll(task, status);
 }
 
 test('a task is cancelled once before its submit, with its refund and its reason', async () => {
@@ -136,6 +139,17 @@ test('an accepted task ends when the provider has cancelled its job, also if the
     await expectRefunded(task, 'cancelled');
     assert.equal((await cancel(task.id)).changed, false);
   }
+});
+
+test('a job that failed before the response to its cancel was recorded counts as cancelled', async () => {
+  const task = await makeAccepted();
+  await cancel(task.id);
+  await poll(task, { kind: 'missing' });
+  assert.equal((await readTask(fixture.db, task.id)).phase, 'held', 'nobody said that it ended');
+  const failed = await makeAccepted();
+  await cancel(failed.id);
+  await poll(failed, { kind: 'failed', code: 'provider_failed', message: 'x', billed: null });
+  await expectRefunded(failed, 'cancelled');
 });
 
 test('a job that ends before its cancel completes its task; a refusal is told with its reason', async () => {

@@ -33,7 +33,8 @@ export async function cancelTask(
     throw error instanceof NotCancellable ? refused(taskId, error) : error;
   });
   if (begun.cancel === 'done') return begun;
-  const response = await providerResponse(db, taskId, performance.now() + waitSeconds * 1000);
+  const deadline = performance.now() + waitSeconds * 1000;
+  const response = await providerResponse(db, taskId, { deadline });
   if (response?.state === 'refused') throw new UsageError(`${taskId} goes on: ${response.cause}`);
   return response ? { ...begun, cancel: 'accepted' } : begun;
 }

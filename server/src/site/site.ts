@@ -42,7 +42,7 @@ import {
 import { getPrices, getQuote } from './playground/prices.ts';
 import { createUpload, getUpload, getUploadFile, type UploadDeps } from './playground/uploads.ts';
 import type { RouteShape, SiteRoute } from './route.ts';
-import { cancelTaskOfAccount, deleteOutputOfAccount } from './tasks/end-task.ts';
+import { cancelTaskOfAccount, deleteOutputOfAccount, type EndDeps } from './tasks/end-task.ts';
 import { listTasksOfAccount } from './tasks/list-tasks.ts';
 import { downloadUsage, readUsage } from './tasks/read-usage.ts';
 import { showPoster } from './tasks/show-poster.ts';
@@ -60,7 +60,8 @@ export interface SiteDeps
     BillingSiteDeps,
     OperatorDeps,
     GenerationDeps,
-    UploadDeps {}
+    UploadDeps,
+    EndDeps {}
 
 /** All routes that take and send JSON. */
 const ROUTES = [

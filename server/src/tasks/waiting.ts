@@ -40,6 +40,8 @@ export interface Waiting {
   end(read: WaitingRead): Promise<Task | 'over' | 'stopped' | 'gone'> | undefined;
   /** Ends all waits; later ones end at once. */
   stop(): void;
+  /** Aborts by `stop`: for other waits of requests. */
+  readonly stopping: AbortSignal;
 }
 
 /** Whether the task is neither accepted nor failed nor held yet. */
@@ -72,7 +74,7 @@ interface Waiter {
 export function createWaiting(deps: { db: Database; log: Log }): Waiting {
   const waiters = new Set<Waiter>();
   const places = openPlaces();
-  let stopped = false;
+  const stop = new AbortController();
   let ticking = false;
   let readsAt = 0;
 
@@ -121,16 +123,17 @@ export function createWaiting(deps: { db: Database; log: Log }): Waiting {
   };
   return {
     async outcome(taskId, seconds) {
-      if (stopped || seconds === 0) return undefined;
+      if (stop.signal.aborted || seconds === 0) return undefined;
       const outcome = await wait('create', taskId, seconds);
       return typeof outcome === 'string' ? undefined : outcome;
     },
     end({ taskId, seconds, keyId, signal }) {
-      if (stopped || signal.aborted || !places.take(keyId)) return undefined;
+      if (stop.signal.aborted || signal.aborted || !places.take(keyId)) return undefined;
       return wait('read', taskId, seconds, signal).finally(() => places.free(keyId));
     },
+    stopping: stop.signal,
     stop() {
-      stopped = true;
+      stop.abort();
       for (const { resolve } of waiters) resolve('stopped');
     },
   };

@@ -121,7 +121,10 @@ async function readWaiting(id: string, prefer: string) {
 
 test('a read that waits responds when the task has ended', async () => {
   const id = await createTask();
-  const waits = [readWaiting(id, 'wait=20'), readWaiting(id, 'respond-async, Wait="99"; a=b')];
+  const waits = [
+    readWaiting(id, 'wait=20'),
+    readWaiting(id, 'respond-async, Wait="99999999999"; a=b'),
+  ];
   await moveOn(id, 'ingesting');
   const error = { code: 'provider_failed', message: 'It failed.' } as const;
   await moveOn(id, 'failed', { error });

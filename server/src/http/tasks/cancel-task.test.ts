@@ -111,6 +111,21 @@ test('a task whose job was faster than its cancel stays completed', async () => 
   );
 });
 
+test('a task that failed by itself before its cancel was refused has ended', async () => {
+  const id = await acceptedTask();
+  const sent = cancel(id);
+  await until(
+    () => readCancel(api.database.db, id),
+    (request) => request !== undefined,
+  );
+  await moveOn(id, 'failed', { error: { code: 'provider_failed', message: 'It failed.' } });
+  await providerSays(id, { kind: 'refused', cause: 'it has ended' });
+  const response = await sent;
+  assertError(response, 'not_cancellable');
+  const { reason, task } = response.body.error.details;
+  assert.deepEqual([reason, task.status, task.credits_refunded], ['ended', 'failed', 250]);
+});
+
 test('a held task and a task that has ended are not cancelled: 409 with the task', async () => {
   const held = await createTask();
   await moveOn(held, 'submitting');
@@ -139,4 +154,19 @@ test('a task without a video has none to delete: 409 with the task', async () =>
   const response = await deleteOutput(id);
   assertError(response, 'no_output');
   assert.equal(response.body.error.details.task.id, id);
+});
+
+// It is the last test: nothing waits in this process after it.
+test('a cancel that waits gets its response when the process stops', {
+  timeout: 5000,
+}, async () => {
+  const id = await acceptedTask();
+  const sent = cancel(id);
+  await until(
+    () => readCancel(api.database.db, id),
+    (request) => request !== undefined,
+  );
+  api.deps.waiting.stop();
+  const { status, body } = await sent;
+  assert.deepEqual([status, body.cancel, body.task.status], [200, 'pending', 'processing']);
 });

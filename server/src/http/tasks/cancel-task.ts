@@ -7,6 +7,7 @@ import { NotCancellable } from '../../tasks/cancel/cancel.ts';
 import { cancelOwn, type OwnCancel } from '../../tasks/cancel/cancel-own.ts';
 import { readOwned } from '../../tasks/owned.ts';
 import { publicColumns, type Task } from '../../tasks/task.ts';
+import type { Waiting } from '../../tasks/waiting.ts';
 import { callerOf, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
 import { namedTaskRead, TaskParamsSchema } from '../public/named-task.ts';
 import { conflictResponse, EXAMPLE_TASK, errorResponses } from '../public/schemas.ts';
@@ -42,8 +43,13 @@ const EXAMPLE = {
   },
 };
 
+export interface CancelDeps {
+  db: Database;
+  waiting: Pick<Waiting, 'stopping'>;
+}
+
 /** POST /tasks/{id}/cancel: ends a task with its refund, if no video will be made. */
-export const cancelTaskOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: Links }> = {
+export const cancelTaskOfCaller: Endpoint<CancelDeps & { gate: KeyGate; links: Links }> = {
   description: {
     method: 'POST',
     url: '/tasks/:id/cancel',
@@ -58,7 +64,7 @@ export const cancelTaskOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: 
       },
     },
   },
-  serve(api, { gate, db, links }) {
+  serve(api, { gate, db, links, waiting }) {
     const { admit, taskOf } = namedTaskRead(gate, 'admit_cancel');
     api.route<PublicRoute>({
       ...cancelTaskOfCaller.description,
@@ -68,7 +74,7 @@ export const cancelTaskOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: 
         const show = (task: Task) => videoTask(publicColumns(task), links);
         const owned = await readOwned(db, { id, ...callerOf(request) });
         if (!owned) throw new Error(`${id} has vanished`);
-        const { task, ...outcome } = await cancelForOwner(db, owned, show);
+        const { task, ...outcome } = await cancelForOwner({ db, waiting }, owned, show);
         return { ...outcome, task: show(task) };
       },
     });
@@ -81,12 +87,12 @@ export const cancelTaskOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: 
  * @throws ApiError `not_cancellable`, `service_busy`
  */
 export async function cancelForOwner(
-  db: Database,
+  { db, waiting }: CancelDeps,
   task: Task,
   show: (task: Task) => object,
 ): Promise<OwnCancel> {
   try {
-    return await cancelOwn(db, task);
+    return await cancelOwn(db, task, waiting.stopping);
   } catch (error) {
     if (!(error instanceof NotCancellable)) throw error;
     const isHeld = error.obstacle === 'held';

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import { videoTask } from '../../http/public/video-task.ts';
-import { cancelForOwner } from '../../http/tasks/cancel-task.ts';
+import { type CancelDeps, cancelForOwner } from '../../http/tasks/cancel-task.ts';
 import { requireOutput } from '../../http/tasks/delete-output.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
@@ -11,8 +10,7 @@ import { readOwned } from '../../tasks/owned.ts';
 import { publicColumns, type Task } from '../../tasks/task.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 
-interface EndDeps {
-  db: Database;
+export interface EndDeps extends CancelDeps {
   links: Links;
 }
 
@@ -25,7 +23,7 @@ export const cancelTaskOfAccount = siteRoute({
   params: ParamsSchema,
   handle: async (deps: EndDeps, { params, request }): Promise<Omit<OwnCancel, 'task'>> => {
     const task = await ownTask(deps, sessionOf(request).accountId, params.id);
-    const { cancel, refusal } = await cancelForOwner(deps.db, task, shownBy(deps));
+    const { cancel, refusal } = await cancelForOwner(deps, task, shownBy(deps));
     return { cancel, refusal };
   },
 });

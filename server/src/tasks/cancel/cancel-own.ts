@@ -1,12 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { readTasks, type Task } from '../task.ts';
-import { beginCancel, type CancelBegun, NotCancellable, providerResponse } from './cancel.ts';
+import { hasEnded } from '../waiting.ts';
+import {
+  beginCancel,
+  type CancelBegun,
+  mayLookAgain,
+  NotCancellable,
+  type Patience,
+  providerResponse,
+} from './cancel.ts';
 
 /** How long a request waits for what the provider says and for the end of the task. */
 const WAIT_SECONDS = 10;
-const LOOK_SECONDS = 0.2;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
@@ -23,32 +29,33 @@ export interface OwnCancel {
 
 /**
  * Cancels a task for the customer who owns it.
+ * @param stopping ends the wait: the task shows what becomes of it
  * @throws NotCancellable when it is held or has ended; ApiError `service_busy` when its submit was
  *   under way for the whole time
  */
 export async function cancelOwn(
   db: Database,
   task: Task,
-  waitSeconds = WAIT_SECONDS,
+  stopping: AbortSignal,
 ): Promise<OwnCancel> {
-  const deadline = performance.now() + waitSeconds * 1000;
+  const patience = { deadline: performance.now() + WAIT_SECONDS * 1000, stopping };
   if (task.phase === 'completed' || (task.phase === 'failed' && task.error_code !== 'cancelled')) {
     throw new NotCancellable('ended', task.phase);
   }
   if (task.phase === 'failed') return { cancel: 'cancelled', refusal: null, task };
-  const begun = await begin(db, task.id, deadline);
+  const begun = await begin(db, task.id, patience);
   if (begun === 'archiving') return outcome(db, task, 'video_is_finished');
   if (begun.cancel === 'done') return outcome(db, task, null);
-  const response = await providerResponse(db, task.id, deadline);
+  const response = await providerResponse(db, task.id, patience);
   if (response?.state === 'refused') return outcome(db, task, 'provider_cannot');
-  return outcome(db, await endOf(db, task, deadline), null);
+  return outcome(db, await endOf(db, task, patience), null);
 }
 
 /** Begins the cancel. A submit that is under way is waited for: its outcome decides. */
 async function begin(
   db: Database,
   taskId: string,
-  deadline: number,
+  patience: Patience,
 ): Promise<CancelBegun | 'archiving'> {
   for (;;) {
     try {
@@ -58,8 +65,7 @@ async function begin(
       if (!(error instanceof NotCancellable)) throw error;
       if (error.obstacle === 'archiving') return 'archiving';
       if (error.obstacle !== 'submitting') throw error;
-      if (performance.now() >= deadline) throw submitting(error);
-      await delay(LOOK_SECONDS * 1000);
+      if (!(await mayLookAgain(patience))) throw submitting(error);
     }
   }
 }
@@ -75,12 +81,10 @@ function submitting(cause: Error): ApiError {
 }
 
 /** The task when it has ended, or when the time is over. */
-async function endOf(db: Database, task: Task, deadline: number): Promise<Task> {
+async function endOf(db: Database, task: Task, patience: Patience): Promise<Task> {
   for (;;) {
     const [now = task] = await readTasks(db, [task.id]);
-    const hasEnded = now.phase === 'completed' || now.phase === 'failed';
-    if (hasEnded || performance.now() >= deadline) return now;
-    await delay(LOOK_SECONDS * 1000);
+    if (hasEnded(now) || !(await mayLookAgain(patience))) return now;
   }
 }
 
@@ -91,8 +95,9 @@ async function outcome(
 ): Promise<OwnCancel> {
   const [task = before] = await readTasks(db, [before.id]);
   if (task.error_code === 'cancelled') return { cancel: 'cancelled', refusal: null, task };
+  if (task.phase === 'failed') throw new NotCancellable('ended', task.phase);
   const isFinished = task.phase === 'completed' || task.phase === 'archiving';
-  const refusal = known ?? (isFinished ? 'video_is_finished' : null);
+  const refusal = isFinished ? 'video_is_finished' : known;
   if (refusal !== null) return { cancel: 'refused', refusal, task };
   return { cancel: 'pending', refusal: null, task };
 }

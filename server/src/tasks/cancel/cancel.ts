@@ -88,20 +88,33 @@ async function cancelBeforeSubmit(
 
 const LOOK_SECONDS = 0.2;
 
+/** How long is waited: up to a time of `performance.now()`, or until the process stops. */
+export interface Patience {
+  deadline: number;
+  stopping?: AbortSignal;
+}
+
+/** Waits a moment. @returns false when the time is over */
+export async function mayLookAgain({ deadline, stopping }: Patience): Promise<boolean> {
+  const isOver = () => stopping?.aborted === true || performance.now() >= deadline;
+  if (isOver()) return false;
+  await delay(LOOK_SECONDS * 1000, undefined, { signal: stopping }).catch(() => {});
+  return true;
+}
+
 /**
- * Waits for what the provider says to a request to cancel, up to a time of `performance.now()`.
+ * Waits for what the provider says to a request to cancel.
  * @returns undefined when the time is over
  */
 export async function providerResponse(
   db: Database,
   taskId: string,
-  deadline: number,
+  patience: Patience,
 ): Promise<{ state: 'accepted' } | { state: 'refused'; cause: string } | undefined> {
   for (;;) {
     const request = await readCancel(db, taskId);
     if (request?.state === 'accepted') return { state: 'accepted' };
     if (request?.state === 'refused') return { state: 'refused', cause: request.cause ?? '' };
-    if (performance.now() >= deadline) return undefined;
-    await delay(LOOK_SECONDS * 1000);
+    if (!(await mayLookAgain(patience))) return undefined;
   }
 }

@@ -89,16 +89,19 @@ async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepR
   return 'postponed';
 }
 
-/** What follows from the job's status; a job that ended by a cancel ends its task. */
+/**
+ * What follows from the job's status; a job that ended by a cancel ends its task. A job that failed
+ * may have been cancelled before its provider's response was recorded.
+ */
 async function nextMove(
   { db }: GenerateDeps,
   task: Task,
   { status, jobId }: { status: JobStatus; jobId: string },
 ): Promise<Move> {
-  const hasEndedBadly = status.kind === 'failed' || status.kind === 'missing';
-  if (!hasEndedBadly || (await readCancel(db, task.id))?.state !== 'accepted') {
-    return afterJob(status, jobId);
-  }
+  if (status.kind !== 'failed' && status.kind !== 'missing') return afterJob(status, jobId);
+  const cancel = (await readCancel(db, task.id))?.state;
+  const isCancelled = cancel === 'accepted' || (cancel === 'requested' && status.kind === 'failed');
+  if (!isCancelled) return afterJob(status, jobId);
   const billed = status.kind === 'failed' ? status.billed : null;
   const changes = {
     error: CANCELLED_ERROR,

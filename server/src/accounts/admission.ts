@@ -6,6 +6,7 @@ import {
 } from '../database/database.ts';
 import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
+import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { hashSecret, looksLikeSecret } from './api-keys.ts';
 import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
 import { countingHits } from './rate-window.ts';
@@ -52,7 +53,7 @@ export interface Admitted<Row> {
 export interface AdmissionRequest {
   /** Its Authorization header. */
   authorization: string | undefined;
-  /** The surface that received it (C20). */
+  /** The surface that received it (C20). The caller of a test key gets the surface `test`. */
   surface: string;
   /** A text for the {@link CallerRead}. */
   argument?: string;
@@ -108,17 +109,17 @@ export function openAdmission<Row extends object>(
         throw invalidKey();
       }
       if (!row.admitted) throw gate.limit(secretHash, await passesAt(gate, row.key_id));
-      return { caller: callerFrom(row, surface), row };
+      return { caller: callerFrom(row), row };
     });
   };
 }
 
-function callerFrom(row: ResultRow<object>, surface: string): Caller {
+function callerFrom(row: ResultRow<object>): Caller {
   return {
     accountId: row.account_id,
     keyId: row.key_id,
     hasCap: row.has_cap,
-    surface,
+    surface: row.caller_surface,
     remaining: Math.max(0, REQUESTS_PER_WINDOW - row.used),
     resetSeconds: Math.max(1, Math.min(WINDOW_SECONDS, Math.ceil(row.reset_seconds))),
   };
@@ -136,7 +137,8 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
   return statement(
     name,
     `with caller as (
-       select batched.ordinal, batched.surface, batched.argument, k.id as key_id, k.account_id,
+       select batched.ordinal, batched.argument, k.id as key_id, k.account_id,
+         case k.mode when 'test' then '${TEST_SURFACE}' else batched.surface end as surface,
          k.monthly_cap is not null as has_cap
        from unnest($1::bytea[], $2::text[], $3::text[])
          with ordinality as batched (secret_hash, surface, argument, ordinal)
@@ -150,7 +152,8 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
        WINDOW_SECONDS,
      )})
      select caller.ordinal::int as ordinal, caller.key_id, caller.account_id, caller.has_cap,
-       admitted.subject is not null as admitted, spent.used, spent.reset_seconds
+       caller.surface as caller_surface, admitted.subject is not null as admitted, spent.used,
+       spent.reset_seconds
        ${read ? `, ${read.columns}` : ''}
      from caller left join admitted on admitted.subject = caller.key_id
        cross join lateral (
@@ -179,6 +182,7 @@ type ResultRow<Row> = Row & {
   key_id: string;
   account_id: string;
   has_cap: boolean;
+  caller_surface: string;
   admitted: boolean;
   /** Requests in the rate window, with this one, and seconds until the oldest one leaves it. */
   used: number;

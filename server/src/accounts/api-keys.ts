@@ -8,20 +8,26 @@ import {
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
+import { openTestBalance } from '../ledger/kinds/test-credits.ts';
 
-const PREFIX = 'fw_live_';
+/**
+ * What the tasks of a key spend: credits that are worth something, or test credits, which never
+ * reach a real provider (decisions/0048). A key never changes its mode.
+ */
+export type KeyMode = 'live' | 'test';
+
 const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
-const SHAPE = /^fw_live_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
+const SHAPE = /^fw_(?:live|test)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
 function checksum(random: string): string {
   return toBase62(crc32(random), CHECKSUM_LENGTH);
 }
 
 /** A new secret: a prefix, 32 random base62 characters (190 bits), and their CRC-32 in base62. */
-export function newSecret(): string {
+export function newSecret(mode: KeyMode = 'live'): string {
   const random = randomBase62(RANDOM_LENGTH);
-  return PREFIX + random + checksum(random);
+  return `fw_${mode}_${random}${checksum(random)}`;
 }
 
 /** Whether a text has the shape and checksum of a secret. If not, it is refused without a query. */
@@ -40,13 +46,15 @@ export function hashSecret(secret: string): Buffer {
 
 const INSERT = namedStatement(
   'key_insert',
-  ['id', 'accountId', 'name', 'secretHash', 'expiresAt', 'monthlyCap'],
-  `insert into api_keys (id, account_id, name, secret_hash, expires_at, monthly_cap)
-   values (:id, :accountId, :name, :secretHash, :expiresAt, :monthlyCap)`,
+  ['id', 'accountId', 'mode', 'name', 'secretHash', 'expiresAt', 'monthlyCap'],
+  `insert into api_keys (id, account_id, mode, name, secret_hash, expires_at, monthly_cap)
+   values (:id, :accountId, :mode, :name, :secretHash, :expiresAt, :monthlyCap)`,
 );
 
 export interface NewKey {
   accountId: string;
+  /** `live` if omitted. */
+  mode?: KeyMode | undefined;
   name?: string | undefined;
   /** From then on, requests with the key get 401. */
   expiresAt?: Date | undefined;
@@ -55,18 +63,21 @@ export interface NewKey {
 }
 
 /**
- * Creates an API key.
+ * Creates an API key; with the first test key of an account also its test balance.
  * @returns its id and its secret: only the hash is stored, so it can't be shown again
  */
 export async function createKey(
   db: Queryable,
   key: NewKey,
 ): Promise<{ keyId: string; secret: string }> {
+  const { accountId, mode = 'live' } = key;
+  if (mode === 'test') await openTestBalance(db, accountId);
   const keyId = newId('apiKey');
-  const secret = newSecret();
+  const secret = newSecret(mode);
   const values = INSERT.values({
     id: keyId,
-    accountId: key.accountId,
+    accountId,
+    mode,
     name: key.name ?? null,
     secretHash: hashSecret(secret),
     expiresAt: key.expiresAt ?? null,
@@ -165,6 +176,7 @@ export async function validKeys(db: Queryable, accountId: string): Promise<numbe
 
 export interface KeyListing {
   key_id: string;
+  mode: KeyMode;
   name: string | null;
   created_at: Date;
   expires_at: Date | null;
@@ -179,7 +191,7 @@ export interface KeyListing {
 
 const LIST = statement(
   'key_list',
-  `select id as key_id, name, created_at, expires_at, revoked_at, monthly_cap, last_used_at,
+  `select id as key_id, mode, name, created_at, expires_at, revoked_at, monthly_cap, last_used_at,
      last_used_address
    from api_keys left join api_key_uses on api_key_id = id
    where account_id = $1 order by created_at, id`,

@@ -1,5 +1,5 @@
 import { ApiError } from '../kernel/errors.ts';
-import { forgetOldest } from './forget-oldest.ts';
+import { forgetOldest } from '../kernel/forget-oldest.ts';
 
 /** How many full windows a process remembers. The oldest are forgotten. */
 const MAX_KEYS = 10_000;

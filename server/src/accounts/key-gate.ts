@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Queryable, statement } from '../database/database.ts';
 import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { forgetOldest } from './forget-oldest.ts';
+import { forgetOldest } from '../kernel/forget-oldest.ts';
 import { openFullWindows } from './full-windows.ts';
 
 /**
@@ -32,7 +32,7 @@ export interface KeyGate {
 /** @param now monotonic milliseconds, for tests */
 export function openKeyGate(db: Queryable, now = () => performance.now()): KeyGate {
   const known = openKnownKeys(db, now);
-  const full = openFullWindows(now, tooManyRequests);
+  const full = openFullWindows(now, windowIsFull);
   return {
     db,
     now,
@@ -161,7 +161,8 @@ function tooManyUnknownKeys(): ApiError {
 /** Contract, "Limits": 30 authenticated requests in any 60 seconds, per API key. */
 export const REQUESTS_PER_WINDOW = 30;
 
-function tooManyRequests(seconds: number): ApiError {
+/** The error of a request beyond them. */
+export function windowIsFull(seconds: number): ApiError {
   const sent = `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds.`;
   return new ApiError('rate_limited', `${sent} Wait for Retry-After.`, {
     retryAfterSeconds: seconds,

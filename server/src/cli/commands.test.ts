@@ -85,7 +85,7 @@ test('keys are created with name, expiry and cap, listed without secrets, and re
   const created = await does(
     'keys create ada@example.com --name ci --expires-at 2031-01-31T00:00:00 --monthly-cap 900',
   );
-  assert.deepEqual(Object.keys(created), ['key_id', 'secret', 'expires_at', 'monthly_cap']);
+  assert.deepEqual(Object.keys(created), ['key_id', 'mode', 'secret', 'expires_at', 'monthly_cap']);
   assert.equal(created.expires_at, '2031-01-31T00:00:00.000Z');
   assert.equal(created.monthly_cap, 900);
   assert.equal((await does(`keys revoke ${created.key_id}`)).revoked, true);
@@ -94,6 +94,9 @@ test('keys are created with name, expiry and cap, listed without secrets, and re
   assert.equal(list[0].name, 'ci');
   assert.equal(list[0].expires_at, '2031-01-31T00:00:00.000Z');
   assert.ok(list[0].revoked_at);
+  assert.match((await does('keys create ada@example.com --test')).secret, /^fw_test_/);
+  const modes = (await does('keys list ada@example.com')).map(({ mode }: { mode: string }) => mode);
+  assert.deepEqual(modes, ['live', 'test']);
 });
 
 test('a key is renamed, and its cap changed and removed, with a record of each change', async () => {

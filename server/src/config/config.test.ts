@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
+import { TEST_PROVIDER } from '../providers/registry.ts';
 import { readConfig, useFileThreads } from './config.ts';
 import { readWebsite } from './website.ts';
 
@@ -12,7 +13,7 @@ test('without any variable the service has the documented defaults', () => {
   const { configuredProviders, ...config } = readConfig({});
   assert.deepEqual(
     configuredProviders.map(({ name }) => name),
-    ['local'],
+    ['local', TEST_PROVIDER],
   );
   assert.deepEqual(config, {
     host: '127.0.0.1',

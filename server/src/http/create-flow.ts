@@ -3,6 +3,7 @@ import type { Price } from '../catalog/price.ts';
 import { checkRequest, type GenerationRequest } from '../catalog/request.ts';
 import type { Queryable } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
+import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { HostRules } from '../outbound/addresses.ts';
 import type { FreeSpace } from '../storage/free-space.ts';
 import type { Binding, CheckedRequest } from '../tasks/create/checked-request.ts';
@@ -11,13 +12,20 @@ import {
   createUnlessClosed,
   createWithSpace,
 } from '../tasks/create/closed.ts';
-import { type CreateDeps, type Created, type KnownKey, replay } from '../tasks/create/create.ts';
+import {
+  type CreateDeps,
+  type Created,
+  type KnownKey,
+  providerOfNew,
+  replay,
+} from '../tasks/create/create.ts';
 import { fingerprintOf, type Json } from '../tasks/create/fingerprint.ts';
 import type { Task } from '../tasks/task.ts';
 import { requireUploads } from '../tasks/uploads/uploads.ts';
 import { report } from '../telemetry/reports.ts';
 import { requireIdempotencyKey } from './public/idempotency-key.ts';
 import { inRequest, inSpanOf, spanOf } from './request-spans.ts';
+import { refuseIfAsked } from './test-keys/test-refusals.ts';
 
 interface PriceDeps {
   db: Queryable;
@@ -64,15 +72,17 @@ export interface CreateSurface {
 
 /** The second half of a create: reserves the credits and stores the task, if it can be made now. */
 async function store(
-  { db, providerName, space }: CreateFlowDeps,
+  deps: CreateFlowDeps,
   { create }: CreateSurface,
   closures: CreateClosures,
   checked: CheckedRequest,
 ): Promise<Created> {
-  const created = await createUnlessClosed(db, providerName, closures, () =>
-    createWithSpace(space, checked.request, () => create(checked)),
+  const { binding } = checked;
+  refuseIfAsked(checked);
+  const created = await createUnlessClosed(deps.db, providerOfNew(deps, binding), closures, () =>
+    createWithSpace(deps.space, checked, () => create(checked)),
   );
-  if (created.kind === 'created') {
+  if (created.kind === 'created' && binding.surface !== TEST_SURFACE) {
     report('credits', { movement: 'reserve', credits: checked.price.credits });
   }
   return created;

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable } from '../database/database.ts';
 import { ApiError, type ErrorDetails, errorEnvelope } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
+import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { consequenceOf } from './create-errors.ts';
 import { refusedUrls } from './refused-urls.ts';
 import { brokenRule, ruleSentence } from './schema-rules.ts';
@@ -28,6 +29,8 @@ function detailsOf(error: ApiError, request: FastifyRequest): ErrorDetails | und
   const more = {
     ...(request.routeOptions.config.isCreate && consequenceOf(error)),
     ...(error.code === 'invalid_request' && refusedUrls(request)),
+    // Nobody must take what a test key gets for the outcome of a live one.
+    ...(request.caller?.surface === TEST_SURFACE && { test: true }),
   };
   return Object.keys(more).length === 0 ? error.details : { ...more, ...error.details };
 }

@@ -13,6 +13,7 @@ const PREFIXES = {
   order: 'ord_',
   subscription: 'subs_',
   webhook: 'we_',
+  testRefill: 'refill_',
 } as const;
 
 type IdKind = keyof typeof PREFIXES;

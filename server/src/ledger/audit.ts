@@ -2,7 +2,7 @@ import { type Database, type Queryable, statement } from '../database/database.t
 import { auditBalances } from './audit-balances.ts';
 import { auditLots, LOT_TRANSFER_CHECKS } from './audit-lots.ts';
 import { type Report, runCheck } from './run-check.ts';
-import type { CreditKind } from './transfer.ts';
+import type { BalanceKind } from './transfer.ts';
 
 /** How much an audit reads at a time, so that no snapshot and no list of rows gets large. */
 export interface AuditSizes {
@@ -44,7 +44,8 @@ const CHECKS = [
          ('expire', 'available', 'granted'), ('repay', 'available', 'debt'),
          ('clawback', 'available', 'granted'), ('clawback', 'debt', 'granted'))
        or (reason in ('reserve', 'capture', 'refund')
-         and (kind = 'promotional') <> (reference like '%:promotional')))`,
+         and ((kind = 'promotional') <> (reference like '%:promotional')
+           or (kind = 'test') <> (reference like '%:test'))))`,
   ),
   statement(
     'audit_wrong_settlement',
@@ -114,7 +115,7 @@ export async function auditLedger(
 export interface AuditedReservation {
   task_id: string;
   account_id: string;
-  kind: CreditKind;
+  kind: BalanceKind;
   credits: number;
   outcome: string | null;
 }
@@ -123,7 +124,7 @@ const RESERVATIONS = statement(
   'audit_reservations',
   `select task_id, r.account_id, r.kind, r.credits, s.reason as outcome
    from unnest($1::text[]) as wanted (task_id)
-   cross join (values (''), (':promotional')) as part (suffix)
+   cross join (values (''), (':promotional'), (':test')) as part (suffix)
    join ledger_transfers r on r.reference = 'reserve:' || task_id || suffix
      and r.reason = 'reserve'
    left join ledger_transfers s on s.reference = 'settle:' || task_id || suffix`,

@@ -9,11 +9,14 @@ import {
 import { ApiError, Refusal, UsageError } from '../kernel/errors.ts';
 import { bringUpToDate, noteExpiringGrant, payDebt } from './lots.ts';
 import {
+  BALANCE_KINDS,
+  type BalanceKind,
   type CreditKind,
   partsOf,
   reserveIfUpToDate,
   type TaskCredits,
   type TaskPart,
+  TEST_SURFACE,
   type Transfer,
   transfer,
 } from './transfer.ts';
@@ -23,7 +26,7 @@ const OPEN = statement(
   `insert into ledger_balances (account_id, kind) values ($1, 'paid'), ($1, 'promotional')`,
 );
 
-/** Creates the balances of a new account, of both kinds, at zero. */
+/** Creates the balances of a new account, of both live kinds, at zero. */
 export async function openBalances(tx: Transaction, accountId: string): Promise<void> {
   await tx.query(OPEN, [accountId]);
 }
@@ -52,8 +55,8 @@ export async function reserve(
 }
 
 /** The error of a request that costs more than the account has. */
-export function insufficientCredits(credits: number): ApiError {
-  return new ApiError('insufficient_credits', 'Not enough paid credits for this request.', {
+export function insufficientCredits(credits: number, kind: BalanceKind = 'paid'): ApiError {
+  return new ApiError('insufficient_credits', `Not enough ${kind} credits for this request.`, {
     details: { required_credits: credits },
   });
 }
@@ -103,14 +106,14 @@ const CAPTURE = statement(
 
 /**
  * Captures the reservations of several accounts, one of each. Does what {@link settle} does. All
- * code locks paid balances before promotional ones.
+ * code locks balances in the order of their kinds.
  * @throws pg's DatabaseError (`violatedConstraint`) when one of the tasks is already settled
  */
 export async function captureAll(tx: Transaction, settlements: TaskCredits[]): Promise<void> {
   const parts = settlements.flatMap((settlement) => {
     return partsOf(settlement).map((part) => ({ ...part, accountId: settlement.accountId }));
   });
-  for (const kind of ['paid', 'promotional'] as const) {
+  for (const kind of BALANCE_KINDS) {
     const ofKind = parts.filter((part) => part.kind === kind);
     if (ofKind.length > 0) await captureParts(tx, kind, ofKind);
   }
@@ -118,7 +121,7 @@ export async function captureAll(tx: Transaction, settlements: TaskCredits[]): P
 
 async function captureParts(
   tx: Transaction,
-  kind: CreditKind,
+  kind: BalanceKind,
   parts: Array<TaskPart & { accountId: string }>,
 ): Promise<void> {
   const rows = await tx.query<{ account_id: string; available: number; debt: number }>(CAPTURE, [
@@ -249,7 +252,7 @@ const BALANCES = statement(
   'select kind, available, reserved from ledger_balances where account_id = $1',
 );
 
-/** The balances of an account; zero if it has no balances. */
+/** The live balances of an account; zero if it has no balances. */
 export async function balances(
   db: Queryable,
   accountId: string,
@@ -263,16 +266,16 @@ export async function balances(
 }
 
 /**
- * SQL parts that add the paid balance of the requesting account to the statement that admits a
+ * SQL parts that add the balance that the requesting key spends to the statement that admits a
  * request (accounts/admission.ts). If `is_behind`, credits of it may have expired or be owed:
- * {@link availableNow} gives the balance then.
+ * {@link availableNow} gives the balance then. Test credits are never behind.
  */
-export const PAID_BALANCE_OF_CALLER = {
-  columns: `paid.available as available_credits,
-       (paid.debt > 0 and paid.available > 0)
-         or coalesce(paid.lots_due_at <= clock_now(), false) as is_behind`,
-  joins: `join ledger_balances paid
-       on paid.account_id = caller.account_id and paid.kind = 'paid'`,
+export const BALANCE_OF_CALLER = {
+  columns: `balance.available as available_credits,
+       (balance.debt > 0 and balance.available > 0)
+         or coalesce(balance.lots_due_at <= clock_now(), false) as is_behind`,
+  joins: `join ledger_balances balance on balance.account_id = caller.account_id
+       and balance.kind = case caller.surface when '${TEST_SURFACE}' then 'test' else 'paid' end`,
 } as const;
 
 /** The available paid credits of an account, after it was brought up to date. */

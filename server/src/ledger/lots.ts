@@ -9,12 +9,12 @@ import {
   openLotBook,
   taskOf,
 } from './lot-book.ts';
-import { type CreditKind, transfer } from './transfer.ts';
+import { type BalanceKind, transfer } from './transfer.ts';
 
 /** Names the row of `ledger_balances` with the five balances of an account and kind. */
 export interface BalanceKey {
   accountId: string;
-  kind: CreditKind;
+  kind: BalanceKind;
 }
 
 /**

@@ -19,7 +19,7 @@ interface LotOverview {
   expires_at: Date;
 }
 
-/** The credits of an account, for operators. */
+/** The live credits of an account, for operators. */
 export interface CreditOverview extends Record<CreditKind, KindOverview> {
   /** Only lots that have credits. The other credits do not expire. */
   lots: LotOverview[];
@@ -101,11 +101,11 @@ async function lotsOf(tx: Queryable, accountId: string, kind: CreditKind): Promi
 const LAST_GRANT = statement(
   'ledger_last_grant',
   `select created_at as at from ledger_transfers
-   where reference not like 'reserve:%' and reference not like 'settle:%'
+   where reference not like 'reserve:%' and reference not like 'settle:%' and kind <> 'test'
    order by id desc limit 1`,
 );
 
-/** When credits were last granted or adjusted; null: never. */
+/** When live credits were last granted or adjusted; null: never. */
 export async function lastGrantAt(db: Queryable): Promise<Date | null> {
   const [last] = await db.query<{ at: Date }>(LAST_GRANT);
   return last?.at ?? null;

@@ -1,7 +1,16 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 
-/** The public API spends paid credits only. It never changes promotional ones. */
-export type CreditKind = 'paid' | 'promotional';
+/** The kinds of balances, in the order in which they are locked. Test keys spend test credits. */
+export const BALANCE_KINDS = ['paid', 'promotional', 'test'] as const;
+export type BalanceKind = (typeof BALANCE_KINDS)[number];
+/**
+ * The kinds that are worth something. The public API spends paid credits only. It never changes
+ * promotional ones.
+ */
+export type CreditKind = Exclude<BalanceKind, 'test'>;
+
+/** The surface whose tasks spend test credits, and no others do (C20). */
+export const TEST_SURFACE = 'test';
 
 /** The credits of a task, all kinds together, and how many of them are promotional. */
 export interface TaskCredits {
@@ -10,18 +19,22 @@ export interface TaskCredits {
   credits: number;
   /** 0 if omitted. */
   promotionalCredits?: number;
+  /** Whether they are test credits: all of them, or none. */
+  isTest?: boolean;
 }
 
 /** The credits of one kind that a task reserves and settles. */
 export interface TaskPart {
-  kind: CreditKind;
+  kind: BalanceKind;
   credits: number;
   /** Follows `reserve:` and `settle:` in the references. Unique in the ledger. */
   name: string;
 }
 
 /** The parts of a task's credits that are not zero, in the order in which balances are locked. */
-export function partsOf({ taskId, credits, promotionalCredits = 0 }: TaskCredits): TaskPart[] {
+export function partsOf(reserved: TaskCredits): TaskPart[] {
+  const { taskId, credits, promotionalCredits = 0, isTest = false } = reserved;
+  if (isTest) return [{ kind: 'test', credits, name: `${taskId}:test` }];
   const parts: TaskPart[] = [
     { kind: 'paid', credits: credits - promotionalCredits, name: taskId },
     { kind: 'promotional', credits: promotionalCredits, name: `${taskId}:promotional` },
@@ -42,7 +55,7 @@ export type Reason =
 
 export interface Transfer {
   accountId: string;
-  kind: CreditKind;
+  kind: BalanceKind;
   source: BalanceName;
   target: BalanceName;
   credits: number;

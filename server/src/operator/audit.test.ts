@@ -76,6 +76,29 @@ const DAMAGES: Array<{
     found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
   },
   {
+    title: 'a task of a test key has paid credits reserved',
+    damage: ({ live }) => [
+      `with key as (update idempotency_keys set surface = 'test' where task_id = $1)
+       update tasks set surface = 'test' where id = $1`,
+      live.id,
+    ],
+    found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
+  },
+  {
+    title: 'a task has test credits reserved by a reference of its own',
+    damage: ({ live }) => [
+      `with opened as (insert into ledger_balances (account_id, kind, granted, reserved)
+         values ($2, 'test', 250, 250))
+       insert into ledger_transfers (account_id, kind, source, target, credits, reason, reference,
+         available_after, reserved_after)
+       values ($2, 'test', 'granted', 'available', 250, 'grant', 'grant:test', 250, 0),
+         ($2, 'test', 'available', 'reserved', 250, 'reserve', 'reserve:' || $1 || ':test', 0, 250)`,
+      live.id,
+      live.account_id,
+    ],
+    found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
+  },
+  {
     title: 'a task ended without capture or refund',
     damage: ({ live }) => [
       `update tasks set phase = 'failed', error_code = 'not_accepted', due_at = null where id = $1`,
@@ -209,6 +232,19 @@ test('the audit accepts an output that was deleted after its retention', async (
     await sql(fixture.db, 'update stored_objects set state = $2 where owner_id = $1', [id, state]);
     assert.deepEqual(await audit(fixture.db), { ok: true, problems: [] });
   }
+});
+
+test('the audit finds a task of a test key that a real provider was given', async (t) => {
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { id } = await complete(fixture);
+  await sql(fixture.db, `update tasks set surface = 'test', test_settled = true where id = $1`, [
+    id,
+  ]);
+  await sql(fixture.db, `update attempts set provider = 'ark' where task_id = $1`, [id]);
+  const { problems } = await audit(fixture.db);
+  assert.ok(problems.includes(`${id}: a task of a test key, but ark was given it`));
+  assert.ok(problems.includes(`${id}: completed without credits reserved for it`));
 });
 
 const SMALL = { balances: 1, chunk: 2, transfers: 3, lots: 1, tasks: 1, orders: 1 };

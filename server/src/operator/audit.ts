@@ -7,7 +7,7 @@ import {
   LEDGER_SIZES,
 } from '../ledger/audit.ts';
 import { type Report, runCheck } from '../ledger/run-check.ts';
-import { partsOf } from '../ledger/transfer.ts';
+import { partsOf, TEST_SURFACE } from '../ledger/transfer.ts';
 import { ARCHIVED_CHECKS, ARCHIVED_PAGE } from '../tasks/archive/audited-archive.ts';
 import {
   AUDITED_CHECKS,
@@ -97,8 +97,13 @@ async function checkReservations(
 
 function checkParts(task: AuditedTask, reserved: AuditedReservation[], report: Report): void {
   const { id, phase } = task;
-  const promotionalCredits = task.promotional_credits;
-  const wanted = partsOf({ ...task, accountId: task.account_id, taskId: id, promotionalCredits });
+  const wanted = partsOf({
+    ...task,
+    accountId: task.account_id,
+    taskId: id,
+    promotionalCredits: task.promotional_credits,
+    isTest: task.surface === TEST_SURFACE,
+  });
   const isReserved = wanted.every(({ kind, credits }) =>
     reserved.some(
       (row) => row.account_id === task.account_id && row.kind === kind && row.credits === credits,

@@ -48,6 +48,11 @@ export interface ProviderDefinition<Settings> {
   /** The value of PROVIDER. It is stored with each task, so it never changes. */
   name: string;
   /**
+   * Whether it is the provider of test keys: its refusals are what customers asked for, so they do
+   * not close it, and its calls are in no metric.
+   */
+  isForTestKeys?: boolean;
+  /**
    * The provider is configured when the first of these variables is set; then the others must be
    * set too. Empty: always configured.
    */

@@ -110,8 +110,12 @@ export type Callback =
 export interface Capabilities {
   /** Whether an output that differs from the request in size, length or tracks is a failure. */
   exactOutput: boolean;
+  /** Whether many jobs have the very same output: then its bytes are decoded once. */
+  repeatsOutputs?: boolean;
   /** How long after the end of a submit its job may still be missing from a find. */
   findLagSeconds: number;
+  /** The pause between the finds of a held task, instead of RECONCILE_SECONDS. */
+  findSeconds?: number;
   /** How long after acceptance the provider ends an unfinished job. */
   jobLimitSeconds: number;
   /** How long after success the result can be fetched. */

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { isOneLineAbout, unusedDeps } from '../../test/providers/settings.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { createProviders } from './host/configured-provider.ts';
-import { neededVariables, PROVIDER_NAMES, readProviders } from './registry.ts';
+import { neededVariables, PROVIDER_NAMES, readProviders, TEST_PROVIDER } from './registry.ts';
 
 /** A value that is valid for every needed variable: an address, a key, a path. */
 const VALUE = 'http://10.0.0.5:8188';
@@ -25,18 +25,19 @@ test('all configured providers are created, not only the one for new tasks', asy
   const own = { observer: { called: unexpected }, closures: { observe: unexpected } };
   const deps = { ...unusedDeps(), ...own };
   const providers = await createProviders(configured, deps);
-  assert.deepEqual([...providers.keys()], PROVIDER_NAMES);
+  const names = [...PROVIDER_NAMES, TEST_PROVIDER];
+  assert.deepEqual([...providers.keys()], names);
   assert.deepEqual(
     [...providers.values()].map(({ name }) => name),
-    PROVIDER_NAMES,
+    names,
   );
 });
 
-test('only the local provider is configured without variables', () => {
+test('only the local provider and that of test keys are configured without variables', () => {
   const configured = readProviders({}, 'local');
   assert.deepEqual(
     configured.map(({ name }) => name),
-    ['local'],
+    ['local', TEST_PROVIDER],
   );
 });
 

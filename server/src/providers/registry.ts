@@ -9,9 +9,14 @@ import { fal } from './fal/index.ts';
 import { type ConfiguredProvider, configureProvider } from './host/configured-provider.ts';
 import { local } from './local/index.ts';
 import { replicate } from './replicate/index.ts';
+import { scripted } from './scripted/index.ts';
 
-/** All providers: the only list of them. */
+/** All providers that PROVIDER can name: the only list of them. */
 const REGISTRY = [row(local), row(ark), row(fal), row(replicate), row(comfyui)];
+/** The provider of test keys, which is always configured and can't be chosen. */
+const OF_TEST_KEYS = row(scripted);
+/** The provider of tasks of test keys. */
+export const TEST_PROVIDER = OF_TEST_KEYS.name;
 
 interface Row extends Pick<ProviderDefinition<object>, 'ownJobs'> {
   name: string;
@@ -87,7 +92,9 @@ export function anyProviderVariable(env: Environment): string | undefined {
 export function readProviders(env: Environment, chosen: string): ConfiguredProvider[] {
   const known = new Set<string>();
   const recording = recordReads(env, known);
-  const configured = REGISTRY.flatMap(({ configure }) => configure(recording) ?? []);
+  const configured = [...REGISTRY, OF_TEST_KEYS].flatMap(
+    ({ configure }) => configure(recording) ?? [],
+  );
   refuseUnknown(env, known);
   requireComplete(env, chosen, `PROVIDER=${chosen}`);
   for (const { name } of configured) {

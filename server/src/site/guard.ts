@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rateKeyOf } from '../accounts/client-network.ts';
-import { forgetOldest } from '../accounts/forget-oldest.ts';
 import { createTurns } from '../accounts/full-windows.ts';
 import { countRequest, openRateMemory, type RateLimit } from '../accounts/rate-window.ts';
 import type { Database } from '../database/database.ts';
 import { noSuchPath } from '../http/errors.ts';
 import { ApiError } from '../kernel/errors.ts';
+import { forgetOldest } from '../kernel/forget-oldest.ts';
 import { findSession, hashToken } from '../sign-in/sessions.ts';
 import { readCookie, SESSION_COOKIE } from './cookies.ts';
 import { requireOwnOrigin } from './origin.ts';

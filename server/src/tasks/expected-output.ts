@@ -1,6 +1,7 @@
 import type { Resolution } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
 import { type Queryable, statement } from '../database/database.ts';
+import { TEST_SURFACE } from '../ledger/transfer.ts';
 
 const MEGABYTE = 2 ** 20;
 
@@ -15,11 +16,15 @@ const BYTES_PER_SECOND: Record<Resolution, number> = {
   '4k': 8 * MEGABYTE,
 };
 
+/** The outputs of test tasks are so small that nothing is kept free for them. */
+const TEST_OUTPUT_BYTES = 32_768;
+
 /** What the output of a request needs on the disk. */
-export function expectedOutputBytes({
-  resolution,
-  duration,
-}: Pick<GenerationRequest, 'resolution' | 'duration'>): number {
+export function expectedOutputBytes(
+  { resolution, duration }: Pick<GenerationRequest, 'resolution' | 'duration'>,
+  surface?: string,
+): number {
+  if (surface === TEST_SURFACE) return TEST_OUTPUT_BYTES;
   return BYTES_PER_SECOND[resolution] * duration;
 }
 
@@ -27,7 +32,7 @@ export function expectedOutputBytes({
 const LIVE = statement(
   'tasks_expected_output',
   `select request->>'resolution' as resolution, sum((request->>'duration')::int)::int8 as duration
-   from tasks where due_at is not null group by 1`,
+   from tasks where due_at is not null and surface <> '${TEST_SURFACE}' group by 1`,
 );
 
 /** What the outputs of all live tasks need on the disk, together. */

@@ -9,7 +9,7 @@ import {
 import { jsonText } from '../database/json-text.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { settle } from '../ledger/ledger.ts';
-import type { TaskCredits } from '../ledger/transfer.ts';
+import { type TaskCredits, TEST_SURFACE } from '../ledger/transfer.ts';
 import type { OutputReference } from '../providers/provider.ts';
 import { markForDeletion } from '../storage/objects.ts';
 import { EVENTS_OF_MOVED } from '../webhooks/events.ts';
@@ -106,6 +106,7 @@ const MOVE = statement(
        leased_until = case when given.delay_seconds = 0
          and given."to" not in ('completed', 'failed') then tasks.leased_until end,
        promotional_settled = given."to" in ('completed', 'failed'),
+       test_settled = given."to" in ('completed', 'failed'),
        internal_failures = 0, refused_at = null, updated_at = clock_now()
      from given
      where tasks.id = any($1) and tasks.id = given.id and tasks.phase = given."from"
@@ -183,7 +184,8 @@ function moveValues({ task, step }: Step): object {
 /** What the ledger reserved for a task. */
 export function creditsOf(task: Task): TaskCredits {
   const { id: taskId, account_id: accountId, credits } = task;
-  return { accountId, taskId, credits, promotionalCredits: task.promotional_credits };
+  const isTest = task.surface === TEST_SURFACE;
+  return { accountId, taskId, credits, promotionalCredits: task.promotional_credits, isTest };
 }
 
 async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {

@@ -2,7 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { lockCapOf } from '../../accounts/api-keys.ts';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
-import { CLOSURES_OF_CREATE } from '../../providers/host/outages.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { closuresOfCreate } from '../../providers/host/outages.ts';
+import { TEST_PROVIDER } from '../../providers/registry.ts';
 import type { Links } from '../../storage/links.ts';
 import type { CreateClosures } from '../../tasks/create/closed.ts';
 import { KEY_OF_CALLER, type KnownKey } from '../../tasks/create/create.ts';
@@ -30,6 +32,10 @@ type KeyColumns = { [Column in keyof KnownKey]: KnownKey[Column] | null };
 /** What the statement that admits a create reads. */
 type CreateColumns = KeyColumns & CreateClosures;
 
+const CLOSURES = closuresOfCreate(
+  `case caller.surface when '${TEST_SURFACE}' then '${TEST_PROVIDER}' else $4::text end`,
+);
+
 /** POST /video/generations: checks the request in the order of C7, creates the task and waits. */
 export const createGeneration: Endpoint<CreateGenerationDeps> = {
   description: {
@@ -48,11 +54,11 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
     },
   },
   serve(api, deps) {
-    const { gate, links, providerName } = deps;
+    const { gate, links } = deps;
     const read = {
-      columns: `${KEY_OF_CALLER.columns}, ${CLOSURES_OF_CREATE.columns}`,
-      joins: `${KEY_OF_CALLER.joins} ${CLOSURES_OF_CREATE.joins}`,
-      values: [providerName],
+      columns: `${KEY_OF_CALLER.columns}, ${CLOSURES.columns}`,
+      joins: `${KEY_OF_CALLER.joins} ${CLOSURES.joins}`,
+      values: [deps.providerName],
       argumentOf: wellFormedKeyOf,
     };
     const { admit, rowOf } = fusedRead<CreateColumns>(gate, 'admit_create', read);

@@ -5,7 +5,7 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
 import { priceParts } from '../../catalog/price.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
-import { availableNow, PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
+import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
 import type { HostRules } from '../../outbound/addresses.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { priceRequest } from '../create-flow.ts';
@@ -64,8 +64,8 @@ export const createQuote: Endpoint<QuoteDeps> = {
   },
   serve(api, { gate, db, clientHosts }) {
     const { admit, rowOf } = fusedRead<Row>(gate, 'admit_quote', {
-      columns: `${PAID_BALANCE_OF_CALLER.columns}, ${CAP_OF_CALLER.columns}`,
-      joins: `${PAID_BALANCE_OF_CALLER.joins} ${CAP_OF_CALLER.joins}`,
+      columns: `${BALANCE_OF_CALLER.columns}, ${CAP_OF_CALLER.columns}`,
+      joins: `${BALANCE_OF_CALLER.joins} ${CAP_OF_CALLER.joins}`,
     });
     const read = async (request: FastifyRequest) => {
       const { accountId, keyId } = callerOf(request);

@@ -1,6 +1,6 @@
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
-import { availableNow, PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
+import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
 import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
 import { CreditBalanceSchema, errorResponses } from './schemas.ts';
 
@@ -9,7 +9,7 @@ interface Balance {
   is_behind: boolean;
 }
 
-/** GET /credits: the paid credits that the API can spend. */
+/** GET /credits: the paid credits that the API can spend; of a test key, the test credits. */
 export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
   description: {
     method: 'GET',
@@ -24,7 +24,7 @@ export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
     },
   },
   serve(api, { gate, db }) {
-    const read = { ...PAID_BALANCE_OF_CALLER, inHalves: true };
+    const read = { ...BALANCE_OF_CALLER, inHalves: true };
     const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', read);
     api.route({
       ...getCredits.description,

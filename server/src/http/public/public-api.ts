@@ -4,6 +4,7 @@ import { openKeyGate, REQUESTS_PER_WINDOW } from '../../accounts/key-gate.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { cancelTaskOfCaller } from '../tasks/cancel-task.ts';
 import { deleteOutputOfCaller } from '../tasks/delete-output.ts';
+import { refillTest } from '../test-keys/refill-test-credits.ts';
 import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
 import { acceptJsonOnly } from './body.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
@@ -33,6 +34,7 @@ export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [
   cancelTaskOfCaller,
   deleteOutputOfCaller,
   getCredits,
+  refillTest,
   listModels,
   ...WEBHOOK_ENDPOINTS,
 ];

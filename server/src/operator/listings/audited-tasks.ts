@@ -1,4 +1,6 @@
 import { statement } from '../../database/database.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { TEST_PROVIDER } from '../../providers/registry.ts';
 import { taskExists } from '../../tasks/archive/every-task.ts';
 
 export interface AuditedTask {
@@ -7,11 +9,12 @@ export interface AuditedTask {
   account_id: string;
   credits: number;
   promotional_credits: number;
+  surface: string;
 }
 
 export const AUDITED_PAGE = statement(
   'audit_task_page',
-  `select id, phase, account_id, credits, promotional_credits from tasks
+  `select id, phase, account_id, credits, promotional_credits, surface from tasks
    where id > $1 order by id limit $2`,
 );
 
@@ -42,6 +45,12 @@ export const AUDITED_CHECKS = [
     `select task_id || ': ' || count(*) || ' provider jobs' as problem
      from attempts where task_id = any($1) and job_id is not null
      group by task_id having count(*) > 1`,
+  ),
+  statement(
+    'audit_test_provider',
+    `select t.id || ': a task of a test key, but ' || a.provider || ' was given it' as problem
+     from tasks t join attempts a on a.task_id = t.id
+     where t.id = any($1) and t.surface = '${TEST_SURFACE}' and a.provider <> '${TEST_PROVIDER}'`,
   ),
   statement(
     'audit_acceptance',

@@ -9,7 +9,7 @@ import {
 import { Refusal } from '../../kernel/errors.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { performAction, recordAction } from '../actions.ts';
-import { optional, orNone, text, time, whole } from '../verb/fields.ts';
+import { flag, optional, orNone, text, time, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 import { ACCOUNT } from './subjects.ts';
 
@@ -28,22 +28,25 @@ export const KEYS = {
       name: optional(NAME),
       expires_at: optional(time('When it stops working.')),
       monthly_cap: optional(CAP),
+      test: flag('Makes a test key: it spends test credits, and no real provider is called.'),
     },
     words: ['account'],
     reason: 'optional',
     notOnConsole: 'a stolen session of an operator must not get the secret of a key',
-    run: async ({ db }, { account, name, expires_at: expiresAt, monthly_cap: cap }, action) => {
+    run: async ({ db }, { account, name, test, ...given }, action) => {
+      const { expires_at: expiresAt, monthly_cap: cap } = given;
+      const mode = test ? 'test' : 'live';
       const accountId = await findAccount(db, account);
       if (expiresAt && expiresAt.getTime() <= Date.now()) {
         throw new Refusal('expires_at', expiresAt, 'must be in the future');
       }
       const { keyId, secret } = await db.transaction(async (tx) => {
         await requireNotErased(tx, accountId);
-        const created = await createKey(tx, { accountId, name, expiresAt, monthlyCap: cap });
+        const created = await createKey(tx, { accountId, mode, name, expiresAt, monthlyCap: cap });
         await recordAction(tx, action, { target: created.keyId, details: { account: accountId } });
         return created;
       });
-      const shown = { key_id: keyId, secret, expires_at: expiresAt ?? null };
+      const shown = { key_id: keyId, mode, secret, expires_at: expiresAt ?? null };
       return { ...shown, monthly_cap: cap ?? null };
     },
   }),

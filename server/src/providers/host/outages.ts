@@ -143,19 +143,23 @@ export async function forgetOutage(tx: Transaction, provider: string): Promise<b
   return row?.closed ?? false;
 }
 
-/** What a create needs to know, read by the statement that admits it. `$4`: the provider. */
-export const CLOSURES_OF_CREATE = {
+/**
+ * What a create needs to know, for the statement that admits it.
+ * @param provider the SQL of the provider's name
+ */
+export const closuresOfCreate = (provider: string) => ({
   columns: `creates_pause.subject is not null or provider_pause.subject is not null as paused,
        ${CLOSED_SECONDS} as closed_seconds`,
   joins: `left join pauses creates_pause on creates_pause.subject = 'creates'
-       left join pauses provider_pause on provider_pause.subject = $4
-       left join provider_outages outage on outage.provider = $4`,
-} as const;
+       left join pauses provider_pause on provider_pause.subject = ${provider}
+       left join provider_outages outage on outage.provider = ${provider}`,
+});
+
+const OF_PROVIDER = closuresOfCreate('$1');
 
 const READ_CLOSURES = statement(
   'outage_of_create',
-  `select ${CLOSURES_OF_CREATE.columns.replaceAll('$4', '$1')}
-   from (values (1)) one (row) ${CLOSURES_OF_CREATE.joins.replaceAll('$4', '$1')}`,
+  `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,
 );
 
 /** The same, for a create that was admitted without it. */

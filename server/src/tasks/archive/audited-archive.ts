@@ -4,7 +4,8 @@ import { statement } from '../../database/database.ts';
 export const ARCHIVED_PAGE = statement(
   'audit_archived_page',
   `select id, phase, account_id, credits,
-     coalesce((record#>>'{task,promotional_credits}')::int, 0) as promotional_credits
+     coalesce((record#>>'{task,promotional_credits}')::int, 0) as promotional_credits,
+     record#>>'{task,surface}' as surface
    from archived_tasks where id > $1 order by id limit $2`,
 );
 

@@ -1,7 +1,7 @@
 import { type Database, isDatabaseUnavailable, type Transaction } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { HostedProvider } from '../../providers/host/hosted-provider.ts';
-import type { FindOutcome } from '../../providers/provider.ts';
+import type { Capabilities, FindOutcome } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { postpone, type StepResult } from '../transitions.ts';
 import { type AttemptOutcome, applyOutcome } from './apply-outcome.ts';
@@ -67,26 +67,38 @@ function inconclusive(failure: unknown): Finding {
 }
 
 function applyFinding(
-  { submitRetrySeconds, reconcileSeconds }: FindDeps,
+  deps: FindDeps,
   tx: Transaction,
   task: Task,
   { attempt, finding }: { attempt: Attempt; finding: Finding },
 ): Promise<StepResult> {
   const { outcome, by, found } = finding;
   if (outcome.kind === 'unknown' && task.phase === 'held') {
-    return postpone(tx, task, { seconds: delaySeconds(reconcileSeconds, task) });
+    return postpone(tx, task, { seconds: delaySeconds(deps, task) });
   }
+  const { submitRetrySeconds } = deps;
   const job = outcome.kind === 'accepted' ? { job: outcome.jobId } : {};
   const cause = { attempt: attempt.id, find: found, ...job };
   return applyOutcome(tx, task, attempt, { outcome, by, cause, submitRetrySeconds });
 }
 
 /**
- * Seconds until the next find: 1/60 of the time in this phase, but at least `reconcileSeconds`.
- * Finds use a shared rate budget, so the interval grows. A callback wakes the task earlier.
+ * Seconds until the next find: 1/60 of the time in this phase, but at least `reconcileSeconds` or
+ * what the provider says. Finds use a shared rate budget, so the interval grows. A callback wakes
+ * the task earlier.
  */
-function delaySeconds(reconcileSeconds: number, task: Task): number {
-  return Math.max(reconcileSeconds, task.phase_seconds / 60);
+function delaySeconds(deps: FindDeps, task: Task): number {
+  const { findSeconds = deps.reconcileSeconds } = ofProvider(deps, task);
+  return Math.max(findSeconds, task.phase_seconds / 60);
+}
+
+/** The provider may be missing in this process. */
+function ofProvider(deps: FindDeps, task: Task): Partial<Capabilities> {
+  try {
+    return deps.providerOf(task).capabilities;
+  } catch {
+    return {};
+  }
 }
 
 async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise<Finding> {

@@ -3,8 +3,8 @@ import type { GenerationRequest } from '../../catalog/request.ts';
 import type { CreatingKey } from './key-cap.ts';
 
 /**
- * The surface of the website (C20). Its tasks spend promotional credits first, then paid ones; all
- * others spend paid credits only.
+ * The surface of the website (C20). Its tasks spend promotional credits first, then paid ones.
+ * Those of test keys spend test credits, and all others spend paid credits only.
  */
 export const WEB_SURFACE = 'web';
 

@@ -1,9 +1,9 @@
-import type { GenerationRequest } from '../../catalog/request.ts';
 import type { Queryable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { allowNextCreate, tryCreate } from '../../providers/host/outages.ts';
 import { DiskFull, type FreeSpace } from '../../storage/free-space.ts';
 import { expectedOutputBytes } from '../expected-output.ts';
+import type { CheckedRequest } from './checked-request.ts';
 
 /** Whether new tasks can be submitted, read by the statement that admits the create. */
 export interface CreateClosures {
@@ -51,11 +51,12 @@ const FULL_SECONDS = 30;
  */
 export async function createWithSpace<T>(
   space: Pick<FreeSpace, 'withSpace'>,
-  request: GenerationRequest,
+  { request, binding }: CheckedRequest,
   create: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await space.withSpace('input', expectedOutputBytes(request), create);
+    const bytes = expectedOutputBytes(request, binding.surface);
+    return await space.withSpace('input', bytes, create);
   } catch (error) {
     throw error instanceof DiskFull ? notTaken(FULL_SECONDS, error) : error;
   }

@@ -14,6 +14,7 @@ import {
   lockBalances,
   type WhenLocked,
 } from '../../ledger/reserve-together.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import type { Task } from '../task.ts';
 import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import { type CreateDeps, type Created, createTask, failedCreate, keyLock } from './create.ts';
@@ -36,20 +37,23 @@ const PAUSES_MS = [10, 40];
 const BUSY =
   'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';
 
+/** The surfaces whose creates share no transaction. */
+const ALONE: ReadonlySet<string> = new Set([WEB_SURFACE, TEST_SURFACE]);
+
 /**
  * Makes a function that does the same as {@link createTask}. Creates that arrive together share a
  * transaction (decisions/0020): first their keys are bound, then their balances are locked. Each
  * create is decided as if they had come one after the other. The transaction waits for no other:
  * a create whose balance is in use is set aside, and shares a transaction with those of its account
  * only. A create that needs more than that, because its key is known or in use, its balance must be
- * brought up to date or its API key has a spending cap, is left to {@link createTask}. So is a
- * create of the website, which locks two balances.
+ * brought up to date or its API key has a spending cap, is left to {@link createTask}. So are those
+ * that do not spend paid credits only: of the website and of test keys.
  */
 export function openCreates(deps: CreateDeps): (checked: CheckedRequest) => Promise<Created> {
   const createShared = openShared(deps);
   return async (checked) => {
     const { surface, apiKey } = checked.binding;
-    if (surface === WEB_SURFACE || apiKey?.lockCap) return createTask(deps, checked);
+    if (ALONE.has(surface) || apiKey?.lockCap) return createTask(deps, checked);
     const outcome = await createShared(checked).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
       // The transaction may have committed.

@@ -9,8 +9,11 @@ import {
 } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
+import { reserveWithPromotional } from '../../ledger/kinds/promotional.ts';
+import { reserveTest } from '../../ledger/kinds/test-credits.ts';
 import { reserve } from '../../ledger/ledger.ts';
-import { reserveWithPromotional } from '../../ledger/promotional.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { TEST_PROVIDER } from '../../providers/registry.ts';
 import type { WakeUps } from '../../wake-ups/wake-ups.ts';
 import { readTasks, type Task } from '../task.ts';
 import { renewUploads } from '../uploads/uploads.ts';
@@ -23,7 +26,7 @@ export interface CreateDeps {
   db: Database;
   wakeUps: Pick<WakeUps, 'send'>;
   log: Log;
-  /** The provider that new tasks are given to; it is recorded with each task. */
+  /** The provider that new tasks are given to; it is recorded with each task. Not of test keys. */
   providerName: string;
   /** How long a POST waits for the outcome of acceptance; with 0 each new task is announced. */
   createWaitSeconds: number;
@@ -63,6 +66,14 @@ export async function replay(
     );
   }
   return known.task_id === null ? undefined : announce(db, known.task_id);
+}
+
+/** The provider of a new task. */
+export function providerOfNew(
+  { providerName }: Pick<CreateDeps, 'providerName'>,
+  { surface }: Pick<Binding, 'surface'>,
+): string {
+  return surface === TEST_SURFACE ? TEST_PROVIDER : providerName;
 }
 
 export type Created = { kind: 'created' | 'replayed'; task: Task };
@@ -134,7 +145,11 @@ async function reserveAndInsert(
       await renewUploads(tx, accountId, checked.request);
       return inserted;
     }
-    const [, [inserted]] = await together(reserve(tx, reservation), insertTasks(tx, deps, [row]));
+    const reserving = binding.surface === TEST_SURFACE ? reserveTest : reserve;
+    const [, [inserted]] = await together(
+      reserving(tx, reservation),
+      insertTasks(tx, { ...deps, providerName: providerOfNew(deps, binding) }, [row]),
+    );
     return inserted;
   });
   if (task) deps.wakeUps.send(wakeUpFor(checked.request));

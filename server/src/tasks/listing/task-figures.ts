@@ -1,4 +1,6 @@
 import { type Queryable, statement } from '../../database/database.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { TEST_PROVIDER } from '../../providers/registry.ts';
 import { POOL } from '../claim.ts';
 import { FREE, NOW } from '../lease.ts';
 import { IS_ALIVE, type UnservedTasks, unservedTasks } from '../live-workers.ts';
@@ -16,25 +18,31 @@ export interface TaskFigures {
   workers: { provider: string; workers: number }[];
 }
 
+/** Not of a test key, whose credits are worth nothing. */
+const IS_LIVE = `surface <> '${TEST_SURFACE}'`;
+
 const LIVE = statement(
   'figures_live',
-  `select phase, count(*)::int as tasks, sum(credits)::int8 as credits,
+  `select phase, count(*)::int as tasks,
+     coalesce(sum(credits) filter (where ${IS_LIVE}), 0)::int8 as credits,
      max(extract(epoch from clock_now() - updated_at))::float8 as oldest_seconds
    from tasks where due_at is not null group by phase`,
 );
 
-// The age counts from the first time that the task was held.
+// The age counts from the first time that the task was held. Tasks of test keys are held because
+// their prompts ask for it.
 const HELD = statement(
   'figures_held',
   `select held_cause as cause, count(*)::int as tasks, sum(credits)::int8 as credits,
      max(extract(epoch from clock_now() - ${HELD_SINCE}))::float8 as oldest_seconds
-   from tasks where phase = 'held' group by held_cause`,
+   from tasks where phase = 'held' and ${IS_LIVE} group by held_cause`,
 );
 
 const RECONCILED = statement(
   'figures_reconciled',
   `select outcome_by as by, state as result, count(*)::int as attempts from attempts
    where outcome_by in ('find', 'callback') and state in ('accepted', 'absent')
+     and provider <> '${TEST_PROVIDER}'
    group by outcome_by, state
    union all
    select outcome_by, state, count(*)::int from attempts
@@ -53,7 +61,7 @@ const ORPHANS = statement(
 const LOSSES = statement(
   'figures_losses',
   `select provider, count(*)::int as tasks, sum(credits)::int8 as credits from tasks
-   where provider_billed and phase = 'failed' group by provider`,
+   where provider_billed and phase = 'failed' and ${IS_LIVE} group by provider`,
 );
 
 const DUE = statement(

@@ -1,3 +1,4 @@
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { report, secondsSince } from '../../telemetry/reports.ts';
 import { inSpan } from '../../telemetry/tracing.ts';
 import type { Task } from '../task.ts';
@@ -42,6 +43,7 @@ function reportMove(before: Task, next: StepResult): void {
   report('phase', { phase: before.phase, seconds: secondsBetween(before.updated_at, movedAt) });
   if (phase !== 'completed' && phase !== 'failed') return;
   report('end', { outcome: phase, seconds: secondsBetween(createdAt, movedAt) });
+  if (next.surface === TEST_SURFACE) return;
   report('credits', { movement: phase === 'completed' ? 'capture' : 'refund', credits });
 }
 

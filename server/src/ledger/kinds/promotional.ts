@@ -1,8 +1,8 @@
-import type { Transaction } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
-import { balances } from './ledger.ts';
-import { bringUpToDate } from './lots.ts';
-import { partsOf, type TaskCredits, transfer } from './transfer.ts';
+import type { Transaction } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { balances } from '../ledger.ts';
+import { bringUpToDate } from '../lots.ts';
+import { partsOf, type TaskCredits, transfer } from '../transfer.ts';
 
 /**
  * Reserves credits for a task of the website: promotional ones first, then paid ones. Of each kind,

@@ -1,0 +1,79 @@
+import {
+  type Database,
+  type Queryable,
+  statement,
+  type Transaction,
+  violatedConstraint,
+} from '../../database/database.ts';
+import { newId } from '../../kernel/ids.ts';
+import { insufficientCredits } from '../ledger.ts';
+import { partsOf, type TaskCredits, transfer } from '../transfer.ts';
+
+/** What the test balance of an account is at first, and after each refill. */
+const TEST_CREDITS = 100_000;
+
+const OPEN = statement(
+  'ledger_test_open',
+  `with opened as (
+     insert into ledger_balances (account_id, kind, granted, available)
+     values ($1, 'test', ${TEST_CREDITS}, ${TEST_CREDITS})
+     on conflict do nothing returning account_id, available)
+   insert into ledger_transfers
+     (account_id, kind, source, target, credits, reason, reference, available_after, reserved_after)
+   select account_id, 'test', 'granted', 'available', available, 'grant',
+     'grant:test:' || account_id, available, 0 from opened`,
+);
+
+/** Gives an account its test balance, unless it has one. Test keys need it. */
+export async function openTestBalance(db: Queryable, accountId: string): Promise<void> {
+  await db.query(OPEN, [accountId]);
+}
+
+/**
+ * Reserves test credits for a task. They have no lots and no debt.
+ * @throws ApiError `insufficient_credits`; the transaction is then aborted and can't commit
+ */
+export async function reserveTest(
+  tx: Transaction,
+  reservation: Omit<TaskCredits, 'promotionalCredits' | 'isTest'>,
+): Promise<void> {
+  const { accountId, credits } = reservation;
+  for (const { kind, name } of partsOf({ ...reservation, isTest: true })) {
+    const sides = { source: 'available', target: 'reserved' } as const;
+    const move = { accountId, kind, ...sides, credits, reason: 'reserve' } as const;
+    await transfer(tx, { ...move, reference: `reserve:${name}` }).catch((error: unknown) => {
+      if (violatedConstraint(error) !== 'available_not_negative') throw error;
+      throw insufficientCredits(credits, 'test');
+    });
+  }
+}
+
+const LOCK = statement(
+  'ledger_test_lock',
+  `select available from ledger_balances where account_id = $1 and kind = 'test' for update`,
+);
+
+/**
+ * Sets the available test credits of an account back to what they were at first. What is reserved
+ * stays reserved.
+ * @returns what is available now
+ */
+export async function refillTestCredits(db: Database, accountId: string): Promise<number> {
+  return db.transaction(async (tx) => {
+    await openTestBalance(tx, accountId);
+    const [balance] = await tx.query<{ available: number }>(LOCK, [accountId]);
+    const missing = TEST_CREDITS - (balance?.available ?? 0);
+    if (missing === 0) return TEST_CREDITS;
+    const up = { source: 'granted', target: 'available' } as const;
+    const down = { source: 'available', target: 'granted' } as const;
+    const { available } = await transfer(tx, {
+      accountId,
+      kind: 'test',
+      ...(missing > 0 ? up : down),
+      credits: Math.abs(missing),
+      reason: 'adjust',
+      reference: `adjust:${newId('testRefill')}`,
+    });
+    return available;
+  });
+}

@@ -1,0 +1,14 @@
+import type { ProviderDefinition } from '../definition.ts';
+import { createScriptedProvider } from './scripted.ts';
+
+/** The provider of tasks of test keys: the prompt says what becomes of a job (decisions/0048). */
+export const scripted: ProviderDefinition<object> = {
+  name: 'scripted',
+  isForTestKeys: true,
+  registeredBy: [],
+  readSettings: () => ({}),
+  apiKey: () => undefined,
+  baseUrls: () => ({}),
+  fetchesInputs: false,
+  create: (_settings, { db, log, now }) => createScriptedProvider({ db, log, now }),
+};

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { createKey } from '../../src/accounts/api-keys.ts';
+import { TEST_OUTCOMES } from '../../src/catalog/test-outcomes.ts';
+import { statement, violatedConstraint } from '../../src/database/database.ts';
+import { grant } from '../../src/ledger/ledger.ts';
+import { readFigures } from '../../src/operator/figures.ts';
+import { type Client, client, send } from '../client.ts';
+import { type MediaFixture, openMediaFixture } from '../media/media-fixture.ts';
+import { sql } from '../task-fixtures.ts';
+
+const PAGE = new URL('../../../docs/test-keys.md', import.meta.url);
+const PRICE = 250;
+
+let fixture: MediaFixture;
+let accountId: string;
+let live: Client;
+let secret: string;
+
+before(async () => {
+  fixture = await openMediaFixture({
+    environment: { PROVIDER: 'local', RECONCILE_SECONDS: '3600' },
+  });
+  const { db } = fixture;
+  accountId = await createAccount(db, 'ada@example.com');
+  await grant(db, { accountId, kind: 'paid', credits: 1000, reference: 'r1' });
+  live = client(fixture.url, (await createKey(db, { accountId })).secret);
+  ({ secret } = await createKey(db, { accountId, mode: 'test' }));
+});
+after(() => fixture.close());
+
+/** A client with a new test key, so that no rate window gets full. */
+async function tester(): Promise<Client> {
+  return client(fixture.url, (await createKey(fixture.db, { accountId, mode: 'test' })).secret);
+}
+
+const refill = (authorization: string) =>
+  send(`${fixture.url}/api/v1/test-credits`, { method: 'POST', headers: { authorization } });
+
+/** The rows of the table of docs/test-keys.md: the word, and the status of the response. */
+async function documented(): Promise<Map<string, number>> {
+  const rows = (await readFile(PAGE, 'utf8')).matchAll(/^\| `test-([a-z-]+)` \|.*\| (\d{3})\b/gm);
+  return new Map([...rows].map(([, word = '', status]) => [word, Number(status)]));
+}
+
+/** What the task of each word ends as. The others create none that lasts. */
+const ENDS: Record<string, [status: string, code: string | undefined]> = {
+  completed: ['completed', undefined],
+  slow: ['completed', undefined],
+  refused: ['failed', 'content_refused'],
+  'media-unreachable': ['failed', 'invalid_media'],
+  busy: ['failed', 'not_accepted'],
+  failed: ['failed', 'provider_failed'],
+  'held-accepted': ['completed', undefined],
+  'held-refused': ['failed', 'not_accepted'],
+};
+
+test('with a test key, each word of the table does what the table says, through the whole service', async () => {
+  const table = await documented();
+  assert.deepEqual([...table.keys()].sort(), [...TEST_OUTCOMES].sort());
+  const api = await tester();
+  const sent = await Promise.all(
+    [...table].map(async ([word, status]) => {
+      const { body, ...response } = await api.create({ prompt: `A boat, test-${word}` });
+      assert.equal(response.status, status, `${word}: ${JSON.stringify(body)}`);
+      if (status !== 202) assert.equal(body.error.details.test, true);
+      return { word, id: body.id ?? body.error.details.task_id };
+    }),
+  );
+  const figures = await readFigures(fixture.db);
+  assert.deepEqual(figures.held, [], 'nobody is alarmed by tasks that are held on purpose');
+  await fixture.database.setClock(31);
+  for (const { word, id } of sent.filter((one) => ENDS[one.word])) {
+    await fixture.settled(id);
+    const { body } = await api.task(id);
+    const [status, code] = ENDS[word] ?? [];
+    assert.deepEqual([body.status, body.error?.code], [status, code], word);
+    assert.equal(body.credits_refunded, status === 'failed' ? PRICE : 0);
+    if (status === 'completed') {
+      const video = await fetch(body.output.video_url);
+      assert.deepEqual([video.status, video.headers.get('content-type')], [200, 'video/mp4']);
+      await video.body?.cancel();
+    }
+  }
+  const rows = await sql<{ provider: string; surface: string }>(
+    fixture.db,
+    'select distinct provider, surface from tasks',
+  );
+  assert.deepEqual(rows, [{ provider: 'scripted', surface: 'test' }]);
+  const { body } = await api.credits();
+  assert.deepEqual(body, { available_credits: 100_000 - 3 * PRICE, balance_type: 'paid' });
+  assert.equal((await live.credits()).body.available_credits, 1000);
+  await fixture.database.setClock(0);
+});
+
+test('the tasks of a test key are a world of their own', async () => {
+  const api = await tester();
+  const key = 'the-same-key';
+  const body = { prompt: 'A paper boat', duration: 4, resolution: '480p' };
+  const [test, paid] = [await api.create(body, key), await live.create(body, key)];
+  assert.deepEqual([test.status, paid.status], [202, 202]);
+  assert.notEqual(test.body.id, paid.body.id);
+  assert.equal((await live.task(test.body.id)).status, 404);
+  assert.equal((await api.task(paid.body.id)).status, 404);
+  await fixture.settled(test.body.id);
+  await fixture.settled(paid.body.id);
+  assert.equal((await live.credits()).body.available_credits, 900);
+});
+
+test('the tasks of a test key are taken while the provider of new tasks is closed', async () => {
+  const { db } = fixture;
+  await sql(db, `insert into pauses (subject, reason) values ('local', 'maintenance')`);
+  const api = await tester();
+  assert.equal((await live.create({ prompt: 'A paper boat' })).status, 503);
+  const { status, body } = await api.create({ prompt: 'A paper boat' });
+  assert.equal(status, 202);
+  await fixture.settled(body.id, 'completed');
+  await sql(db, `delete from pauses`);
+});
+
+const FAILED = `phase = 'failed', due_at = null, error_code = 'cancelled', error_message = 'No.'`;
+
+test('an old process can neither end a test task nor give it to another provider', async () => {
+  const { db } = fixture;
+  const { body } = await (await tester()).create({ prompt: 'A boat, test-slow' });
+  const change = (set: string) =>
+    sql(db, `update tasks set ${set} where id = $1`, [body.id]).catch(violatedConstraint);
+  assert.equal(await change(FAILED), 'test_credits_are_settled');
+  assert.equal(await change(`provider = 'local'`), 'test_tasks_are_scripted');
+  await fixture.database.setClock(31);
+  await fixture.settled(body.id, 'completed');
+  await fixture.database.setClock(0);
+});
+
+test('a refill sets the test credits back, and a live key can not ask for it', async () => {
+  const balance = { available_credits: 100_000, balance_type: 'paid' };
+  const before = await client(fixture.url, secret).credits();
+  assert.ok(before.body.available_credits < 100_000);
+  const refills = await Promise.all([refill(`Bearer ${secret}`), refill(`Bearer ${secret}`)]);
+  for (const { status, body } of refills) assert.deepEqual([status, body], [200, balance]);
+  const booked = statement(
+    'test_refills',
+    `select count(*)::int as refills from ledger_transfers where reference like 'adjust:refill%'`,
+  );
+  assert.deepEqual(await fixture.db.query(booked), [{ refills: 1 }]);
+  const other = await createKey(fixture.db, { accountId });
+  const refused = await refill(`Bearer ${other.secret}`);
+  assert.deepEqual([refused.status, refused.body.error.details.reason], [400, 'live_key']);
+});

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { recordingLog } from '../../test/recording-log.ts';
+import { openDatabase } from '../database/database.ts';
 import { warnOfConnections } from './connection-budget.ts';
 
 type Settings = Parameters<typeof warnOfConnections>[0];
@@ -45,4 +46,11 @@ test('a start that needs no more than the server allows does not warn', async ()
 
 test('connections to a pooler are not connections to Postgres', async () => {
   assert.equal(await warnedOf({ databaseDirectUrl: 'postgres://db/framewright' }), undefined);
+});
+
+test('a start whose database does not respond at this moment continues without the warning', async () => {
+  const url = 'postgres://127.0.0.1:1/none';
+  const db = openDatabase({ url, connections: 1, log: quiet });
+  await warnOfConnections(ONE, { db, log: quiet });
+  await db.close();
 });

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { type Database, statement } from '../database/database.ts';
+import { type Database, isDatabaseUnavailable, statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
 /** The pool of the first process, where one start has several: for migrations and readiness. */
@@ -23,7 +23,10 @@ export async function warnOfConnections(
   config: Settings,
   { db, log }: { db: Database; log: Log },
 ): Promise<void> {
-  const [row] = await db.query<{ allowed: number }>(ALLOWED);
+  const [row] = await db.query<{ allowed: number }>(ALLOWED).catch((error: unknown) => {
+    if (isDatabaseUnavailable(error)) return []; // a missing warning does not end a start
+    throw error;
+  });
   const needed = connectionsNeeded(config);
   if (!row || needed <= row.allowed) return;
   log.warn(

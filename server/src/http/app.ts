@@ -10,6 +10,7 @@ import { limitBodyTime, MAX_BODY_SECONDS } from './body-time.ts';
 import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts';
 import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
 import { handleError, malformed, noSuchPath } from './errors.ts';
+import { compileWhenUsed } from './lazy-schemas.ts';
 import { healthRoutes } from './operations/health.ts';
 import { openApiOptions } from './public/openapi.ts';
 import { PUBLIC_API, type PublicApiDeps, publicApi } from './public/public-api.ts';
@@ -49,7 +50,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     rewriteUrl: (request) => wellFormed(request.url ?? '/'),
     clientErrorHandler: refuseBrokenRequest,
     http: { requireHostHeader: false }, // otherwise Node responds, without the envelope
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true } },
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true },
+      onCreate: compileWhenUsed,
+    },
   });
   app.setErrorHandler((error: Error, request, reply) =>
     inRequest(request, () => handleError(error, { request, reply, log: deps.log })),

@@ -21,7 +21,7 @@ before(async () => {
   database = await createTestDatabase();
   const { url } = database;
   clients = Array.from({ length: CLIENTS }, () =>
-    openDatabase({ url, connections: 1, log: quiet }),
+    openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
   );
 });
 after(async () => {

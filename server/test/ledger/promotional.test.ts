@@ -28,7 +28,7 @@ before(async () => {
   ({ db } = database);
   const { url } = database;
   clients = Array.from({ length: CLIENTS }, () =>
-    openDatabase({ url, connections: 1, log: quiet }),
+    openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
   );
 });
 after(async () => {

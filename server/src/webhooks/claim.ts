@@ -124,7 +124,7 @@ const DUE = statement(
   'webhook_due',
   `select id, event_id, type, task_id, data, created_at, attempts,
      due_at::text, extract(epoch from clock_now())::float8 as now_seconds
-   from webhook_deliveries d where endpoint_id = $1 and due_at <= clock_now()
+   from webhook_deliveries d where endpoint_id = $1 and due_at <= (select clock_now())
    order by d.due_at, id limit $2`,
 );
 

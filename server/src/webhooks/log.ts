@@ -141,7 +141,8 @@ const PURGE = [
     'webhook_purge_old',
     `delete from webhook_deliveries where id = any(array(
        select id from webhook_deliveries
-       where created_at < clock_now() - interval '${LOG_DAYS} days' limit ${BATCH}))
+       where created_at < (select clock_now() - interval '${LOG_DAYS} days')
+       order by created_at limit ${BATCH}))
      returning id`,
   ),
   statement(

@@ -49,12 +49,14 @@ const RECORD = namedStatement(
      select d.id, given.number, clock_now() - given.age_ms * interval '1 millisecond',
        given.duration_ms, given.status, given.cause, given.response
      from given join webhook_deliveries d on d.id = given.id
+     where d.id = any(array(select id from given))
      on conflict do nothing)
    update webhook_deliveries d set attempts = given.number,
      state = case when d.due_at = given.due_at then given.state else 'waiting' end,
      due_at = case when d.due_at = given.due_at
        then clock_now() + given.delay_seconds * interval '1 second' else d.due_at end
-   from given where d.id = given.id and d.attempts < given.number`,
+   from given where d.id = any(array(select id from given)) and d.id = given.id
+     and d.attempts < given.number`,
 );
 
 /** Records tries, and when the deliveries that failed are tried again. */

@@ -69,6 +69,16 @@ const REST = {
   evidence: `insert into evidence (attempt_id, source, finding, digest)
    select id, source, jsonb_build_object('job', 'job-' || task_id, 'verified', true), md5(id)
    from attempts, unnest(array['callback', 'sender']) source`,
+  endpoints: `insert into webhook_endpoints (id, account_id, url, events, secret)
+   select 'we_' || id, id, 'https://example.com', array['task.completed', 'task.failed'], 'whsec_' from accounts`,
+  deliveries: `insert into webhook_deliveries (event_id, endpoint_id, type, task_id, created_at, state, due_at)
+   select 'evt_' || id, 'we_' || account_id, 'task.' || phase, id, updated_at, 'delivered', null from tasks
+   where due_at is null
+   union all
+   select 'evt_late_' || n, 'we_acc_' || n % 5, 'credits.low', null, clock_now(), 'waiting',
+     clock_now() + n % 600 * interval '1 second' + interval '1 hour' from generate_series(1, 2000) n`,
+  tries: `insert into webhook_attempts (delivery_id, number, at, duration_ms, status)
+   select id, 1, created_at, 80, 204 from webhook_deliveries where state = 'delivered'`,
   archive: `insert into archived_tasks (id, account_id, phase, credits, provider, job_id, output_object_id,
      api_key_id, created_at, record)
    select 'old_' || id, account_id, phase, credits, provider, 'old-job-' || id, 'old_obj_' || id,

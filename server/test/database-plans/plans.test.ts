@@ -16,6 +16,8 @@ const GROWING = [
   'evidence',
   'task_history',
   'archived_tasks',
+  'webhook_deliveries',
+  'webhook_attempts',
 ];
 
 /** Statements that read whole tables, and may: operators run them, rarely, and wait for them. */
@@ -100,6 +102,11 @@ test('sweeps do not read the rows that are not due yet', async () => {
   const sweeps = [
     ...claims.map((name) => ({ name, values: [['local'], [32], 32] })),
     ...[...objects, 'upload_forget'].map((name) => ({ name, values: [] })),
+    { name: 'webhook_claim', values: [32, 16] },
+    { name: 'webhook_due', values: ['we_acc_1', 8] },
+    { name: 'webhook_purge_old', values: [] },
+    { name: 'webhook_purge_deleted', values: [] },
+    { name: 'webhook_deliveries_list', values: ['we_acc_7', null, 5] },
   ];
   for (const { name, values } of sweeps) {
     const pages = await pagesRead(name, values);

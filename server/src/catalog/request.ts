@@ -54,7 +54,23 @@ export const GenerationBodySchema = Type.Object(
     generate_audio: Type.Optional(Type.Boolean({ default: true })),
     seed: Type.Optional(Type.Integer({ minimum: -1, maximum: 4294967295 })),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    examples: [
+      {
+        mode: 'media-to-video',
+        model: 'video-2.0-fast',
+        prompt: 'A lighthouse at dawn, seen from a boat',
+        aspect_ratio: '16:9',
+        duration: 5,
+        resolution: '720p',
+        reference_image_urls: ['https://media.example.com/lighthouse.jpg'],
+        reference_video_urls: ['https://media.example.com/waves.mp4'],
+        reference_video_durations: [3],
+        seed: 42,
+      },
+    ],
+  },
 );
 
 type Body = Static<typeof GenerationBodySchema>;

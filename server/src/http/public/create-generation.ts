@@ -17,7 +17,7 @@ import { inSpanOf } from '../request-spans.ts';
 import { requireJsonType } from './body.ts';
 import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
 import { wellFormedKey } from './idempotency-key.ts';
-import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
+import { EXAMPLE_NEW_TASK, EXAMPLE_TASK, errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 import { VideoTaskSchema, videoTask } from './video-task.ts';
 
 export interface CreateGenerationDeps extends CreateFlowDeps {
@@ -47,8 +47,16 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
       headers: IdempotencyKeyHeader,
       body: GenerationBodySchema,
       response: {
-        202: { description: 'A new task was accepted.', ...VideoTaskSchema },
-        200: { description: 'The task of an earlier identical request.', ...VideoTaskSchema },
+        202: {
+          description: 'A new task was accepted.',
+          ...VideoTaskSchema,
+          examples: [EXAMPLE_NEW_TASK],
+        },
+        200: {
+          description: 'The task of an earlier identical request.',
+          ...VideoTaskSchema,
+          examples: [EXAMPLE_TASK],
+        },
         ...errorResponses(400, 401, 402, 409, 413, 429, 503),
       },
     },

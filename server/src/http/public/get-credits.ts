@@ -9,6 +9,8 @@ interface Balance {
   is_behind: boolean;
 }
 
+const EXAMPLE = { available_credits: 10_000, balance_type: 'paid' };
+
 /** GET /credits: the paid credits that the API can spend; of a test key, the test credits. */
 export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
   description: {
@@ -18,7 +20,7 @@ export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
       operationId: 'getCredits',
       summary: 'Read the paid credit balance',
       response: {
-        200: { description: 'The balance.', ...CreditBalanceSchema },
+        200: { description: 'The balance.', ...CreditBalanceSchema, examples: [EXAMPLE] },
         ...errorResponses(401, 429),
       },
     },

@@ -9,7 +9,7 @@ import { hasEnded, type Waiting } from '../../tasks/waiting.ts';
 import { preferredWait } from '../prefer.ts';
 import { callerOf, type Endpoint, type PublicRequest, type PublicRoute } from './endpoint.ts';
 import { namedTaskRead, TaskParamsSchema } from './named-task.ts';
-import { errorResponses } from './schemas.ts';
+import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
 import { VideoTaskSchema, videoTask } from './video-task.ts';
 
 interface GetTaskDeps {
@@ -44,7 +44,7 @@ export const getTask: Endpoint<GetTaskDeps> = {
       params: TaskParamsSchema,
       headers: PreferHeader,
       response: {
-        200: { description: 'The task.', ...VideoTaskSchema },
+        200: { description: 'The task.', ...VideoTaskSchema, examples: [EXAMPLE_TASK] },
         ...errorResponses(400, 401, 404, 429, 503),
       },
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { Value } from 'typebox/value';
 import { openTestApp } from '../../../test/app.ts';
 import { send } from '../../../test/client.ts';
 import { OPENAPI_FILE, openApiText } from '../../write-openapi.ts';
@@ -141,4 +142,43 @@ test('the responses have the fields of the contract, all of them required', () =
   const problem = schemaOf(post.responses['409']);
   assert.deepEqual(problem.required, ['error']);
   assert.deepEqual(Object(problem.properties).error.required, ['code', 'message']);
+});
+
+interface Described {
+  content?: { 'application/json': { schema: object; example?: unknown } };
+}
+
+test('each body and each response has an example that fits its schema', () => {
+  for (const [path, methods] of Object.entries<Record<string, unknown>>(api.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const { requestBody, responses } = Object(operation);
+      const described: [string, Described][] = Object.entries(responses);
+      if (requestBody !== undefined) described.push(['body', requestBody]);
+      for (const [name, { content }] of described) {
+        if (content === undefined) continue;
+        const { schema, example } = content['application/json'];
+        const where = `${method} ${path} ${name}`;
+        assert.ok(example !== undefined, `${where} has no example`);
+        assert.deepEqual(Value.Errors(schema, example), [], where);
+      }
+    }
+  }
+});
+
+test('the examples of the errors of a create say what was charged', () => {
+  const { responses } = api.paths['/api/v1/video/generations'].post;
+  const errors = Object.entries(responses).filter(([status]) => Number(status) >= 400);
+  const said = errors.map(([status, response]) => {
+    const { code, details } = Object(response).content['application/json'].example.error;
+    return [Number(status), code, details.charged, details.retry];
+  });
+  assert.deepEqual(said, [
+    [400, 'invalid_request', 'refunded', 'new_key'],
+    [401, 'unauthorized', 'no', 'same_key'],
+    [402, 'insufficient_credits', 'no', 'same_key'],
+    [409, 'idempotency_conflict', 'no', 'new_key'],
+    [413, 'payload_too_large', 'no', 'never'],
+    [429, 'rate_limited', 'no', 'same_key'],
+    [503, 'service_busy', 'reserved', 'same_key'],
+  ]);
 });

@@ -1,5 +1,6 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { type FastifySchema, fastify } from 'fastify';
+import { exampleError } from '../example-errors.ts';
 import { ENDPOINTS, PUBLIC_API } from './public-api.ts';
 
 /** The OpenAPI document of all endpoints. It is made without a database or a running service. */
@@ -41,7 +42,7 @@ export function openApiOptions(): FastifyDynamicSwaggerOptions {
       },
       security: [{ apiKey: [] }],
     },
-    transform: ({ schema, url }) => ({ schema: withResponseHeaders(schema), url }),
+    transform: ({ schema, url }) => ({ schema: withHeadersAndErrors(schema), url }),
   };
 }
 
@@ -88,12 +89,15 @@ const CACHED = {
   'Cache-Control': { type: 'string', description: 'How long the response may be used again.' },
 };
 
-/** Adds to each response of a schema the headers that clients can rely on. */
-function withResponseHeaders(schema: FastifySchema): FastifySchema {
+/** Adds to each response the headers that clients can rely on, and to each error an example. */
+function withHeadersAndErrors(schema: FastifySchema): FastifySchema {
   if (schema.response === undefined) return schema;
   const { operationId = '' } = schema;
   const responses = Object.entries(Object(schema.response)).map(([status, response]) => {
-    return [status, { ...Object(response), headers: headersOf(Number(status), operationId) }];
+    const examples =
+      Number(status) < 400 ? {} : { examples: [exampleError(Object(response), schema)] };
+    const headers = headersOf(Number(status), operationId);
+    return [status, { ...Object(response), ...examples, headers }];
   });
   return { ...schema, response: Object.fromEntries(responses) };
 }

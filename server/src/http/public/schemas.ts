@@ -75,3 +75,11 @@ export const EXAMPLE_TASK = {
   created_at: '2026-11-22T10:00:00.000Z',
   updated_at: '2026-11-22T10:01:30.000Z',
 };
+
+/** The same task when it was just created. */
+export const EXAMPLE_NEW_TASK = {
+  ...EXAMPLE_TASK,
+  status: 'processing',
+  output: null,
+  updated_at: EXAMPLE_TASK.created_at,
+};

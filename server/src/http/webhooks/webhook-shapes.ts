@@ -77,7 +77,10 @@ export const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {
 /** The body that makes an endpoint. */
 export const CreateBodySchema = Type.Object(
   { url: UrlSchema, events: EventsSchema, description: Type.Optional(DescriptionSchema) },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    examples: [{ url: 'https://example.com/framewright', events: ['task.completed'] }],
+  },
 );
 
 /** The body that changes an endpoint: what is not given stays as it is. */
@@ -90,7 +93,7 @@ export const UpdateBodySchema = Type.Object(
       Type.Boolean({ description: 'true also forgets the failures of before' }),
     ),
   },
-  { additionalProperties: false, minProperties: 1 },
+  { additionalProperties: false, minProperties: 1, examples: [{ enabled: true }] },
 );
 
 export const EXAMPLE_WEBHOOK = {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { assertCommonHeaders, assertError, assertVideoTask } from './assertions.ts';
 import { type ApiResponse, create, otherKey as key, needs, send } from './deployment.ts';
 
-// What a deployment has beside the contract. The one video of this file is made on the other
+// What a deployment has beside the contract. The two videos of this file are made on the other
 // account, whose balance no other file reads.
 
 const skip = needs('FRAMEWRIGHT_OTHER_KEY');
@@ -63,16 +64,19 @@ test('a list refuses parameters that it does not know or take', async () => {
 });
 
 test('a read that waits responds when the task has ended', { skip }, async () => {
-  const { id } = (await makeTask()).body;
-  const headers = { prefer: 'wait=30' };
+  await completed((await makeTask()).body.id);
+});
+
+/** Reads a task until it has ended: it is completed. */
+async function completed(id: string): Promise<void> {
   let read: ApiResponse;
   do {
-    read = await send(`/tasks/${id}`, { key, headers });
+    read = await send(`/tasks/${id}`, { key, headers: { prefer: 'wait=30' } });
     assertVideoTask(read);
     assert.equal(read.headers.get('preference-applied'), 'wait=30');
   } while (read.body.status === 'processing');
   assert.equal(read.body.status, 'completed', JSON.stringify(read.body));
-});
+}
 
 test('the ledger of a task has its reserve, and its end', { skip }, async () => {
   const { id, credits_used } = (await makeTask()).body;
@@ -148,4 +152,56 @@ test('an error of a create lists each URL that is refused as it is written', asy
     { field, index: 1, reason: 'not_public' },
   ]);
   assert.equal(inputs.length, 2);
+});
+
+const picture = new Uint8Array(await readFile(new URL('media/picture.png', import.meta.url)));
+const asPicture = { 'content-type': 'image/png' };
+
+/** A create with this picture as its first frame. */
+function createFrom(image_url: string, options: { key?: string | undefined } = { key }) {
+  const request = { ...CHEAPEST, mode: 'image-to-video', prompt: 'the picture moves', image_url };
+  return create(request, options);
+}
+
+test('a file that was uploaded becomes a video', { skip }, async () => {
+  const upload = await send('/uploads', { key, body: picture, headers: asPicture });
+  assertCommonHeaders(upload);
+  assert.equal(upload.status, 201, JSON.stringify(upload.body));
+  assert.ok(Date.parse(upload.body.expires_at) > Date.now());
+  const created = await createFrom(upload.body.url);
+  assert.equal(created.status, 202, JSON.stringify(created.body));
+  await completed(created.body.id);
+  const foreign = await createFrom(upload.body.url, {});
+  assertError(foreign, 'invalid_request', 'image_url');
+  assert.equal(foreign.body.error.details.reason, 'unknown_upload');
+});
+
+test('a body that is no image or video is no upload', async () => {
+  const text = await send('/uploads', { body: 'text', headers: { 'content-type': 'text/plain' } });
+  assertError(text, 'invalid_request', 'file');
+  const broken = await send('/uploads', { body: picture.subarray(0, 60), headers: asPicture });
+  assertError(broken, 'invalid_request', 'file');
+  assertError(
+    await send('/uploads', { key: null, body: picture, headers: asPicture }),
+    'unauthorized',
+  );
+});
+
+test('a file is sent to the bucket by a link, if there is a bucket', { skip }, async () => {
+  const body = JSON.stringify({ content_type: 'image/png', size_bytes: picture.length });
+  const json = { 'content-type': 'application/json' };
+  const link = await send('/uploads/presigned', { key, body, headers: json });
+  if (link.status === 400) {
+    assert.equal(link.body.error.details.reason, 'no_bucket');
+    return;
+  }
+  assert.equal(link.status, 201, JSON.stringify(link.body));
+  const early = await createFrom(link.body.url);
+  assert.equal(early.body.error.details.reason, 'not_uploaded');
+  const { url } = link.body.upload;
+  assert.equal(
+    (await fetch(url, { method: 'PUT', body: picture, headers: asPicture })).status,
+    200,
+  );
+  assert.equal((await createFrom(link.body.url)).status, 202);
 });

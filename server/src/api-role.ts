@@ -5,6 +5,7 @@ import type { Config } from './config/config.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { followFigures } from './http/operations/recent-minutes.ts';
+import { openUploads } from './http/uploads/receive-upload.ts';
 import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
 import { isReady } from './readiness.ts';
@@ -24,6 +25,7 @@ export async function listenForClients(
   closers: Closers,
 ): Promise<string> {
   const { db, wakeUps, storage, space, links, log, scratch, metrics, providers } = parts;
+  const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
   const waiting = createWaiting({ db, log });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
@@ -45,13 +47,13 @@ export async function listenForClients(
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
     waiting,
+    publicUrl: parts.publicUrl,
+    uploads: openUploads({ db, storage, scratch, measurer, space }),
   };
-  const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
   const app = await createApp({
     trustedProxies,
     site: async (scope) => {
-      const playground = { ...served, providers, scratch, measurer };
-      await site(scope, { ...siteDeps(config, parts), ...playground });
+      await site(scope, { ...siteDeps(config, parts), ...served, providers });
       if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
     },
     isPageRequest: folder ? isPageRequest : undefined,
@@ -77,17 +79,13 @@ export async function listenForClients(
 }
 
 /** What the website needs beside what the public API needs. */
-function siteDeps(
-  { website }: Config,
-  { db, log, publicUrl, mailer, billing, metrics }: ServiceParts,
-) {
+function siteDeps({ website }: Config, { db, log, mailer, billing, metrics }: ServiceParts) {
   const { adminEmails, signupCredits } = website;
   const issuers = createIssuers(website.issuers);
   const { sendMail, isLogged: isMailLogged } = mailer;
   return {
     db,
     log,
-    publicUrl,
     adminEmails,
     signupCredits,
     issuers,

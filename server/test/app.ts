@@ -2,6 +2,9 @@ import path from 'node:path';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createKey } from '../src/accounts/api-keys.ts';
 import { type AppDeps, createApp } from '../src/http/app.ts';
+import { openUploads, type UploadDeps } from '../src/http/uploads/receive-upload.ts';
+import { openScratchDirectory } from '../src/kernel/scratch-directory.ts';
+import { createMeasurer } from '../src/media/measure.ts';
 import { diskStorage } from '../src/storage/disk.ts';
 import { openFreeSpace } from '../src/storage/free-space.ts';
 import { openLinks } from '../src/storage/links.ts';
@@ -24,10 +27,15 @@ export interface TestApp {
 }
 
 interface TestAppOptions extends Partial<Pick<AppDeps, 'storage' | 'deliveryMode'>> {
+  /** How uploads are received, if not as the service does. */
+  uploads?: Partial<UploadDeps>;
   deliverySeconds?: number;
   /** The website, on the other dependencies of the app. The default is none. */
   site?: (deps: AppDeps) => AppDeps['site'];
 }
+
+/** The address of the service in tests. */
+export const PUBLIC_URL = 'http://localhost:8080';
 
 /** Builds the app as the service does; it listens on a free port. */
 export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
@@ -37,8 +45,18 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   const wakeUps = openWakeUps({ url: database.url, db, log: quiet });
   const { deliverySeconds = 60 } = options;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => 'http://media.test' });
+  const space = openFreeSpace({
+    folder: folder.path,
+    hasObjects: false,
+    reservedBytes: async () => 0,
+  });
+  const storage = options.storage ?? diskStorage(path.join(folder.path, 'objects'));
+  const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
+  const measurer = createMeasurer({ scratch });
   const deps: AppDeps = {
     db,
+    publicUrl: () => PUBLIC_URL,
+    uploads: openUploads({ db, storage, scratch, measurer, space, ...options.uploads }),
     wakeUps,
     links,
     log: quiet,
@@ -47,12 +65,8 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },
-    space: openFreeSpace({
-      folder: folder.path,
-      hasObjects: false,
-      reservedBytes: async () => 0,
-    }),
-    storage: options.storage ?? diskStorage(path.join(folder.path, 'objects')),
+    space,
+    storage,
     deliveryMode: options.deliveryMode ?? 'redirect',
     isReady: async () => true,
   };

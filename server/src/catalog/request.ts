@@ -19,7 +19,11 @@ interface Bounds {
 }
 
 /** The URL of a file as sent. */
-export const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
+export const UrlSchema = Type.String({
+  format: 'uri',
+  maxLength: 2048,
+  description: 'HTTPS, or an upload',
+});
 
 /** The bounds as the schema of a number, and as that of a text. */
 const numberIn = ({ min: minimum, max: maximum }: Bounds) => ({ minimum, maximum });
@@ -147,9 +151,9 @@ function checkDurations(request: GenerationRequest): void {
   }
 }
 
-function checkUrls(request: GenerationRequest, hosts: HostRules, rules: UrlRules): void {
+function checkUrls(request: GenerationRequest, hosts: HostRules): void {
   for (const input of inputsOf(request)) {
-    const problem = urlProblem(input.url, hosts, rules);
+    const problem = urlProblem(input.url, hosts);
     if (problem === undefined) continue;
     const entry = input.entry === null ? {} : { entry: input.entry };
     refuse(input.field, problem.reason, `${inputName(input)}: ${problem.message}`, entry);
@@ -157,12 +161,8 @@ function checkUrls(request: GenerationRequest, hosts: HostRules, rules: UrlRules
 }
 
 /** Why a media field does not take this URL, without a DNS lookup; undefined: it does. */
-export function urlProblem(
-  url: string,
-  hosts: HostRules,
-  { acceptsUploads = false }: UrlRules = {},
-): OutboundError | undefined {
-  if (acceptsUploads && uploadIdOf(url) !== undefined) return undefined;
+export function urlProblem(url: string, hosts: HostRules): OutboundError | undefined {
+  if (uploadIdOf(url) !== undefined) return undefined;
   try {
     checkUrl(url, hosts);
     return undefined;
@@ -172,15 +172,42 @@ export function urlProblem(
   }
 }
 
-/** Which addresses of files a surface accepts beside https ones. */
-export interface UrlRules {
-  /** `upload:ID`, for a file that was uploaded on the website. */
-  acceptsUploads?: boolean;
+/** What a media field names an upload by, as tasks store it. */
+const UPLOAD = 'upload:';
+
+/** The id in an address such as `upload:obj_1`; undefined for other addresses. */
+export function uploadIdOf(url: string): string | undefined {
+  return url.startsWith(UPLOAD) ? url.slice(UPLOAD.length) : undefined;
 }
 
-/** The object that an address such as `upload:obj_1` names; undefined for other addresses. */
-export function uploadIdOf(url: string): string | undefined {
-  return /^upload:(obj_[0-9A-Za-z]{1,64})$/.exec(url)?.[1];
+/** Under this path of PUBLIC_URL, an address names an upload. Nothing is served there. */
+const UPLOADS_PATH = '/uploads/';
+
+/** The address of an upload for the media fields of its account. */
+export function uploadUrl(publicUrl: string, id: string): string {
+  return publicUrl + UPLOADS_PATH + id;
+}
+
+/** The request with its uploads as `upload:ID`, also where it names them by {@link uploadUrl}. */
+export function withUploads(request: GenerationRequest, publicUrl: string): GenerationRequest {
+  const named = (url: string) => storedUrl(url, publicUrl);
+  const { image_url: first, end_image_url: last } = request;
+  return {
+    ...request,
+    ...(first !== undefined && { image_url: named(first) }),
+    ...(last !== undefined && { end_image_url: named(last) }),
+    reference_image_urls: request.reference_image_urls.map(named),
+    reference_video_urls: request.reference_video_urls.map(named),
+  };
+}
+
+/** An address as tasks store it: `upload:ID` if it is one of {@link uploadUrl}. */
+export function storedUrl(url: string, publicUrl: string): string {
+  const own = URL.parse(publicUrl + UPLOADS_PATH);
+  const given = URL.parse(url);
+  if (!own || given?.origin !== own.origin) return url;
+  const isUpload = given.pathname.startsWith(own.pathname);
+  return isUpload ? UPLOAD + given.pathname.slice(own.pathname.length) : url;
 }
 
 /**
@@ -189,14 +216,10 @@ export function uploadIdOf(url: string): string | undefined {
  * @returns the price
  * @throws ApiError `invalid_request` that names the field
  */
-export function checkRequest(
-  request: GenerationRequest,
-  hosts: HostRules,
-  rules: UrlRules = {},
-): Price {
+export function checkRequest(request: GenerationRequest, hosts: HostRules): Price {
   checkMode(request);
   checkDurations(request);
-  checkUrls(request, hosts, rules);
+  checkUrls(request, hosts);
   const price = priceOf(request);
   if (price) return price;
   const { model, resolution } = request;

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Price } from '../catalog/price.ts';
-import { checkRequest, type GenerationRequest } from '../catalog/request.ts';
-import type { Queryable } from '../database/database.ts';
+import { checkRequest, type GenerationRequest, withUploads } from '../catalog/request.ts';
 import type { Log } from '../kernel/log.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { HostRules } from '../outbound/addresses.ts';
@@ -21,36 +20,39 @@ import {
 } from '../tasks/create/create.ts';
 import { fingerprintOf, type Json } from '../tasks/create/fingerprint.ts';
 import type { Task } from '../tasks/task.ts';
+import type { ArrivalDeps } from '../tasks/uploads/arrival.ts';
 import { requireUploads } from '../tasks/uploads/uploads.ts';
 import { report } from '../telemetry/reports.ts';
 import { requireIdempotencyKey } from './public/idempotency-key.ts';
 import { inRequest, inSpanOf, spanOf } from './request-spans.ts';
 import { refuseIfAsked } from './test-keys/test-refusals.ts';
 
-interface PriceDeps {
-  db: Queryable;
+export interface PricingDeps extends ArrivalDeps {
   /** Which hosts the URLs of a request may name. */
   clientHosts: HostRules;
+  /** Under which the account's uploads are. */
+  publicUrl(): string;
 }
 
 /**
  * The first half of a create: checks what the schema can't express, and prices the request. Nothing
  * is reserved.
- * @param uploadsOf the account whose uploads the media fields take; undefined: they take none
+ * @returns the price, and the request with its uploads by their ids
  * @throws ApiError `invalid_request` that names the field
  */
 export async function priceRequest(
-  { db, clientHosts }: PriceDeps,
-  request: GenerationRequest,
-  uploadsOf: string | undefined,
-): Promise<Price> {
-  const price = checkRequest(request, clientHosts, { acceptsUploads: uploadsOf !== undefined });
-  if (uploadsOf !== undefined) await requireUploads(db, uploadsOf, request);
-  return price;
+  deps: PricingDeps,
+  accountId: string,
+  body: GenerationRequest,
+): Promise<{ price: Price; request: GenerationRequest }> {
+  const request = withUploads(body, deps.publicUrl());
+  const price = checkRequest(request, deps.clientHosts);
+  await requireUploads(deps, accountId, request);
+  return { price, request };
 }
 
-export interface CreateFlowDeps extends CreateDeps {
-  clientHosts: HostRules;
+export interface CreateFlowDeps extends CreateDeps, PricingDeps {
+  db: CreateDeps['db'];
   space: FreeSpace;
 }
 
@@ -61,8 +63,6 @@ export interface CreateSurface {
   /** What the Idempotency-Key is bound to, before the body is checked. */
   readKey(request: FastifyRequest, binding: Binding): Promise<KnownKey | undefined>;
   closuresOf(request: FastifyRequest): Promise<CreateClosures>;
-  /** Whether media fields take uploads of the account. */
-  acceptsUploads: boolean;
   create(checked: CheckedRequest): Promise<Created>;
   /** What the client waits for when its task is stored. */
   awaited(request: FastifyRequest, task: Task): Promise<Task>;
@@ -108,13 +108,11 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
     request: FastifyRequest<{ Body: GenerationRequest }>,
     reply: FastifyReply,
   ) => {
-    const { body } = request;
     const binding = bindings.get(request);
     if (!binding) throw new Error('the check of the Idempotency-Key did not run');
-    const uploadsOf = surface.acceptsUploads ? binding.accountId : undefined;
-    const price = await priceRequest(deps, body, uploadsOf);
+    const priced = await priceRequest(deps, binding.accountId, request.body);
     const closures = await surface.closuresOf(request);
-    const checked = { binding, request: body, price };
+    const checked = { binding, ...priced };
     const created = await inSpanOf(request, 'create the task', () =>
       store(deps, surface, closures, checked),
     );
@@ -123,7 +121,7 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
     const task = await surface.awaited(request, created.task);
     return reply.code(202).send(await surface.shown(task));
   };
-  const mediaUrls = { hosts: deps.clientHosts, acceptsUploads: surface.acceptsUploads };
+  const mediaUrls = { hosts: deps.clientHosts, publicUrl: deps.publicUrl };
   return { preValidation, handler, config: { mediaUrls } };
 }
 

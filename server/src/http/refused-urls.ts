@@ -1,12 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type InputRefusal, refusedInputs } from '../catalog/input-refusal.ts';
-import {
-  inputName,
-  mediaUrlsOf,
-  type UrlRules,
-  UrlSchema,
-  urlProblem,
-} from '../catalog/request.ts';
+import { inputName, mediaUrlsOf, storedUrl, UrlSchema, urlProblem } from '../catalog/request.ts';
 import type { ErrorDetails } from '../kernel/errors.ts';
 import type { HostRules } from '../outbound/addresses.ts';
 import { brokenRule, ruleSentence } from './schema-rules.ts';
@@ -14,7 +8,7 @@ import { brokenRule, ruleSentence } from './schema-rules.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Of a route whose body names files by URL: its errors list each URL that is refused. */
-    mediaUrls?: UrlRules & { hosts: HostRules };
+    mediaUrls?: { hosts: HostRules; publicUrl(): string };
   }
 }
 
@@ -33,7 +27,8 @@ export function refusedUrls(request: FastifyRequest): { inputs?: ErrorDetails[] 
       const message = ruleSentence(inputName(input), failed);
       return [{ input, reason: String(reason), message, measured }];
     }
-    const problem = urlProblem(String(url), mediaUrls.hosts, mediaUrls);
+    const stored = storedUrl(String(url), mediaUrls.publicUrl());
+    const problem = urlProblem(stored, mediaUrls.hosts);
     return problem === undefined
       ? []
       : [{ input, reason: problem.reason, message: problem.message }];

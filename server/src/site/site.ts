@@ -40,7 +40,12 @@ import {
   getWebGeneration,
 } from './playground/generations.ts';
 import { getPrices, getQuote } from './playground/prices.ts';
-import { createUpload, getUpload, getUploadFile, type UploadDeps } from './playground/uploads.ts';
+import {
+  createSiteUpload,
+  getUpload,
+  getUploadFile,
+  type SiteUploadDeps,
+} from './playground/uploads.ts';
 import type { RouteShape, SiteRoute } from './route.ts';
 import { cancelTaskOfAccount, deleteOutputOfAccount, type EndDeps } from './tasks/end-task.ts';
 import { listTasksOfAccount } from './tasks/list-tasks.ts';
@@ -60,7 +65,7 @@ export interface SiteDeps
     BillingSiteDeps,
     OperatorDeps,
     GenerationDeps,
-    UploadDeps,
+    SiteUploadDeps,
     EndDeps {}
 
 /** All routes that take and send JSON. */
@@ -110,7 +115,7 @@ const ROUTES = [
   ...OPERATOR_ROUTES,
 ];
 
-type Shapes = NonNullable<(typeof ROUTES)[number]['shape'] | (typeof createUpload)['shape']>;
+type Shapes = NonNullable<(typeof ROUTES)[number]['shape'] | (typeof createSiteUpload)['shape']>;
 
 /** All routes for the pages: `METHOD /path` with what each takes and gives. */
 export type SiteApi = { [Shape in Shapes as `${Shape['method']} ${Shape['url']}`]: Shape };
@@ -144,6 +149,6 @@ function jsonScope(json: FastifyInstance, { deps }: Scoped, done: () => void): v
 }
 
 function uploadScope(uploads: FastifyInstance, { deps }: Scoped, done: () => void): void {
-  createUpload.serve(uploads, deps);
+  createSiteUpload.serve(uploads, deps);
   done();
 }

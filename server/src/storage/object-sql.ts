@@ -45,13 +45,19 @@ const IS_USABLE = `role = 'upload' and state = 'ready' and delete_after > clock_
 export const USABLE_UPLOADS = `(select id, media_type, size_bytes, delete_after
      from stored_objects where ${IS_USABLE})`;
 
+/** The uploads that are not known to have arrived in the storage. */
+export const AWAITED_UPLOADS = `(select id, size_bytes
+     from stored_objects where role = 'upload' and state = 'writing')`;
+
 /**
  * SQL that makes uploads last for some days from now, if they can be used, and returns the columns
  * of {@link USABLE_UPLOADS}.
  * @param ids a select of their ids
+ * @param daysOf SQL of the days of an upload, by its id
  */
-export function extendingUploads(ids: string, days: number): string {
-  return `update stored_objects set delete_after = clock_now() + interval '${days} days'
+export function extendingUploads(ids: string, daysOf: (id: string) => string): string {
+  const days = `${daysOf('stored_objects.id')} * interval '1 day'`;
+  return `update stored_objects set delete_after = clock_now() + ${days}
      where id = any(array(${ids})) and ${IS_USABLE}
      returning id, media_type, size_bytes, delete_after`;
 }

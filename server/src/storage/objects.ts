@@ -165,9 +165,20 @@ export async function markReady(
   ids: string[],
   retentionDays: number | null,
 ): Promise<void> {
-  const rows = await tx.query(READY, [ids, retentionDays]);
-  if (rows.length !== ids.length)
+  if ((await markArrived(tx, ids, retentionDays)) !== ids.length)
     throw new Error(`not all objects are in state writing: ${ids.join(', ')}`);
+}
+
+/**
+ * Makes those objects `ready` that are `writing`, as {@link markReady} does.
+ * @returns how many
+ */
+export async function markArrived(
+  db: Queryable,
+  ids: string[],
+  retentionDays: number | null,
+): Promise<number> {
+  return (await db.query(READY, [ids, retentionDays])).length;
 }
 
 const WITHDRAW = statement(

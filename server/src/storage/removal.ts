@@ -65,10 +65,17 @@ export async function takeDownObjectsOf(
   await tx.query(ERASE_OF_TASKS, [taskIds, jobIds]);
 }
 
+/** What a link of a storage for one PUT lasts at most, and the PUT after that. */
+const LATE_PUT_MINUTES = 30;
+
+// A file of an upload that is awaited may still come. Then it is deleted half an hour later.
+const DELETE_AT = `delete_retry_at = case state when 'writing'
+       then clock_now() + interval '${LATE_PUT_MINUTES} minutes' end`;
+
 const REMOVE_UPLOADS = statement(
   'object_remove_uploads',
   `with removed as (
-     update stored_objects set state = 'deleting'
+     update stored_objects set state = 'deleting', ${DELETE_AT}
      where id = any($1) and role = 'upload' and state in ('writing', 'ready')
      returning size_bytes)
    select count(*)::int as uploads, coalesce(sum(size_bytes), 0)::int8 as bytes from removed`,
@@ -82,7 +89,7 @@ export async function removeStoredUploads(tx: Transaction, ids: string[]) {
 
 const ERASE_UPLOADS = statement(
   'erase_uploads',
-  `update stored_objects set ${DOWN}
+  `update stored_objects set ${DOWN}, ${DELETE_AT}
    where owner_id = $1 and role = 'upload' and state in ('writing', 'ready')`,
 );
 

@@ -21,6 +21,21 @@ export interface Storage {
   delete(objectId: string): Promise<void>;
   /** Makes a link by which anybody can read the object; only for a storage that has such links. */
   presign?(objectId: string, link: PresignOptions): Promise<PresignedLink>;
+  /** Makes a link by which anybody can put the object; only for a storage that has such links. */
+  presignPut?(objectId: string, put: PresignPutOptions): Promise<PresignedPut>;
+}
+
+/** The PUT must have exactly this type and size. */
+interface PresignPutOptions {
+  seconds: number;
+  mediaType: string;
+  sizeBytes: number;
+}
+
+/** `headers`: what the PUT must have. */
+interface PresignedPut {
+  url: string;
+  headers: Record<string, string>;
 }
 
 /** `fileName` is what a browser saves the file as: letters, digits, `_`, `-` and dots only. */

@@ -79,6 +79,11 @@ const REST = {
      clock_now() + n % 600 * interval '1 second' + interval '1 hour' from generate_series(1, 2000) n`,
   tries: `insert into webhook_attempts (delivery_id, number, at, duration_ms, status)
    select id, 1, created_at, 80, 204 from webhook_deliveries where state = 'delivered'`,
+  files: `insert into stored_objects (id, owner_id, role, state, media_type, size_bytes, delete_after, created_at)
+   select 'up_' || id, account_id, 'upload', case when id like '%9' then 'writing' else 'ready' end,
+     'image/png', 1000, clock_now() + interval '1 day', clock_now() from tasks where phase = 'completed'`,
+  uploads: `insert into uploads (object_id, account_id, kind)
+   select id, owner_id, 'image' from stored_objects where role = 'upload'`,
   archive: `insert into archived_tasks (id, account_id, phase, credits, provider, job_id, output_object_id,
      api_key_id, created_at, record)
    select 'old_' || id, account_id, phase, credits, provider, 'old-job-' || id, 'old_obj_' || id,

@@ -123,6 +123,19 @@ test('to look for an overlapping attempt does not read the attempts that have ou
   assert.ok(pages < MAX_PAGES, `it reads ${pages} pages`);
 });
 
+test('what a create reads and renews of its uploads are their rows alone', async () => {
+  const named = [['up_task_7', 'up_task_9', 'obj_none'], 'acc_7'];
+  for (const name of ['upload_read', 'upload_use', 'uploads_awaited']) {
+    const pages = await pagesRead(name, named);
+    assert.ok(pages < MAX_PAGES, `${name} reads ${pages} pages`);
+  }
+  const caller = [[Buffer.alloc(32)], ['api'], ['']];
+  for (const name of ['admit_upload', 'admit_presigned_upload']) {
+    const pages = await pagesRead(name, caller);
+    assert.ok(pages < MAX_PAGES, `${name} reads ${pages} pages`);
+  }
+});
+
 test('the gallery of an account reads its own tasks only, whatever it filters by', async () => {
   const all = ['-infinity', 'infinity', 'infinity', ''];
   const filters = ['failed', 'video-2.0', 'key_1', 'web', 'dusk'];

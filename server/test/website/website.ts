@@ -1,18 +1,22 @@
 import type { InjectOptions, RouteOptions } from 'fastify';
 import type { Database } from '../../src/database/database.ts';
 import { openRecentMinutes } from '../../src/http/operations/recent-minutes.ts';
-import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
-import { createMeasurer } from '../../src/media/measure.ts';
+import type { UploadDeps } from '../../src/http/uploads/receive-upload.ts';
 import { beginSession } from '../../src/sign-in/sessions.ts';
 import { type SiteDeps, site } from '../../src/site/site.ts';
-import { openTestApp, type ParsedResponse, parseResponse, type TestApp } from '../app.ts';
+import {
+  openTestApp,
+  type ParsedResponse,
+  PUBLIC_URL,
+  parseResponse,
+  type TestApp,
+} from '../app.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
 import { sql } from '../task-fixtures.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
 
 /** The address of the website in tests: what changes something must have it as its `Origin`. */
-export const ORIGIN = 'http://localhost:8080';
+export const ORIGIN = PUBLIC_URL;
 
 /** An account that is signed in, in a browser on a page of ours. */
 export interface TestVisitor {
@@ -47,13 +51,12 @@ export interface TestWebsite extends TestApp {
 
 /** Builds the app with the website, on a database of its own; there is no worker. */
 export async function openTestWebsite(
-  settings: Partial<SiteDeps> | ((db: Database) => Promise<Partial<SiteDeps>>) = {},
+  settings: Partial<SiteDeps & UploadDeps> | ((db: Database) => Promise<Partial<SiteDeps>>) = {},
 ): Promise<TestWebsite> {
   const adminEmails = new Set<string>();
   const outbox: TestWebsite['outbox'] = [];
   const siteDeps = {
     log: quiet,
-    publicUrl: () => ORIGIN,
     signupCredits: 0,
     isMailLogged: false,
     issuers: new Map(),
@@ -62,18 +65,18 @@ export async function openTestWebsite(
       return true;
     },
   };
-  const folder = await temporaryFolder();
-  const scratch = openScratchDirectory(folder.path);
-  const uploads = { scratch, measurer: createMeasurer({ scratch }) };
   const routes: RouteOptions[] = [];
+  const uploads = typeof settings === 'function' ? {} : settings;
   const opened = await openTestApp({
+    uploads,
+    ...(uploads.storage && { storage: uploads.storage }),
     site: (deps) => async (app) => {
       app.addHook('onRoute', (route) => {
         if (route.method !== 'HEAD') routes.push(route);
       });
       const given = typeof settings === 'function' ? await settings(deps.db) : settings;
       const recent = openRecentMinutes('/api/');
-      return site(app, { ...deps, ...siteDeps, ...uploads, recent, adminEmails, ...given });
+      return site(app, { ...deps, ...siteDeps, recent, adminEmails, ...given });
     },
   });
   const { db } = opened.database;
@@ -85,10 +88,6 @@ export async function openTestWebsite(
       const earlier = `clock_now() - interval '11 minutes'`;
       const update = `update sessions set created_at = ${earlier}, proved_at = null`;
       await sql(db, `${update} where account_id = $1`, [accountId]);
-    },
-    async close() {
-      await opened.close();
-      await folder[Symbol.asyncDispose]();
     },
     stranger: visitor(opened, { accountId: '', email: '', cookie: '' }),
     async signIn({ credits = 0, isOperator = false } = {}) {

@@ -1,5 +1,5 @@
 import type { Prices } from '../../../../server/src/site/playground/prices.ts';
-import type { UploadView } from '../../../../server/src/site/playground/upload-view.ts';
+import type { SiteUpload } from '../../../../server/src/site/playground/uploads.ts';
 
 /** The part of openapi.json that the form is made from: the body of a create. */
 export interface BodySchema {
@@ -43,7 +43,7 @@ export interface Medium {
   key: string;
   /** An https address, or `upload:ID`. */
   url: string;
-  upload?: UploadView;
+  upload?: SiteUpload;
   /** Of a reference video, in whole seconds. */
   seconds: number;
   /** Of the uploaded file. */

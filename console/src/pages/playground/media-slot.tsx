@@ -96,7 +96,8 @@ function factsOf({ upload, progress }: Medium): string {
   if (!upload) return 'copied when you generate';
   const { width, height, size_bytes, duration_seconds } = upload;
   const seconds = duration_seconds === null ? '' : ` · ${duration_seconds.toFixed(1)} s`;
-  return `${width} × ${height} · ${sizeText(size_bytes)}${seconds}`;
+  const size = width === null ? '' : `${width} × ${height} · `;
+  return size + sizeText(size_bytes) + seconds;
 }
 
 function sizeText(bytes: number): string {

@@ -204,9 +204,9 @@ async function describeUploads(
 
 /** The same request for the public API. */
 function Request({ form, rules }: { form: Form; rules: Rules }) {
-  const { samples, hasPlaceholders } = useMemo(() => {
-    const shown = publicBody(bodyOf(form, rules.prices));
-    return { ...shown, samples: samplesOf(location.origin, shown.body) };
+  const samples = useMemo(() => {
+    const { origin } = location;
+    return samplesOf(origin, publicBody(bodyOf(form, rules.prices), origin));
   }, [form, rules]);
   return (
     <section aria-labelledby="request" class="grid grid-cols-[minmax(0,1fr)] gap-3">
@@ -215,8 +215,6 @@ function Request({ form, rules }: { form: Form; rules: Rules }) {
       </h2>
       <p class="max-w-[60ch] text-dim">
         Send it with an <Link href="/keys">API key</Link>. The API spends paid credits only.
-        {hasPlaceholders &&
-          ' It takes no uploads: replace the example.com addresses with public ones of your own.'}
       </p>
       <CodeTabs label="Create this video" samples={samples} />
     </section>

@@ -1,27 +1,20 @@
 import type { Body } from './form-model.ts';
 
-const PLACEHOLDERS: Record<string, string> = {
-  image_url: 'https://example.com/first.png',
-  end_image_url: 'https://example.com/last.png',
-  reference_image_urls: 'https://example.com/reference.png',
-  reference_video_urls: 'https://example.com/reference.mp4',
-};
-
 /** Stands for the prompt, which the API requires, until there is one. */
 const PROMPT = 'Describe your video here';
 
-/** The body for the public API, which takes no uploads: each becomes an address to replace. */
-export function publicBody(form: Body): { body: Body; hasPlaceholders: boolean } {
-  let hasPlaceholders = false;
+/** The body for the public API, where an upload is an address of this service. */
+export function publicBody(form: Body, apiUrl: string): Body {
   const body = form.prompt === '' ? { ...form, prompt: PROMPT } : form;
-  const replaced = (field: string, value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map((one) => replaced(field, one));
-    if (typeof value !== 'string' || !value.startsWith('upload:')) return value;
-    hasPlaceholders = true;
-    return PLACEHOLDERS[field] ?? value;
+  const named = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(named);
+    return typeof value === 'string' ? value.replace(/^upload:/, `${apiUrl}/uploads/`) : value;
   };
-  const entries = Object.entries(body).map(([field, value]) => [field, replaced(field, value)]);
-  return { body: Object.fromEntries(entries), hasPlaceholders };
+  return Object.fromEntries(
+    Object.entries(body).map(([field, value]) => {
+      return [field, field === 'prompt' ? value : named(value)];
+    }),
+  );
 }
 
 /** The same request in three languages: its price, its create, and the wait for its end. */

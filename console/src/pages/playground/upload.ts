@@ -1,4 +1,4 @@
-import type { UploadView } from '../../../../server/src/site/playground/upload-view.ts';
+import type { SiteUpload } from '../../../../server/src/site/playground/uploads.ts';
 import { ApiFailure } from '../../api.ts';
 
 /**
@@ -8,8 +8,8 @@ import { ApiFailure } from '../../api.ts';
 export function uploadFile(
   file: File,
   { signal, onProgress }: { signal: AbortSignal; onProgress: (part: number) => void },
-): Promise<UploadView> {
-  const { promise, resolve, reject } = Promise.withResolvers<UploadView>();
+): Promise<SiteUpload> {
+  const { promise, resolve, reject } = Promise.withResolvers<SiteUpload>();
   const request = new XMLHttpRequest();
   request.open('POST', '/console/api/uploads');
   request.setRequestHeader('content-type', file.type || 'application/octet-stream');

@@ -77,7 +77,6 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
         return fingerprint === null ? undefined : { fingerprint, task_id };
       },
       closuresOf: async (request) => rowOf(request),
-      acceptsUploads: false,
       create: openCreates(deps),
       awaited: (request, task) =>
         inSpanOf(request, 'wait for the acceptance', () => awaitResponse(deps, task)),

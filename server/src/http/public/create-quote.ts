@@ -6,9 +6,8 @@ import { priceParts } from '../../catalog/price.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
-import type { HostRules } from '../../outbound/addresses.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
-import { priceRequest } from '../create-flow.ts';
+import { type PricingDeps, priceRequest } from '../create-flow.ts';
 import { requireJsonType } from './body.ts';
 import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses } from './schemas.ts';
@@ -41,10 +40,9 @@ interface Row {
   monthly_cap: number | null;
 }
 
-interface QuoteDeps {
+interface QuoteDeps extends PricingDeps {
   gate: KeyGate;
   db: Database;
-  clientHosts: HostRules;
 }
 
 /** POST /video/quotes: what a create with this body would cost. Nothing is stored or reserved. */
@@ -62,7 +60,8 @@ export const createQuote: Endpoint<QuoteDeps> = {
       },
     },
   },
-  serve(api, { gate, db, clientHosts }) {
+  serve(api, deps) {
+    const { gate, db } = deps;
     const { admit, rowOf } = fusedRead<Row>(gate, 'admit_quote', {
       columns: `${BALANCE_OF_CALLER.columns}, ${CAP_OF_CALLER.columns}`,
       joins: `${BALANCE_OF_CALLER.joins} ${CAP_OF_CALLER.joins}`,
@@ -77,20 +76,20 @@ export const createQuote: Endpoint<QuoteDeps> = {
     };
     api.route<{ Body: GenerationRequest }>({
       ...createQuote.description,
-      config: { admit, mediaUrls: { hosts: clientHosts } },
+      config: { admit, mediaUrls: { hosts: deps.clientHosts, publicUrl: deps.publicUrl } },
       preValidation: async ({ headers }) => requireJsonType(headers['content-type']),
       handler: async (request) => {
         const { body } = request;
-        const { credits } = await priceRequest({ db, clientHosts }, body, undefined);
+        const { price } = await priceRequest(deps, callerOf(request).accountId, body);
         const { available, spendable } = await read(request);
         const parts = priceParts(body);
         return {
-          credits,
+          credits: price.credits,
           credits_per_second: parts.creditsPerSecond,
           output_seconds: parts.outputSeconds,
           reference_seconds: parts.referenceSeconds,
           available_credits: available,
-          enough: spendable >= credits,
+          enough: spendable >= price.credits,
         };
       },
     });

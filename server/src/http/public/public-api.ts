@@ -5,6 +5,9 @@ import { ApiError } from '../../kernel/errors.ts';
 import { cancelTaskOfCaller } from '../tasks/cancel-task.ts';
 import { deleteOutputOfCaller } from '../tasks/delete-output.ts';
 import { refillTest } from '../test-keys/refill-test-credits.ts';
+import { createPresignedUpload } from '../uploads/create-presigned-upload.ts';
+import { createUpload } from '../uploads/create-upload.ts';
+import type { UploadEndpointDeps } from '../uploads/upload-endpoint.ts';
 import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
 import { acceptJsonOnly } from './body.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
@@ -16,7 +19,10 @@ import { getTaskLedger } from './get-task-ledger.ts';
 import { listModels } from './list-models.ts';
 import { listTasksOfCaller } from './list-tasks.ts';
 
-export type PublicApiDeps = Omit<CreateGenerationDeps, 'gate'> & {
+/** What the operations need. */
+type EndpointDeps = CreateGenerationDeps & UploadEndpointDeps;
+
+export type PublicApiDeps = Omit<EndpointDeps, 'gate'> & {
   /** Called for each request that was admitted, with the address that it came from. */
   onAdmitted?: ((keyId: string, address: string) => void) | undefined;
 };
@@ -25,7 +31,7 @@ export type PublicApiDeps = Omit<CreateGenerationDeps, 'gate'> & {
 export const PUBLIC_API = { prefix: '/api/v1', surface: 'api' } as const;
 
 /** All operations, in the order of openapi.json. */
-export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [
+export const ENDPOINTS: Endpoint<EndpointDeps>[] = [
   createGeneration,
   createQuote,
   getTask,
@@ -36,6 +42,8 @@ export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [
   getCredits,
   refillTest,
   listModels,
+  createUpload,
+  createPresignedUpload,
   ...WEBHOOK_ENDPOINTS,
 ];
 
@@ -46,10 +54,7 @@ export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [
  */
 export function publicApi(
   api: FastifyInstance,
-  {
-    deps,
-    endpoints = ENDPOINTS,
-  }: { deps: PublicApiDeps; endpoints?: Endpoint<CreateGenerationDeps>[] },
+  { deps, endpoints = ENDPOINTS }: { deps: PublicApiDeps; endpoints?: Endpoint<EndpointDeps>[] },
   done: () => void,
 ): void {
   acceptJsonOnly(api);

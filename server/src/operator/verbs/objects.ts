@@ -26,7 +26,7 @@ export const OBJECTS = {
 
 export const UPLOADS = {
   'uploads list': verb({
-    summary: 'List the stored uploads of the website, the newest first',
+    summary: 'List the stored uploads, the newest first',
     fields: { account: optional(ACCOUNT) },
     cursorOf: (row: { upload_id: string }) => row.upload_id,
     run: async ({ db, page }, { account }) => {

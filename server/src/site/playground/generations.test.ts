@@ -153,7 +153,7 @@ test('the rules of the request are those of the public API', async () => {
     ],
     [
       { ...BODY, mode: 'image-to-video', image_url: 'upload:../secret' },
-      { field: 'image_url', reason: 'not_https' },
+      { field: 'image_url', reason: 'unknown_upload' },
     ],
     [
       { ...BODY, mode: 'image-to-video', image_url: 'upload:obj_unknown' },

@@ -20,7 +20,7 @@ const CREATES = { max: 30, seconds: 60 };
 /**
  * POST /console/api/generations: what POST /video/generations of the public API does, for the
  * account that is signed in, in the same order and with the same errors. It does not wait, so the
- * task is announced at once (C2). Media fields take uploads of the account as well.
+ * task is announced at once (C2).
  */
 export const createWebGeneration: SiteRoute<
   GenerationDeps,
@@ -41,7 +41,6 @@ export const createWebGeneration: SiteRoute<
         return readBoundKey(db, binding);
       },
       closuresOf: () => readCreateClosures(db, providerName),
-      acceptsUploads: true,
       create: (checked) => createTask({ ...deps, createWaitSeconds: 0 }, checked),
       awaited: async (_request, task) => task,
       shown: ({ account_id, id }) => readShown(deps, account_id, id),

@@ -16,12 +16,12 @@ import {
 import { PRICE_TABLE, priceOf } from '../../catalog/price.ts';
 import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
+import { MAX_UPLOAD_BYTES } from '../../http/uploads/upload-limits.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { splitCredits } from '../../ledger/kinds/promotional.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
 import { sessionOf, siteRoute } from '../route.ts';
-import { MAX_UPLOAD_BYTES } from './upload-limits.ts';
 
 /** What a form must know beside the schema in openapi.json. */
 export interface Prices {

@@ -8,15 +8,18 @@ export interface SigningCredentials {
   sessionToken?: string | undefined;
 }
 
-/** A GET of one object without credentials, for a limited time. */
-export interface PresignedGet {
+/** A request for one object without credentials, for a limited time. */
+export interface PresignedRequest {
+  method: 'GET' | 'PUT';
   key: string;
   /** The store's time at which it is signed. */
   at: Date;
   /** 1 to 604800, the most that S3 allows. */
   seconds: number;
   /** Headers of the response, such as `response-content-type`. */
-  overrides: Record<string, string>;
+  overrides?: Record<string, string>;
+  /** What the request must have, by names in lower case. */
+  headers?: Record<string, string>;
 }
 
 /**
@@ -26,11 +29,13 @@ export interface PresignedGet {
 export function presignedUrl(
   settings: S3Settings,
   credentials: SigningCredentials,
-  { key, at, seconds, overrides }: PresignedGet,
+  { method, key, at, seconds, overrides, headers }: PresignedRequest,
 ): string {
   const { origin, path } = locate(settings, key);
   const date = at.toISOString().replace(/[-:]|\.\d+/g, '');
   const scope = [date.slice(0, 8), settings.region, 's3', 'aws4_request'];
+  const signed = Object.entries({ ...headers, host: new URL(origin).host }).sort();
+  const names = signed.map(([name]) => name);
   const { accessKeyId, secretAccessKey, sessionToken } = credentials;
   const parameters = {
     ...overrides,
@@ -38,16 +43,16 @@ export function presignedUrl(
     'X-Amz-Credential': [accessKeyId, ...scope].join('/'),
     'X-Amz-Date': date,
     'X-Amz-Expires': String(seconds),
-    'X-Amz-SignedHeaders': 'host',
+    'X-Amz-SignedHeaders': names.join(';'),
     ...(sessionToken !== undefined && { 'X-Amz-Security-Token': sessionToken }),
   };
   const query = Object.entries(parameters)
     .map(([name, value]) => `${encode(name)}=${encode(value)}`)
     .sort()
     .join('&');
-  const host = new URL(origin).host;
-  const canonical = `GET\n${path}\n${query}\nhost:${host}\n\nhost\nUNSIGNED-PAYLOAD`;
-  const digest = createHash('sha256').update(canonical).digest('hex');
+  const lines = signed.map(([name, value]) => `${name}:${value}\n`);
+  const canonical = [method, path, query, lines.join(''), names.join(';'), 'UNSIGNED-PAYLOAD'];
+  const digest = createHash('sha256').update(canonical.join('\n')).digest('hex');
   const text = ['AWS4-HMAC-SHA256', date, scope.join('/'), digest].join('\n');
   const signingKey = scope.reduce(hmac, Buffer.from(`AWS4${secretAccessKey}`));
   const signature = hmac(signingKey, text).toString('hex');

@@ -8,7 +8,7 @@ import {
   openS3Client,
 } from './client.ts';
 import { inTime, openObjectStream } from './get.ts';
-import { presignedUrl } from './presign.ts';
+import { type PresignedRequest, presignedUrl } from './presign.ts';
 import { probeS3 } from './probe.ts';
 import { putFile } from './put.ts';
 import { keyOf, type S3Settings } from './settings.ts';
@@ -41,6 +41,17 @@ function s3Storage(
   conditional: boolean,
 ): Storage {
   const { bucket } = settings;
+  const sign = async (objectId: string, request: Omit<PresignedRequest, 'key' | 'at'>) => {
+    const credentials = await client.config.credentials();
+    const isTemporary = credentials.expiration !== undefined || credentials.sessionToken;
+    const url = presignedUrl(settings, credentials, {
+      ...request,
+      key: keyOf(settings, objectId),
+      at: new Date(Date.now() + client.config.systemClockOffset),
+      seconds: Math.floor(Math.min(Math.max(request.seconds, 1), MAX_LINK_SECONDS)),
+    });
+    return { url, lasts: !isTemporary };
+  };
   const place = (objectId: string) => ({ Bucket: bucket, Key: keyOf(settings, objectId) });
   return {
     put: (objectId, filePath) =>
@@ -72,18 +83,16 @@ function s3Storage(
       await client.send(new DeleteObjectCommand(place(objectId)));
     },
     async presign(objectId, { seconds, mediaType, fileName }) {
-      const credentials = await client.config.credentials();
-      const isTemporary = credentials.expiration !== undefined || credentials.sessionToken;
-      const url = presignedUrl(settings, credentials, {
-        key: keyOf(settings, objectId),
-        at: new Date(Date.now() + client.config.systemClockOffset),
-        seconds: Math.floor(Math.min(Math.max(seconds, 1), MAX_LINK_SECONDS)),
-        overrides: {
-          'response-content-type': mediaType,
-          'response-content-disposition': `inline; filename="${fileName}"`,
-        },
-      });
-      return { url, lasts: !isTemporary };
+      const overrides = {
+        'response-content-type': mediaType,
+        'response-content-disposition': `inline; filename="${fileName}"`,
+      };
+      return sign(objectId, { method: 'GET', seconds, overrides });
+    },
+    async presignPut(objectId, { seconds, mediaType, sizeBytes }) {
+      const headers = { 'content-type': mediaType, 'content-length': String(sizeBytes) };
+      const { url } = await sign(objectId, { method: 'PUT', seconds, headers });
+      return { url, headers };
     },
   };
 }

@@ -16,6 +16,7 @@ import {
 } from '../../ledger/reserve-together.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import type { Task } from '../task.ts';
+import { namesUploads } from '../uploads/uploads.ts';
 import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import { type CreateDeps, type Created, createTask, failedCreate, keyLock } from './create.ts';
 import { insertTasks, type NewTask, newTask, wakeUpFor } from './insert.ts';
@@ -46,14 +47,16 @@ const ALONE: ReadonlySet<string> = new Set([WEB_SURFACE, TEST_SURFACE]);
  * create is decided as if they had come one after the other. The transaction waits for no other:
  * a create whose balance is in use is set aside, and shares a transaction with those of its account
  * only. A create that needs more than that, because its key is known or in use, its balance must be
- * brought up to date or its API key has a spending cap, is left to {@link createTask}. So are those
- * that do not spend paid credits only: of the website and of test keys.
+ * brought up to date, its API key has a spending cap or it renews uploads, is left to
+ * {@link createTask}. So are those that do not spend paid credits only: of the website and of test
+ * keys.
  */
 export function openCreates(deps: CreateDeps): (checked: CheckedRequest) => Promise<Created> {
   const createShared = openShared(deps);
   return async (checked) => {
     const { surface, apiKey } = checked.binding;
-    if (ALONE.has(surface) || apiKey?.lockCap) return createTask(deps, checked);
+    const isAlone = ALONE.has(surface) || apiKey?.lockCap || namesUploads(checked.request);
+    if (isAlone) return createTask(deps, checked);
     const outcome = await createShared(checked).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
       // The transaction may have committed.

@@ -150,6 +150,7 @@ async function reserveAndInsert(
       reserving(tx, reservation),
       insertTasks(tx, { ...deps, providerName: providerOfNew(deps, binding) }, [row]),
     );
+    await renewUploads(tx, accountId, checked.request);
     return inserted;
   });
   if (task) deps.wakeUps.send(wakeUpFor(checked.request));

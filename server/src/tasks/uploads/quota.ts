@@ -23,6 +23,8 @@ export const QUOTA_BYTES = { unpaid: 100 * MEGABYTE, paid: 1024 * MEGABYTE };
 export interface Uploader {
   accountId: string;
   mailbox: string;
+  /** How long its uploads can be used after their last use. */
+  lastsDays: number;
   /** Locks the account, and says whether it is open. */
   lockOpen(tx: Transaction): Promise<boolean>;
 }
@@ -72,7 +74,9 @@ export async function requireRoom(
   });
 }
 
-const LASTS = `An upload is deleted ${UPLOAD_DAYS} days after its last use.`;
+const LASTS =
+  `An upload is deleted ${UPLOAD_DAYS.website} days after its last use, and one that was made by ` +
+  'the API after one day.';
 const NO_ROOM = {
   paid: `No more room: your uploads together may have ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
   unpaid:

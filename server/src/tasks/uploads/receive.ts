@@ -8,16 +8,11 @@ import type { Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import type { BrokenRule, VideoFacts } from '../../media/measurement.ts';
 import { SNIFF_BYTES, sniff } from '../../media/sniff.ts';
 import type { FreeSpace } from '../../storage/free-space.ts';
-import {
-  markReady,
-  putRegistered,
-  registerObject,
-  withdrawnOnFailure,
-} from '../../storage/objects.ts';
+import { markReady, putRegistered, withdrawnOnFailure } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { referenceProblem, referenceRules } from '../steps/reference-rules.ts';
-import { mailboxHash, type Uploader, withinQuota } from './quota.ts';
-import { insertUpload, UPLOAD_DAYS } from './uploads.ts';
+import type { Uploader } from './quota.ts';
+import { registerUpload } from './register.ts';
 
 export interface ReceiveDeps {
   db: Database;
@@ -107,19 +102,12 @@ async function store(
   file: Received & { filePath: string; facts: MediaFacts },
 ): Promise<string> {
   const { uploader, filePath, facts } = file;
-  const { accountId } = uploader;
+  const { kind, mediaType } = facts;
   const { size: sizeBytes } = await stat(filePath);
-  const id = await withinQuota(db, { uploader, sizeBytes }, async (tx) => {
-    const { mediaType } = facts;
-    const object = { ownerId: accountId, role: 'upload', mediaType, sizeBytes } as const;
-    const registered = await registerObject(tx, object);
-    const owner = { accountId, mailboxHash: mailboxHash(uploader) };
-    await insertUpload(tx, { id: registered, ...owner, facts });
-    return registered;
-  });
+  const id = await registerUpload(db, { uploader, kind, mediaType, sizeBytes, facts });
   await withdrawnOnFailure(db, [id], async () => {
     await putRegistered({ db, storage }, id, filePath);
-    await markReady(db, [id], UPLOAD_DAYS);
+    await markReady(db, [id], uploader.lastsDays);
   });
   return id;
 }

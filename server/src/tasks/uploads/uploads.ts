@@ -5,15 +5,10 @@ import {
   type RequestedInput,
   uploadIdOf,
 } from '../../catalog/request.ts';
-import {
-  namedStatement,
-  type Queryable,
-  statement,
-  type Transaction,
-} from '../../database/database.ts';
+import { type Queryable, statement, type Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import type { MediaFacts } from '../../media/measure.ts';
 import { extendingUploads, USABLE_UPLOADS } from '../../storage/object-sql.ts';
+import { type ArrivalDeps, acceptArrived, type NotArrived } from './arrival.ts';
 
 /** An upload that can be used. */
 export interface Upload {
@@ -21,17 +16,18 @@ export interface Upload {
   kind: 'image' | 'video';
   media_type: string;
   size_bytes: number;
-  width: number;
-  height: number;
-  /** Of a video, not rounded. */
+  /** Null if the file was sent to the bucket by a link: each use measures it. */
+  width: number | null;
+  height: number | null;
+  /** Of a video that was measured, not rounded. */
   duration_seconds: number | null;
   expires_at: Date;
   /** The database's clock at the read, in seconds since 1970. */
   now_seconds: number;
 }
 
-/** How long an upload can be used, from its end or from its last use. */
-export const UPLOAD_DAYS = 7;
+/** How long an upload can be used, from its end or from its last use, by where it came in. */
+export const UPLOAD_DAYS = { website: 7, api: 1 };
 
 const COLUMNS = `o.id, u.kind, o.media_type, o.size_bytes, u.width, u.height, u.duration_seconds,
      o.delete_after as expires_at, extract(epoch from clock_now())::float8 as now_seconds`;
@@ -71,26 +67,33 @@ const USE = statement(
   'upload_use',
   `with o as (${extendingUploads(
     'select object_id from uploads where object_id = any($1) and account_id = $2',
-    UPLOAD_DAYS,
+    (id) => `(select lasts_days from uploads where object_id = ${id})`,
   )})
    select ${COLUMNS} from o join uploads u on u.object_id = o.id`,
 );
 
-/** The uploads of the account with these ids that can be used. Each lasts for 7 days from now. */
+/** The uploads of the account with these ids that can be used. Their time begins again. */
 export function useUploads(db: Queryable, named: Named): Promise<Map<string, Upload>> {
   return byId(db, USE, named);
 }
 
 /**
- * Checks that the uploads which a request names are the account's.
- * @throws ApiError `invalid_request` that names the field
+ * Checks that the uploads which a request names are the account’s, and that those sent by a link
+ * have arrived.
+ * @throws ApiError `invalid_request` that names the field; `service_busy` when the storage does not
+ *   respond
  */
 export async function requireUploads(
-  db: Queryable,
+  deps: ArrivalDeps,
   accountId: string,
   request: GenerationRequest,
 ): Promise<void> {
-  requireAll(request, await byId(db, READ, { accountId, ids: uploadIdsOf(request) }));
+  const named = { accountId, ids: uploadIdsOf(request) };
+  const known = await byId(deps.db, READ, named);
+  const ids = named.ids.filter((id) => !known.has(id));
+  const awaited = await acceptArrived(deps, { accountId, ids });
+  const usable = ids.length === 0 ? known : await byId(deps.db, READ, named);
+  requireAll(request, usable, awaited);
 }
 
 /**
@@ -106,12 +109,23 @@ export async function renewUploads(
   requireAll(request, await useUploads(tx, { accountId, ids: uploadIdsOf(request) }));
 }
 
+/** Whether a create of this request is to renew uploads. */
+export function namesUploads(request: GenerationRequest): boolean {
+  return uploadIdsOf(request).length > 0;
+}
+
 function uploadIdsOf(request: GenerationRequest): string[] {
   return inputsOf(request).flatMap(({ url }) => uploadIdOf(url) ?? []);
 }
 
-function requireAll(request: GenerationRequest, uploads: Map<string, Upload>): void {
-  const refusals = inputsOf(request).flatMap((input) => uploadRefusal(input, uploads) ?? []);
+function requireAll(
+  request: GenerationRequest,
+  usable: Map<string, Upload>,
+  awaited: Map<string, NotArrived> = new Map(),
+): void {
+  const refusals = inputsOf(request).flatMap((input) => {
+    return uploadRefusal(input, { usable, awaited }) ?? [];
+  });
   const [first] = refusals;
   if (first === undefined) return;
   const { message, details } = firstRefusal(first);
@@ -122,12 +136,13 @@ function requireAll(request: GenerationRequest, uploads: Map<string, Upload>): v
 
 function uploadRefusal(
   input: RequestedInput,
-  uploads: Map<string, Upload>,
+  { usable, awaited }: { usable: Map<string, Upload>; awaited: Map<string, NotArrived> },
 ): InputRefusal | undefined {
   const id = uploadIdOf(input.url);
   if (id === undefined) return undefined;
-  const upload = uploads.get(id);
-  if (!upload) return { input, reason: 'unknown_upload', message: UNKNOWN_UPLOAD };
+  const upload = usable.get(id);
+  const unknown = { reason: 'unknown_upload', message: UNKNOWN_UPLOAD };
+  if (!upload) return { input, ...(awaited.get(id) ?? unknown) };
   if (upload.kind === input.kind) return undefined;
   const message = 'the upload is a file of another kind.';
   return { input, reason: WRONG_KIND[input.kind], message };
@@ -135,25 +150,6 @@ function uploadRefusal(
 
 export const UNKNOWN_UPLOAD = 'this upload has expired or does not exist: upload the file again.';
 const WRONG_KIND = { image: 'not_an_image', video: 'not_a_video' };
-
-const INSERT = namedStatement(
-  'upload_insert',
-  ['id', 'accountId', 'mailboxHash', 'kind', 'width', 'height', 'durationSeconds'],
-  `insert into uploads
-     (object_id, account_id, mailbox_hash, kind, width, height, duration_seconds)
-   values (:id, :accountId, :mailboxHash, :kind, :width, :height, :durationSeconds)`,
-);
-
-/** Records what was measured, in the transaction that registers the object. */
-export async function insertUpload(
-  tx: Queryable,
-  upload: { id: string; accountId: string; mailboxHash: Buffer; facts: MediaFacts },
-): Promise<void> {
-  const { facts, ...owned } = upload;
-  const { kind, width, height } = facts;
-  const durationSeconds = facts.kind === 'video' ? facts.durationSeconds : null;
-  await tx.query(INSERT, INSERT.values({ ...owned, kind, width, height, durationSeconds }));
-}
 
 const OF_MAILBOX = statement(
   'uploads_of_mailbox',

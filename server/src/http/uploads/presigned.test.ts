@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { imageBytes } from '../../../test/media/media-fixture.ts';
+import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
+import { claimTask, sql } from '../../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
+import { createMeasurer } from '../../media/measure.ts';
+import { removeUpload } from '../../operator/remove-uploads.ts';
+import { deleteMarked, markExpired } from '../../storage/objects.ts';
+import { openS3Storage } from '../../storage/s3/s3.ts';
+import { auditStorage } from '../../storage/vanished.ts';
+import { ingest, startTask } from '../../tasks/steps/ingest.ts';
+import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
+
+const DAY = 86_400;
+
+let bucket: Awaited<ReturnType<typeof simulatedBucket>>;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let api: TestApp;
+let customer: TestCustomer;
+let picture: Buffer;
+before(async () => {
+  [bucket, folder] = await Promise.all([simulatedBucket(), temporaryFolder()]);
+  api = await openTestApp({ storage: await openS3Storage({ ...bucket, pauseMs: 1 }) });
+  customer = await api.customer(2000);
+  picture = await imageBytes('png', 864, 496);
+});
+after(async () => {
+  await api.close();
+  await bucket.s3[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+function keysInBucket(): string[] {
+  return [...(bucket.s3.buckets.get('videos')?.keys() ?? [])];
+}
+
+async function presigned(body: object = {}, by = customer) {
+  const payload = { content_type: 'image/png', size_bytes: picture.length, ...body };
+  return by.send({ method: 'POST', url: '/api/v1/uploads/presigned', payload });
+}
+
+/** Sends bytes as the response says; fetch sets the Content-Length itself. */
+function put({ url, headers }: { url: string; headers: Record<string, string> }, bytes = picture) {
+  const { 'content-length': _, ...rest } = headers;
+  return fetch(url, { method: 'PUT', headers: rest, body: new Uint8Array(bytes) });
+}
+
+function create(image_url: string) {
+  return customer.create({ mode: 'image-to-video', prompt: 'it begins to move', image_url });
+}
+
+async function assertRefused(url: string, reason: string): Promise<void> {
+  const response = await create(url);
+  assertError(response, 'invalid_request');
+  const { details } = response.body.error;
+  assert.deepEqual([details.field, details.reason], ['image_url', reason]);
+}
+
+/** Runs the step as the worker does; nothing can be downloaded. */
+async function ingested(taskId: string) {
+  const scratch = openScratchDirectory(folder.path);
+  const guardedFetch = {
+    download: () => Promise.reject(new Error('an upload was fetched')),
+    close: async () => {},
+  };
+  const { db, log, storage } = api.deps;
+  const deps = { db, log, storage, scratch, guardedFetch, measurer: createMeasurer({ scratch }) };
+  const started = await startTask(deps, await claimTask(db, taskId));
+  assert.ok(started !== 'postponed');
+  const task = await ingest(deps, started);
+  assert.ok(task !== 'postponed');
+  return task;
+}
+
+test('a file that was sent to the bucket by a link is measured at its first use', async () => {
+  const { status, body } = await presigned();
+  assert.equal(status, 201, JSON.stringify(body));
+  const { upload, url } = body;
+  assert.equal(upload.method, 'PUT');
+  assert.deepEqual(upload.headers, {
+    'content-type': 'image/png',
+    'content-length': String(picture.length),
+  });
+  const minutes = (Date.parse(upload.expires_at) - Date.now()) / 60_000;
+  assert.ok(minutes > 14 && minutes <= 15);
+  await assertRefused(url, 'not_uploaded');
+  assert.equal((await put(upload)).status, 200);
+  // Of two creates at once, one makes it usable, and both use it.
+  const created = await Promise.all([create(url), create(url)]);
+  assert.deepEqual(
+    created.map((response) => response.status),
+    [202, 202],
+  );
+  for (const response of created) {
+    assert.equal((await ingested(response.body.id)).phase, 'submitting');
+  }
+});
+
+test('a link takes no other size, and what is no picture is refused as one from a URL', async () => {
+  const { upload } = (await presigned()).body;
+  assert.equal((await put(upload, picture.subarray(1))).status, 403);
+  const typed = { ...upload.headers, 'content-type': 'text/html' };
+  assert.equal((await put({ ...upload, headers: typed })).status, 403);
+  const bytes = Buffer.alloc(picture.length, '<p>');
+  const wrong = (await presigned()).body;
+  assert.equal((await put(wrong.upload, bytes)).status, 200);
+  const task = await ingested((await create(wrong.url)).body.id);
+  assert.deepEqual([task.phase, task.error_details?.reason], ['failed', 'not_an_image']);
+});
+
+test('a file that has another size than was declared is not used', async () => {
+  const { id, url, upload } = (await presigned()).body;
+  await put(upload);
+  const [key = ''] = keysInBucket().filter((one) => one.endsWith(id));
+  const stored = bucket.s3.buckets.get('videos')?.get(key);
+  assert.ok(stored);
+  bucket.s3.buckets.get('videos')?.set(key, { ...stored, bytes: stored.bytes.subarray(1) });
+  await assertRefused(url, 'size_mismatch');
+});
+
+test('a storage that does not respond delays the create, and nothing is reserved', async () => {
+  const { url } = (await presigned()).body;
+  bucket.s3.faults.plan({ kind: 'denied', method: 'HEAD' });
+  const response = await create(url);
+  assertError(response, 'service_busy');
+  assert.equal(response.body.error.details.charged, 'no');
+  await assertRefused(url, 'not_uploaded');
+});
+
+test('a link counts in the quota at once, and what never arrives is removed', async () => {
+  const { db, setClock } = api.database;
+  const poor = await api.customer(0);
+  const rest = { size_bytes: 1 + QUOTA_BYTES.unpaid / 2 };
+  const { id } = (await presigned(rest, poor)).body;
+  const refused = await presigned(rest, poor);
+  assertError(refused, 'invalid_request');
+  assert.equal(refused.body.error.details.reason, 'quota_exceeded');
+  const problems: string[] = [];
+  await auditStorage(api.deps, (problem) => problems.push(problem));
+  assert.ok(!problems.some((problem) => problem.startsWith(id)), problems.join());
+  await setClock(1.1 * DAY);
+  await markExpired(db);
+  await deleteMarked(api.deps);
+  await setClock(0);
+  const [row] = await sql<{ state: string }>(db, 'select state from stored_objects where id = $1', [
+    id,
+  ]);
+  assert.equal(row?.state, 'deleted');
+  assert.equal((await presigned(rest, poor)).status, 201);
+});
+
+test('a file that arrives after an operator removed its upload is deleted too', async () => {
+  const { db, setClock } = api.database;
+  const { id, url, upload } = (await presigned()).body;
+  await removeUpload(db, { command: 'uploads remove', actor: 'ada', reason: 'a test' }, id);
+  await deleteMarked(api.deps);
+  assert.equal((await put(upload)).status, 200);
+  await assertRefused(url, 'unknown_upload');
+  await setClock(31 * 60);
+  await deleteMarked(api.deps);
+  await setClock(0);
+  assert.deepEqual(
+    keysInBucket().filter((key) => key.endsWith(id)),
+    [],
+  );
+});
+
+test('the body of a request for a link has a type that ingest takes, and a size', async () => {
+  for (const [body, field] of [
+    [{ content_type: 'image/svg+xml' }, 'content_type'],
+    [{ content_type: 1 }, 'content_type'],
+    [{ size_bytes: 0 }, 'size_bytes'],
+    [{ size_bytes: 101 * 2 ** 20 }, 'size_bytes'],
+    [{ more: true }, 'more'],
+  ] as const) {
+    const response = await presigned(body);
+    assertError(response, 'invalid_request');
+    assert.equal(response.body.error.details.field, field);
+  }
+});

@@ -1,0 +1,153 @@
+import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { lockOpenAccount } from '../../accounts/accounts.ts';
+import { countRequest } from '../../accounts/rate-window.ts';
+import { isDatabaseUnavailable } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { hasPaid } from '../../ledger/payments.ts';
+import { mailboxOf } from '../../sign-in/email-address.ts';
+import { DiskFull } from '../../storage/free-space.ts';
+import { requireRoom, type Uploader } from '../../tasks/uploads/quota.ts';
+import { type ReceiveDeps, type Received, receiveUpload } from '../../tasks/uploads/receive.ts';
+import { UPLOAD_DAYS } from '../../tasks/uploads/uploads.ts';
+import { type MinRate, uploadBody } from './upload-body.ts';
+import { MAX_UPLOAD_BYTES, MIN_UPLOAD_RATE } from './upload-limits.ts';
+import { createPlaces, type UploadPlace } from './upload-places.ts';
+
+export interface UploadDeps extends ReceiveDeps {
+  minUploadRate?: MinRate;
+  uploadGraceSeconds?: number;
+}
+
+/** Uploads that an account may begin. */
+const UPLOADS = { max: 60, seconds: 600 };
+
+/** Whose upload it is, and where it came in. */
+export interface UploadOwner {
+  accountId: string;
+  email: string;
+  surface: keyof typeof UPLOAD_DAYS;
+}
+
+/** Receives the uploads of a process, of the website and of the public API. */
+export type Uploads = ReturnType<typeof openUploads>;
+
+export function openUploads(deps: UploadDeps) {
+  const { db } = deps;
+  const places = createPlaces({ graceSeconds: deps.uploadGraceSeconds });
+  return {
+    /**
+     * Stores the body of a request.
+     * @returns the id of the upload
+     */
+    async receive(request: FastifyRequest, reply: FastifyReply, owner: UploadOwner) {
+      const { expected, sizeBytes } = declared(request.headers);
+      const uploader = await admitUpload(db, owner, sizeBytes);
+      const file = { uploader, expected, sizeBytes };
+      const comer = { ...uploader, isPaying: await hasPaid(db, owner.accountId) };
+      return places.run(comer, (place) => receive(deps, file, { reply, place }));
+    },
+  };
+}
+
+/**
+ * Counts an upload that begins, and checks that its mailbox has room.
+ * @throws ApiError `rate_limited`; `invalid_request` with the reason `quota_exceeded`
+ */
+export async function admitUpload(
+  db: ReceiveDeps['db'],
+  { accountId, email, surface }: UploadOwner,
+  sizeBytes: number,
+): Promise<Uploader> {
+  await countRequest(db, `uploads:${accountId}`, UPLOADS);
+  const uploader: Uploader = {
+    accountId,
+    mailbox: mailboxOf(email),
+    lastsDays: UPLOAD_DAYS[surface],
+    lockOpen: (tx) => lockOpenAccount(tx, accountId),
+  };
+  await requireRoom(db, uploader, sizeBytes);
+  return uploader;
+}
+
+/** Hands the bodies of a scope's routes to their handlers as streams, whatever their type. */
+export function acceptStreams(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
+}
+
+async function receive(
+  deps: UploadDeps,
+  file: Omit<Received, 'signal' | 'bytes'>,
+  { reply, place }: { reply: FastifyReply; place: UploadPlace },
+): Promise<string> {
+  const { raw } = reply;
+  const gone = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort(new Error('the client has closed the connection'));
+  });
+  const body = reply.request.body as Readable;
+  const bytes = uploadBody(body, deps.minUploadRate ?? MIN_UPLOAD_RATE, (arrived) => {
+    place.arrived += arrived;
+  });
+  place.bytes = bytes;
+  try {
+    return await receiveUpload(deps, { ...file, bytes, signal: gone.signal });
+  } catch (cause) {
+    const isOfBody = cause === bytes.errored;
+    if (isOfBody) reply.header('connection', 'close'); // nobody waits for the rest
+    if (cause instanceof ApiError || isDatabaseUnavailable(cause)) throw cause;
+    if (gone.signal.aborted || isOfBody)
+      throw refused({ reason: 'incomplete', message: 'The upload broke off. Try again.', cause });
+    if (cause instanceof DiskFull) throw noSpace(cause);
+    throw notNow('stored', cause); // a full disk, or a storage that does not respond
+  } finally {
+    bytes.destroy(); // what failed before it read them must not leave the body paused for ever
+  }
+}
+
+/** @throws ApiError `invalid_request`, `payload_too_large` */
+function declared(headers: FastifyRequest['headers']) {
+  const kind = /^(image|video)\//.exec(headers['content-type'] ?? '')?.[1];
+  if (kind === undefined) {
+    const message = 'Upload an image or a video, with its Content-Type.';
+    throw refused({ reason: 'not_media', message });
+  }
+  const sizeBytes = Number(headers['content-length'] ?? 0);
+  if (sizeBytes === 0) {
+    const message = 'The request must have a Content-Length above zero.';
+    throw refused({ reason: 'length_required', message });
+  }
+  if (sizeBytes > MAX_UPLOAD_BYTES) {
+    throw new ApiError('payload_too_large', TOO_LARGE, {
+      details: { limit_bytes: MAX_UPLOAD_BYTES },
+    });
+  }
+  return { expected: kind === 'image' ? 'image' : 'video', sizeBytes } as const;
+}
+
+export const TOO_LARGE = `The file has more than ${MAX_UPLOAD_BYTES / 2 ** 20} MB.`;
+
+interface Refusal {
+  reason: string;
+  message: string;
+  cause?: unknown;
+}
+
+function refused({ reason, message, cause }: Refusal): ApiError {
+  return new ApiError('invalid_request', message, { details: { field: 'file', reason }, cause });
+}
+
+/** The error when the storage or the disk does not respond as it should. */
+export function notNow(done: 'stored' | 'read', cause: unknown): ApiError {
+  const message = `The file can not be ${done} at the moment. Try again in a few seconds.`;
+  return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
+}
+
+/** The Retry-After of an upload while the disk is too full for uploads. */
+const NO_SPACE_SECONDS = 60;
+
+function noSpace(cause: DiskFull): ApiError {
+  const message = 'The service can store no more files now. Try again in a few minutes.';
+  return new ApiError('service_busy', message, { retryAfterSeconds: NO_SPACE_SECONDS, cause });
+}

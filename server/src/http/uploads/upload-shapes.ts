@@ -1,0 +1,103 @@
+import { Type } from 'typebox';
+import { errorResponses } from '../public/schemas.ts';
+import { TOO_LARGE } from './receive-upload.ts';
+import { MAX_UPLOAD_BYTES } from './upload-limits.ts';
+
+const Id = Type.String({ pattern: '^obj_[0-9A-Za-z]+$' });
+const Url = Type.String({
+  format: 'uri',
+  description: 'For the media fields of a create of the same account. Nobody can fetch it',
+});
+const Time = (description: string) => Type.String({ format: 'date-time', description });
+const Size = Type.Integer({
+  minimum: 1,
+  maximum: MAX_UPLOAD_BYTES,
+  description: 'Bytes of the file',
+});
+const Pixels = Type.Unsafe<number | null>({
+  type: ['integer', 'null'],
+  minimum: 1,
+  description: 'Pixels as displayed',
+});
+
+/** A file that was uploaded and measured. */
+export const UploadSchema = Type.Object({
+  id: Id,
+  url: Url,
+  expires_at: Time('When the file is deleted. Each use makes it a day from then'),
+  kind: Type.Enum(['image', 'video']),
+  media_type: Type.String({ description: 'What the bytes are' }),
+  size_bytes: Size,
+  width: Pixels,
+  height: Pixels,
+  duration_seconds: Type.Unsafe<number | null>({
+    type: ['number', 'null'],
+    description: 'Of a video, not rounded. reference_video_durations takes it rounded',
+  }),
+});
+
+/** A file that the client is to send to the storage itself. */
+export const PresignedUploadSchema = Type.Object({
+  id: Id,
+  url: Url,
+  expires_at: Time('When the file is deleted if it was not used before'),
+  upload: Type.Object({
+    method: Type.Literal('PUT'),
+    url: Type.String({ format: 'uri', description: 'Where to send the bytes, without a key' }),
+    headers: Type.Object(
+      { 'content-type': Type.String(), 'content-length': Type.String() },
+      { description: 'Send exactly these' },
+    ),
+    expires_at: Time('Until when the PUT can begin'),
+  }),
+});
+
+/** The types of files that ingest takes. */
+const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/webp'].concat([
+  'video/mp4',
+  'video/quicktime',
+  'video/webm',
+  'video/x-matroska',
+]);
+
+/** The body that asks for a link. */
+export const PresignedUploadBodySchema = Type.Object(
+  { content_type: Type.Enum(MEDIA_TYPES), size_bytes: Size },
+  { additionalProperties: false },
+);
+
+const EXAMPLE = {
+  id: 'obj_0VbbyZIHWPwjVj4kV2M58OWQ',
+  url: 'https://video.example.com/uploads/obj_0VbbyZIHWPwjVj4kV2M58OWQ',
+  expires_at: '2026-11-23T10:00:00.000Z',
+};
+
+export const EXAMPLE_UPLOAD = {
+  ...EXAMPLE,
+  kind: 'video',
+  media_type: 'video/mp4',
+  size_bytes: 1_482_331,
+  width: 1280,
+  height: 720,
+  duration_seconds: 3.04,
+};
+
+export const EXAMPLE_PRESIGNED_UPLOAD = {
+  ...EXAMPLE,
+  upload: {
+    method: 'PUT',
+    url: 'https://videos.s3.amazonaws.com/obj_0VbbyZIHWPwjVj4kV2M58OWQ?X-Amz-Signature=5f1c',
+    headers: { 'content-type': 'video/mp4', 'content-length': '1482331' },
+    expires_at: '2026-11-22T10:15:00.000Z',
+  },
+};
+
+const RESPONSES = errorResponses(400, 401, 413, 429, 503);
+
+/** The error responses of the uploads, which have no JSON body. */
+export const UPLOAD_ERRORS = {
+  ...RESPONSES,
+  400: { ...RESPONSES[400], description: 'The file or the request is refused.' },
+  413: { ...RESPONSES[413], description: TOO_LARGE },
+  503: { ...RESPONSES[503], description: 'Temporarily unavailable: upload it again.' },
+};

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { PUBLIC_URL } from '../../../test/app.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { until } from '../../../test/until.ts';
+import {
+  openTestWebsite,
+  type TestVisitor,
+  type TestWebsite,
+} from '../../../test/website/website.ts';
+import { createKey } from '../../accounts/api-keys.ts';
+import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
+
+const PATH = '/api/v1/uploads';
+const DAY = 86_400;
+
+let website: TestWebsite;
+let picture: Buffer;
+before(async () => {
+  website = await openTestWebsite();
+  picture = await imageBytes('png', 96, 54);
+});
+after(() => website.close());
+
+/** A visitor of the website who also has an API key. */
+async function owner(credits = 1000) {
+  const visitor = await website.signIn({ credits });
+  const { secret } = await createKey(website.database.db, { accountId: visitor.accountId });
+  const authorization = `Bearer ${secret}`;
+  const post = (url: string, payload: Buffer | object, headers: Record<string, string> = {}) =>
+    visitor.send({ method: 'POST', url, payload, headers: { authorization, ...headers } });
+  return {
+    visitor,
+    authorization,
+    upload: (bytes: Buffer, headers = {}) =>
+      post(PATH, bytes, { 'content-type': 'image/png', ...headers }),
+    create: (body: object, key = crypto.randomUUID()) =>
+      post('/api/v1/video/generations', body, { 'idempotency-key': key }),
+    quote: (body: object) => post('/api/v1/video/quotes', body),
+  };
+}
+
+/** A request with an upload as its first frame. */
+function withFrame(image_url: string) {
+  return { mode: 'image-to-video', prompt: 'it begins to move', image_url };
+}
+
+async function rowsOf({ accountId }: TestVisitor) {
+  const { db } = website.database;
+  const rows = `select id, state from stored_objects where owner_id = $1 and role = 'upload'`;
+  return sql<{ id: string; state: string }>(db, rows, [accountId]);
+}
+
+test('an upload has an address that creates of both surfaces take, and nobody can read', async () => {
+  const { visitor, upload, create, quote } = await owner();
+  const { status, body } = await upload(picture, { 'content-type': 'image/webp' });
+  assert.equal(status, 201, JSON.stringify(body));
+  const { id, url, expires_at, ...facts } = body;
+  assert.equal(url, `${PUBLIC_URL}/uploads/${id}`);
+  assert.deepEqual(facts, {
+    kind: 'image',
+    media_type: 'image/png',
+    size_bytes: picture.length,
+    width: 96,
+    height: 54,
+    duration_seconds: null,
+  });
+  const days = (Date.parse(expires_at) - Date.now()) / DAY / 1000;
+  assert.ok(days > 0.9 && days < 1.1, expires_at);
+  const key = crypto.randomUUID();
+  const created = await create(withFrame(url), key);
+  assert.equal(created.status, 202, JSON.stringify(created.body));
+  const replayed = await create(withFrame(url), key);
+  assert.deepEqual([replayed.status, replayed.body.id], [200, created.body.id]);
+  assert.equal((await quote(withFrame(url))).body.credits, 250);
+  const ofWebsite = await visitor.create(withFrame(url));
+  assert.equal(ofWebsite.status, 202);
+  assert.equal(ofWebsite.body.request.image_url, `upload:${id}`);
+  const read = await website.app.inject({ url: `/uploads/${id}` });
+  assert.equal(read.statusCode, 404);
+});
+
+test('an upload of the website is used by the API, and a video has its seconds', async () => {
+  const { visitor, upload, create } = await owner();
+  const ofWebsite = (await visitor.upload(picture)).body;
+  assert.equal((await create(withFrame(`${PUBLIC_URL}/uploads/${ofWebsite.id}`))).status, 202);
+  const bytes = await videoBytes({ width: 854, height: 480, seconds: 3 });
+  const video = (await upload(bytes, { 'content-type': 'video/mp4' })).body;
+  assert.equal(Math.round(video.duration_seconds), 3);
+  const created = await create({
+    mode: 'media-to-video',
+    prompt: 'as in the video',
+    reference_video_urls: [video.url],
+    reference_image_urls: [`${PUBLIC_URL}/uploads/${ofWebsite.id}`],
+    reference_video_durations: [3],
+  });
+  assert.equal(created.status, 202, JSON.stringify(created.body));
+});
+
+test('another account’s upload, an unknown and an expired one are unknown, not fetched', async () => {
+  const first = await owner();
+  const other = await owner();
+  const { url } = (await first.upload(picture)).body;
+  const refused = async (by: typeof first, address: string) => {
+    for (const response of [
+      await by.create(withFrame(address)),
+      await by.quote(withFrame(address)),
+    ]) {
+      assertError(response, 'invalid_request');
+      const { field, reason } = response.body.error.details;
+      assert.deepEqual(
+        { field, reason },
+        { field: 'image_url', reason: 'unknown_upload' },
+        address,
+      );
+    }
+  };
+  await refused(other, url);
+  const unknown = ['obj_none', '', '%00', '../media/obj_1'].map((id) => `/uploads/${id}`);
+  for (const path of unknown.slice(0, 3)) await refused(first, PUBLIC_URL + path);
+  await refused(first, `HTTP://LOCALHOST:8080/x/../uploads/obj_none?a=b#c`);
+  const elsewhere = await first.create(withFrame(`${PUBLIC_URL}${unknown[3]}`));
+  assert.equal(elsewhere.body.error.details.reason, 'not_https', 'it is no upload');
+  await website.database.setClock(2 * DAY);
+  await refused(first, url).finally(() => website.database.setClock(0));
+  const { body } = await first.visitor.get('/console/api/me');
+  assert.equal(body.credits.reserved, 0);
+});
+
+test('a use makes an upload of the API last a day, and one of the website seven', async () => {
+  const { visitor, upload, create } = await owner();
+  const urls = [(await upload(picture)).body.url, (await visitor.upload(picture)).body.url];
+  const { db, setClock } = website.database;
+  await setClock(0.9 * DAY);
+  for (const url of urls) {
+    assert.equal(
+      (await create(withFrame(url.replace('upload:', `${PUBLIC_URL}/uploads/`)))).status,
+      202,
+    );
+  }
+  const days = await sql<{ days: number }>(
+    db,
+    `select round(extract(epoch from delete_after - clock_now()) / ${DAY})::int as days
+     from stored_objects where owner_id = $1 and role = 'upload' order by created_at`,
+    [visitor.accountId],
+  );
+  await setClock(0);
+  assert.deepEqual(
+    days.map((row) => row.days),
+    [1, 7],
+  );
+});
+
+test('what is no usable file is refused, and nothing is kept', async () => {
+  const { visitor, upload } = await owner();
+  const cases: [Buffer, Record<string, string>, string][] = [
+    [Buffer.from('<!doctype html>'), {}, 'not_an_image'],
+    [picture, { 'content-type': 'application/octet-stream' }, 'not_media'],
+    [picture, { 'content-type': '' }, 'not_media'],
+    [picture.subarray(0, picture.length / 2), {}, 'undecodable'],
+    [Buffer.alloc(0), {}, 'length_required'],
+  ];
+  for (const [bytes, headers, reason] of cases) {
+    const response = await upload(bytes, headers);
+    assertError(response, 'invalid_request');
+    const { details } = response.body.error;
+    assert.deepEqual([details.field, details.reason], ['file', reason]);
+  }
+  const large = await upload(picture, { 'content-length': String(101 * 2 ** 20) });
+  assertError(large, 'payload_too_large');
+  assert.match(large.body.error.message, /100 MB/);
+  assert.deepEqual(await rowsOf(visitor), []);
+});
+
+test('the quota of a mailbox is one for the API and the website', async () => {
+  const { visitor, upload } = await owner(0);
+  assert.equal((await visitor.upload(picture)).status, 201);
+  const grow = 'update stored_objects set size_bytes = $2::bigint where owner_id = $1';
+  const full = [visitor.accountId, QUOTA_BYTES.unpaid - picture.length];
+  await sql(website.database.db, grow, full);
+  assert.equal((await upload(picture)).status, 201);
+  const refused = await upload(picture);
+  assertError(refused, 'invalid_request');
+  assert.equal(refused.body.error.details.reason, 'quota_exceeded');
+});
+
+/** An upload whose headers and first bytes are sent, and no more. */
+function begin(headers: Record<string, string>) {
+  const sent = httpRequest(website.url + PATH, {
+    method: 'POST',
+    headers: { 'content-type': 'image/png', 'content-length': '1000', ...headers },
+  });
+  sent.on('error', () => {});
+  sent.write('begin');
+  return sent;
+}
+
+test('the key and its window are checked before the body is read', async () => {
+  const stranger = begin({ authorization: 'Bearer fw_live_wrong' });
+  const [response] = await once(stranger, 'response');
+  assert.equal(response.statusCode, 401);
+  assertError(
+    { status: 401, headers: response.headers, body: JSON.parse(await text(response)) },
+    'unauthorized',
+  );
+  stranger.destroy();
+  const { authorization, upload } = await owner();
+  await Promise.all(Array.from({ length: 30 }, () => upload(Buffer.alloc(0))));
+  const late = begin({ authorization });
+  const [limited] = await once(late, 'response');
+  assert.equal(limited.statusCode, 429);
+  late.destroy();
+});
+
+test('the places of uploads are shared, and a connection that breaks leaves nothing', async () => {
+  const { visitor, authorization, upload } = await owner();
+  const slow = [1, 2, 3].map(() => begin({ authorization }));
+  const begun = `select cardinality(hits) as begun from request_windows where subject = $1`;
+  await until(
+    () => sql<{ begun: number }>(website.database.db, begun, [`uploads:${visitor.accountId}`]),
+    ([row]) => row?.begun === slow.length,
+  );
+  assertError(await visitor.upload(picture), 'service_busy');
+  assertError(await upload(picture), 'service_busy');
+  for (const one of slow) one.destroy();
+  await until(
+    () => upload(picture),
+    ({ status }) => status === 201,
+  );
+  assert.equal((await rowsOf(visitor)).length, 1);
+});
+
+test('where files are on a disk there is no link to send them to', async () => {
+  const { visitor, authorization } = await owner();
+  const payload = { content_type: 'image/png', size_bytes: 10 };
+  const url = `${PATH}/presigned`;
+  const send = (body: object) =>
+    visitor.send({ method: 'POST', url, payload: body, headers: { authorization } });
+  const response = await send(payload);
+  assertError(response, 'invalid_request');
+  assert.equal(response.body.error.details.reason, 'no_bucket');
+  assert.deepEqual(await rowsOf(visitor), []);
+});

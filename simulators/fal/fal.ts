@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CallbackRules, sendCallbacks } from '../kit/callbacks.ts';
 import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
-import { createOutputs, type Outputs } from '../kit/outputs.ts';
-import { type JobRecord, openRecord } from '../kit/record.ts';
+import { type Jobs, openJobs } from '../kit/outputs.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { failedResult, notFound, refuse, unauthorized } from './errors.ts';
 import { historyPage } from './history.ts';
@@ -19,20 +17,12 @@ const REQUEST = '/bytedance/seedance-2.0/requests/([^/]+)';
 /** fal waits 15 s for a response and retries 10 times in two hours, the simulator in seconds. */
 const CALLBACK_RULES: CallbackRules = { timeoutSeconds: 15, retries: 10, retrySeconds: 0.2 };
 
-interface Fal {
-  options: SimulatorOptions;
-  record: JobRecord<FalJob>;
-  outputs: Outputs;
-}
+type Fal = Jobs<FalJob>;
 
 /** fal's queue, request history and webhooks (docs: queue, webhooks, platform APIs). */
 export function simulateFal(options: SimulatorOptions): Simulation<FalJob> {
-  const record = openRecord(options.record, parseJob);
-  const outputs = createOutputs(
-    path.join(path.dirname(options.record), 'videos'),
-    options.outputFile,
-  );
-  const fal: Fal = { options, record, outputs };
+  const fal = openJobs(options, parseJob);
+  const { record } = fal;
   for (const job of record.all()) void reportEnd(fal, job);
   const refusals: Fault[] = [
     { kind: 'refuse', status: 429 },
@@ -54,46 +44,29 @@ export function simulateFal(options: SimulatorOptions): Simulation<FalJob> {
 }
 
 function callsOf(fal: Fal): SimulatedCall[] {
-  const guarded = (work: SimulatedCall['work']): SimulatedCall['work'] => {
-    return (request) => (hasKey(request) ? work(request) : unauthorized());
+  type Work = (fal: Fal, request: SimulatedRequest) => ReturnType<SimulatedCall['work']>;
+  const open = (name: string, method: string, pattern: string, work: Work): SimulatedCall => {
+    return {
+      name,
+      method,
+      path: new RegExp(`^${pattern}$`),
+      work: (request) => work(fal, request),
+    };
   };
-  const call = (name: string, method: string, pattern: string, work: SimulatedCall['work']) => {
-    return { name, method, path: new RegExp(`^${pattern}$`), work };
-  };
-  const { record, options } = fal;
+  const guarded = (name: string, method: string, pattern: string, work: Work) =>
+    open(name, method, pattern, (_, request) =>
+      hasKey(request) ? work(fal, request) : unauthorized(),
+    );
   return [
-    call(
-      'submit',
-      'POST',
-      `/${ENDPOINT}`,
-      guarded((request) => submit(fal, request)),
+    guarded('submit', 'POST', `/${ENDPOINT}`, submit),
+    guarded('read', 'GET', `${REQUEST}/status`, status),
+    guarded('result', 'GET', REQUEST, result),
+    guarded('cancel', 'PUT', `${REQUEST}/cancel`, cancel),
+    guarded('find', 'GET', '/v1/models/requests/by-endpoint', ({ record, options }, { url }) =>
+      historyPage(record.all(), url.searchParams, options.jobSeconds),
     ),
-    call(
-      'read',
-      'GET',
-      `${REQUEST}/status`,
-      guarded((request) => status(fal, request)),
-    ),
-    call(
-      'result',
-      'GET',
-      REQUEST,
-      guarded((request) => result(fal, request)),
-    ),
-    call(
-      'cancel',
-      'PUT',
-      `${REQUEST}/cancel`,
-      guarded((request) => cancel(fal, request)),
-    ),
-    call(
-      'find',
-      'GET',
-      '/v1/models/requests/by-endpoint',
-      guarded((request) => historyPage(record.all(), request.url.searchParams, options.jobSeconds)),
-    ),
-    call('keys', 'GET', '/.well-known/jwks.json', () => ({ status: 200, json: jwks() })),
-    call('output', 'GET', '/outputs/([^/]+)\\.mp4', (request) => output(fal, request)),
+    open('keys', 'GET', '/.well-known/jwks.json', () => ({ status: 200, json: jwks() })),
+    open('output', 'GET', '/outputs/([^/]+)\\.mp4', output),
   ];
 }
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -7,8 +6,7 @@ import { type CallbackRules, sendCallbacks } from '../kit/callbacks.ts';
 import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
-import { createOutputs, type Outputs } from '../kit/outputs.ts';
-import { type JobRecord, openRecord } from '../kit/record.ts';
+import { type Jobs, openJobs } from '../kit/outputs.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { isListed } from '../kit/stage.ts';
 import { invalidField, problem, refuse } from './errors.ts';
@@ -32,20 +30,12 @@ const CreateSchema = Type.Object({
   ),
 });
 
-interface Replicate {
-  options: SimulatorOptions;
-  record: JobRecord<ReplicateJob>;
-  outputs: Outputs;
-}
+type Replicate = Jobs<ReplicateJob>;
 
 /** Replicate's predictions of official models and its webhooks (docs: HTTP API, webhooks). */
 export function simulateReplicate(options: SimulatorOptions): Simulation<ReplicateJob> {
-  const record = openRecord(options.record, parseJob);
-  const outputs = createOutputs(
-    path.join(path.dirname(options.record), 'videos'),
-    options.outputFile,
-  );
-  const replicate: Replicate = { options, record, outputs };
+  const replicate = openJobs(options, parseJob);
+  const { record } = replicate;
   for (const job of record.all()) void report(replicate, job);
   const refusals: Fault[] = [
     { kind: 'refuse', status: 429 },

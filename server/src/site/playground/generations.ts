@@ -57,7 +57,7 @@ export const createWebGeneration: SiteRoute<
 
 type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
 
-/** The task, also by the names that pages of earlier releases read: they may still be open. */
+/** The task, also by the names that open pages of earlier releases read (decisions/0044). */
 async function readShown(deps: ShowDeps, accountId: string, id: string): Promise<ShownTask> {
   const task = await readShownTask(deps, accountId, id);
   const { video, video_url: url } = task;

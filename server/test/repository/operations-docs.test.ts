@@ -258,6 +258,7 @@ async function testSources(): Promise<string> {
     'crash/kill-stream.test',
     'faults/forged-keys.test',
     'faults/heavy-media.test',
+    'faults/killed-webhooks.test',
     'faults/polls-beside-submits.test',
     'faults/promoted-replica.test',
     'faults/rolling-upgrade.test',

@@ -30,6 +30,8 @@ interface TaskEnd {
   is_bound: boolean;
   /** How often it entered a final phase. */
   ends: number;
+  /** Of the API: how often it ended or was held, less its events. On the website: none. */
+  missing_events: number;
   attempts: Array<{ id: string; state: string; job_id: string | null; outcome_by: string | null }>;
 }
 
@@ -39,6 +41,9 @@ const TASKS = statement(
      t.announced_at is not null as announced, k.task_id is not distinct from t.id as is_bound,
      (select count(*) from task_history h
       where h.task_id = t.id and h.phase in ('completed', 'failed')) as ends,
+     (select count(*) from task_history h where h.task_id = t.id and t.surface = 'api'
+        and h.phase in ('completed', 'failed', 'held'))
+       - (select count(*) from webhook_deliveries d where d.task_id = t.id) as missing_events,
      (select coalesce(json_agg(a order by a.created_at), '[]') from attempts a
       where a.task_id = t.id) as attempts
    from tasks t left join idempotency_keys k
@@ -128,6 +133,7 @@ function checkTask(simulation: Simulation, task: TaskEnd): string[] {
   const problems: string[] = [];
   const report = (what: string) => problems.push(`${task.id} (${task.phase}): ${what}`);
   if (task.ends !== (hasEnded(task) ? 1 : 0)) report(`it ended ${task.ends} times`);
+  if (task.missing_events !== 0) report(`it lacks ${task.missing_events} events`);
   if (!hasEnded(task) && task.phase !== 'held') report('it neither ended nor is held');
   const accepted = task.attempts.find(({ state }) => state === 'accepted');
   const job = simulation.providerState.jobs.find(({ id }) => id === accepted?.job_id);

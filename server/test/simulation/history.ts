@@ -3,6 +3,8 @@ import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { grant } from '../../src/ledger/ledger.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
+import { createEndpoint } from '../../src/webhooks/endpoints.ts';
+import { EVENT_TYPES } from '../../src/webhooks/events.ts';
 import { createRandom, type Random } from '../random.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { sendCallbacks } from './callbacks.ts';
@@ -70,6 +72,8 @@ async function makeAccount(
     const credits = given[kind];
     if (credits > 0) await grant(db, { accountId, credits, kind, reference: `${kind}-${seed}` });
   }
+  const choice = { url: 'https://example.com/', description: null, events: [...EVENT_TYPES] };
+  await createEndpoint(db, { accountId, mode: 'live', by: 'a test' }, choice);
   return accountId;
 }
 

@@ -14,7 +14,11 @@ export const refillTest: Endpoint<{ db: Database }> = {
       operationId: 'refillTestCredits',
       summary: 'Set the test credits back to 100,000; only with a test key',
       response: {
-        200: { description: 'The test balance.', ...CreditBalanceSchema },
+        200: {
+          description: 'The test balance.',
+          ...CreditBalanceSchema,
+          examples: [{ available_credits: 100_000, balance_type: 'paid' }],
+        },
         ...errorResponses(400, 401, 429, 503),
       },
     },

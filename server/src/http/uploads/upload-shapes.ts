@@ -63,7 +63,10 @@ const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/webp'].concat([
 /** The body that asks for a link. */
 export const PresignedUploadBodySchema = Type.Object(
   { content_type: Type.Enum(MEDIA_TYPES), size_bytes: Size },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    examples: [{ content_type: 'video/mp4', size_bytes: 1_482_331 }],
+  },
 );
 
 const EXAMPLE = {

@@ -17,7 +17,7 @@ export function galleryMaker({ database }: Site, dataDir: string) {
   const { db, url } = database;
   const storage = diskStorage(path.join(dataDir, 'objects'));
   const wakeUps = openWakeUps({ url, db, log: quiet });
-  return taskMaker({ db, wakeUps, storage, log: quiet, providerName: 'scripted' });
+  return taskMaker({ db, wakeUps, storage, log: quiet, providerName: 'nobody' });
 }
 
 /** The bytes of a short video. */

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { recordAccepted, scriptedProvider } from '../../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { CancelOutcome } from '../../providers/provider.ts';
+import { markReady, storeFile } from '../../storage/objects.ts';
 import { askForCancels, readCancel } from '../../tasks/cancel/cancel-requests.ts';
 import { readTask } from '../../tasks/create/create.ts';
 import type { Phase } from '../../tasks/task.ts';
@@ -41,11 +45,22 @@ async function acceptedTask(): Promise<string> {
   return id;
 }
 
-async function completedTask(): Promise<string> {
+async function completedTask(outputOf = async (_id: string) => newId('object')): Promise<string> {
   const id = await acceptedTask();
   await moveOn(id, 'archiving');
-  await moveOn(id, 'completed', { outputObjectId: newId('object') });
+  await moveOn(id, 'completed', { outputObjectId: await outputOf(id) });
   return id;
+}
+
+/** Stores a file as the video of a task. */
+async function storeVideo(ownerId: string): Promise<string> {
+  await using folder = await temporaryFolder();
+  const filePath = path.join(folder.path, 'video');
+  await writeFile(filePath, 'bytes');
+  const file = { filePath, ownerId, role: 'output', mediaType: 'video/mp4' } as const;
+  const objectId = await storeFile({ db: api.database.db, storage: api.deps.storage }, file);
+  await markReady(api.database.db, [objectId], 1);
+  return objectId;
 }
 
 /** Responds to the request to cancel as the provider does. */
@@ -147,6 +162,19 @@ test('another account can neither cancel a task nor delete its video', async () 
   assertError(await cancel(id, other), 'not_found');
   assertError(await deleteOutput(id, other), 'not_found');
   assertError(await cancel('task_unknown'), 'not_found');
+});
+
+test('a deleted video gets 410, also by a fresh link, and a second delete is harmless', async () => {
+  const id = await completedTask(storeVideo);
+  const statusOfLink = async () => {
+    const { body } = await customer.send({ url: `/api/v1/tasks/${id}` });
+    const { pathname, search } = new URL(body.output.video_url);
+    return (await api.app.inject({ url: pathname + search })).statusCode;
+  };
+  assert.equal(await statusOfLink(), 200);
+  const deleted = await Promise.all([deleteOutput(id), deleteOutput(id)]);
+  for (const { status } of [...deleted, await deleteOutput(id)]) assert.equal(status, 204);
+  assert.equal(await statusOfLink(), 410);
 });
 
 test('a task without a video has none to delete: 409 with the task', async () => {

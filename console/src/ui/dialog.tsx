@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { placeOf, returnTo } from '../focus.ts';
 import { Button, IconButton } from './button.tsx';
 import { useSending } from './form/sending.ts';
@@ -9,7 +9,9 @@ function useModal(open: boolean, isKept: boolean, onClose: () => void) {
   const dialog = useRef<HTMLDialogElement>(null);
   const latest = useRef(onClose);
   latest.current = onClose;
-  useEffect(() => {
+  // At once: what comes between a click and this would be taken for the place to return to, and
+  // whoever looks right after the dialog is gone would find the keyboard nowhere.
+  useLayoutEffect(() => {
     if (!open) return;
     const before = placeOf(document.activeElement);
     const element = dialog.current;

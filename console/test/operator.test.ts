@@ -113,6 +113,7 @@ test(
       ['/operator/orders', 'Orders'],
       ['/operator/orphans', 'Orphan jobs'],
       ['/operator/audit', 'Audit'],
+      ['/operator/commands', 'Commands'],
       [`/operator/accounts/${customer.accountId}`, 'Account'],
     ] as const) {
       await admin.goto(path);
@@ -125,6 +126,7 @@ test(
     await expectBalances(admin, customer.accountId);
     await grantCredits(admin);
     await runAudit(admin);
+    await runCommands(admin, customer.accountId);
   },
 );
 
@@ -225,6 +227,35 @@ async function runAudit(admin: Page): Promise<void> {
   await admin.getByLabel('Reason').fill('after the gift');
   await admin.getByRole('dialog').getByRole('button', { name: 'Run an audit' }).click();
   await admin.getByText('everything agrees').waitFor();
+}
+
+/** A read and a change that no other page offers. */
+async function runCommands(admin: Page, accountId: string): Promise<void> {
+  await admin.goto('/operator/commands');
+  const dialog = admin.getByRole('dialog');
+  await admin.getByRole('button', { name: 'Run keys list' }).click();
+  await dialog.getByLabel('Account').fill(accountId);
+  assert.equal(await dialog.getByLabel('Reason').count(), 0);
+  await dialog.getByRole('button', { name: 'keys list' }).click();
+  await dialog.getByText('none', { exact: true }).waitFor();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  const button = admin.getByRole('button', { name: 'Run credits clawback' });
+  await button.click();
+  await dialog.getByLabel('Account').fill(accountId);
+  await dialog.getByLabel('Credits', { exact: true }).fill('5');
+  await dialog.getByLabel('Payment').fill('no-such-grant');
+  await dialog.getByLabel('Reference').fill('refund-1');
+  await dialog.getByLabel('Reason').fill('ticket 93');
+  await dialog.getByRole('button', { name: 'Claw credits back' }).click();
+  await dialog.getByRole('alert').getByText('no-such-grant').waitFor();
+  const granted = await admin.request.get(`/console/api/operator/accounts/${accountId}/statement`);
+  const [first] = (await granted.json()).items;
+  await dialog.getByLabel('Payment').fill(first.reference.replace('grant:', ''));
+  await dialog.getByRole('button', { name: 'Claw credits back' }).click();
+  await dialog.getByRole('term').getByText('booked').waitFor();
+  await expectNoViolations(admin);
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  assert.ok(await button.evaluate((one) => one === document.activeElement));
 }
 
 async function expectNothingAt(admin: Page): Promise<void> {

@@ -80,13 +80,21 @@ const SHOTS: Shot[] = [
   { name: 'credits-empty', path: '/credits', isSignedIn: true },
   { name: 'credits', path: '/credits', isSignedIn: true, prepare: fillCredits },
   { name: 'settings', path: '/settings', isSignedIn: true },
-  ...['', 'tasks', 'providers', 'accounts', 'orders', 'orphans', 'audit', 'actions'].map(
-    (page) => ({
-      name: `operator-${page || 'overview'}`,
-      path: `/operator/${page}`,
-      isSignedIn: true,
-    }),
-  ),
+  ...[
+    '',
+    'tasks',
+    'providers',
+    'accounts',
+    'orders',
+    'orphans',
+    'audit',
+    'actions',
+    'commands',
+  ].map((page) => ({
+    name: `operator-${page || 'overview'}`,
+    path: `/operator/${page}`,
+    isSignedIn: true,
+  })),
   { name: 'operator-held', path: '/operator/tasks/held', isSignedIn: true },
   ...[
     { name: 'first-minutes', prepare: (page: Page) => openOverview(page, 2) },

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import type { LoadedList } from '../load.ts';
 import { Button } from './button.tsx';
 import { Card } from './card.tsx';
@@ -88,19 +88,26 @@ export function More({
   );
 }
 
-/** A table of a list that goes on, in a card; `empty` stands there if it has no rows. */
-export function ListCard<Row>({
-  list,
-  empty,
-  ...table
-}: Omit<TableProps<Row>, 'rows'> & { list: LoadedList<Row>; empty: ComponentChildren }) {
+/** What is shown of a list: it is read in parts, or at once. */
+export type ShownList<Row> = Omit<LoadedList<Row>, 'parts'>;
+
+export interface ListProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+  list: ShownList<Row>;
+  /** Stands there if it has no rows. */
+  empty: ComponentChildren;
+  /** The title of the card, and its buttons. */
+  card?: Omit<ComponentProps<typeof Card>, 'children'>;
+}
+
+/** A table of a list that goes on, in a card. */
+export function ListCard<Row>({ list, empty, card, ...table }: ListProps<Row>) {
   return (
     <Load from={{ ...list, data: list.items }}>
       {(rows) =>
         rows.length === 0 ? (
           empty
         ) : (
-          <Card>
+          <Card {...card}>
             <Table {...table} rows={rows} />
             <More list={list} />
           </Card>

@@ -1,14 +1,13 @@
-import { useState } from 'preact/hooks';
 import { isMissing, useLoad } from '../../load.ts';
 import type { OperatorOrder, OperatorOrderDetails } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, Link } from '../../ui/button.tsx';
+import { Link } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, Money } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { AccountLink, NoSuch, OperatorPage } from '../operator/frame.tsx';
-import { type Change, VerbDialog } from '../operator/verb-dialog.tsx';
+import { AccountLink, AskButton, NoSuch, OperatorPage } from '../operator/frame.tsx';
+import type { Change } from '../operator-verbs/verb-dialog.tsx';
 
 /** What asks Stripe about an order again. */
 export function settleOf(id: string): Change {
@@ -18,24 +17,17 @@ export function settleOf(id: string): Change {
 /** One order, and the movements of its credits. */
 export function OrderPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/orders/:id', { params: { id } });
-  const [isSettling, setSettling] = useState(false);
   if (isMissing(loaded)) return <NoSuch what="Order" id={id} />;
   return (
     <OperatorPage
       title="Order"
       lead={<span class="figures text-base break-all">{id}</span>}
-      actions={loaded.data && <Button onClick={() => setSettling(true)}>Settle</Button>}
+      actions={loaded.data && <AskButton change={settleOf(id)}>Settle</AskButton>}
+      onDone={loaded.reload}
     >
       <Load from={loaded} skeleton={<Skeleton lines={12} />}>
         {(order) => <Details order={order} />}
       </Load>
-      {isSettling && (
-        <VerbDialog
-          change={settleOf(id)}
-          onClose={() => setSettling(false)}
-          onDone={() => void loaded.reload()}
-        />
-      )}
     </OperatorPage>
   );
 }

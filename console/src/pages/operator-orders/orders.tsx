@@ -4,63 +4,33 @@ import type { About } from '../../../../server/src/site/about.ts';
 import { useList } from '../../load.ts';
 import type { OperatorOrder } from '../../operator-shapes.ts';
 import { useSiteInfo } from '../../site-info.ts';
-import { Button } from '../../ui/button.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, ListCard } from '../../ui/table.tsx';
-import { AccountLink, Id, OperatorPage } from '../operator/frame.tsx';
-import { type Change, VerbDialog } from '../operator/verb-dialog.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { AskButton, Id } from '../operator/frame.tsx';
+import { ACCOUNT, ListPage } from '../operator/list-page.tsx';
+import type { Change } from '../operator-verbs/verb-dialog.tsx';
 import { OrderState, settleOf } from './order.tsx';
 
 /** What customers bought; `?account=` shows one account's. */
 export function OrdersPage() {
   const { account = '' } = useLocation().query;
   const [disputed, setDisputed] = useState(false);
-  const [settling, setSettling] = useState<OperatorOrder>();
-  const [isFinding, setFinding] = useState(false);
   const query = { account, disputed: disputed && !account ? 'yes' : '' };
-  const list = useList('/console/api/operator/orders', { query });
-  const columns: Column<OperatorOrder>[] = [
-    ...COLUMNS,
-    {
-      title: '',
-      cell: (order) => (
-        <Button small aria-label={`Settle ${order.order_id}`} onClick={() => setSettling(order)}>
-          Settle
-        </Button>
-      ),
-    },
-  ];
   return (
-    <OperatorPage
+    <ListPage
       title="Orders"
       lead={`${account ? `Of ${account}.` : 'What customers bought.'} ${modeOf(useSiteInfo().data)}`}
-      actions={<Button onClick={() => setFinding(true)}>Find a payment</Button>}
+      actions={<AskButton change={FIND}>Find a payment</AskButton>}
+      list={useList('/console/api/operator/orders', { query })}
+      empty={<Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />}
+      caption="Orders"
+      columns={COLUMNS}
+      keyOf={(order) => order.order_id}
     >
       {!account && <Switch label="Only disputes" checked={disputed} onChange={setDisputed} />}
-      <ListCard
-        list={list}
-        empty={<Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />}
-        caption="Orders"
-        columns={columns}
-        keyOf={(order) => order.order_id}
-      />
-      {settling && (
-        <VerbDialog
-          change={settleOf(settling.order_id)}
-          onClose={() => setSettling(undefined)}
-          onDone={() => void list.reload()}
-        />
-      )}
-      {isFinding && (
-        <VerbDialog
-          change={FIND}
-          onClose={() => setFinding(false)}
-          onDone={() => void list.reload()}
-        />
-      )}
-    </OperatorPage>
+    </ListPage>
   );
 }
 
@@ -90,10 +60,7 @@ const COLUMNS: Column<OperatorOrder>[] = [
     ),
   },
   { title: 'Time', cell: (order) => <RelativeTime at={order.created_at} /> },
-  {
-    title: 'State',
-    cell: (order) => <OrderState order={order} />,
-  },
+  { title: 'State', cell: (order) => <OrderState order={order} /> },
   {
     title: 'Price',
     kind: 'number',
@@ -118,9 +85,13 @@ const COLUMNS: Column<OperatorOrder>[] = [
       </div>
     ),
   },
+  ACCOUNT,
   {
-    title: 'Account',
-    kind: 'prose',
-    cell: (order) => <AccountLink of={order} />,
+    title: '',
+    cell: ({ order_id: id }) => (
+      <AskButton small of={id} change={settleOf(id)}>
+        Settle
+      </AskButton>
+    ),
   },
 ];

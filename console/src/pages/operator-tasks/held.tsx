@@ -5,52 +5,49 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments, Select } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
-import { Credits, RelativeTime } from '../../ui/format.tsx';
-import { Empty, Load } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { AccountLink, Id, OperatorPage } from '../operator/frame.tsx';
-import { VerbDialog } from '../operator/verb-dialog.tsx';
-
-type HeldTask = OperatorHeld['tasks'][number];
+import { RelativeTime } from '../../ui/format.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { ACCOUNT, CREDITS, ListPage, PROVIDER, TASK } from '../operator/list-page.tsx';
+import { VerbDialog } from '../operator-verbs/verb-dialog.tsx';
 
 const ALL = { provider: '', account: '', held_hours: '', cause: '' };
 
 /** Held tasks of a filter, and one decision for all that are shown. */
 export function HeldPage() {
   const [filter, setFilter] = useState(ALL);
-  const loaded = useLoad('/console/api/operator/held', { query: filter });
-  const [isDeciding, setDeciding] = useState(false);
+  const { data, ...loaded } = useLoad('/console/api/operator/held', { query: filter });
+  // What the dialog opened with: a list that is read again is not what was shown.
+  const [deciding, setDeciding] = useState<OperatorHeld>();
   const [left, setLeft] = useState<string[]>([]);
   return (
-    <OperatorPage title="Decide held tasks" lead="One decision for all tasks of the list.">
+    <ListPage
+      title="Decide held tasks"
+      lead="One decision for all tasks of the list."
+      list={{ ...loaded, items: data?.tasks, hasMore: false, more: loaded.reload }}
+      empty={<Empty title="No held task fits" />}
+      card={{
+        title: `Held tasks: ${data?.tasks.length}`,
+        actions: <Button onClick={() => setDeciding(data)}>Decide all of these</Button>,
+      }}
+      caption="Held tasks"
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+    >
       <Filter onFind={setFilter} />
       {left.length > 0 && <Left reasons={left} />}
-      <Load from={loaded}>
-        {({ tasks }) =>
-          tasks.length === 0 ? (
-            <Empty title="No held task fits" />
-          ) : (
-            <Card
-              title={`Held tasks: ${tasks.length}`}
-              actions={<Button onClick={() => setDeciding(true)}>Decide all of these</Button>}
-            >
-              <Table caption="Held tasks" columns={COLUMNS} rows={tasks} keyOf={({ id }) => id} />
-            </Card>
-          )
-        }
-      </Load>
-      {isDeciding && loaded.data && (
+      {deciding && (
         <DecideAll
           filter={filter}
-          held={loaded.data}
+          held={deciding}
           onClose={() => {
-            setDeciding(false);
+            setDeciding(undefined);
             void loaded.reload();
           }}
           onDone={setLeft}
         />
       )}
-    </OperatorPage>
+    </ListPage>
   );
 }
 
@@ -108,7 +105,7 @@ const DECISIONS = [
 
 function DecideAll({
   filter,
-  held,
+  held: { tasks, confirm },
   onClose,
   onDone,
 }: {
@@ -117,8 +114,6 @@ function DecideAll({
   onClose: () => void;
   onDone: (left: string[]) => void;
 }) {
-  // What the dialog opened with: a list that is read again is not what was shown.
-  const [{ tasks, confirm }] = useState(held);
   const [decision, setDecision] = useState('not_accepted');
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   return (
@@ -128,17 +123,11 @@ function DecideAll({
         given: { ...given, [decision]: true, confirm },
         title: tasks.length === 1 ? 'Decide a held task' : `Decide ${tasks.length} held tasks`,
       }}
-      controls={
-        <Segments
-          label="What you know"
-          value={decision}
-          choices={DECISIONS}
-          onChange={setDecision}
-        />
-      }
       onClose={onClose}
       onDone={(result) => onDone((result as { left: string[] }).left)}
-    />
+    >
+      <Segments label="What you know" value={decision} choices={DECISIONS} onChange={setDecision} />
+    </VerbDialog>
   );
 }
 
@@ -154,15 +143,11 @@ function Left({ reasons }: { reasons: string[] }) {
   );
 }
 
-const COLUMNS: Column<HeldTask>[] = [
-  { title: 'Task', cell: ({ id }) => <Id href={`/operator/tasks/${id}`} id={id} /> },
+const COLUMNS: Column<OperatorHeld['tasks'][number]>[] = [
+  TASK,
   { title: 'Cause', cell: (task) => task.held_cause },
   { title: 'Since', cell: (task) => <RelativeTime at={task.held_since} /> },
-  { title: 'Provider', cell: ({ provider }) => provider },
-  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
-  {
-    title: 'Account',
-    kind: 'prose',
-    cell: (task) => <AccountLink of={task} />,
-  },
+  PROVIDER,
+  CREDITS,
+  ACCOUNT,
 ];

@@ -1,64 +1,39 @@
-import { useState } from 'preact/hooks';
 import { isMissing, useList, useLoad } from '../../load.ts';
 import type { OperatorAccount, OperatorMovement } from '../../operator-shapes.ts';
-import { Button, Link } from '../../ui/button.tsx';
+import { Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
-import { Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { Empty, Load, Skeleton } from '../../ui/states.tsx';
+import { type Column, ListCard, Table } from '../../ui/table.tsx';
+import type { Change } from '../operator-verbs/verb-dialog.tsx';
 import { AccountState } from './accounts.tsx';
 import { ActionTable } from './actions.tsx';
-import { Id, NoSuch, OperatorPage } from './frame.tsx';
-import { type Change, VerbDialog } from './verb-dialog.tsx';
+import { AskButton, Id, NoSuch, OperatorPage } from './frame.tsx';
 import { WaysIn } from './ways-in.tsx';
 
 /** One account: its credits, keys and movements, and what an operator can do about it. */
 export function AccountPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/accounts/:id', { params: { id } });
   const statement = useList('/console/api/operator/accounts/:id/statement', { params: { id } });
-  const [change, setChange] = useState<Change>();
-  const reload = () => {
-    void loaded.reload();
-    void statement.reload();
-  };
   if (isMissing(loaded)) return <NoSuch what="Account" id={id} />;
   return (
     <OperatorPage
       title="Account"
       lead={loaded.data?.email}
-      actions={
-        loaded.data && (
-          <>
-            <Button look="primary" onClick={() => setChange(movementOf('credits grant', id))}>
-              Grant credits
-            </Button>
-            <Button onClick={() => setChange(movementOf('credits adjust', id))}>Adjust</Button>
-            <AccountButtons account={loaded.data} onAsk={setChange} />
-          </>
-        )
-      }
+      actions={loaded.data && <Buttons account={loaded.data} />}
+      onDone={() => Promise.all([loaded.reload(), statement.reload()])}
     >
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
-        {(account) => <Details account={account} onAsk={setChange} />}
+        {(account) => <Details account={account} />}
       </Load>
-      <Card title="Statement" note="Every transfer of credits, the newest first.">
-        <Load from={{ ...statement, data: statement.items }}>
-          {(movements) => (
-            <>
-              <Table
-                caption="Transfers"
-                columns={MOVEMENTS}
-                rows={movements}
-                keyOf={(row) => row.id}
-              />
-              <More list={statement} />
-            </>
-          )}
-        </Load>
-      </Card>
-      {change && (
-        <VerbDialog change={change} onClose={() => setChange(undefined)} onDone={reload} />
-      )}
+      <ListCard
+        card={{ title: 'Statement', note: 'Every transfer of credits, the newest first.' }}
+        list={statement}
+        empty={<Empty title="No transfer of credits yet" />}
+        caption="Transfers"
+        columns={MOVEMENTS}
+        keyOf={(row) => row.id}
+      />
     </OperatorPage>
   );
 }
@@ -69,34 +44,30 @@ function movementOf(verb: 'credits grant' | 'credits adjust', account: string): 
   return { verb, given: { account }, initial: { reference } };
 }
 
-function AccountButtons({
-  account,
-  onAsk,
-}: {
-  account: OperatorAccount;
-  onAsk: (change: Change) => void;
-}) {
-  const given = { account: account.account_id };
-  if (account.erased_at) return null;
-  if (account.disabled_at === null) {
-    return <Button onClick={() => onAsk({ verb: 'accounts disable', given })}>Disable</Button>;
-  }
+function Buttons({ account }: { account: OperatorAccount }) {
+  const { account_id: id, disabled_at: disabledAt, erased_at: erasedAt } = account;
+  const given = { account: id };
   return (
     <>
-      <Button onClick={() => onAsk({ verb: 'accounts enable', given })}>Enable</Button>
-      <Button onClick={() => onAsk({ verb: 'accounts erase', given })}>Erase</Button>
+      <AskButton look="primary" change={() => movementOf('credits grant', id)}>
+        Grant credits
+      </AskButton>
+      <AskButton change={() => movementOf('credits adjust', id)}>Adjust</AskButton>
+      {disabledAt === null && !erasedAt && (
+        <AskButton change={{ verb: 'accounts disable', given }}>Disable</AskButton>
+      )}
+      {disabledAt !== null && !erasedAt && (
+        <>
+          <AskButton change={{ verb: 'accounts enable', given }}>Enable</AskButton>
+          <AskButton change={{ verb: 'accounts erase', given }}>Erase</AskButton>
+        </>
+      )}
     </>
   );
 }
 
-function Details({
-  account,
-  onAsk,
-}: {
-  account: OperatorAccount;
-  onAsk: (change: Change) => void;
-}) {
-  const { account_id: id, paid, promotional } = account;
+function Details({ account }: { account: OperatorAccount }) {
+  const { paid, promotional, keys, actions } = account;
   return (
     <>
       <div class="grid grid-cols-2 gap-6 lg:grid-cols-4">
@@ -106,65 +77,50 @@ function Details({
         <Figure name="Owed">{formatNumber(paid.debt + promotional.debt)}</Figure>
       </div>
       <Card title="Account">
-        <Facts
-          facts={[
-            { name: 'Account ID', value: id, mono: true },
-            { name: 'State', value: <AccountState account={account} /> },
-            { name: 'Created', value: <DateTime at={account.created_at} /> },
-            ...(account.erase_at
-              ? [
-                  {
-                    name: 'Closed by its owner',
-                    value: (
-                      <>
-                        can be reopened until <DateTime at={account.erase_at} />
-                      </>
-                    ),
-                  },
-                ]
-              : []),
-            {
-              name: 'Tasks',
-              value: (
-                <Link href={`/operator/tasks?account=${id}`}>
-                  {account.tasks.map(({ phase, tasks }) => `${tasks} ${phase}`).join(', ') ||
-                    'none'}
-                </Link>
-              ),
-            },
-            {
-              name: 'Orders',
-              value: <Link href={`/operator/orders?account=${id}`}>Orders of this account</Link>,
-            },
-            ...account.lots.map(({ lot, kind, available, expires_at }) => ({
-              name: 'Expiring credits',
-              value: (
-                <>
-                  <Credits value={available} /> {kind}, <DateTime at={expires_at} />, of {lot}
-                </>
-              ),
-            })),
-          ]}
-        />
+        <Facts facts={factsOf(account)} />
       </Card>
-      {account.keys.length > 0 && (
+      {keys.length > 0 && (
         <Card title="API keys">
-          <Table
-            caption="API keys"
-            columns={KEYS}
-            rows={account.keys}
-            keyOf={(key) => key.key_id}
-          />
+          <Table caption="API keys" columns={KEYS} rows={keys} keyOf={(key) => key.key_id} />
         </Card>
       )}
-      <WaysIn account={account} onAsk={onAsk} />
-      {account.actions.length > 0 && (
+      <WaysIn account={account} />
+      {actions.length > 0 && (
         <Card title="What operators changed">
-          <ActionTable actions={account.actions} />
+          <ActionTable actions={actions} />
         </Card>
       )}
     </>
   );
+}
+
+function factsOf(account: OperatorAccount) {
+  const { account_id: id, erase_at: eraseAt, tasks, lots } = account;
+  const until = eraseAt && (
+    <>
+      can be reopened until <DateTime at={eraseAt} />
+    </>
+  );
+  const ofTasks = tasks.map((row) => `${row.tasks} ${row.phase}`).join(', ') || 'none';
+  return [
+    { name: 'Account ID', value: id, mono: true },
+    { name: 'State', value: <AccountState account={account} /> },
+    { name: 'Created', value: <DateTime at={account.created_at} /> },
+    ...(until ? [{ name: 'Closed by its owner', value: until }] : []),
+    { name: 'Tasks', value: <Link href={`/operator/tasks?account=${id}`}>{ofTasks}</Link> },
+    {
+      name: 'Orders',
+      value: <Link href={`/operator/orders?account=${id}`}>Orders of this account</Link>,
+    },
+    ...lots.map(({ lot, kind, available, expires_at: expiresAt }) => ({
+      name: 'Expiring credits',
+      value: (
+        <>
+          <Credits value={available} /> {kind}, <DateTime at={expiresAt} />, of {lot}
+        </>
+      ),
+    })),
+  ];
 }
 
 const KEYS: Column<OperatorAccount['keys'][number]>[] = [

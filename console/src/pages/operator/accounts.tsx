@@ -4,36 +4,33 @@ import type { OperatorAccountRow } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, ListCard } from '../../ui/table.tsx';
-import { FindForm, Id, OperatorPage } from './frame.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { FindForm, Id } from './frame.tsx';
+import { ListPage } from './list-page.tsx';
 
 /** Accounts, the newest first; `?find=` shows those with a text in their address. */
 export function AccountsPage() {
   const { query, route } = useLocation();
   const find = query.find ?? '';
-  const list = useList('/console/api/operator/accounts', { query: { find } });
+  const show = (text: string) =>
+    route(`/operator/accounts${text && `?${new URLSearchParams({ find: text })}`}`);
   return (
-    <OperatorPage
+    <ListPage
       title="Accounts"
       actions={
         <FindForm
           field={{ label: 'E-mail address or id', type: 'search' }}
           initial={find}
           button="Find"
-          onFind={(text) =>
-            route(`/operator/accounts${text && `?${new URLSearchParams({ find: text })}`}`)
-          }
+          onFind={show}
         />
       }
-    >
-      <ListCard
-        list={list}
-        empty={<Empty title="No such account">Look for a part of the e-mail address.</Empty>}
-        caption="Accounts"
-        columns={COLUMNS}
-        keyOf={(account) => account.account_id}
-      />
-    </OperatorPage>
+      list={useList('/console/api/operator/accounts', { query: { find } })}
+      empty={<Empty title="No such account">Look for a part of the e-mail address.</Empty>}
+      caption="Accounts"
+      columns={COLUMNS}
+      keyOf={(account) => account.account_id}
+    />
   );
 }
 

@@ -3,25 +3,26 @@ import { useList } from '../../load.ts';
 import type { OperatorActionRow } from '../../operator-shapes.ts';
 import { DateTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, ListCard, Table } from '../../ui/table.tsx';
-import { Id, OperatorPage, Recorded } from './frame.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Id, Recorded } from './frame.tsx';
+import { ListPage } from './list-page.tsx';
 
 /** What operators changed, here and by commands; `?target=` shows one id. */
 export function ActionsPage() {
   const { target = '' } = useLocation().query;
-  const list = useList('/console/api/operator/actions', { query: { target } });
   return (
-    <OperatorPage
+    <ListPage
       title="Actions"
       lead={target ? `What operators changed of ${target}` : 'What operators changed, and why.'}
-    >
-      <ListCard list={list} empty={<Empty title="Nothing was changed yet" />} {...ACTION_TABLE} />
-    </OperatorPage>
+      list={useList('/console/api/operator/actions', { query: { target } })}
+      empty={<Empty title="Nothing was changed yet" />}
+      {...TABLE}
+    />
   );
 }
 
 export function ActionTable({ actions }: { actions: OperatorActionRow[] }) {
-  return <Table {...ACTION_TABLE} rows={actions} />;
+  return <Table {...TABLE} rows={actions} />;
 }
 
 const COLUMNS: Column<OperatorActionRow>[] = [
@@ -29,19 +30,11 @@ const COLUMNS: Column<OperatorActionRow>[] = [
   { title: 'Who', kind: 'prose', cell: ({ actor }) => actor },
   { title: 'Command', cell: ({ command }) => command },
   { title: 'Target', cell: ({ target }) => <Target target={target} /> },
-  {
-    title: 'Reason',
-    kind: 'prose',
-    cell: ({ reason }) => reason ?? <span class="text-dim">–</span>,
-  },
+  { title: 'Reason', kind: 'prose', cell: ({ reason }) => reason ?? <Recorded value={null} /> },
   { title: 'Details', cell: ({ details }) => <Recorded value={details} /> },
 ];
 
-const ACTION_TABLE = {
-  caption: 'Actions',
-  columns: COLUMNS,
-  keyOf: ({ id }: OperatorActionRow) => id,
-};
+const TABLE = { caption: 'Actions', columns: COLUMNS, keyOf: (row: OperatorActionRow) => row.id };
 
 function Target({ target }: { target: string }) {
   if (target.startsWith('task_')) return <Id href={`/operator/tasks/${target}`} id={target} />;

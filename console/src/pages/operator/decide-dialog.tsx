@@ -1,7 +1,7 @@
 import { useDraft } from '../../draft.ts';
 import type { OperatorTask } from '../../operator-shapes.ts';
 import { Field } from '../../ui/form/field.tsx';
-import { VerbDialog } from './verb-dialog.tsx';
+import { VerbDialog } from '../operator-verbs/verb-dialog.tsx';
 
 const DECISIONS = [
   {
@@ -30,10 +30,9 @@ export function DecideDialog({
 }: {
   task: OperatorTask;
   onClose: () => void;
-  onDone: () => void;
+  onDone: () => unknown;
 }) {
   const isHeld = task.phase === 'held';
-  const choices = DECISIONS.filter(({ value }) => isHeld || value === 'failed');
   const { value, set, drop } = useDraft(`decision ${task.id}`, () => ({ decision: '', jobId: '' }));
   const { jobId } = value;
   const decision = isHeld ? value.decision : 'failed';
@@ -50,39 +49,51 @@ export function DecideDialog({
         onClose();
       }}
       onDone={onDone}
-      controls={
-        <>
-          <fieldset class="grid gap-3">
-            <legend class="mb-2 font-medium">What you know</legend>
-            {choices.map(({ value, words, effect }) => (
-              <label key={value} class="flex gap-3 border border-line p-3 has-checked:border-edge">
-                <input
-                  type="radio"
-                  name="decision"
-                  required
-                  value={value}
-                  checked={decision === value}
-                  onChange={() => set({ decision: value })}
-                  class="mt-1 accent-tungsten"
-                />
-                <span>
-                  <span class="font-medium">{words}</span>
-                  <span class="block text-sm text-dim">{effect}</span>
-                </span>
-              </label>
-            ))}
-          </fieldset>
-          {decision === 'accepted' && (
-            <Field
-              label="The job’s id at the provider"
-              value={jobId}
-              onInput={(event) => set({ jobId: event.currentTarget.value })}
-              required
-              autoComplete="off"
-            />
-          )}
-        </>
-      }
-    />
+    >
+      <fieldset class="grid gap-3">
+        <legend class="mb-2 font-medium">What you know</legend>
+        {DECISIONS.filter(({ value: one }) => isHeld || one === 'failed').map((one) => (
+          <Decision
+            key={one.value}
+            {...one}
+            isChosen={decision === one.value}
+            onChoose={() => set({ decision: one.value })}
+          />
+        ))}
+      </fieldset>
+      {decision === 'accepted' && (
+        <Field
+          label="The job’s id at the provider"
+          value={jobId}
+          onInput={(event) => set({ jobId: event.currentTarget.value })}
+          required
+          autoComplete="off"
+        />
+      )}
+    </VerbDialog>
+  );
+}
+
+function Decision({
+  words,
+  effect,
+  isChosen,
+  onChoose,
+}: (typeof DECISIONS)[number] & { isChosen: boolean; onChoose: () => void }) {
+  return (
+    <label class="flex gap-3 border border-line p-3 has-checked:border-edge">
+      <input
+        type="radio"
+        name="decision"
+        required
+        checked={isChosen}
+        onChange={onChoose}
+        class="mt-1 accent-tungsten"
+      />
+      <span>
+        <span class="font-medium">{words}</span>
+        <span class="block text-sm text-dim">{effect}</span>
+      </span>
+    </label>
   );
 }

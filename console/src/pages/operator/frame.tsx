@@ -1,10 +1,11 @@
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { Page } from '../../ui/page.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
+import { type Change, VerbDialog } from '../operator-verbs/verb-dialog.tsx';
 
 const PAGES = [
   ['/operator', 'Overview'],
@@ -15,24 +16,59 @@ const PAGES = [
   ['/operator/orphans', 'Orphan jobs'],
   ['/operator/audit', 'Audit'],
   ['/operator/actions', 'Actions'],
+  ['/operator/commands', 'Commands'],
 ] as const;
 
-/** A page of the operator's console: its title, and the way to the other ones. */
-export function OperatorPage({
-  title,
-  lead,
-  actions,
-  children,
-}: {
+const Ask = createContext<(change: Change) => void>(() => {});
+
+export interface OperatorPageProps {
   title: string;
   lead?: ComponentChildren;
   actions?: ComponentChildren;
+  /** Called after a change that was asked for on the page. */
+  onDone?: ((result: object) => unknown) | undefined;
   children?: ComponentChildren;
-}) {
+}
+
+/** A page of the operator's console: its title, the way to the other ones, and its dialog. */
+export function OperatorPage({ onDone = () => {}, children, ...page }: OperatorPageProps) {
+  const [change, setChange] = useState<Change>();
   return (
-    <Page title={title} lead={lead} actions={actions} above={<OperatorNavigation />}>
+    <Ask.Provider value={setChange}>
+      <Page {...page} above={<OperatorNavigation />}>
+        {children}
+        {change && (
+          <VerbDialog change={change} onClose={() => setChange(undefined)} onDone={onDone} />
+        )}
+      </Page>
+    </Ask.Provider>
+  );
+}
+
+/** Opens the dialog of a change on the page that it is on. */
+export function AskButton({
+  change,
+  of,
+  children,
+  ...look
+}: {
+  change: Change | (() => Change);
+  /** What it is about, for screen readers: one of many buttons with the same word. */
+  of?: string;
+  look?: 'primary';
+  small?: boolean;
+  disabled?: boolean;
+  children: string;
+}) {
+  const ask = useContext(Ask);
+  return (
+    <Button
+      {...look}
+      aria-label={of === undefined ? undefined : `${children} ${of}`}
+      onClick={() => ask(typeof change === 'function' ? change() : change)}
+    >
       {children}
-    </Page>
+    </Button>
   );
 }
 
@@ -129,6 +165,7 @@ export function Recorded({ value }: { value: unknown }) {
   if (typeof value !== 'object') {
     return <span class="figures text-sm break-all">{String(value)}</span>;
   }
+  if (Array.isArray(value) && value.length === 0) return <span class="text-dim">none</span>;
   return (
     <dl class="grid gap-y-1 text-sm">
       {Object.entries(value).map(([name, part]) => (

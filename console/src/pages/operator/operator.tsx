@@ -3,6 +3,7 @@ import { NotFound } from '../not-found/not-found.tsx';
 import { OrderPage } from '../operator-orders/order.tsx';
 import { OrdersPage } from '../operator-orders/orders.tsx';
 import { HeldPage } from '../operator-tasks/held.tsx';
+import { CommandsPage } from '../operator-verbs/commands.tsx';
 import { AccountPage } from './account.tsx';
 import { AccountsPage } from './accounts.tsx';
 import { ActionsPage } from './actions.tsx';
@@ -35,6 +36,8 @@ export default function OperatorPages() {
       return <AuditPage />;
     case 'actions':
       return <ActionsPage />;
+    case 'commands':
+      return <CommandsPage />;
     default:
       return <NotFound />;
   }

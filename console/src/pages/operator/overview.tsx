@@ -5,10 +5,11 @@ import { Badge } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Figure } from '../../ui/card.tsx';
 import { Chart } from '../../ui/chart/chart.tsx';
-import { Credits, formatNumber } from '../../ui/format.tsx';
+import { formatNumber } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { Table } from '../../ui/table.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import { duration, OperatorPage } from './frame.tsx';
+import { CREDITS } from './list-page.tsx';
 
 const REFRESH_MS = 30_000;
 
@@ -42,7 +43,9 @@ function oldest(rows: { oldest_seconds: number }[]): string | undefined {
   return rows.length === 0 ? undefined : `oldest ${duration(most)}`;
 }
 
-function Now({ now }: { now: OperatorFigures['now'] }) {
+type Figures = OperatorFigures['now'];
+
+function Now({ now }: { now: Figures }) {
   const orphans = now.orphans.reduce((sum, { jobs }) => sum + jobs, 0);
   return (
     <>
@@ -56,23 +59,7 @@ function Now({ now }: { now: OperatorFigures['now'] }) {
         <Figure name="Live tasks">{formatNumber(total(now.live))}</Figure>
         <Figure name="Orphan jobs">{formatNumber(orphans)}</Figure>
       </div>
-      {now.closed.length > 0 && (
-        <Card title="Closed now">
-          <ul class="grid gap-2">
-            {now.closed.map(({ subject, cause, seconds }) => (
-              <li key={`${subject} ${cause}`} class="flex flex-wrap gap-4">
-                <Badge tone="bad">{subject}</Badge>
-                <span class="text-dim">
-                  {cause}, for {duration(seconds)}
-                </span>
-              </li>
-            ))}
-          </ul>
-          <p class="mt-4">
-            <Link href="/operator/providers">Open Providers</Link>
-          </p>
-        </Card>
-      )}
+      {now.closed.length > 0 && <Closed closed={now.closed} />}
       <Card title="Live tasks by phase">
         {now.live.length === 0 ? (
           <p class="text-dim">No task is under way.</p>
@@ -81,22 +68,40 @@ function Now({ now }: { now: OperatorFigures['now'] }) {
             caption="Live tasks by phase"
             rows={now.live}
             keyOf={({ phase }) => phase}
-            columns={[
-              { title: 'Phase', cell: ({ phase }) => phase },
-              { title: 'Tasks', kind: 'number', cell: ({ tasks }) => formatNumber(tasks) },
-              { title: 'Credits', kind: 'number', cell: (row) => <Credits value={row.credits} /> },
-              {
-                title: 'Longest in it',
-                kind: 'number',
-                cell: (row) => duration(row.oldest_seconds),
-              },
-            ]}
+            columns={LIVE}
           />
         )}
       </Card>
     </>
   );
 }
+
+function Closed({ closed }: Pick<Figures, 'closed'>) {
+  return (
+    <Card title="Closed now">
+      <ul class="grid gap-2">
+        {closed.map(({ subject, cause, seconds }) => (
+          <li key={`${subject} ${cause}`} class="flex flex-wrap gap-4">
+            <Badge tone="bad">{subject}</Badge>
+            <span class="text-dim">
+              {cause}, for {duration(seconds)}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p class="mt-4">
+        <Link href="/operator/providers">Open Providers</Link>
+      </p>
+    </Card>
+  );
+}
+
+const LIVE: Column<Figures['live'][number]>[] = [
+  { title: 'Phase', cell: ({ phase }) => phase },
+  { title: 'Tasks', kind: 'number', cell: ({ tasks }) => formatNumber(tasks) },
+  CREDITS,
+  { title: 'Longest in it', kind: 'number', cell: (row) => duration(row.oldest_seconds) },
+];
 
 type Minute = OperatorFigures['minutes'][number];
 

@@ -5,59 +5,43 @@ import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
-import { Table } from '../../ui/table.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import { DecideDialog } from './decide-dialog.tsx';
-import { AccountLink, NoSuch, OperatorPage, Recorded } from './frame.tsx';
+import { AccountLink, AskButton, NoSuch, OperatorPage, Recorded } from './frame.tsx';
 import { Phase } from './tasks.tsx';
-import { type Change, VerbDialog } from './verb-dialog.tsx';
 
 /** Everything that is known about a task, and what an operator can do about it. */
 export function TaskPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/tasks/:id', { params: { id } });
-  const [change, setChange] = useState<Change>();
   const [isDeciding, setDeciding] = useState(false);
-  const reload = () => void loaded.reload();
   if (isMissing(loaded)) return <NoSuch what="Task" id={id} />;
   return (
     <OperatorPage
       title="Task"
       lead={<span class="figures text-base break-all">{id}</span>}
-      actions={
-        loaded.data && (
-          <Buttons task={loaded.data} onAsk={setChange} onDecide={() => setDeciding(true)} />
-        )
-      }
+      actions={loaded.data && <Buttons task={loaded.data} onDecide={() => setDeciding(true)} />}
+      onDone={loaded.reload}
     >
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
         {(task) => <Details task={task} />}
       </Load>
-      {change && (
-        <VerbDialog change={change} onClose={() => setChange(undefined)} onDone={reload} />
-      )}
       {isDeciding && loaded.data && (
-        <DecideDialog task={loaded.data} onClose={() => setDeciding(false)} onDone={reload} />
+        <DecideDialog
+          task={loaded.data}
+          onClose={() => setDeciding(false)}
+          onDone={loaded.reload}
+        />
       )}
     </OperatorPage>
   );
 }
 
-function Buttons({
-  task,
-  onAsk,
-  onDecide,
-}: {
-  task: OperatorTask;
-  onAsk: (change: Change) => void;
-  onDecide: () => void;
-}) {
+function Buttons({ task, onDecide }: { task: OperatorTask; onDecide: () => void }) {
   const { id, phase } = task;
   const given = { id };
-  const hasEnded = phase === 'completed' || phase === 'failed';
-  if (hasEnded) {
+  if (phase === 'completed' || phase === 'failed') {
     return task.output_object_id === null ? null : (
-      <Button onClick={() => onAsk({ verb: 'objects takedown', given })}>
-        Take the video down
-      </Button>
+      <AskButton change={{ verb: 'objects takedown', given }}>Take the video down</AskButton>
     );
   }
   return (
@@ -65,8 +49,8 @@ function Buttons({
       <Button look="primary" onClick={onDecide}>
         Decide
       </Button>
-      <Button onClick={() => onAsk({ verb: 'tasks wake', given })}>Wake</Button>
-      <Button onClick={() => onAsk({ verb: 'tasks cancel', given })}>Cancel the task</Button>
+      <AskButton change={{ verb: 'tasks wake', given }}>Wake</AskButton>
+      <AskButton change={{ verb: 'tasks cancel', given }}>Cancel the task</AskButton>
     </>
   );
 }
@@ -75,21 +59,7 @@ function Details({ task }: { task: OperatorTask }) {
   return (
     <>
       <Card title="State">
-        <Facts
-          facts={[
-            { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
-            { name: 'Account', value: <AccountLink of={task} /> },
-            { name: 'Surface', value: task.surface },
-            { name: 'Provider', value: task.provider },
-            { name: 'Credits', value: <Credits value={task.credits} /> },
-            { name: 'Created', value: <DateTime at={task.created_at} /> },
-            { name: 'Last change', value: <DateTime at={task.updated_at} /> },
-            { name: 'Next step', value: task.due_at ? <DateTime at={task.due_at} /> : 'none' },
-            ...(task.error_code === null
-              ? []
-              : [{ name: 'Error', value: `${task.error_code}: ${task.error_message}` }]),
-          ]}
-        />
+        <Facts facts={factsOf(task)} />
       </Card>
       {task.attempts.map((attempt) => (
         <Attempt key={attempt.id} attempt={attempt} />
@@ -99,28 +69,12 @@ function Details({ task }: { task: OperatorTask }) {
           caption="Transitions"
           rows={task.history}
           keyOf={({ at, phase }) => `${at} ${phase}`}
-          columns={[
-            { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
-            { title: 'Phase', cell: ({ phase }) => phase },
-            { title: 'Cause', cell: ({ cause }) => <Recorded value={cause} /> },
-          ]}
+          columns={TRANSITIONS}
         />
       </Card>
       {task.objects.length > 0 && (
         <Card title="Files">
-          <Table
-            caption="Files"
-            rows={task.objects}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: 'File', kind: 'mono', cell: ({ id }) => id },
-              { title: 'Role', cell: ({ role }) => role },
-              {
-                title: 'State',
-                cell: (file) => (file.taken_down_at ? 'taken down' : file.state),
-              },
-            ]}
-          />
+          <Table caption="Files" rows={task.objects} keyOf={({ id }) => id} columns={FILES} />
         </Card>
       )}
       <Card title="Request">
@@ -136,6 +90,33 @@ function Details({ task }: { task: OperatorTask }) {
     </>
   );
 }
+
+function factsOf(task: OperatorTask) {
+  const { due_at: due, error_code: error } = task;
+  return [
+    { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
+    { name: 'Account', value: <AccountLink of={task} /> },
+    { name: 'Surface', value: task.surface },
+    { name: 'Provider', value: task.provider },
+    { name: 'Credits', value: <Credits value={task.credits} /> },
+    { name: 'Created', value: <DateTime at={task.created_at} /> },
+    { name: 'Last change', value: <DateTime at={task.updated_at} /> },
+    { name: 'Next step', value: due ? <DateTime at={due} /> : 'none' },
+    ...(error === null ? [] : [{ name: 'Error', value: `${error}: ${task.error_message}` }]),
+  ];
+}
+
+const TRANSITIONS: Column<OperatorTask['history'][number]>[] = [
+  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
+  { title: 'Phase', cell: ({ phase }) => phase },
+  { title: 'Cause', cell: ({ cause }) => <Recorded value={cause} /> },
+];
+
+const FILES: Column<OperatorTask['objects'][number]>[] = [
+  { title: 'File', kind: 'mono', cell: ({ id }) => id },
+  { title: 'Role', cell: ({ role }) => role },
+  { title: 'State', cell: (file) => (file.taken_down_at ? 'taken down' : file.state) },
+];
 
 function Attempt({ attempt }: { attempt: OperatorAttempt }) {
   return (

@@ -3,10 +3,11 @@ import { useList } from '../../load.ts';
 import type { OperatorTaskRow } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
-import { Credits, RelativeTime } from '../../ui/format.tsx';
+import { RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, ListCard } from '../../ui/table.tsx';
-import { AccountLink, FindForm, Id, OperatorPage } from './frame.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { FindForm } from './frame.tsx';
+import { ACCOUNT, CREDITS, ListPage, PROVIDER, TASK } from './list-page.tsx';
 
 const VIEWS = [
   { id: 'held', title: 'Held', query: { phase: 'held' } },
@@ -21,13 +22,9 @@ export function TasksPage() {
   const { query, route } = useLocation();
   const account = query.account ?? '';
   const view = VIEWS.find(({ id }) => id === query.view) ?? VIEWS[account === '' ? 0 : 4];
-  const list = useList('/console/api/operator/tasks', { query: { ...view.query, account } });
-  const go = (id: string) => {
-    const next = new URLSearchParams({ view: id, ...(account && { account }) });
-    route(`/operator/tasks?${next}`);
-  };
+  const isHeld = view.id === 'held';
   return (
-    <OperatorPage
+    <ListPage
       title="Tasks"
       lead={account && `Of ${account}`}
       actions={
@@ -37,34 +34,41 @@ export function TasksPage() {
           onFind={(id) => id && route(`/operator/tasks/${encodeURIComponent(id)}`)}
         />
       }
+      list={useList('/console/api/operator/tasks', { query: { ...view.query, account } })}
+      empty={
+        <Empty title={isHeld ? 'No task is held' : 'No such task'}>
+          {isHeld && 'Nothing waits for a decision.'}
+        </Empty>
+      }
+      caption="Tasks"
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
     >
-      <fieldset class="flex flex-wrap gap-2">
-        <legend class="sr-only">Which tasks</legend>
-        {VIEWS.filter(({ id }) => id !== 'due' || account === '').map(({ id, title }) => (
-          <Button
-            key={id}
-            small
-            look={id === view.id ? 'primary' : 'plain'}
-            aria-pressed={id === view.id}
-            onClick={() => go(id)}
-          >
-            {title}
-          </Button>
-        ))}
-      </fieldset>
-      {view.id === 'held' && <Link href="/operator/tasks/held">Decide many at once</Link>}
-      <ListCard
-        list={list}
-        empty={
-          <Empty title={view.id === 'held' ? 'No task is held' : 'No such task'}>
-            {view.id === 'held' && 'Nothing waits for a decision.'}
-          </Empty>
-        }
-        caption="Tasks"
-        columns={COLUMNS}
-        keyOf={({ id }) => id}
-      />
-    </OperatorPage>
+      <Views shown={view.id} account={account} />
+      {isHeld && <Link href="/operator/tasks/held">Decide many at once</Link>}
+    </ListPage>
+  );
+}
+
+function Views({ shown, account }: { shown: string; account: string }) {
+  const { route } = useLocation();
+  const go = (view: string) =>
+    route(`/operator/tasks?${new URLSearchParams({ view, ...(account && { account }) })}`);
+  return (
+    <fieldset class="flex flex-wrap gap-2">
+      <legend class="sr-only">Which tasks</legend>
+      {VIEWS.filter(({ id }) => id !== 'due' || account === '').map(({ id, title }) => (
+        <Button
+          key={id}
+          small
+          look={id === shown ? 'primary' : 'plain'}
+          aria-pressed={id === shown}
+          onClick={() => go(id)}
+        >
+          {title}
+        </Button>
+      ))}
+    </fieldset>
   );
 }
 
@@ -75,18 +79,14 @@ export function Phase({ phase, cause }: { phase: string; cause: string | null })
 }
 
 const COLUMNS: Column<OperatorTaskRow>[] = [
-  { title: 'Task', cell: ({ id }) => <Id href={`/operator/tasks/${id}`} id={id} /> },
+  TASK,
   { title: 'Phase', cell: (task) => <Phase phase={task.phase} cause={task.held_cause} /> },
   {
     title: 'Since',
     cell: (task) => <RelativeTime at={task.held_since ?? task.due_at ?? task.updated_at} />,
   },
-  { title: 'Provider', cell: ({ provider }) => provider },
+  PROVIDER,
   { title: 'Model', cell: ({ model }) => model },
-  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
-  {
-    title: 'Account',
-    kind: 'prose',
-    cell: (task) => <AccountLink of={task} />,
-  },
+  CREDITS,
+  ACCOUNT,
 ];

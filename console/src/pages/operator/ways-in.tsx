@@ -1,27 +1,20 @@
 import type { OperatorAccount } from '../../operator-shapes.ts';
-import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import type { Change } from './verb-dialog.tsx';
-
-interface Props {
-  account: OperatorAccount;
-  onAsk: (change: Change) => void;
-}
+import { AskButton } from './frame.tsx';
 
 /** Where an account is signed in, and its passkeys and outside identities. */
-export function WaysIn({ account, onAsk }: Props) {
+export function WaysIn({ account }: { account: OperatorAccount }) {
   const { account_id: id, sessions, passkeys, identities } = account;
   if (sessions.length + passkeys.length + identities.length === 0) return null;
-  const signOut: Change = {
-    verb: 'accounts sign-out',
-    given: { account: id, only_sessions: false },
-  };
+  const given = { account: id, only_sessions: false };
   return (
     <Card
       title="Signing in"
-      actions={<Button onClick={() => onAsk(signOut)}>Sign out everywhere</Button>}
+      actions={
+        <AskButton change={{ verb: 'accounts sign-out', given }}>Sign out everywhere</AskButton>
+      }
     >
       <div class="grid gap-7">
         {sessions.length > 0 && (
@@ -30,7 +23,7 @@ export function WaysIn({ account, onAsk }: Props) {
         {passkeys.length > 0 && (
           <Table
             caption="Passkeys"
-            columns={passkeysWith(id, onAsk)}
+            columns={passkeysOf(id)}
             rows={passkeys}
             keyOf={(row) => row.id}
           />
@@ -62,14 +55,7 @@ const IDENTITIES: Column<OperatorAccount['identities'][number]>[] = [
   { title: 'Added', cell: (row) => <RelativeTime at={row.created_at} /> },
 ];
 
-function passkeysWith(
-  account: string,
-  onAsk: Props['onAsk'],
-): Column<OperatorAccount['passkeys'][number]>[] {
-  const removal = ({ id: passkey }: OperatorAccount['passkeys'][number]): Change => ({
-    verb: 'accounts remove-passkey',
-    given: { account, passkey },
-  });
+function passkeysOf(account: string): Column<OperatorAccount['passkeys'][number]>[] {
   return [
     { title: 'Passkey', kind: 'prose', cell: ({ name }) => name },
     { title: 'Added', cell: (row) => <RelativeTime at={row.created_at} /> },
@@ -80,15 +66,15 @@ function passkeysWith(
     },
     {
       title: '',
-      cell: (passkey) => (
+      cell: ({ id: passkey, name }) => (
         <div class="flex md:justify-end">
-          <Button
+          <AskButton
             small
-            aria-label={`Remove ${passkey.name}`}
-            onClick={() => onAsk(removal(passkey))}
+            of={name}
+            change={{ verb: 'accounts remove-passkey', given: { account, passkey } }}
           >
             Remove
-          </Button>
+          </AskButton>
         </div>
       ),
     },

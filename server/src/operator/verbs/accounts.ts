@@ -19,6 +19,7 @@ export const ACCOUNTS = {
     fields: { email: text('The e-mail address of its owner.', { word: 'EMAIL', max: 254 }) },
     words: ['email'],
     reason: 'optional',
+    dialog: { title: 'Create the account' },
     run: async ({ db }, { email }, action) => {
       const record = (tx: Transaction, target: string) => recordAction(tx, action, { target });
       return { account_id: await createAccount(db, email, record) };

@@ -71,6 +71,7 @@ export const CREDITS_VERBS = {
     },
     words: ['account', 'credits'],
     reason: 'required',
+    dialog: { title: 'Claw credits back', isDangerous: true },
     run: async ({ db }, { account, ...given }, action) => {
       const accountId = await findAccount(db, account);
       const record = (tx: Transaction) =>

@@ -55,6 +55,7 @@ export const KEYS = {
     fields: { key: KEY, name: optional(NAME), monthly_cap: optional(orNone(CAP)) },
     words: ['key'],
     reason: 'optional',
+    dialog: { title: 'Change the key' },
     run: ({ db }, { key, name, monthly_cap: monthlyCap }, action) => {
       const changes = { name, monthlyCap };
       return performAction(db, action, { target: key, details: changes }, async (tx) => {
@@ -68,6 +69,7 @@ export const KEYS = {
     fields: { key: KEY },
     words: ['key'],
     reason: 'optional',
+    dialog: { title: 'Revoke the key', isDangerous: true },
     run: ({ db }, { key }, action) =>
       performAction(db, action, { target: key }, async (tx) => {
         const changed = await revokeKey(tx, key);
@@ -79,6 +81,7 @@ export const KEYS = {
     fields: { account: ACCOUNT },
     words: ['account'],
     reason: 'required',
+    dialog: { title: 'Revoke all keys', isDangerous: true },
     run: async ({ db }, { account }, action) => {
       const target = await findAccount(db, account);
       return performAction(db, action, { target }, async (tx) => {

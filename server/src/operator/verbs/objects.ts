@@ -44,6 +44,7 @@ export const UPLOADS = {
     fields: { id: text('An upload, or an account for all of its mailbox.', { word: 'ID' }) },
     words: ['id'],
     reason: 'required',
+    dialog: { title: 'Remove uploads', isDangerous: true },
     run: async ({ db }, { id }, action) =>
       id.startsWith(OBJECT)
         ? removeUpload(db, action, id)

@@ -56,6 +56,7 @@ function retire(kind: Offer['kind']) {
     fields: { id: ID },
     words: ['id'],
     reason: 'required',
+    dialog: { title: `Retire the ${kind}` },
     run: ({ db }, { id }, action) =>
       performAction(db, action, { target: id }, async (tx) => {
         const changed = await retireOffer(tx, kind, id);
@@ -78,6 +79,7 @@ export const PACKS = {
     fields: { ...TERMS, expires_days: EXPIRES_DAYS },
     words: ['id'],
     reason: 'required',
+    dialog: { title: 'Sell the pack' },
     run: ({ db }, terms, action) =>
       set(db, action, { type: { kind: 'pack', period: null }, terms }),
   }),
@@ -95,6 +97,7 @@ export const PLANS = {
     },
     words: ['id'],
     reason: 'required',
+    dialog: { title: 'Sell the plan' },
     run: ({ db }, { period = 'month', ...terms }, action) =>
       set(db, action, { type: { kind: 'plan', period }, terms }),
   }),

@@ -12,11 +12,13 @@ const ReasonSchema = Type.String({
   pattern: '^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$',
 });
 
-/** What a dialog shows of a verb. */
+/** What the console shows of a verb. */
 export interface ShownVerb {
+  summary: string;
   title: string;
   effect: string;
   isDangerous?: true;
+  isChange: boolean;
   fields: Record<string, FieldFacts>;
 }
 
@@ -25,8 +27,8 @@ const ParamsSchema = Type.Object({ '*': Type.String() });
 
 /**
  * The routes of all verbs: reads such as `GET …/verbs/tasks/list?phase=held`, and changes such as
- * `POST …/verbs/tasks/cancel`, whose body has the fields and the reason. `GET …/verbs` says which
- * fields a dialog shows.
+ * `POST …/verbs/tasks/cancel`, whose body has the fields and the reason. `GET …/verbs` lists
+ * them with the fields that a dialog shows.
  */
 export function verbRoutes(nouns: Nouns = NOUNS) {
   return [
@@ -83,18 +85,22 @@ async function verbsOf(nouns: Nouns, noun: string): Promise<Record<string, Verb>
 }
 
 /** What a page says of a change before the operator fills in the rest. */
-export type GivenChange = {
-  [Name in VerbName]: { verb: Name; given?: { [Field in FieldOf<Name>]?: string | boolean } };
-}[VerbName];
+export type GivenChange =
+  | { verb: VerbName; given?: undefined }
+  | {
+      [Name in VerbName]: { verb: Name; given?: { [Field in FieldOf<Name>]?: string | boolean } };
+    }[VerbName];
 
-/** Of each verb that changes something, what a dialog shows. */
+/** What the console shows of each verb that it has. */
 async function shownVerbs(nouns: Nouns) {
   const all = await Promise.all(Object.keys(nouns).map((noun) => verbsOf(nouns, noun)));
-  const changes = all
+  const shown = all
     .flatMap((verbs) => Object.entries(verbs))
-    .filter(([, verb]) => isChange(verb) && verb.notOnConsole === undefined)
-    .map(([name, { summary, fields, dialog }]) => {
-      return [name, { title: name, effect: `${summary}.`, ...dialog, fields }];
+    .filter(([, verb]) => verb.notOnConsole === undefined)
+    .map(([name, verb]): [string, ShownVerb] => {
+      const { summary, fields, dialog } = verb;
+      const words = { summary, title: name, effect: `${summary}.`, ...dialog };
+      return [name, { ...words, isChange: isChange(verb), fields }];
     });
-  return Object.fromEntries(changes) as Record<string, ShownVerb>;
+  return Object.fromEntries(shown);
 }

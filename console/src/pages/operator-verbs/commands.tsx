@@ -1,0 +1,50 @@
+import { useState } from 'preact/hooks';
+import { useLoad } from '../../load.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { AskButton, Recorded } from '../operator/frame.tsx';
+import { ListPage } from '../operator/list-page.tsx';
+import { type Change, VERBS } from './verb-dialog.tsx';
+
+/** Every command that the console has, also those that no other page offers. */
+export function CommandsPage() {
+  const { data, ...loaded } = useLoad(VERBS);
+  const [result, setResult] = useState<object>();
+  const items =
+    data &&
+    Object.entries(data).map(([name, { summary }]) => ({ name: name as Change['verb'], summary }));
+  return (
+    <ListPage
+      title="Commands"
+      lead="What npx framewright can do, except what is only for those who run the servers."
+      list={{ ...loaded, items, hasMore: false, more: loaded.reload }}
+      empty={<Empty title="No command" />}
+      caption="Commands"
+      columns={COLUMNS}
+      keyOf={({ name }) => name}
+      onDone={setResult}
+    >
+      <Dialog open={result !== undefined} onClose={() => setResult(undefined)} title="Result">
+        <Recorded value={result} />
+        <div class="mt-6 flex justify-end">
+          <Button onClick={() => setResult(undefined)}>Done</Button>
+        </div>
+      </Dialog>
+    </ListPage>
+  );
+}
+
+const COLUMNS: Column<{ name: Change['verb']; summary: string }>[] = [
+  { title: 'Command', cell: ({ name }) => <span class="font-medium">{name}</span> },
+  { title: 'What it does', kind: 'prose', cell: ({ summary }) => summary },
+  {
+    title: '',
+    cell: ({ name }) => (
+      <AskButton small of={name} change={{ verb: name }}>
+        Run
+      </AskButton>
+    ),
+  },
+];

@@ -1,0 +1,138 @@
+import type { ComponentChildren } from 'preact';
+import type { GivenChange, ShownVerb } from '../../../../server/src/site/operator/verb-routes.ts';
+import { request } from '../../api.ts';
+import { useDraft } from '../../draft.ts';
+import { useLoad } from '../../load.ts';
+import { filled } from '../../site-api.ts';
+import { Facts } from '../../ui/card.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/form/field.tsx';
+import { FormDialog } from '../../ui/form/form-dialog.tsx';
+import { Load } from '../../ui/states.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { emptyOf, labelOf, VerbField } from './verb-field.tsx';
+
+/** A change that an operator is about to make: a verb, and what the page knows of its fields. */
+export type Change = GivenChange & {
+  /** What fields hold at first. */
+  initial?: Record<string, string>;
+  /** In place of the verb's own words. */
+  title?: string;
+  effect?: string;
+};
+
+interface Props {
+  change: Change;
+  onClose: () => void;
+  onDone: (result: object) => unknown;
+  /** Controls of the page, in place of those of the fields. Their values are in the change. */
+  children?: ComponentChildren;
+}
+
+export const VERBS = '/console/api/operator/verbs';
+
+/** Asks for the fields of a verb and the reason, makes the change and says what became of it. */
+export function VerbDialog(props: Props) {
+  const { change, onClose } = props;
+  const verbs = useLoad(VERBS);
+  const verb = verbs.data?.[change.verb];
+  if (verb) return <VerbForm {...props} verb={verb} />;
+  return (
+    <Dialog open onClose={onClose} title={change.title ?? change.verb}>
+      <Load from={{ ...verbs, data: undefined }}>{() => null}</Load>
+    </Dialog>
+  );
+}
+
+type Entered = Record<string, string | boolean>;
+
+function VerbForm({ change, verb, children, onClose, onDone }: Props & { verb: ShownVerb }) {
+  const given: Entered = { ...change.given };
+  const asked = Object.entries(verb.fields).filter(
+    ([name]) => !children && !Object.hasOwn(given, name),
+  );
+  const draft = useDraft<Entered>(`${change.verb} ${Object.values(given).join(' ')}`, () => ({
+    ...Object.fromEntries(asked.map(([name, field]) => [name, emptyOf(field)])),
+    ...change.initial,
+    reason: '',
+  }));
+  const close = () => {
+    draft.drop();
+    onClose();
+  };
+  const send = async () => {
+    onDone(await run(change.verb, verb, { ...draft.value, ...given }));
+    close();
+  };
+  const title = change.title ?? verb.title;
+  return (
+    <FormDialog
+      title={title}
+      action={title}
+      isDangerous={verb.isDangerous ?? false}
+      onClose={close}
+      onSend={send}
+    >
+      {() => (
+        <>
+          <div class="text-dim">{change.effect ?? verb.effect}</div>
+          {children ?? <Facts facts={factsOf(given)} />}
+          {asked.map(([name, field]) => (
+            <VerbField
+              key={name}
+              label={labelOf(name)}
+              field={field}
+              value={draft.value[name] ?? ''}
+              onChange={(value) => draft.set({ [name]: value })}
+            />
+          ))}
+          {verb.isChange && (
+            <Reason value={draft.value.reason} onChange={(reason) => draft.set({ reason })} />
+          )}
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+function Reason(field: { value: Entered[string] | undefined; onChange: (reason: string) => void }) {
+  return (
+    <Field
+      label="Reason"
+      hint="It is recorded with your name, such as the number of a ticket."
+      value={String(field.value)}
+      onInput={(event) => field.onChange(event.currentTarget.value)}
+      required
+      maxLength={500}
+      autoComplete="off"
+    />
+  );
+}
+
+/** Runs a verb with these fields, and says what became of a change. */
+async function run(name: string, { isChange }: ShownVerb, fields: Entered): Promise<object> {
+  const address = `${VERBS}/${name.replaceAll(' ', '/')}`;
+  if (!isChange)
+    return (await request('GET', filled(address, { query: queryOf(fields) }))) as object;
+  const result = (await request('POST', address, { body: fields })) as object;
+  const { changed, booked }: { changed?: boolean; booked?: boolean } = result;
+  toast((changed ?? booked ?? true) ? 'Done, and recorded.' : 'There was nothing to change.');
+  return result;
+}
+
+/** The fields of a read; it has no reason. */
+function queryOf({ reason: _, ...fields }: Entered): Record<string, string> {
+  const texts = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : value ? 'yes' : '',
+  ]);
+  return Object.fromEntries(texts);
+}
+
+function factsOf(given: Entered) {
+  return Object.entries(given).map(([name, value]) => ({
+    name: labelOf(name),
+    value: String(value),
+    mono: true,
+  }));
+}

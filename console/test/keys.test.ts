@@ -54,6 +54,30 @@ function isLeavingAskedFor(): boolean {
   return !dispatchEvent(new Event('beforeunload', { cancelable: true }));
 }
 
+describe('test keys', { skip: NO_BROWSER }, () => {
+  test('a test key is marked, and its credits are refilled', async () => {
+    const { page } = await signedInPage(site);
+    await page.goto('/keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name').fill('continuous integration');
+    await page.getByLabel('Mode').selectOption('test');
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    const secret = (await page.locator('[data-secret]').textContent())?.trim() ?? '';
+    assert.match(secret, /^fw_test_/);
+    await page.getByLabel('I have stored it').check();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('Test', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Refill' }).click();
+    await page.getByText('The test credits are refilled.').waitFor();
+    await page
+      .getByRole('region', { name: 'Test credits' })
+      .getByText(/100.000/)
+      .waitFor();
+    await expectNoViolations(page);
+  });
+});
+
 describe('API keys', { skip: NO_BROWSER }, () => {
   function readBalance(secret: string): Promise<Response> {
     const headers = { authorization: `Bearer ${secret}` };

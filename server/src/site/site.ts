@@ -28,6 +28,7 @@ import { type GuardDeps, guard } from './guard.ts';
 import {
   createOwnKey,
   listOwnKeys,
+  refillOwnTestCredits,
   requestsOfOwnKey,
   revokeOwnKey,
   updateOwnKey,
@@ -95,6 +96,7 @@ const ROUTES = [
   createOwnKey,
   updateOwnKey,
   revokeOwnKey,
+  refillOwnTestCredits,
   requestsOfOwnKey,
   listTasksOfAccount,
   readTaskFilters,

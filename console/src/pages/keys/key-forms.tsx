@@ -6,6 +6,10 @@ import { Field } from '../../ui/form/field.tsx';
 import { FormDialog } from '../../ui/form/form-dialog.tsx';
 
 const DAY_MS = 86_400_000;
+const MODES = [
+  { value: 'live', label: 'Live: videos are paid with your credits' },
+  { value: 'test', label: 'Test: small sample videos, paid with test credits' },
+];
 const EXPIRIES = [
   { value: '', label: 'Never' },
   { value: '30', label: 'In 30 days' },
@@ -58,13 +62,44 @@ function CapField({ value, onChange, error }: CapProps) {
   );
 }
 
-function bodyOf({ name, days, cap }: { name: string; days: string; cap: string }) {
+interface KeyDraft {
+  name: string;
+  mode: string;
+  days: string;
+  cap: string;
+}
+
+function bodyOf({ name, mode, days, cap }: KeyDraft) {
   const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
   return {
     name,
+    mode: mode === 'test' ? ('test' as const) : ('live' as const),
     ...(expires && { expires_at: expires }),
     ...(cap !== '' && { monthly_cap: Number(cap) }),
   };
+}
+
+function ModeAndExpiry({
+  mode,
+  days,
+  onChange,
+}: Pick<KeyDraft, 'mode' | 'days'> & { onChange: (changed: Partial<KeyDraft>) => void }) {
+  return (
+    <>
+      <Select
+        label="Mode"
+        value={mode}
+        onChange={(text) => onChange({ mode: text })}
+        choices={MODES}
+      />
+      <Select
+        label="Expires"
+        value={days}
+        onChange={(text) => onChange({ days: text })}
+        choices={EXPIRIES}
+      />
+    </>
+  );
 }
 
 /** The dialog that makes a key. */
@@ -75,8 +110,13 @@ export function CreateKey({
   onClose: () => void;
   onMade: (made: NewApiKey) => void;
 }) {
-  const { value, set, drop } = useDraft('key', () => ({ name: '', days: '', cap: '' }));
-  const { name, days, cap } = value;
+  const { value, set, drop } = useDraft('key', () => ({
+    name: '',
+    mode: 'live',
+    days: '',
+    cap: '',
+  }));
+  const { name, mode, days, cap } = value;
   const close = () => {
     drop();
     onClose();
@@ -101,12 +141,7 @@ export function CreateKey({
             onChange={(text) => set({ name: text })}
             error={errorOf(failure, 'name')}
           />
-          <Select
-            label="Expires"
-            value={days}
-            onChange={(text) => set({ days: text })}
-            choices={EXPIRIES}
-          />
+          <ModeAndExpiry mode={mode} days={days} onChange={set} />
           <CapField
             value={cap}
             onChange={(text) => set({ cap: text })}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
 import { api } from '../../api.ts';
-import { useLoad } from '../../load.ts';
+import { asFailure, useLoad } from '../../load.ts';
 import { showOverPages } from '../../over-pages.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
@@ -10,7 +10,7 @@ import { Card } from '../../ui/card.tsx';
 import { Code } from '../../ui/code.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
-import { RelativeTime } from '../../ui/format.tsx';
+import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -46,8 +46,9 @@ export default function KeysPage() {
       actions={list.data && list.data.items.length > 0 && create}
     >
       <Load from={list} skeleton={<Skeleton lines={6} />}>
-        {({ items }) => (
+        {({ items, test_credits: test }) => (
           <>
+            {test !== null && <TestCredits available={test} onRefilled={list.reload} />}
             <ValidKeys keys={items.filter(isValid)} create={create} onOpen={setOpen} />
             <EndedKeys keys={items.filter((key) => !isValid(key))} />
           </>
@@ -55,6 +56,34 @@ export default function KeysPage() {
       </Load>
       {open && <OpenDialog open={open} onClose={close} onChanged={list.reload} />}
     </Page>
+  );
+}
+
+/** What test keys can spend, and the button that refills it. */
+function TestCredits({
+  available,
+  onRefilled,
+}: {
+  available: number;
+  onRefilled: () => Promise<void>;
+}) {
+  const refill = () =>
+    api('POST /console/api/test-credits')
+      .then(onRefilled)
+      .then(
+        () => toast('The test credits are refilled.'),
+        (error) => toast(asFailure(error).message, 'bad'),
+      );
+  return (
+    <Card
+      title="Test credits"
+      note={
+        <>
+          <Credits value={available} /> are available to test keys. They are worth nothing.
+        </>
+      }
+      actions={<Button onClick={() => void refill()}>Refill</Button>}
+    />
   );
 }
 
@@ -201,7 +230,7 @@ const COLUMNS: Column<ApiKey>[] = [
     kind: 'prose',
     cell: (key) => (
       <div class="md:max-w-72">
-        <span class="font-medium">{nameOf(key)}</span>
+        <span class="font-medium">{nameOf(key)}</span> {key.mode === 'test' && <Badge>Test</Badge>}
         <span class="figures block text-sm text-dim" title={key.id}>
           {key.id.slice(0, 12)}…
         </span>

@@ -169,7 +169,7 @@ function File({ video }: { video: NonNullable<ShownTask['video']> }) {
   );
 }
 
-const SURFACES: Record<string, string> = { web: 'Website', api: 'API' };
+const SURFACES: Record<string, string> = { web: 'Website', api: 'API', test: 'Test key' };
 
 function Ids({ task }: { task: ShownTask }) {
   const id = (name: string, text: string | null) =>

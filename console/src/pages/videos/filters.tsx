@@ -93,6 +93,7 @@ const SURFACES = [
   { value: '', label: 'Website or API' },
   { value: 'web', label: 'Website' },
   { value: 'api', label: 'API' },
+  { value: 'test', label: 'Test key' },
 ];
 
 function RareFilters({

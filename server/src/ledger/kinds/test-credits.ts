@@ -77,3 +77,14 @@ export async function refillTestCredits(db: Database, accountId: string): Promis
     return available;
   });
 }
+
+const READ = statement(
+  'ledger_test_read',
+  `select available from ledger_balances where account_id = $1 and kind = 'test'`,
+);
+
+/** The available test credits of an account; null if it never had a test key. */
+export async function testCredits(db: Queryable, accountId: string): Promise<number | null> {
+  const [row] = await db.query<{ available: number }>(READ, [accountId]);
+  return row?.available ?? null;
+}

@@ -1,6 +1,8 @@
 /** An API key as its owner sees it, without its secret. Times are ISO 8601, UTC. */
 export interface ApiKey {
   id: string;
+  /** A test key spends test credits, and no real provider is called for it. */
+  mode: 'live' | 'test';
   name: string | null;
   created_at: string;
   expires_at: string | null;
@@ -28,6 +30,8 @@ export interface ApiKeyList {
   next: null;
   /** How many valid keys an account may have. */
   max_keys: number;
+  /** What is available of the test credits; null: the account never had a test key. */
+  test_credits: number | null;
 }
 
 /** Of one key on each of the last days (UTC), the oldest first. */

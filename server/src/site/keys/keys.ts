@@ -5,6 +5,7 @@ import { recentRequests } from '../../accounts/key-usage.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
+import { refillTestCredits, testCredits } from '../../ledger/kinds/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
 import { nameSchema } from '../name-schema.ts';
 import { sessionOf, siteRoute } from '../route.ts';
@@ -33,8 +34,10 @@ export const listOwnKeys = siteRoute({
   method: 'GET',
   url: '/console/api/keys',
   handle: async ({ db }: KeyDeps, { request }): Promise<ApiKeyList> => {
-    const items = await readKeys(db, sessionOf(request).accountId);
-    return { items, next: null, max_keys: MAX_KEYS };
+    const { accountId } = sessionOf(request);
+    const items = await readKeys(db, accountId);
+    const test_credits = await testCredits(db, accountId);
+    return { items, next: null, max_keys: MAX_KEYS, test_credits };
   },
 });
 
@@ -46,6 +49,7 @@ export const createOwnKey = siteRoute({
   proof: 'api_key',
   body: Type.Object({
     name: NameSchema,
+    mode: Type.Optional(Type.Enum(['live', 'test'])),
     expires_at: Type.Optional(Type.String({ maxLength: 40 })),
     monthly_cap: Type.Optional(CapSchema),
   }),
@@ -58,8 +62,8 @@ export const createOwnKey = siteRoute({
       if (!(await sessionLives(tx, sessionId)))
         throw new ApiError('unauthorized', 'Sign in again.');
       if ((await validKeys(tx, accountId)) >= MAX_KEYS) throw tooManyKeys();
-      const { name, monthly_cap: monthlyCap } = body;
-      return createKey(tx, { accountId, name: name.trim(), expiresAt, monthlyCap });
+      const { mode, name, monthly_cap: monthlyCap } = body;
+      return createKey(tx, { accountId, mode, name: name.trim(), expiresAt, monthlyCap });
     });
     tellOwner(deps, request, { email, what: `An API key was created: ${keyId}` });
     reply.code(201);
@@ -111,6 +115,15 @@ export const requestsOfOwnKey = siteRoute({
   handle: async ({ db }: KeyDeps, { params, request }): Promise<KeyRequests> => {
     const { id } = await readKey(db, sessionOf(request).accountId, params.id);
     return { days: (await recentRequests(db, [id], DAYS)).get(id) ?? [] };
+  },
+});
+
+/** POST: sets the test credits of the account back to what they were at first. */
+export const refillOwnTestCredits = siteRoute({
+  method: 'POST',
+  url: '/console/api/test-credits',
+  handle: async ({ db }: KeyDeps, { request }): Promise<{ test_credits: number }> => {
+    return { test_credits: await refillTestCredits(db, sessionOf(request).accountId) };
   },
 });
 

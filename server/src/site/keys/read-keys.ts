@@ -28,6 +28,7 @@ export async function readKeys(db: Queryable, accountId: string): Promise<ApiKey
 function shown(key: KeyListing): Omit<ApiKey, 'spent_this_month' | 'requests'> {
   return {
     id: key.key_id,
+    mode: key.mode,
     name: key.name,
     created_at: key.created_at.toISOString(),
     expires_at: key.expires_at?.toISOString() ?? null,

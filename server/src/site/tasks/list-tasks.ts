@@ -14,7 +14,7 @@ const Query = Type.Object({
   state: Type.Optional(Type.Enum(['processing', 'completed', 'failed'])),
   model: Type.Optional(Type.Enum(MODELS)),
   key: Type.Optional(Type.String({ maxLength: 120 })),
-  surface: Type.Optional(Type.Enum(['api', 'web'])),
+  surface: Type.Optional(Type.Enum(['api', 'web', 'test'])),
   from: Type.Optional(Type.String()),
   to: Type.Optional(Type.String()),
   text: Type.Optional(Type.String({ maxLength: 200 })),

@@ -316,6 +316,11 @@ test('usage has a row for each day, model and key; refunds are subtracted', asyn
   await make(ivy.accountId, { ...at('2026-04-01'), ended: 'completed' });
   await make(ivy.accountId, { ...at('2026-04-02'), ended: 'completed', model: 'video-2.0' });
   await make(ivy.accountId, { createdAt: '2026-04-02T00:00:00Z', surface: 'web' });
+  await sql(
+    db,
+    `update tasks set surface = 'test', provider = 'scripted', test_settled = true where id = $1`,
+    [await make(ivy.accountId, { ...at('2026-04-02'), ended: 'completed' })],
+  );
   await archive(db, [old]);
   const period = '?from=2026-04-01&to=2026-04-02';
   const { body } = await ivy.get(`/console/api/usage${period}`);

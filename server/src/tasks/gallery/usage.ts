@@ -1,4 +1,5 @@
 import { type Database, namedStatement } from '../../database/database.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { fromEveryPlace } from '../archive/every-task.ts';
 
 /** The tasks of an account that were created on a day, with one model and one API key. */
@@ -30,10 +31,13 @@ const READ = namedStatement(
       from ${table} where ${key}.account_id = :accountId
         and ${key}.created_at >= :from::timestamptz and ${key}.created_at < :until::timestamptz`,
      )}) as used
-   group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+   where surface <> '${TEST_SURFACE}' group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
 );
 
-/** What an account used in a period, by day, model, surface and API key. Days are UTC. */
+/**
+ * What an account used in a period, by day, model, surface and API key, without tasks of test keys.
+ * Days are UTC.
+ */
 export function accountUsage(
   db: Database,
   accountId: string,

@@ -11,7 +11,7 @@ import { RowStream } from './operator/verb/row-stream.ts';
 
 // The database code is imported only here, so that --help and usage errors are fast.
 async function runCommand(parsed: ParsedCommandLine): Promise<number> {
-  const { readDatabaseConfig } = await import('./config/config.ts');
+  const { readDatabaseConfig } = await import('./config/command-config.ts');
   const config = readDatabaseConfig();
   const { openConfiguredDatabase } = await import('./open-database.ts');
   const opened = await openConfiguredDatabase(config, {
@@ -40,7 +40,7 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
 
 /** The storage that the service is configured with. */
 async function configuredStorage() {
-  const { readStorageSettings } = await import('./config/config.ts');
+  const { readStorageSettings } = await import('./config/command-config.ts');
   const { openStorage } = await import('./storage/open-storage.ts');
   return openStorage(readStorageSettings(), createLog({ level: 'silent' }));
 }

@@ -1,5 +1,5 @@
 import { EmbeddedPostgresError, openEmbeddedDatabase } from 'embedded-postgres';
-import type { DatabaseConfig } from './config/config.ts';
+import type { DatabaseConfig } from './config/command-config.ts';
 import { type Database, openDatabase } from './database/database.ts';
 import { checkSchema, migrate, requirePrivileges } from './database/migrate.ts';
 import { requireSameServer, requireServer } from './database/server.ts';

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
-import { TEST_PROVIDER } from '../providers/registry.ts';
+import { TEST_PROVIDER } from '../providers/test-provider.ts';
 import { readConfig, useFileThreads } from './config.ts';
 import { readWebsite } from './website.ts';
 

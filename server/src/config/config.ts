@@ -1,7 +1,5 @@
 import { availableParallelism } from 'node:os';
-import path from 'node:path';
 import type { StripeSettings } from '../billing/stripe-client.ts';
-import type { PoolerStatements } from '../database/connection.ts';
 import { UsageError } from '../kernel/errors.ts';
 import {
   bad,
@@ -21,16 +19,16 @@ import { type DnsServers, parseDnsServers } from '../outbound/host-lookup.ts';
 import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
 import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 import type { StorageSettings } from '../storage/open-storage.ts';
-import { parseS3Url } from '../storage/s3/settings.ts';
 import type { TracingSettings } from '../telemetry/tracing-settings.ts';
 import { readBilling } from './billing.ts';
+import { type DatabaseConfig, readDatabaseConfig, readStorageSettings } from './command-config.ts';
 import { readTracing } from './tracing.ts';
 import { readWebsite, type WebsiteSettings } from './website.ts';
 
 type Role = 'api' | 'worker';
 
 /** The validated configuration of the service. Seconds and days may be fractions. */
-export interface Config {
+export interface Config extends DatabaseConfig {
   host: string;
   port: number;
   metricsPort: number | undefined;
@@ -39,13 +37,6 @@ export interface Config {
    * undefined with `PORT=0` and no PUBLIC_URL: the port is known only once the service listens.
    */
   publicUrl: string | undefined;
-  dataDir: string;
-  /** undefined: the embedded database. */
-  databaseUrl: string | undefined;
-  /** Postgres itself, where `databaseUrl` is a connection pooler; undefined: it is no pooler. */
-  databaseDirectUrl: string | undefined;
-  /** How statements are sent through the connection pooler. */
-  poolerStatements: PoolerStatements;
   /** How many processes serve the API; 1: this one does. */
   processes: number;
   /** The most connections of the pool of each process. */
@@ -102,16 +93,6 @@ function roles(env: Environment): ReadonlySet<Role> {
   return new Set(valid);
 }
 
-function databaseUrl(env: Environment, name: string): string | undefined {
-  const text = read(env, name, '');
-  if (text === '') return undefined;
-  if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) {
-    // The message does not have the value, because it may contain a password.
-    throw new UsageError(`${name} is not valid: expected postgres://user:password@host/name`);
-  }
-  return text;
-}
-
 function hostRules(env: Environment): Pick<Config, 'clientHosts' | 'providerHosts'> {
   const parsed = <List>(name: string, parse: (text: string) => List) =>
     namingVariables(name, () => parse(read(env, name, '')));
@@ -120,15 +101,6 @@ function hostRules(env: Environment): Pick<Config, 'clientHosts' | 'providerHost
     clientHosts: { allow: parsed('OUTBOUND_ALLOW', parseAllowList), deny },
     providerHosts: { allow: parsed('PROVIDER_ALLOW', parseAllowList), deny },
   };
-}
-
-/** Where STORAGE_URL points to; a folder under DATA_DIR if it is not set. */
-export function readStorageSettings(env: Environment = process.env): StorageSettings {
-  const text = read(env, 'STORAGE_URL', '');
-  const folder = path.join(path.resolve(read(env, 'DATA_DIR', './.data')), 'objects');
-  return text === ''
-    ? { kind: 'disk', folder }
-    : { kind: 's3', s3: namingVariables('STORAGE_URL', () => parseS3Url(text)) };
 }
 
 function storageVariables(
@@ -188,31 +160,8 @@ function connectionsEach(processes: number): number {
   return Math.max(8, Math.min(24, Math.ceil(48 / processes)));
 }
 
-/** The variables that locate the database. Operator commands need no others. */
-export type DatabaseConfig = Pick<
-  Config,
-  'dataDir' | 'databaseUrl' | 'databaseDirectUrl' | 'poolerStatements'
->;
-
-/** @throws UsageError, one line, when an address is malformed */
-export function readDatabaseConfig(env: Environment = process.env): DatabaseConfig {
-  const config = {
-    dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
-    databaseUrl: databaseUrl(env, 'DATABASE_URL'),
-    databaseDirectUrl: databaseUrl(env, 'DATABASE_DIRECT_URL'),
-    poolerStatements: choice(env, 'POOLER_STATEMENTS', 'named', ['named', 'unnamed']),
-  };
-  if (config.databaseDirectUrl !== undefined && config.databaseUrl === undefined) {
-    throw new UsageError(
-      'DATABASE_DIRECT_URL is set, but DATABASE_URL is not: set DATABASE_URL to the address of ' +
-        'the connection pooler, or leave both unset for the embedded database',
-    );
-  }
-  return config;
-}
-
 /**
- * Reads all variables of the service. Only this file reads the environment.
+ * Reads all variables of the service. Only this folder reads the environment.
  * @throws UsageError, one line that names the variable, when a value is unknown or malformed
  */
 export function readConfig(env: Environment = process.env): Config {

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { isOneLineAbout, unusedDeps } from '../../test/providers/settings.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { createProviders } from './host/configured-provider.ts';
-import { neededVariables, PROVIDER_NAMES, readProviders, TEST_PROVIDER } from './registry.ts';
+import { neededVariables, PROVIDER_NAMES, readProviders } from './registry.ts';
+import { TEST_PROVIDER } from './test-provider.ts';
 
 /** A value that is valid for every needed variable: an address, a key, a path. */
 const VALUE = 'http://10.0.0.5:8188';

@@ -15,8 +15,6 @@ import { scripted } from './scripted/index.ts';
 const REGISTRY = [row(local), row(ark), row(fal), row(replicate), row(comfyui)];
 /** The provider of test keys, which is always configured and can't be chosen. */
 const OF_TEST_KEYS = row(scripted);
-/** The provider of tasks of test keys. */
-export const TEST_PROVIDER = OF_TEST_KEYS.name;
 
 interface Row extends Pick<ProviderDefinition<object>, 'ownJobs'> {
   name: string;

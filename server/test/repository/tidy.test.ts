@@ -2,14 +2,16 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { PROVIDER_NAMES, TEST_PROVIDER } from '../../src/providers/registry.ts';
+import { PROVIDER_NAMES } from '../../src/providers/registry.ts';
+import { TEST_PROVIDER } from '../../src/providers/test-provider.ts';
 import { product, ROOT, sources, workspaceCode } from './sources.ts';
 
 const code = [...product, ...workspaceCode];
 
-test('only config.ts reads the environment', () => {
+test('only config.ts reads the environment, and what commands read is beside it', () => {
   const readers = code.filter(({ text }) => text.includes('process.env'));
-  assert.deepEqual(readers.map(({ name }) => name).sort(), ['server/src/config/config.ts']);
+  const wanted = ['server/src/config/command-config.ts', 'server/src/config/config.ts'];
+  assert.deepEqual(readers.map(({ name }) => name).sort(), wanted);
 });
 
 /** Files that name the provider of a start without configuration. */
@@ -19,10 +21,11 @@ const NAMES_LOCAL = [
   'server/src/write-openapi.ts', // builds the app without a provider
 ];
 
-test('only registry.ts names a provider outside its folder', () => {
+test('only registry.ts and test-provider.ts name a provider outside its folder', () => {
   const wrong = [...PROVIDER_NAMES, TEST_PROVIDER].flatMap((provider) => {
     const known = [
       'server/src/providers/registry.ts',
+      'server/src/providers/test-provider.ts',
       ...(provider === 'local' ? NAMES_LOCAL : []),
     ];
     const naming = new RegExp(

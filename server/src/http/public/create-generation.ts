@@ -4,7 +4,7 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { closuresOfCreate } from '../../providers/host/outages.ts';
-import { TEST_PROVIDER } from '../../providers/registry.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import type { Links } from '../../storage/links.ts';
 import type { CreateClosures } from '../../tasks/create/closed.ts';
 import { KEY_OF_CALLER, type KnownKey } from '../../tasks/create/create.ts';

@@ -1,6 +1,6 @@
 import { statement } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { TEST_PROVIDER } from '../../providers/registry.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { taskExists } from '../../tasks/archive/every-task.ts';
 
 export interface AuditedTask {

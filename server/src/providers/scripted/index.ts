@@ -1,9 +1,10 @@
 import type { ProviderDefinition } from '../definition.ts';
+import { TEST_PROVIDER } from '../test-provider.ts';
 import { createScriptedProvider } from './scripted.ts';
 
 /** The provider of tasks of test keys: the prompt says what becomes of a job (decisions/0048). */
 export const scripted: ProviderDefinition<object> = {
-  name: 'scripted',
+  name: TEST_PROVIDER,
   isForTestKeys: true,
   registeredBy: [],
   readSettings: () => ({}),

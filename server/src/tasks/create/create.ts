@@ -13,7 +13,7 @@ import { reserveWithPromotional } from '../../ledger/kinds/promotional.ts';
 import { reserveTest } from '../../ledger/kinds/test-credits.ts';
 import { reserve } from '../../ledger/ledger.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { TEST_PROVIDER } from '../../providers/registry.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import type { WakeUps } from '../../wake-ups/wake-ups.ts';
 import { readTasks, type Task } from '../task.ts';
 import { renewUploads } from '../uploads/uploads.ts';

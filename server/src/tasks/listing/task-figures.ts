@@ -1,6 +1,6 @@
 import { type Queryable, statement } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { TEST_PROVIDER } from '../../providers/registry.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { POOL } from '../claim.ts';
 import { FREE, NOW } from '../lease.ts';
 import { IS_ALIVE, type UnservedTasks, unservedTasks } from '../live-workers.ts';

@@ -1,0 +1,55 @@
+import path from 'node:path';
+import type { PoolerStatements } from '../database/connection.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { choice, type Environment, namingVariables, read } from '../kernel/variables.ts';
+import type { StorageSettings } from '../storage/open-storage.ts';
+import { parseS3Url } from '../storage/s3/settings.ts';
+
+// What operator commands read. They load no provider: a command would take half as long again.
+
+/** The variables that locate the database. Operator commands need no others. */
+export interface DatabaseConfig {
+  dataDir: string;
+  /** undefined: the embedded database. */
+  databaseUrl: string | undefined;
+  /** Postgres itself, where `databaseUrl` is a connection pooler; undefined: it is no pooler. */
+  databaseDirectUrl: string | undefined;
+  /** How statements are sent through the connection pooler. */
+  poolerStatements: PoolerStatements;
+}
+
+/** @throws UsageError, one line, when an address is malformed */
+export function readDatabaseConfig(env: Environment = process.env): DatabaseConfig {
+  const config = {
+    dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
+    databaseUrl: databaseUrl(env, 'DATABASE_URL'),
+    databaseDirectUrl: databaseUrl(env, 'DATABASE_DIRECT_URL'),
+    poolerStatements: choice(env, 'POOLER_STATEMENTS', 'named', ['named', 'unnamed']),
+  };
+  if (config.databaseDirectUrl !== undefined && config.databaseUrl === undefined) {
+    throw new UsageError(
+      'DATABASE_DIRECT_URL is set, but DATABASE_URL is not: set DATABASE_URL to the address of ' +
+        'the connection pooler, or leave both unset for the embedded database',
+    );
+  }
+  return config;
+}
+
+function databaseUrl(env: Environment, name: string): string | undefined {
+  const text = read(env, name, '');
+  if (text === '') return undefined;
+  if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) {
+    // The message does not have the value, because it may contain a password.
+    throw new UsageError(`${name} is not valid: expected postgres://user:password@host/name`);
+  }
+  return text;
+}
+
+/** Where STORAGE_URL points to; a folder under DATA_DIR if it is not set. */
+export function readStorageSettings(env: Environment = process.env): StorageSettings {
+  const text = read(env, 'STORAGE_URL', '');
+  const folder = path.join(path.resolve(read(env, 'DATA_DIR', './.data')), 'objects');
+  return text === ''
+    ? { kind: 'disk', folder }
+    : { kind: 's3', s3: namingVariables('STORAGE_URL', () => parseS3Url(text)) };
+}

@@ -1,0 +1,2 @@
+/** The provider of tasks of test keys. */
+export const TEST_PROVIDER = 'scripted';

@@ -9,8 +9,6 @@ interface Balance {
   is_behind: boolean;
 }
 
-const EXAMPLE = { available_credits: 10_000, balance_type: 'paid' };
-
 /** GET /credits: the paid credits that the API can spend; of a test key, the test credits. */
 export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
   description: {
@@ -20,7 +18,7 @@ export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
       operationId: 'getCredits',
       summary: 'Read the paid credit balance',
       response: {
-        200: { description: 'The balance.', ...CreditBalanceSchema, examples: [EXAMPLE] },
+        200: { description: 'The balance.', ...CreditBalanceSchema },
         ...errorResponses(401, 429),
       },
     },

@@ -54,13 +54,16 @@ export const IdempotencyKeyHeader = Type.Object({
   }),
 });
 
-export const CreditBalanceSchema = Type.Object({
-  available_credits: Type.Integer({
-    minimum: 0,
-    description: 'Paid credits that the API can spend',
-  }),
-  balance_type: Type.Literal('paid'),
-});
+export const CreditBalanceSchema = Type.Object(
+  {
+    available_credits: Type.Integer({
+      minimum: 0,
+      description: 'Paid credits that the API can spend',
+    }),
+    balance_type: Type.Literal('paid'),
+  },
+  { examples: [{ available_credits: 10_000, balance_type: 'paid' }] },
+);
 
 /** A task as the examples of openapi.json show it. */
 export const EXAMPLE_TASK = {

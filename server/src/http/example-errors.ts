@@ -57,8 +57,13 @@ const REFUSED_FILE = {
   },
 };
 
-function invalidRequest({ operationId, body, querystring }: FastifySchema): Example {
+function invalidRequest(operation: FastifySchema): Example {
+  const { operationId, body, querystring, consumes } = operation;
   if (operationId === 'createGeneration') return REFUSED_FILE;
+  if (consumes !== undefined) {
+    const details = { field: 'Content-Type', reason: 'not_media' };
+    return { message: 'Content-Type must be image/... or video/...', details };
+  }
   if (body !== undefined) {
     const details = { field: 'colour', reason: 'unknown_property' };
     return { message: '"colour" is not a known property.', details };

@@ -16,6 +16,8 @@ import { until } from '../../test/until.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { CancelOutcome, JobStatus, Provider } from '../providers/provider.ts';
+import { beginCancel } from '../tasks/cancel/cancel.ts';
+import { cancelOwn } from '../tasks/cancel/cancel-own.ts';
 import { askForCancels, readCancel } from '../tasks/cancel/cancel-requests.ts';
 import { readTask } from '../tasks/create/create.ts';
 import { generate } from '../tasks/steps/generate.ts';
@@ -107,6 +109,52 @@ test('a cancel and a submit at the same time: the task is submitted or cancelled
       assert.ok(isRefused || isRequested);
     }
   }
+});
+
+test("an owner's cancel waits for a submit at the same time: refunded only if nothing was sent", async () => {
+  for (let round = 0; round < 2; round += 1) {
+    const { task } = await makeSubmittingTask(fixture);
+    let submits = 0;
+    const provider = scriptedProvider({
+      submit: async () => {
+        submits += 1;
+        return { kind: 'accepted', jobId: `job-${task.id}` };
+      },
+    });
+    const [cancelled, again, submitted] = await Promise.allSettled([
+      cancelOwn(fixture.db, task, AbortSignal.timeout(1000)),
+      cancelOwn(fixture.db, task, AbortSignal.timeout(1000)),
+      submitTask(submitDeps(fixture, provider), task),
+    ]);
+    const outcomes = [cancelled, again].map((one) => {
+      assert.equal(one.status, 'fulfilled');
+      return one.value.cancel;
+    });
+    if (submitted.status === 'rejected') {
+      assert.ok(submitted.reason instanceof Superseded);
+      assert.deepEqual([submits, ...outcomes], [0, 'cancelled', 'cancelled']);
+      await expectRefunded(task, 'cancelled');
+    } else {
+      assert.deepEqual([submits, ...outcomes], [1, 'pending', 'pending']);
+      const { paid } = await balances(fixture.db, task.account_id);
+      assert.deepEqual(paid, { available: 0, reserved: PRICE.credits });
+    }
+  }
+});
+
+test('a cancel whose process dies before its commit changes nothing', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const options = { cause: { cancelled_by: 'customer' }, alsoHeldOutcome: false };
+  const dying = fixture.db.transaction(async (tx) => {
+    await beginCancel(tx, task.id, options);
+    throw new Error('the process died');
+  });
+  await assert.rejects(dying, /the process died/);
+  const { phase } = await readTask(fixture.db, task.id);
+  const { paid } = await balances(fixture.db, task.account_id);
+  assert.deepEqual([phase, paid], ['submitting', { available: 0, reserved: PRICE.credits }]);
+  assert.equal((await cancelOwn(fixture.db, task, AbortSignal.timeout(1000))).cancel, 'cancelled');
+  await expectRefunded(task, 'cancelled');
 });
 
 test('a submit under way and a held acceptance can not be cancelled', async () => {

@@ -4,6 +4,7 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { takeLock } from '../../../embedded-postgres/lock.ts';
+import { openUploads } from '../../src/http/uploads/receive-upload.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
@@ -30,12 +31,9 @@ let space: FreeSpace;
 const website = await openTestWebsite(async (db) => {
   const reservedBytes = () => reservedOutputBytes(db);
   space = openFreeSpace({ folder: disk.path, hasObjects: true, reservedBytes });
-  return {
-    scratch,
-    measurer: createMeasurer({ scratch }),
-    space,
-    storage: diskStorage(path.join(disk.path, 'objects')),
-  };
+  const storage = diskStorage(path.join(disk.path, 'objects'));
+  const measurer = createMeasurer({ scratch });
+  return { space, storage, uploads: openUploads({ db, storage, scratch, measurer, space }) };
 });
 after(async () => {
   await website.close();

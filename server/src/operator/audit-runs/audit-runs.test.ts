@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { quiet } from '../../../test/database.ts';
 import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../../test/task-fixtures.ts';
+import type { Database } from '../../database/database.ts';
 import { listActions } from '../actions.ts';
 import { listAudits, startAudit } from './audit-runs.ts';
 
@@ -20,7 +21,15 @@ function start() {
 
 test('of audits that are started at once one runs, and its result is kept', async () => {
   const { db } = fixture;
-  const started = await Promise.all([start(), start(), start()]);
+  const begun = Promise.withResolvers<void>();
+  const waiting: Database = {
+    ...db,
+    snapshot: (work) => begun.promise.then(() => db.snapshot(work)),
+  };
+  const started = await Promise.all(
+    Array.from({ length: 3 }, () => startAudit({ db: waiting, log: quiet }, ACTION)),
+  );
+  begun.resolve();
   assert.equal(started.filter(({ changed }) => changed).length, 1);
   await Promise.all(started.map(({ ended }) => ended));
   const [run, ...others] = await listAudits(db, 10);

@@ -13,6 +13,8 @@ import { countingHits } from './rate-window.ts';
 
 export const WINDOW_SECONDS = 60;
 const WINDOW = `interval '${WINDOW_SECONDS} seconds'`;
+/** How many of a window's hits have left it. They are in the order of their times. */
+const EXPIRED = `width_bucket(clock_now() - ${WINDOW}, hits)`;
 
 /**
  * The SQL that a route adds to the admitting statement to read a row. It may use `caller` with the
@@ -152,17 +154,11 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
        WINDOW_SECONDS,
      )})
      select caller.ordinal::int as ordinal, caller.key_id, caller.account_id, caller.has_cap,
-       caller.surface as caller_surface, admitted.subject is not null as admitted, spent.used,
-       spent.reset_seconds
+       caller.surface as caller_surface, admitted.subject is not null as admitted,
+       cardinality(hits) - ${EXPIRED} as used,
+       extract(epoch from hits[${EXPIRED} + 1] + ${WINDOW} - clock_now())::float8 as reset_seconds
        ${read ? `, ${read.columns}` : ''}
      from caller left join admitted on admitted.subject = caller.key_id
-       cross join lateral (
-         select count(hit)::int as used,
-           extract(epoch from coalesce(min(hit), clock.now) + ${WINDOW} - clock.now)::float8
-             as reset_seconds
-         from (select clock_now() as now) as clock
-           left join unnest(admitted.hits) as hit on hit > clock.now - ${WINDOW}
-         group by clock.now) as spent
        ${read?.joins ?? ''}`,
   );
 }

@@ -15,7 +15,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 
-const ALL = '{server,embedded-postgres,local-renderer,simulators,console}/**/*.test.ts';
+const ALL = '{server,embedded-postgres,local-renderer,simulators,console,clients}/**/*.test.ts';
 const isWhole = positionals.length === 0;
 const found = globSync(isWhole ? ALL : positionals, { exclude: (name) => name === 'node_modules' });
 const files = found.map((file) => path.relative('', file));

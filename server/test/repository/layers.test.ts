@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { CONSOLE, importsOf, product, sources, WORKSPACES } from './sources.ts';
+import { CONSOLE, clientCode, importsOf, product, sources, WORKSPACES } from './sources.ts';
 
 /**
  * The rooms of server/src, lowest layer first. A file imports within its room or from a lower layer.
@@ -70,6 +70,16 @@ test('a closed folder imports nothing of the others', () => {
     wrong.map(({ name }) => name),
     [],
   );
+});
+
+test('a package of the clients imports only its own files', () => {
+  const packageOf = (name: string) => name.split('/').slice(0, 2).join('/');
+  const wrong = clientCode.flatMap((source) =>
+    importsOf(source)
+      .filter((target) => packageOf(target) !== packageOf(source.name))
+      .map((target) => `${source.name} imports ${target}`),
+  );
+  assert.deepEqual(wrong, []);
 });
 
 /** What the pages and the server do in the same way. It imports nothing. */

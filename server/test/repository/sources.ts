@@ -18,7 +18,7 @@ export const WORKSPACES = ['embedded-postgres', 'local-renderer', 'simulators'];
 /** The website's pages, and the program that builds them. */
 export const CONSOLE = 'console';
 
-const FOLDERS = ['server', ...WORKSPACES, CONSOLE, 'acceptance', 'bench'];
+const FOLDERS = ['server', ...WORKSPACES, CONSOLE, 'clients', 'acceptance', 'bench'];
 
 async function readFolder(folder: string): Promise<Source[]> {
   const entries = await readdir(path.join(ROOT, folder), { recursive: true, withFileTypes: true });
@@ -26,7 +26,7 @@ async function readFolder(folder: string): Promise<Source[]> {
     (entry) =>
       entry.isFile() &&
       /\.tsx?$/.test(entry.name) &&
-      !/node_modules|console\/dist/.test(entry.parentPath),
+      !/node_modules|console\/dist|clients\/python/.test(entry.parentPath),
   );
   return Promise.all(
     wanted.map(async (entry) => {
@@ -51,6 +51,11 @@ export const workspaceCode = sources.filter(
     [...WORKSPACES, CONSOLE].some((workspace) => name.startsWith(`${workspace}/`)) &&
     !name.endsWith('.test.ts') &&
     !/^[\w-]+\/test\//.test(name),
+);
+
+/** The code of the packages that customers install, and the program that packs them. */
+export const clientCode = sources.filter(
+  ({ name }) => /^clients\/(?!\w[\w-]*\/test\/)/.test(name) && !name.endsWith('.test.ts'),
 );
 
 /** The files that a source imports by a relative path, type imports included. */

@@ -1,0 +1,1 @@
+export { Framewright } from '@framewright/client';

@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { Framewright } from '@framewright/client';
+
+process.stdout.write(`${Framewright.name}\n`);

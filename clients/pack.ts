@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+
+// Writes what is published of the packages into folders of FOLDER, for `npm pack` or `npm publish`:
+// `node clients/pack.ts FOLDER [PACKAGE...]`. Node runs no TypeScript below node_modules.
+const PACKAGES = ['typescript', 'ai-sdk', 'cli', 'mcp'];
+
+interface Manifest {
+  exports?: string;
+  bin?: Record<string, string>;
+}
+
+const compiled = (source: string) => source.replace('./src/', './').replace(/\.ts$/, '.js');
+
+/** The manifest of the published package, whose files lie beside it. */
+function publishedManifest({ exports: entry, bin, ...rest }: Manifest) {
+  return {
+    ...rest,
+    ...(entry && {
+      exports: {
+        '.': { types: compiled(entry).replace(/\.js$/, '.d.ts'), default: compiled(entry) },
+        './package.json': './package.json',
+      },
+    }),
+    ...(bin && {
+      bin: Object.fromEntries(Object.entries(bin).map(([name, file]) => [name, compiled(file)])),
+    }),
+  };
+}
+
+/** Runs the compiler. Its settings lie beside the packages, so that it finds the types of Node. */
+function compile(rootDir: string, outDir: string): void {
+  const settings = path.join(import.meta.dirname, `tsconfig.${process.pid}.tmp.json`);
+  const extended = {
+    extends: './tsconfig.pack.json',
+    include: [rootDir],
+    compilerOptions: { rootDir, outDir },
+  };
+  writeFileSync(settings, JSON.stringify(extended));
+  const tsc = path.join(import.meta.dirname, '../node_modules/typescript/bin/tsc');
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', settings], {
+    encoding: 'utf8',
+  });
+  rmSync(settings);
+  if (status !== 0) throw new Error(`${rootDir} does not compile:\n${stdout}`);
+}
+
+/** Compiles a package into a folder, with its manifest, README and licence. */
+function pack(name: string, folder: string): void {
+  const from = path.join(import.meta.dirname, name);
+  mkdirSync(folder, { recursive: true });
+  compile(path.join(from, 'src'), folder);
+  const manifest = JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8'));
+  writeFileSync(
+    path.join(folder, 'package.json'),
+    JSON.stringify(publishedManifest(manifest), null, 2),
+  );
+  for (const file of ['README.md', 'LICENSE'])
+    cpSync(path.join(from, file), path.join(folder, file));
+}
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const [folder, ...names] = positionals;
+if (folder === undefined) throw new Error('usage: node clients/pack.ts FOLDER [PACKAGE...]');
+for (const name of names.length > 0 ? names : PACKAGES) pack(name, path.resolve(folder, name));

@@ -1,0 +1,2 @@
+/** The client of one API key. */
+export class Framewright {}

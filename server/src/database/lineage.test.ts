@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { after, before, beforeEach, test } from 'node:test';
+import { mountSmallDisk } from '../../test/crash/small-disk.ts';
 import { createTestDatabase, quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
@@ -96,16 +97,29 @@ test('a promotion changes nothing where replicas are synchronous', async () => {
   await advance(undefined, true);
 });
 
+/** Compares and remembers as a process does that has just started. */
+function rememberIn(dataDir: string): Promise<void> {
+  return rememberMark({ db, log: quiet, dataDir, trustsPromotion: false, hasTasks })();
+}
+
+test('a worker starts on a full disk, which keeps the older mark', async (t) => {
+  await using folder = await temporaryFolder();
+  await using disk = await mountSmallDisk(`${folder.path}/disk`, 2 ** 20);
+  if (disk.excuse !== undefined) return t.skip(disk.excuse);
+  const file = `${disk.path}/database-mark.json`;
+  await rememberIn(disk.path);
+  const older = await readFile(file, 'utf8');
+  const freeDisk = await disk.fill();
+  await rememberIn(disk.path);
+  assert.equal(await readFile(file, 'utf8'), older);
+  await freeDisk();
+  await rememberIn(disk.path);
+  assert.notEqual(await readFile(file, 'utf8'), older);
+});
+
 test('what a data folder remembers outlives the process', async () => {
   await using folder = await temporaryFolder();
-  const remember = () =>
-    rememberMark({
-      db,
-      log: quiet,
-      dataDir: folder.path,
-      trustsPromotion: false,
-      hasTasks,
-    })();
+  const remember = () => rememberIn(folder.path);
   const recoveries = () => sql(db, 'select cause from recoveries where ended_at is null');
   await remember();
   await remember();

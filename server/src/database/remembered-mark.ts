@@ -1,5 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isDiskFull } from '../kernel/disk-full.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Database } from './database.ts';
 import { advanceMark, type LineageDeps, type Mark } from './lineage.ts';
@@ -7,6 +8,7 @@ import { advanceMark, type LineageDeps, type Mark } from './lineage.ts';
 /**
  * Makes a function that compares the database with what the workers of a data folder remember of
  * it, and remembers it as it is now. It logs an error while nothing is claimed because of that.
+ * While the disk is full the file keeps an older mark, which is true as well.
  * @param deps.dataDir the folder whose file `database-mark.json` outlives a restore
  */
 export function rememberMark(
@@ -30,7 +32,10 @@ export function rememberMark(
     if (wasRecovering) log.info('the recovery has ended: tasks are claimed again');
     wasRecovering = false;
     known = result.mark;
-    await writeMark(file, known);
+    await writeMark(file, known).catch((error) => {
+      if (!isDiskFull(error)) throw error;
+      log.warn({ err: error }, 'the disk is full: the database mark is written later');
+    });
   };
 }
 

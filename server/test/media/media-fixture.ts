@@ -197,6 +197,7 @@ export function betweenRenderAndArchive(
   const rendered = `select object_id from local_jobs join attempts on job_id = local_jobs.id
     where task_id = $1 and local_jobs.object_id is not null`;
   return db.transaction(async (tx) => {
+    await tx.query(statement('', 'set local idle_in_transaction_session_timeout = 0'));
     await tx.query(statement('', 'select 1 from tasks where id = $1 for update'), [taskId]);
     const [{ object_id: objectId } = { object_id: '' }] = await until(
       () => sql<{ object_id: string }>(db, rendered, [taskId]),

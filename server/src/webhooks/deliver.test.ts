@@ -84,16 +84,16 @@ beforeEach(async () => {
 
 type Owned = EndpointWithSecret & { owner: Changer & { mode: 'live' } };
 
-async function openEndpoint(accountId: string): Promise<Owned> {
+async function openEndpoint(accountId: string, to: string | null = url): Promise<Owned> {
   const owner = { accountId, mode: 'live', by: 'a test' } as const;
-  const choice = { url, description: null, events: [...EVENT_TYPES] };
+  const choice = { url: to, description: null, events: [...EVENT_TYPES] };
   return { ...(await createEndpoint(fixture.db, owner, choice)), owner };
 }
 
 /** A task that failed, whose account has an endpoint. */
-async function failedTask() {
+async function failedTask(to = url as string | null) {
   const { task } = await makeTask(fixture);
-  const endpoint = await openEndpoint(task.account_id);
+  const endpoint = await openEndpoint(task.account_id, to);
   const error = { code: 'provider_failed', message: 'It failed.' } as const;
   await moveNow(fixture.db, await claimTask(fixture.db, task.id), {
     to: 'failed',
@@ -447,4 +447,26 @@ test('what is left of a deleted endpoint, and the log of more than 30 days, is d
   await purgeDeliveries(fixture.db);
   const left = await sql(fixture.db, 'select from webhook_endpoints where id = $1', [endpoint.id]);
   assert.equal(left.length, 0);
+});
+
+test('events of an endpoint without an address are kept in its log and never sent', async () => {
+  const { task, endpoint } = await failedTask(null);
+  const { db } = fixture;
+  const low = { available_credits: 3, below_credits: 10 };
+  await recordEvent(db, { accountId: task.account_id, type: 'credits.low', data: low });
+  const eventId = await sendTest(db, endpoint.owner, endpoint.id);
+  await sendAgain(db, endpoint.owner, { endpointId: endpoint.id, eventId });
+  await deliver();
+  assert.deepEqual(received, []);
+  const log = await logOf(endpoint);
+  assert.deepEqual(
+    log.map(({ type, task_id, data, next_attempt_at }) => [type, task_id, data, next_attempt_at]),
+    [
+      ['webhook.test', null, { message: 'This event was sent to test the endpoint.' }, null],
+      ['credits.low', null, low, null],
+      ['task.failed', task.id, null, null],
+    ],
+  );
+  await tellOwners(deps);
+  assert.match(mails[0]?.text ?? '', /created: without an address\n/);
 });

@@ -34,7 +34,8 @@ export interface Changer extends Owner {
 export interface WebhookEndpoint {
   id: string;
   mode: Mode;
-  url: string;
+  /** Where events are sent; null: they are only kept in the log. */
+  url: string | null;
   description: string | null;
   events: EventType[];
   created_at: Date;
@@ -50,8 +51,9 @@ export interface WebhookEndpoint {
 /** An endpoint with the secret that is shown once. */
 export type EndpointWithSecret = WebhookEndpoint & { secret: string };
 
-const COLUMNS = `id, mode, url, description, events, created_at, disabled_at, disabled_because,
-   failing_since, case when earlier_secret_until > clock_now() then earlier_secret_until end
+const COLUMNS = `id, mode, nullif(url, '') as url, description, events, created_at,
+   disabled_at, disabled_because, failing_since,
+   case when earlier_secret_until > clock_now() then earlier_secret_until end
      as earlier_secret_until`;
 
 /** An endpoint of the caller. $1 to $3 are its id, account and mode. */
@@ -105,13 +107,14 @@ const INSERT = namedStatement(
   ['id', 'accountId', 'mode', 'url', 'description', 'events', 'secret', 'by'],
   `insert into webhook_endpoints (id, account_id, mode, url, description, events, secret, notice,
      notice_from)
-   values (:id, :accountId, :mode, :url, :description, :events::text[], :secret, 'created', :by)
+   values (:id, :accountId, :mode, coalesce(:url, ''), :description, :events::text[], :secret,
+     'created', :by)
    returning ${COLUMNS}, secret`,
 );
 
 /** What an owner chooses of an endpoint. */
 export interface Choice {
-  url: string;
+  url: string | null;
   description: string | null;
   events: EventType[];
 }

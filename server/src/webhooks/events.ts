@@ -11,6 +11,9 @@ export const TEST_EVENT = 'webhook.test';
 /** The surface whose tasks an endpoint of each mode hears of. Tasks of the website send none. */
 const MODE_OF_SURFACE = `case surface when 'api' then 'live' when 'test' then 'test' end`;
 
+/** Of the endpoint `e`: events are only kept in the log of one without an address. */
+export const FIRST_DUE = `case when e.url <> '' then clock_now() end`;
+
 export const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')`;
 
 /**
@@ -23,8 +26,8 @@ export const EVENTS_OF_MOVED = `heard as materialized (
        ${NEW_EVENT_ID} as event_id
      from moved where phase in ('completed', 'failed', 'held')),
    events as (
-     insert into webhook_deliveries (event_id, endpoint_id, type, task_id)
-     select heard.event_id, e.id, heard.type, heard.id
+     insert into webhook_deliveries (event_id, endpoint_id, type, task_id, due_at)
+     select heard.event_id, e.id, heard.type, heard.id, ${FIRST_DUE}
      from heard join webhook_endpoints e on e.account_id = heard.account_id
        and e.mode = heard.mode and heard.type = any(e.events)
        and e.disabled_at is null and e.deleted_at is null)`;
@@ -33,8 +36,8 @@ const RECORD = namedStatement(
   'webhook_record',
   ['accountId', 'type', 'data'],
   `with event as materialized (select ${NEW_EVENT_ID} as id)
-   insert into webhook_deliveries (event_id, endpoint_id, type, data)
-   select event.id, e.id, :type, :data
+   insert into webhook_deliveries (event_id, endpoint_id, type, data, due_at)
+   select event.id, e.id, :type, :data, ${FIRST_DUE}
    from event, webhook_endpoints e
    where e.account_id = :accountId and e.mode = 'live' and :type = any(e.events)
      and e.disabled_at is null and e.deleted_at is null`,

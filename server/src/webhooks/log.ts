@@ -1,7 +1,7 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { type Owner, readEndpoint } from './endpoints.ts';
-import { NEW_EVENT_ID, TEST_EVENT } from './events.ts';
+import { FIRST_DUE, NEW_EVENT_ID, TEST_EVENT } from './events.ts';
 
 /** How long deliveries and their attempts are kept. */
 const LOG_DAYS = 30;
@@ -24,6 +24,8 @@ interface Delivery {
   event_id: string;
   type: string;
   task_id: string | null;
+  /** What the event says; null if it is about a task. */
+  data: object | null;
   created_at: Date;
   /** `failed`: no further try is made. */
   state: 'waiting' | 'delivered' | 'failed';
@@ -47,7 +49,7 @@ const ATTEMPTS = `(
 const LIST = namedStatement(
   'webhook_deliveries_list',
   ['endpointId', 'before', 'limit'],
-  `select d.id, d.event_id, d.type, d.task_id, d.created_at, d.state,
+  `select d.id, d.event_id, d.type, d.task_id, d.data, d.created_at, d.state,
      d.due_at as next_attempt_at, ${ATTEMPTS} as attempts
    from webhook_deliveries d
    where d.endpoint_id = :endpointId and (:before::bigint is null or d.id < :before::bigint)
@@ -78,8 +80,9 @@ const NO_REST = `rested as (
 const SEND_AGAIN = statement(
   'webhook_send_again',
   `with ${NO_REST}
-   update webhook_deliveries set state = 'waiting', due_at = clock_now()
-   where endpoint_id = $1 and event_id = $2 returning event_id`,
+   update webhook_deliveries set state = 'waiting', due_at = ${FIRST_DUE}
+   from webhook_endpoints e
+   where endpoint_id = $1 and event_id = $2 and e.id = $1 returning event_id`,
 );
 
 /**
@@ -102,10 +105,10 @@ const TESTS_PER_MINUTE = 10;
 const SEND_TEST = statement(
   'webhook_send_test',
   `with ${NO_REST}
-   insert into webhook_deliveries (event_id, endpoint_id, type, data)
-   select ${NEW_EVENT_ID}, $1, '${TEST_EVENT}',
-     '{"message": "This event was sent to test the endpoint."}'
-   where (select count(*) from (
+   insert into webhook_deliveries (event_id, endpoint_id, type, data, due_at)
+   select ${NEW_EVENT_ID}, e.id, '${TEST_EVENT}',
+     '{"message": "This event was sent to test the endpoint."}', ${FIRST_DUE}
+   from webhook_endpoints e where e.id = $1 and (select count(*) from (
        select type, created_at from webhook_deliveries where endpoint_id = $1
        order by id desc limit ${TESTS_PER_MINUTE}) last
      where type = '${TEST_EVENT}' and created_at > clock_now() - interval '1 minute')

@@ -81,7 +81,7 @@ ${page}
     return { subject, text };
   }
   // The address may be the text of a thief, but it is what the owner has to recognize.
-  const text = `${subject}: ${new URL(url).host}
+  const text = `${subject}: ${url === '' ? 'without an address' : new URL(url).host}
 By: ${from ?? 'unknown'}
 
 If it was you, there is nothing to do.

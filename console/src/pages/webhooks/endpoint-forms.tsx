@@ -5,7 +5,7 @@ import type { Result } from '../../site-api.ts';
 import { Field } from '../../ui/form/field.tsx';
 import { FormDialog } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
-import { type Endpoint, EVENTS, type EventType } from './endpoint-state.tsx';
+import { type Endpoint, EVENTS, type EventType, hostOf } from './endpoint-state.tsx';
 
 /** Of a failure that names this field: its sentence. */
 function errorOf(failure: ApiFailure | undefined, field: string): string | undefined {
@@ -78,16 +78,16 @@ function DescriptionField({
 type Made = Result<'POST /console/api/webhooks'>;
 
 /** Shows the secret of an endpoint, whatever page comes next. */
-export function showSecret({ url, secret }: Made): void {
+export function showSecret(made: Made): void {
   showOverPages(
     <NewSecret
       title="The secret of the endpoint"
-      secret={secret}
+      secret={made.secret}
       onClose={() => showOverPages(null)}
     >
       <p class="mt-6 [overflow-wrap:anywhere] text-dim">
-        Your server at {new URL(url).host} verifies with it that an event comes from here, as
-        Standard Webhooks describes.
+        Your server ({hostOf(made)}) verifies with it that an event comes from here, as Standard
+        Webhooks describes.
       </p>
     </NewSecret>,
   );

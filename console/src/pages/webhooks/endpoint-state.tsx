@@ -12,6 +12,12 @@ export const EVENTS: Record<EventType, string> = {
   'credits.low': 'The credits fall below the limit of the page Credits',
 };
 
+/** The events of an endpoint without an address are only kept in its log. */
+export const NO_ADDRESS = 'No address';
+
+export const hostOf = ({ url }: { url: string | null }) =>
+  url === null ? NO_ADDRESS : new URL(url).host;
+
 const DISABLED = {
   owner: 'Disabled',
   gone: 'Switched off: it responded 410',

@@ -12,7 +12,7 @@ import { toast } from '../../ui/toast.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { EditEndpoint, showSecret } from './endpoint-forms.tsx';
-import { type Endpoint, EndpointState } from './endpoint-state.tsx';
+import { type Endpoint, EndpointState, hostOf, NO_ADDRESS } from './endpoint-state.tsx';
 
 export default function EndpointPage() {
   const { id = '' } = useRoute().params;
@@ -40,7 +40,7 @@ export default function EndpointPage() {
     );
   return (
     <Page
-      title={data ? new URL(data.url).host : 'Webhook'}
+      title={data ? hostOf(data) : 'Webhook'}
       isTitleComing={!data && !loaded.error}
       actions={data?.disabled_at === null && <Button onClick={sendTest}>Send a test event</Button>}
     >
@@ -109,7 +109,7 @@ function Settings({ endpoint, onChanged }: Changes) {
 function factsOf(endpoint: Endpoint) {
   const { url, description, events, created_at, failing_since, earlier_secret_until } = endpoint;
   return [
-    { name: 'Address', value: url, mono: true },
+    { name: 'Address', value: url ?? NO_ADDRESS, mono: url !== null },
     ...(description ? [{ name: 'Description', value: description }] : []),
     { name: 'Events', value: events.join(', '), mono: true },
     { name: 'State', value: <EndpointState endpoint={endpoint} /> },

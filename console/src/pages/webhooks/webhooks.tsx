@@ -7,7 +7,7 @@ import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { CreateEndpoint } from './endpoint-forms.tsx';
-import { type Endpoint, EndpointState } from './endpoint-state.tsx';
+import { type Endpoint, EndpointState, NO_ADDRESS } from './endpoint-state.tsx';
 
 export default function WebhooksPage() {
   const list = useLoad('/console/api/webhooks');
@@ -56,7 +56,7 @@ const COLUMNS: Column<Endpoint>[] = [
     kind: 'prose',
     cell: ({ id, url, description }) => (
       <div>
-        <Link href={`/webhooks/${id}`}>{url}</Link>
+        <Link href={`/webhooks/${id}`}>{url ?? NO_ADDRESS}</Link>
         {description && <span class="block text-sm text-dim">{description}</span>}
       </div>
     ),

@@ -10,7 +10,11 @@ const Nullable = (description: string) =>
 export const WebhookSchema = Type.Object({
   id: Type.String(),
   mode: Type.Enum(['live', 'test'], { description: 'Whether it hears of live or of test tasks' }),
-  url: Type.String({ format: 'uri' }),
+  url: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    format: 'uri',
+    description: 'Where events are sent; null: they are only kept in the log',
+  }),
   description: Nullable('What its owner calls it'),
   events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'What it hears of' }),
   created_at: Time('When it was made'),
@@ -49,6 +53,11 @@ const DeliverySchema = Type.Object({
   event_id: Type.String({ description: 'The same in each try, and in the header webhook-id' }),
   type: Type.String(),
   task_id: Nullable('The task that the event is about'),
+  data: Type.Unsafe<object | null>({
+    type: ['object', 'null'],
+    additionalProperties: true,
+    description: 'What the event says; null: it is about a task, which is read when it is sent',
+  }),
   created_at: Time('When it happened'),
   state: Type.Enum(['waiting', 'delivered', 'failed'], {
     description: 'failed: no further try is made',
@@ -65,7 +74,7 @@ export const DeliveryListSchema = Type.Object({
 const UrlSchema = Type.String({
   format: 'uri',
   maxLength: 2048,
-  description: 'A public https address that takes a POST',
+  description: 'A public https address that takes a POST; without it, events are only logged',
 });
 export const DescriptionSchema = Type.String({ maxLength: 200, pattern: '^[^\\p{Cc}]*$' });
 export const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {
@@ -76,7 +85,11 @@ export const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {
 
 /** The body that makes an endpoint. */
 export const CreateBodySchema = Type.Object(
-  { url: UrlSchema, events: EventsSchema, description: Type.Optional(DescriptionSchema) },
+  {
+    url: Type.Optional(UrlSchema),
+    events: EventsSchema,
+    description: Type.Optional(DescriptionSchema),
+  },
   {
     additionalProperties: false,
     examples: [{ url: 'https://example.com/framewright', events: ['task.completed'] }],
@@ -115,6 +128,7 @@ export const EXAMPLE_DELIVERY = {
   event_id: 'evt_8f14e45fceea467a9d6c4a5b1c2d3e4f',
   type: 'task.completed',
   task_id: 'task_0VGq3v9x7Zk3fQ2mR8yT1bNc',
+  data: null,
   created_at: '2026-11-22T10:01:07.000Z',
   state: 'delivered',
   next_attempt_at: null,

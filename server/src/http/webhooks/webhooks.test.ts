@@ -70,6 +70,13 @@ test('a test event is logged, and can be sent again', async () => {
   assert.equal(new Set(pages).size, 2);
 });
 
+test('an endpoint may have no address', async () => {
+  const made = await create({ url: undefined });
+  assert.deepEqual([made.status, made.body.url], [201, null]);
+  const moved = await call('PATCH', `/${made.body.id}`, { url: URL_OF_RECEIVER });
+  assert.equal(moved.body.url, URL_OF_RECEIVER);
+});
+
 test('another account sees nothing of an endpoint and changes nothing', async () => {
   const { id } = (await create()).body;
   const other = await api.customer(10);

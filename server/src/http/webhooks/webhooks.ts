@@ -149,8 +149,8 @@ const createWebhook = operation({
   status: 201,
   response: { description: 'The endpoint with its secret.', ...WITH_SECRET },
   handle: async ({ db, clientHosts }, { owner, body }) => {
-    requirePublic(body.url, clientHosts);
-    const { url, events, description = '' } = body;
+    const { url = null, events, description = '' } = body;
+    if (url !== null) requirePublic(url, clientHosts);
     return createEndpoint(db, owner, { url, events, description: description || null });
   },
 });

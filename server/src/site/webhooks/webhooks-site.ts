@@ -55,8 +55,8 @@ const create = siteRoute({
   proof: 'webhook',
   body: CreateBodySchema,
   handle: async ({ db, clientHosts }: WebhookSiteDeps, { body, request, reply }) => {
-    requirePublic(body.url, clientHosts);
-    const { url, events, description = '' } = body;
+    const { url = null, events, description = '' } = body;
+    if (url !== null) requirePublic(url, clientHosts);
     reply.code(201);
     return createEndpoint(db, ownerOf(request), { url, events, description: description || null });
   },

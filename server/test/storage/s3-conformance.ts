@@ -26,6 +26,7 @@ export function testS3Storage(name: string, bucket: () => Promise<S3Bucket>): vo
   const opened = async () => openS3Storage(await bucket());
 
   testPresignedLinks(name, opened);
+  testPresignedPuts(name, opened);
 
   test(`${name}: an object is never replaced, and the same bytes may be put again`, async () => {
     const storage = await opened();
@@ -101,6 +102,30 @@ function testPresignedLinks(name: string, opened: () => Promise<Storage>): void 
     const link = await linkTo(storage, id);
     await storage.delete(id);
     assert.equal((await fetch(link)).status, 404);
+  });
+}
+
+function testPresignedPuts(name: string, opened: () => Promise<Storage>): void {
+  test(`${name}: a presigned PUT stores a file of its size and type, and no other`, async () => {
+    const storage = await opened();
+    const id = newId('object');
+    const options = { seconds: 60, mediaType: 'image/png', sizeBytes: BYTES.length };
+    const { url, headers } = (await storage.presignPut?.(id, options)) ?? assert.fail();
+    const put = (body: Buffer, mediaType: string) =>
+      fetch(url, {
+        method: 'PUT',
+        headers: { 'content-type': mediaType },
+        body: new Uint8Array(body),
+      });
+    assert.equal(headers['content-length'], String(BYTES.length)); // fetch sets it by itself
+    assert.equal((await put(BYTES.subarray(1), 'image/png')).status, 403);
+    assert.equal((await put(BYTES, 'text/html')).status, 403);
+    assert.equal(await storage.sizeOf(id), undefined);
+    assert.equal((await put(BYTES, 'image/png')).status, 200);
+    assert.equal(await storage.sizeOf(id), BYTES.length);
+    assert.equal(String(await buffer(await storage.open(id))), String(BYTES));
+    await storage.delete(id);
+    assert.equal(await storage.sizeOf(id), undefined);
   });
 }
 

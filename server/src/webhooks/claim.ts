@@ -1,15 +1,17 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 
+/** `failing`: every delivery of its last turn failed; `slow`: one of them took long. */
+export type EndpointPlace = 'sound' | 'slow' | 'failing';
+
 /** A leased endpoint, with what a delivery to it needs. */
 export interface LeasedEndpoint {
   id: string;
   account_id: string;
+  place: EndpointPlace;
   mode: 'live' | 'test';
   url: string;
   /** The present secret, and for a day the one before. */
   secrets: string[];
-  /** Turns in a row in which every delivery failed. */
-  failures: number;
 }
 
 /** A lease ends this long after its last renewal. It is longer than a turn of deliveries. */
@@ -27,15 +29,21 @@ const RESTS = `coalesce(
 
 const OPEN = 'e.disabled_at is null and e.deleted_at is null';
 
-const COLUMNS = `e.id, e.account_id, e.mode, e.url, e.failures,
+/** A delivery that takes longer is slow. */
+export const SLOW_MS = 1000;
+
+const PLACE = `case when e.failures > 0 then 'failing' when e.took_ms > ${SLOW_MS} then 'slow'
+     else 'sound' end`;
+
+const COLUMNS = `e.id, e.account_id, e.mode, e.url, ${PLACE} as place,
      array_remove(array[e.secret, case when e.earlier_secret_until > clock_now()
        then e.earlier_secret end], null) as secrets`;
 
 // `waiting` jumps from endpoint to endpoint along the index, so that one endpoint with very many
-// deliveries costs as little as one with a single one.
+// deliveries costs as little as one with a single one. An account with nothing at work comes first.
 const CLAIM = namedStatement(
   'webhook_claim',
-  ['sound', 'failing'],
+  ['sound', 'slow', 'failing'],
   `with recursive waiting as (
      (select endpoint_id, due_at from webhook_deliveries where due_at is not null
       order by endpoint_id, due_at limit 1)
@@ -45,7 +53,7 @@ const CLAIM = namedStatement(
        where d.due_at is not null and d.endpoint_id > w.endpoint_id
        order by d.endpoint_id, d.due_at limit 1) next),
    due as (
-     select e.id, w.due_at, e.failures > 0 as is_failing, leased.endpoints
+     select e.id, w.due_at, ${PLACE} as place, leased.endpoints
        + row_number() over (partition by e.account_id order by w.due_at) as of_account
      from waiting w join webhook_endpoints e on e.id = w.endpoint_id
        cross join lateral (
@@ -55,23 +63,26 @@ const CLAIM = namedStatement(
              and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds') leased
      where w.due_at <= clock_now() and ${OPEN} and not ${RESTS} and ${FREE}),
    placed as materialized (
-     select id, is_failing, row_number() over (partition by is_failing order by due_at) as place
+     select id, place,
+       row_number() over (partition by place order by of_account, due_at) as number
      from due where of_account <= ${OF_ACCOUNT})
    update webhook_endpoints e
    set leased_until = clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds'
    where e.id = any(array(select id from placed
-       where place <= case when is_failing then :failing::int else :sound::int end))
+       where number <= case place when 'failing' then :failing::int
+         when 'slow' then :slow::int else :sound::int end))
      and ${OPEN} and ${FREE}
    returning ${COLUMNS}`,
 );
 
 /**
- * Leases endpoints that have due deliveries, those that wait the longest first.
- * @param places how many of those that respond, and of those that failed the last time
+ * Leases endpoints that have due deliveries: one of each account before the second of any, and
+ * those that wait the longest first.
+ * @param places how many of each kind
  */
 export function claimEndpoints(
   db: Queryable,
-  places: { sound: number; failing: number },
+  places: Record<EndpointPlace, number>,
 ): Promise<LeasedEndpoint[]> {
   return db.query<LeasedEndpoint>(CLAIM, CLAIM.values(places));
 }

@@ -104,7 +104,7 @@ async function failedTask(to = url as string | null) {
 
 /** What a process does twice a second. */
 async function deliver(): Promise<void> {
-  const endpoints = await claimEndpoints(fixture.db, { sound: 32, failing: 16 });
+  const endpoints = await claimEndpoints(fixture.db, { sound: 32, slow: 32, failing: 16 });
   const { signal } = new AbortController();
   await Promise.all(endpoints.map((endpoint) => deliverDue(deps, endpoint, signal)));
 }
@@ -297,7 +297,7 @@ test('at most four endpoints of an account are sent to at a time', async () => {
   for (let more = 0; more < 5; more += 1) owned.push(await openEndpoint(task.account_id));
   for (const { owner, id } of owned) await sendTest(fixture.db, owner, id);
   const other = await failedTask();
-  const claim = () => claimEndpoints(fixture.db, { sound: 32, failing: 16 });
+  const claim = () => claimEndpoints(fixture.db, { sound: 32, slow: 32, failing: 16 });
   const first = await claim();
   assert.equal(first.filter(({ account_id: id }) => id === task.account_id).length, 4);
   assert.ok(first.some(({ id }) => id === other.endpoint.id));
@@ -348,7 +348,7 @@ test('an endpoint is switched off after five days without a success, and not ear
 
 test('an event whose process died after the send is sent again with the same id', async () => {
   await failedTask();
-  const [endpoint] = await claimEndpoints(fixture.db, { sound: 32, failing: 16 });
+  const [endpoint] = await claimEndpoints(fixture.db, { sound: 32, slow: 32, failing: 16 });
   assert.ok(endpoint);
   const dying = {
     ...deps,

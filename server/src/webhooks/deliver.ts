@@ -15,10 +15,9 @@ import {
 } from './claim.ts';
 import { type NoticeDeps, tellOwners } from './notices.ts';
 import { type DeliveryAttempt, isDelivered, recordTurn } from './outcome.ts';
+import { openDeliveryPlaces } from './places.ts';
 import { signatureHeaders } from './signature.ts';
 
-/** How many endpoints a process delivers to at once, of those that respond and of the others. */
-const PLACES = { sound: 32, failing: 16 };
 /** How many deliveries an endpoint gets at once. One that failed the last time gets one. */
 const AT_ONCE = 8;
 /** How long a process keeps an endpoint, so that the others get their turn. */
@@ -42,21 +41,16 @@ export interface DeliverDeps extends NoticeDeps {
  * @returns waits for the tries under way, at most for the given time
  */
 export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
-  const busy = { sound: new Set<string>(), failing: new Set<string>() };
+  const places = openDeliveryPlaces(() => performance.now());
   const turns = new Set<Promise<void>>();
   startInterval(TELL_SECONDS, { name: 'mails of webhooks', log: deps.log, signal }, () =>
     tellOwners(deps),
   );
   startInterval(CLAIM_SECONDS, { name: 'webhooks', log: deps.log, signal }, async () => {
-    const endpoints = await claimEndpoints(deps.db, {
-      sound: PLACES.sound - busy.sound.size,
-      failing: PLACES.failing - busy.failing.size,
-    });
-    for (const endpoint of endpoints) {
-      const places = endpoint.failures > 0 ? busy.failing : busy.sound;
-      places.add(endpoint.id);
+    for (const endpoint of await claimEndpoints(deps.db, places.free())) {
+      const leave = places.take(endpoint);
       const turn = takeTurns(deps, endpoint, signal).finally(() => {
-        places.delete(endpoint.id);
+        leave();
         turns.delete(turn);
       });
       turns.add(turn);
@@ -83,7 +77,7 @@ export async function deliverDue(
   const endsAt = performance.now() + TURN_SECONDS * 1000;
   let endpoint: LeasedEndpoint | undefined = leased;
   while (endpoint && !signal.aborted && performance.now() < endsAt) {
-    const limit = endpoint.failures > 0 ? 1 : AT_ONCE;
+    const limit = endpoint.place === 'failing' ? 1 : AT_ONCE;
     const due = await dueDeliveries(deps.db, endpoint.id, limit);
     if (due.length === 0) break;
     const attempts = await attemptAll(deps, endpoint, due);

@@ -84,7 +84,7 @@ async function recordAttempts(tx: Queryable, attempts: DeliveryAttempt[]): Promi
 const SUCCESS = statement(
   'webhook_endpoint_success',
   `update webhook_endpoints set failures = 0, failing_since = null, paused_until = null,
-     leased_until = null where id = $1`,
+     leased_until = null, took_ms = $2 where id = $1`,
 );
 
 const FAILURE = statement(
@@ -119,7 +119,7 @@ export async function recordTurn(
   await recordAttempts(tx, attempts);
   const isGone = attempts.some(({ status }) => status === 410);
   if (!isGone && attempts.some(isDelivered)) {
-    await tx.query(SUCCESS, [id]);
+    await tx.query(SUCCESS, [id, Math.max(...attempts.map(({ durationMs }) => durationMs))]);
     return renewEndpoint(tx, id);
   }
   await tx.query(FAILURE, [id]);

@@ -102,7 +102,7 @@ test('sweeps do not read the rows that are not due yet', async () => {
   const sweeps = [
     ...claims.map((name) => ({ name, values: [['local'], [32], 32] })),
     ...[...objects, 'upload_forget'].map((name) => ({ name, values: [] })),
-    { name: 'webhook_claim', values: [32, 16] },
+    { name: 'webhook_claim', values: [32, 32, 16] },
     { name: 'webhook_due', values: ['we_acc_1', 8] },
     { name: 'webhook_purge_old', values: [] },
     { name: 'webhook_purge_deleted', values: [] },

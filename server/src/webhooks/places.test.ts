@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { makeCustomer } from '../../test/customer.ts';
+import { quiet } from '../../test/database.ts';
+import { openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
+import { until } from '../../test/until.ts';
+import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
+import { claimEndpoints, releaseEndpoint, SLOW_MS } from './claim.ts';
+import { type DeliverDeps, startWebhooks } from './deliver.ts';
+import { createEndpoint } from './endpoints.ts';
+import { sendTest } from './log.ts';
+
+const ALL = { sound: 32, slow: 32, failing: 16 };
+
+let fixture: TaskFixture;
+let url: string;
+let close: () => Promise<void>;
+/** Requests to `/slow` that have no response yet. */
+const hanging: ServerResponse[] = [];
+let quick = 0;
+const outbound = () => createGuardedFetch({ allow: new Set([new URL(url).host]) });
+
+before(async () => {
+  fixture = await openTaskFixture();
+  const receiver = createServer((request, response) => {
+    request.resume();
+    if (request.url === '/slow') hanging.push(response);
+    else {
+      quick += 1;
+      response.writeHead(204).end();
+    }
+  });
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  close = async () => {
+    receiver.closeAllConnections();
+    receiver.close();
+    await fixture.closeAudited();
+  };
+});
+after(() => close());
+
+/** Endpoints of a new account, each with one event. */
+async function customerWith(count: number, path: 'slow' | 'quick'): Promise<string[]> {
+  const { accountId } = await makeCustomer(fixture.db, 0);
+  const owner = { accountId, mode: 'live', by: 'a test' } as const;
+  const ids: string[] = [];
+  for (let made = 0; made < count; made += 1) {
+    const choice = { url: url + path, description: null, events: ['task.failed' as const] };
+    const { id } = await createEndpoint(fixture.db, owner, choice);
+    await sendTest(fixture.db, owner, id);
+    ids.push(id);
+  }
+  return ids;
+}
+
+test('customers whose endpoints are slow delay the events of no other one', async () => {
+  const process = new AbortController();
+  const fetch = outbound();
+  const deps: DeliverDeps = {
+    db: fixture.db,
+    log: quiet,
+    outbound: fetch,
+    taskOf: async () => undefined,
+    emailOf: async () => undefined,
+    sendMail: async () => true,
+    publicUrl: () => 'https://video.example',
+  };
+  const slow: string[] = [];
+  for (let customer = 0; customer < 8; customer += 1) slow.push(...(await customerWith(4, 'slow')));
+  const settle = startWebhooks(deps, process.signal);
+  await until(
+    async () => hanging.length,
+    (count) => count === slow.length,
+  );
+  const allHangSince = performance.now();
+  await customerWith(1, 'quick');
+  const noted = () =>
+    sql<{ late: number }>(
+      fixture.db,
+      `select count(*)::int as late from webhook_deliveries where state = 'waiting'`,
+    );
+  // Within less than the 15 seconds after which a try ends by itself.
+  await until(
+    async () => quick,
+    (count) => count === 1,
+    10,
+  );
+  assert.equal(hanging.length, slow.length, 'none of them has got a response');
+  await until(
+    async () => performance.now() - allHangSince,
+    (waitedMs) => waitedMs > SLOW_MS,
+  );
+  for (const response of hanging.splice(0)) response.writeHead(204).end();
+  await until(noted, ([row]) => row?.late === 0);
+  process.abort();
+  await settle(10);
+  await fetch.close();
+  await sql(fixture.db, 'update webhook_deliveries set due_at = clock_now()');
+  const sound = await claimEndpoints(fixture.db, { ...ALL, slow: 0 });
+  assert.equal(sound.length, 1, 'the slow ones get slow places from now on');
+  const rest = await claimEndpoints(fixture.db, { ...ALL, sound: 0 });
+  assert.deepEqual(rest.map(({ id }) => id).sort(), slow.sort());
+});
+
+test('each customer gets a place before one gets its second', async () => {
+  await sql(fixture.db, 'update webhook_endpoints set deleted_at = clock_now()');
+  const earlier = await customerWith(4, 'quick');
+  const later = await customerWith(2, 'quick');
+  const claim = async (sound: number) =>
+    (await claimEndpoints(fixture.db, { sound, slow: 0, failing: 0 })).map(({ id }) => id);
+  const first = [earlier[0] ?? '', later[0] ?? ''];
+  assert.deepEqual((await claim(2)).sort(), first.sort());
+  await releaseEndpoint(fixture.db, later[0] ?? '');
+  assert.deepEqual(await claim(1), [later[0]], 'who has none at work comes first');
+});

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { describePublicApi } from './http/public/openapi.ts';
+import { describePublicApi } from './http/openapi/openapi.ts';
 
 /** The file of the public API's OpenAPI document. */
 export const OPENAPI_FILE = new URL('../../openapi.json', import.meta.url);

@@ -25,6 +25,10 @@ export const UrlSchema = Type.String({
   description: 'HTTPS, or an upload',
 });
 
+const addressOf = (what: string) => {
+  return { ...UrlSchema, description: `${what}: HTTPS, or an upload` };
+};
+
 /** The bounds as the schema of a number, and as that of a text. */
 const numberIn = ({ min: minimum, max: maximum }: Bounds) => ({ minimum, maximum });
 const lengthIn = ({ min: minLength, max: maxLength }: Bounds) => ({ minLength, maxLength });
@@ -32,21 +36,46 @@ const lengthIn = ({ min: minLength, max: maxLength }: Bounds) => ({ minLength, m
 /** The body of POST /video/generations as sent (contract, "Request body"). */
 export const GenerationBodySchema = Type.Object(
   {
-    mode: Type.Optional(Type.Enum(MODES, { default: 'text-to-video' })),
-    model: Type.Optional(Type.Enum(MODELS, { default: 'video-2.0-fast' })),
-    prompt: Type.String(lengthIn(PROMPT_CHARACTERS)),
-    aspect_ratio: Type.Optional(Type.Enum([...ASPECT_RATIOS, 'adaptive'], { default: '16:9' })),
+    mode: Type.Optional(
+      Type.Enum(MODES, {
+        default: 'text-to-video',
+        description:
+          'image-to-video takes image_url (required) and end_image_url; media-to-video takes the ' +
+          'reference fields, at least one image or video; text-to-video takes none of them',
+      }),
+    ),
+    model: Type.Optional(
+      Type.Enum(MODELS, { default: 'video-2.0-fast', description: 'GET /models has their prices' }),
+    ),
+    prompt: Type.String({ ...lengthIn(PROMPT_CHARACTERS), description: 'What the video shows' }),
+    aspect_ratio: Type.Optional(
+      Type.Enum([...ASPECT_RATIOS, 'adaptive'], {
+        default: '16:9',
+        description:
+          'Width to height. adaptive: the ratio nearest to the first image or video, else 16:9',
+      }),
+    ),
     duration: Type.Optional(
       Type.Integer({ ...numberIn(DURATION_SECONDS), default: 5, description: 'Seconds' }),
     ),
-    resolution: Type.Optional(Type.Enum(RESOLUTIONS, { default: '720p' })),
-    image_url: Type.Optional(UrlSchema),
-    end_image_url: Type.Optional(UrlSchema),
+    resolution: Type.Optional(
+      Type.Enum(RESOLUTIONS, { default: '720p', description: 'Not every model offers each' }),
+    ),
+    image_url: Type.Optional(addressOf('The first frame')),
+    end_image_url: Type.Optional(addressOf('The last frame')),
     reference_image_urls: Type.Optional(
-      Type.Array(UrlSchema, { maxItems: REFERENCE_IMAGES, default: [] }),
+      Type.Array(UrlSchema, {
+        maxItems: REFERENCE_IMAGES,
+        default: [],
+        description: 'Images that the video refers to',
+      }),
     ),
     reference_video_urls: Type.Optional(
-      Type.Array(UrlSchema, { maxItems: REFERENCE_VIDEOS, default: [] }),
+      Type.Array(UrlSchema, {
+        maxItems: REFERENCE_VIDEOS,
+        default: [],
+        description: 'Videos that the video refers to; their seconds are charged too',
+      }),
     ),
     reference_video_durations: Type.Optional(
       Type.Array(Type.Integer(numberIn(REFERENCE_SECONDS)), {
@@ -55,10 +84,15 @@ export const GenerationBodySchema = Type.Object(
         description: 'Whole seconds of each reference video, in order',
       }),
     ),
-    generate_audio: Type.Optional(Type.Boolean({ default: true })),
-    seed: Type.Optional(Type.Integer({ minimum: -1, maximum: 4294967295 })),
+    generate_audio: Type.Optional(
+      Type.Boolean({ default: true, description: 'Whether the video has sound' }),
+    ),
+    seed: Type.Optional(
+      Type.Integer({ minimum: -1, maximum: 4294967295, description: '-1: the service draws one' }),
+    ),
   },
   {
+    title: 'VideoRequest',
     additionalProperties: false,
     examples: [
       {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import swagger from '@fastify/swagger';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
@@ -12,7 +11,6 @@ import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
 import { handleError, malformed, noSuchPath } from './errors.ts';
 import { compileWhenUsed } from './lazy-schemas.ts';
 import { healthRoutes } from './operations/health.ts';
-import { openApiOptions } from './public/openapi.ts';
 import { PUBLIC_API, type PublicApiDeps, publicApi } from './public/public-api.ts';
 import { inRequest, traceRequest } from './request-spans.ts';
 
@@ -62,13 +60,15 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   refuseUnroutable(app, deps);
   limitBodyTime(app, refuseOnSocket);
   trackRequests(app);
-  await app.register(swagger, openApiOptions());
   healthRoutes(app, deps);
   await app.register(publicApi, { prefix: PUBLIC_API.prefix, deps });
   mediaRoute(app, deps);
   await app.register((callbacks) => callbackRoute(callbacks, deps));
   if (deps.site) await app.register(deps.site);
-  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
+  app.get('/openapi.json', async () => {
+    const { describePublicApi } = await import('./openapi/openapi.ts'); // seldom read
+    return describePublicApi();
+  });
   return app;
 }
 

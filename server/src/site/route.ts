@@ -140,7 +140,6 @@ export function siteRoute<
   const { method, url, access = 'session', rate, proof, body, query, params, handle } = options;
   const config: FastifyContextConfig = { access, rate, asksProof: proof !== undefined };
   const schema = {
-    hide: true, // not in openapi.json
     ...(body && { body: closed(body) }),
     ...(query && { querystring: closed(query) }),
     ...(params && { params }),

@@ -23,18 +23,12 @@ export interface Rules {
   prices: Prices;
 }
 
-interface Operation {
-  operationId: string;
-  requestBody: { content: { 'application/json': { schema: BodySchema } } };
-}
-
-/** @throws Error when the document has no such operation */
+/** @throws Error when the document has no such schema */
 export function bodySchemaOf(document: unknown): BodySchema {
-  const { paths } = document as { paths: Record<string, { post?: Operation }> };
-  const operations = Object.values(paths).map(({ post }) => post);
-  const create = operations.find((post) => post?.operationId === 'createGeneration');
-  if (!create) throw new Error('openapi.json has no createGeneration');
-  return create.requestBody.content['application/json'].schema;
+  const { components } = document as { components: { schemas: { VideoRequest?: BodySchema } } };
+  const { VideoRequest } = components.schemas;
+  if (!VideoRequest) throw new Error('openapi.json has no VideoRequest');
+  return VideoRequest;
 }
 
 /** A file of a request: an address, or an upload that may be under way. */

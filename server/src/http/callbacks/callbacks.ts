@@ -34,7 +34,6 @@ export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDep
   app.post<CallbackRequest>(
     '/callbacks/:provider/:segment',
     {
-      schema: { hide: true },
       onRequest: async ({ params: { provider, segment } }) => {
         if (deps.links.attemptOf(provider, segment) === undefined) throw noSuchPath();
       },

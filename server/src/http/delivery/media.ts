@@ -34,7 +34,7 @@ interface MediaRequest {
  * for GET alone.
  */
 export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
-  const route = { method: ['GET', 'HEAD'], url: '/media/:file', schema: { hide: true } };
+  const route = { method: ['GET', 'HEAD'], url: '/media/:file' };
   app.route<MediaRequest>({ ...route, handler: deliver });
 
   async function deliver(request: FastifyRequest<MediaRequest>, reply: FastifyReply) {

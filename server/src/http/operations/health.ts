@@ -5,9 +5,8 @@ export function healthRoutes(
   app: FastifyInstance,
   deps: { isReady(): Promise<boolean>; isDiskFull?: (() => Promise<boolean>) | undefined },
 ): void {
-  const schema = { hide: true };
-  app.get('/healthz', { schema }, async () => ({ status: 'ok' }));
-  app.get('/readyz', { schema }, async (_request, reply) => {
+  app.get('/healthz', async () => ({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
     const [ready, full] = await Promise.all([deps.isReady(), deps.isDiskFull?.()]);
     if (full) return reply.code(503).send({ status: 'not ready', disk: 'full' });
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready' });

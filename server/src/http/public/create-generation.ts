@@ -42,7 +42,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
     method: 'POST',
     url: '/video/generations',
     schema: {
-      operationId: 'createGeneration',
+      operationId: 'createVideo',
       summary: 'Create a video generation task',
       headers: IdempotencyKeyHeader,
       body: GenerationBodySchema,

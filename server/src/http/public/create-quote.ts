@@ -14,16 +14,19 @@ import { errorResponses } from './schemas.ts';
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
-const QuoteSchema = Type.Object({
-  credits: Count('What a create with this body reserves'),
-  credits_per_second: Count('Of the output and of the reference videos'),
-  output_seconds: Count('Of the video'),
-  reference_seconds: Count('Of all reference videos together, as declared'),
-  available_credits: Count('Paid credits that the API can spend now'),
-  enough: Type.Boolean({
-    description: 'Whether they, and the monthly cap of the API key, suffice for a create now',
-  }),
-});
+const QuoteSchema = Type.Object(
+  {
+    credits: Count('What a create with this body reserves'),
+    credits_per_second: Count('Of the output and of the reference videos'),
+    output_seconds: Count('Of the video'),
+    reference_seconds: Count('Of all reference videos together, as declared'),
+    available_credits: Count('Paid credits that the API can spend now'),
+    enough: Type.Boolean({
+      description: 'Whether they, and the monthly cap of the API key, suffice for a create now',
+    }),
+  },
+  { title: 'Quote' },
+);
 
 const EXAMPLE = {
   credits: 240,

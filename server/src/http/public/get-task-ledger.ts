@@ -12,20 +12,26 @@ const REASONS = {
   refund: 'returned to the balance, because it failed',
 };
 
-const MovementSchema = Type.Object({
-  created_at: Type.String({ format: 'date-time' }),
-  kind: Type.String({ description: 'Of the credits: paid' }),
-  reason: Type.String({
-    description: Object.entries(REASONS)
-      .map((words) => words.join(': '))
-      .join('; '),
-  }),
-  credits: Type.Integer({ minimum: 0 }),
-});
+const MovementSchema = Type.Object(
+  {
+    created_at: Type.String({ format: 'date-time', description: 'When they moved' }),
+    kind: Type.String({ description: 'Of the credits: paid' }),
+    reason: Type.String({
+      description: Object.entries(REASONS)
+        .map((words) => words.join(': '))
+        .join('; '),
+    }),
+    credits: Type.Integer({ minimum: 0, description: 'How many' }),
+  },
+  { title: 'CreditMovement' },
+);
 
-const TaskLedgerSchema = Type.Object({
-  data: Type.Array(MovementSchema, { description: 'The oldest movement first' }),
-});
+const TaskLedgerSchema = Type.Object(
+  {
+    data: Type.Array(MovementSchema, { description: 'The oldest movement first' }),
+  },
+  { title: 'TaskLedger' },
+);
 
 const movement = (created_at: string, reason: keyof typeof REASONS) => {
   return { created_at, kind: 'paid', reason, credits: 250 };

@@ -23,6 +23,7 @@ interface GetTaskDeps {
 const PreferHeader = Type.Object({
   prefer: Type.Optional(
     Type.String({
+      title: 'Prefer',
       description:
         'wait=N: the response comes when the task has ended, or after N seconds (1 to 30). ' +
         'With too many requests waiting it comes at once, without Preference-Applied.',

@@ -45,12 +45,29 @@ const ETAG = `"${createHash('sha256').update(BODY).digest('base64url').slice(0, 
 const FRESH_SECONDS = 300;
 
 const DESCRIPTIONS: Record<string, string> = {
+  data: 'Each model',
+  id: 'Its name in a request',
+  resolutions: 'That it offers',
   credits_per_second:
     'Of the output. `referenced`: with reference videos, whose seconds count as well',
   price_version: 'Grows whenever a price changes. A task keeps the price of its create',
   accepts: 'The media fields that the mode takes',
   requires_one_of: 'The mode needs at least one of these fields',
-  media: 'Bounds are included',
+  modes: 'What a request can be made from',
+  aspect_ratios: 'Width to height',
+  prompt_characters: 'Of a prompt. All bounds are included',
+  duration_seconds: 'Of the video',
+  media: 'Of the files of a request',
+  max_total_bytes: 'Of all files together',
+  max_reference_images: 'Images',
+  max_reference_videos: 'Videos',
+  reference_video_seconds: 'Of each reference video',
+  max_total_reference_seconds: 'Of all reference videos together',
+  reference_video_short_side: 'Pixels of the shorter side, as displayed',
+  max_image_pixels: 'Width by height',
+  max_video_pixels: 'Width by height',
+  min: 'At least',
+  max: 'At most',
 };
 
 /** The schema of a value that has the same members as the example. */
@@ -81,7 +98,12 @@ export const listModels: Endpoint<object> = {
       summary: 'Read the models, their prices and the limits of a request',
       security: [],
       response: {
-        200: { description: 'The models.', ...schemaOf(CATALOG), examples: [CATALOG] },
+        200: {
+          description: 'The models.',
+          ...schemaOf(CATALOG),
+          title: 'ModelCatalog',
+          examples: [CATALOG],
+        },
         304: { description: 'If-None-Match names the current ETag.', type: 'null' },
       },
     },

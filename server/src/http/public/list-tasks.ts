@@ -14,11 +14,15 @@ const TimeSchema = (description: string) =>
 
 const QuerySchema = Type.Object(
   {
-    status: Type.Optional(Type.Enum(['processing', 'completed', 'failed'])),
-    model: Type.Optional(Type.Enum(MODELS)),
+    status: Type.Optional(
+      Type.Enum(['processing', 'completed', 'failed'], { description: 'Only tasks with it' }),
+    ),
+    model: Type.Optional(Type.Enum(MODELS, { description: 'Only tasks of this model' })),
     created_after: TimeSchema('Only tasks created at this time or later'),
     created_before: TimeSchema('Only tasks created before this time'),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Tasks of a page' }),
+    ),
     cursor: Type.Optional(
       Type.String({ maxLength: 400, description: 'The next_cursor of the page before' }),
     ),
@@ -31,15 +35,19 @@ const EXAMPLE = {
   next_cursor: 'MjAyNi0xMS0yMiAxMDowMDowMCswMCB0YXNrXzdKcDA',
 };
 
-const TaskListSchema = Type.Object({
-  data: Type.Array(VideoTaskSchema, { description: 'The newest task first' }),
-  next_cursor: Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    description:
-      'Opaque. Send it as cursor, with the same filters, for the next page. null: there are no ' +
-      'more tasks. A page with a filter may have fewer tasks than limit, or none, and a next page',
-  }),
-});
+const TaskListSchema = Type.Object(
+  {
+    data: Type.Array(VideoTaskSchema, { description: 'The newest task first' }),
+    next_cursor: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description:
+        'Opaque. Send it as cursor, with the same filters, for the next page. null: there are no ' +
+        'more tasks. With a filter, a page may have fewer tasks than limit, or none, and still a ' +
+        'next page',
+    }),
+  },
+  { title: 'TaskList' },
+);
 
 /**
  * GET /tasks: the tasks of the caller's account and surface, also archived ones, the newest first

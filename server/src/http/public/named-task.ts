@@ -9,7 +9,13 @@ import { type Admit, callerOf, fusedRead, type PublicRequest } from './endpoint.
 const ID_CHARACTERS = 120;
 
 /** The parameters of a path that names a task. */
-export const TaskParamsSchema = Type.Object({ id: Type.String({ maxLength: ID_CHARACTERS }) });
+export const TaskParamsSchema = Type.Object({
+  id: Type.String({
+    title: 'TaskId',
+    maxLength: ID_CHARACTERS,
+    description: 'The id of a task of this account',
+  }),
+});
 
 /**
  * The id in the path. U+0000 becomes a space: Postgres refuses a text with U+0000, and no task id

@@ -1,47 +1,104 @@
 import { Type } from 'typebox';
-import { errorCodesOf, type OwnErrorCode } from '../../kernel/errors.ts';
+import { errorCodesOf, OWN_ERROR_CODES, type OwnErrorCode } from '../../kernel/errors.ts';
+import { VideoTaskSchema } from './video-task.ts';
+
+const RefusedInputSchema = Type.Object(
+  {
+    field: Type.String({ description: 'The field of the body' }),
+    index: Type.Optional(Type.Integer({ minimum: 0, description: 'In a list field, from 0' })),
+    reason: Type.String({ description: 'docs/ERRORS.md lists the reasons' }),
+    message: Type.String({ description: 'A sentence for people' }),
+  },
+  { title: 'RefusedInput', additionalProperties: true },
+);
+
+/** The members that a client decides by. Each error may have more: docs/ERRORS.md lists them. */
+const ErrorDetailsSchema = Type.Object(
+  {
+    charged: Type.Optional(
+      Type.Enum(['no', 'reserved', 'refunded'], {
+        description: 'Of a create: what became of its credits; reserved also if it is not known',
+      }),
+    ),
+    retry: Type.Optional(
+      Type.Enum(['same_key', 'new_key', 'never'], {
+        description: 'Of a create: the Idempotency-Key to send the same body with',
+      }),
+    ),
+    field: Type.Optional(Type.String({ description: 'Where the error is' })),
+    entry: Type.Optional(Type.Integer({ minimum: 0, description: 'In a list field, from 0' })),
+    reason: Type.Optional(Type.String({ description: 'docs/ERRORS.md lists the reasons' })),
+    inputs: Type.Optional(
+      Type.Array(RefusedInputSchema, { description: 'Each file that was refused' }),
+    ),
+    task_id: Type.Optional(Type.String({ description: 'The task that was created' })),
+    task: Type.Optional({ ...VideoTaskSchema, description: 'The task as it is now' }),
+    credits: Type.Optional(
+      Type.Enum(['refunded', 'held'], { description: 'What happened to the credits of the task' }),
+    ),
+    required_credits: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'With 402: the price of the request' }),
+    ),
+    test: Type.Optional(Type.Boolean({ description: 'true: the request has a test key' })),
+  },
+  { title: 'ErrorDetails', additionalProperties: true },
+);
 
 /** The error envelope with one of these codes (contract, "Resources and their fields"). */
-function errorEnvelopeSchema(codes: string[]) {
-  return Type.Object({
-    error: Type.Object({
-      code: Type.String({ enum: codes }),
-      message: Type.String(),
-      details: Type.Optional(
-        Type.Object(
-          {},
-          { additionalProperties: true, description: 'docs/ERRORS.md lists the members.' },
-        ),
+function errorEnvelopeSchema(codes: string[], title: string) {
+  const code = Type.String({ enum: codes, description: 'Decide by it, never by the message' });
+  return Type.Object(
+    {
+      error: Type.Object(
+        {
+          code,
+          message: Type.String({ description: 'A sentence for people' }),
+          details: Type.Optional({ ...ErrorDetailsSchema, description: 'What is known beside it' }),
+        },
+        { description: 'What went wrong' },
       ),
-    }),
-  });
+    },
+    { title },
+  );
 }
 
 const MEANINGS = {
   400: 'Invalid request, task id or media.',
   401: 'Missing, invalid, expired or revoked API key.',
   402: 'Insufficient paid credits.',
-  404: 'Task not found for this account or API surface.',
+  404: 'This account has nothing with this id on this API surface.',
   409: 'The Idempotency-Key belongs to a different body.',
   413: 'The JSON body exceeds 64 KiB.',
   429: 'Per-key rate limit exceeded; see Retry-After.',
   503: 'Temporarily unavailable or uncertain. Retry only with the same Idempotency-Key.',
 };
 
+/** The error envelope with this code; its schema is called NotFoundError, for example. */
+function errorWith(codes: string[]) {
+  const words = codes.join('_').split('_');
+  const name = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
+  return errorEnvelopeSchema(codes, name.replace(/(Error)?$/, 'Error'));
+}
+
+/** Any error of the API. */
+export const ErrorSchema = errorEnvelopeSchema(
+  [...Object.keys(MEANINGS), '500']
+    .flatMap((status) => errorCodesOf(Number(status)))
+    .concat(OWN_ERROR_CODES),
+  'Error',
+);
+
 /** The error responses of a route, for its schema. */
 export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
   const responses = statuses.map((status) => {
-    return [
-      status,
-      { description: MEANINGS[status], ...errorEnvelopeSchema(errorCodesOf(status)) },
-    ];
+    return [status, { description: MEANINGS[status], ...errorWith(errorCodesOf(status)) }];
   });
   return Object.fromEntries(responses);
 }
 
 /** The 409 of an operation that has a code of its own. */
 export function conflictResponse(code: OwnErrorCode, description: string) {
-  return { 409: { description, ...errorEnvelopeSchema([code]) } };
+  return { 409: { description, ...errorWith([code]) } };
 }
 
 /** The header of a create. The route checks it: a schema would check it after the fields (C7). */
@@ -50,6 +107,7 @@ export const IdempotencyKeyHeader = Type.Object({
     minLength: 1,
     maxLength: 160,
     pattern: '^[a-zA-Z0-9._:-]+$',
+    title: 'IdempotencyKey',
     description: 'One per logical request. Reuse it only with an identical body.',
   }),
 });
@@ -60,9 +118,9 @@ export const CreditBalanceSchema = Type.Object(
       minimum: 0,
       description: 'Paid credits that the API can spend',
     }),
-    balance_type: Type.Literal('paid'),
+    balance_type: Type.Literal('paid', { description: 'Always paid' }),
   },
-  { examples: [{ available_credits: 10_000, balance_type: 'paid' }] },
+  { title: 'CreditBalance', examples: [{ available_credits: 10_000, balance_type: 'paid' }] },
 );
 
 /** A task as the examples of openapi.json show it. */

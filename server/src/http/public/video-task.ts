@@ -5,33 +5,50 @@ import { FAILURE_CODES, type PublicColumns } from '../../tasks/task.ts';
 
 // None of these is a union, because a union is checked before each response is sent. That takes
 // time, and with a code that only a newer process knows, the whole response would become a 500.
-const Timestamp = Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' });
+const Timestamp = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
 
 const OutputSchema = Type.Unsafe<{ video_url: string } | null>({
+  description: 'null until the task is completed',
   type: ['object', 'null'],
   required: ['video_url'],
-  properties: { video_url: Type.String({ format: 'uri' }) },
+  properties: {
+    video_url: Type.String({
+      format: 'uri',
+      description:
+        'A link that needs no API key and expires. Each read of the task makes a new one',
+    }),
+  },
 });
 
 const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
+  description: 'null unless the task failed; then its credits are refunded',
   type: ['object', 'null'],
   required: ['code', 'message'],
-  properties: { code: Type.String({ enum: FAILURE_CODES }), message: Type.String() },
+  properties: {
+    code: Type.String({ enum: FAILURE_CODES, description: 'docs/ERRORS.md explains each' }),
+    message: Type.String({ description: 'A sentence for people' }),
+  },
 });
 
 /** VideoTask (contract, "Resources and their fields"). */
-export const VideoTaskSchema = Type.Object({
-  id: Type.String(),
-  status: Type.Enum(['processing', 'completed', 'failed']),
-  model: Type.Enum(MODELS),
-  mode: Type.Enum(MODES),
-  credits_used: Type.Integer({ minimum: 0, description: 'Credits charged for the task' }),
-  credits_refunded: Type.Integer({ minimum: 0, description: 'Credits returned to the balance' }),
-  output: OutputSchema,
-  error: FailureSchema,
-  created_at: Timestamp,
-  updated_at: Timestamp,
-});
+export const VideoTaskSchema = Type.Object(
+  {
+    id: Type.String({ description: 'At most 120 characters' }),
+    status: Type.Enum(['processing', 'completed', 'failed'], {
+      description: 'completed and failed are final',
+    }),
+    model: Type.Enum(MODELS, { description: 'Of the request' }),
+    mode: Type.Enum(MODES, { description: 'Of the request' }),
+    credits_used: Type.Integer({ minimum: 0, description: 'Credits charged for the task' }),
+    credits_refunded: Type.Integer({ minimum: 0, description: 'Credits returned to the balance' }),
+    output: OutputSchema,
+    error: FailureSchema,
+    created_at: Timestamp('When the task was created'),
+    updated_at: Timestamp('When the task last changed'),
+  },
+  { title: 'VideoTask' },
+);
 
 export type VideoTask = Static<typeof VideoTaskSchema>;
 

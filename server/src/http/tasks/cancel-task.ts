@@ -13,20 +13,23 @@ import { namedTaskRead, TaskParamsSchema } from '../public/named-task.ts';
 import { conflictResponse, EXAMPLE_TASK, errorResponses } from '../public/schemas.ts';
 import { VideoTaskSchema, videoTask } from '../public/video-task.ts';
 
-const CancelSchema = Type.Object({
-  cancel: Type.Enum(['cancelled', 'pending', 'refused'], {
-    description:
-      'cancelled: the task failed and its credits are refunded. pending: the provider was asked; ' +
-      'read the task to see how it ends. refused: the task goes on',
-  }),
-  refusal: Type.Unsafe<OwnCancel['refusal']>({
-    type: ['string', 'null'],
-    description:
-      'Why it was refused. video_is_finished: the video is there already, or is being copied. ' +
-      'provider_cannot: the provider does not cancel this job',
-  }),
-  task: VideoTaskSchema,
-});
+const CancelSchema = Type.Object(
+  {
+    cancel: Type.Enum(['cancelled', 'pending', 'refused'], {
+      description:
+        'cancelled: the task failed and its credits are refunded. pending: the provider was ' +
+        'asked; read the task to see how it ends. refused: the task goes on',
+    }),
+    refusal: Type.Unsafe<OwnCancel['refusal']>({
+      type: ['string', 'null'],
+      description:
+        'Why it was refused. video_is_finished: the video is there already, or is being copied. ' +
+        'provider_cannot: the provider does not cancel this job',
+    }),
+    task: { ...VideoTaskSchema, description: 'The task as it is now' },
+  },
+  { title: 'CancelResult' },
+);
 
 const EXAMPLE = {
   cancel: 'cancelled',

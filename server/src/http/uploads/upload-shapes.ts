@@ -3,7 +3,7 @@ import { errorResponses } from '../public/schemas.ts';
 import { TOO_LARGE } from './receive-upload.ts';
 import { MAX_UPLOAD_BYTES } from './upload-limits.ts';
 
-const Id = Type.String({ pattern: '^obj_[0-9A-Za-z]+$' });
+const Id = Type.String({ pattern: '^obj_[0-9A-Za-z]+$', description: 'The id of the upload' });
 const Url = Type.String({
   format: 'uri',
   description: 'For the media fields of a create of the same account. Nobody can fetch it',
@@ -21,36 +21,48 @@ const Pixels = Type.Unsafe<number | null>({
 });
 
 /** A file that was uploaded and measured. */
-export const UploadSchema = Type.Object({
-  id: Id,
-  url: Url,
-  expires_at: Time('When the file is deleted. Each use makes it a day from then'),
-  kind: Type.Enum(['image', 'video']),
-  media_type: Type.String({ description: 'What the bytes are' }),
-  size_bytes: Size,
-  width: Pixels,
-  height: Pixels,
-  duration_seconds: Type.Unsafe<number | null>({
-    type: ['number', 'null'],
-    description: 'Of a video, not rounded. reference_video_durations takes it rounded',
-  }),
-});
+export const UploadSchema = Type.Object(
+  {
+    id: Id,
+    url: Url,
+    expires_at: Time('When the file is deleted. Each use makes it a day from then'),
+    kind: Type.Enum(['image', 'video'], { description: 'What the bytes are' }),
+    media_type: Type.String({ description: 'Their type, such as video/mp4' }),
+    size_bytes: Size,
+    width: Pixels,
+    height: Pixels,
+    duration_seconds: Type.Unsafe<number | null>({
+      type: ['number', 'null'],
+      description: 'Of a video, not rounded. reference_video_durations takes it rounded',
+    }),
+  },
+  { title: 'Upload' },
+);
 
 /** A file that the client is to send to the storage itself. */
-export const PresignedUploadSchema = Type.Object({
-  id: Id,
-  url: Url,
-  expires_at: Time('When the file is deleted if it was not used before'),
-  upload: Type.Object({
-    method: Type.Literal('PUT'),
-    url: Type.String({ format: 'uri', description: 'Where to send the bytes, without a key' }),
-    headers: Type.Object(
-      { 'content-type': Type.String(), 'content-length': Type.String() },
-      { description: 'Send exactly these' },
+export const PresignedUploadSchema = Type.Object(
+  {
+    id: Id,
+    url: Url,
+    expires_at: Time('When the file is deleted if it was not used before'),
+    upload: Type.Object(
+      {
+        method: Type.Literal('PUT', { description: 'Of the request that sends them' }),
+        url: Type.String({ format: 'uri', description: 'Where to send the bytes, without a key' }),
+        headers: Type.Object(
+          {
+            'content-type': Type.String({ description: 'As asked for' }),
+            'content-length': Type.String({ description: 'size_bytes, as asked for' }),
+          },
+          { description: 'Send exactly these' },
+        ),
+        expires_at: Time('Until when the PUT can begin'),
+      },
+      { description: 'How to send the bytes' },
     ),
-    expires_at: Time('Until when the PUT can begin'),
-  }),
-});
+  },
+  { title: 'PresignedUpload' },
+);
 
 /** The types of files that ingest takes. */
 const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/webp'].concat([
@@ -62,8 +74,12 @@ const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/webp'].concat([
 
 /** The body that asks for a link. */
 export const PresignedUploadBodySchema = Type.Object(
-  { content_type: Type.Enum(MEDIA_TYPES), size_bytes: Size },
   {
+    content_type: Type.Enum(MEDIA_TYPES, { description: 'The type of the file' }),
+    size_bytes: Size,
+  },
+  {
+    title: 'PresignedUploadRequest',
     additionalProperties: false,
     examples: [{ content_type: 'video/mp4', size_bytes: 1_482_331 }],
   },

@@ -6,9 +6,8 @@ const Time = (description: string) =>
 const Nullable = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 
-/** An endpoint, without its secret. */
-export const WebhookSchema = Type.Object({
-  id: Type.String(),
+const WEBHOOK = {
+  id: Type.String({ description: 'The id of the endpoint' }),
   mode: Type.Enum(['live', 'test'], { description: 'Whether it hears of live or of test tasks' }),
   url: Type.Unsafe<string | null>({
     type: ['string', 'null'],
@@ -24,7 +23,10 @@ export const WebhookSchema = Type.Object({
   ),
   failing_since: Time('Since when every delivery fails; null: the last one arrived'),
   earlier_secret_until: Time('Until when the secret before the last one signs too'),
-});
+};
+
+/** An endpoint, without its secret. */
+export const WebhookSchema = Type.Object(WEBHOOK, { title: 'WebhookEndpoint' });
 
 const SECRET = {
   secret: Type.String({
@@ -34,24 +36,33 @@ const SECRET = {
 };
 
 /** An endpoint with a new secret. */
-export const WebhookWithSecretSchema = Type.Object({ ...WebhookSchema.properties, ...SECRET });
+export const WebhookWithSecretSchema = Type.Object(
+  { ...WEBHOOK, ...SECRET },
+  { title: 'WebhookEndpointWithSecret' },
+);
 
-export const WebhookListSchema = Type.Object({ data: Type.Array(WebhookSchema) });
+export const WebhookListSchema = Type.Object(
+  { data: Type.Array(WebhookSchema, { description: 'The oldest first' }) },
+  { title: 'WebhookEndpointList' },
+);
 
-const AttemptSchema = Type.Object({
-  at: Time('When it began'),
-  duration_ms: Type.Integer({ minimum: 0, description: 'Milliseconds until the response' }),
-  status: Type.Unsafe<number | null>({
-    type: ['integer', 'null'],
-    description: 'The HTTP status; null without a response',
-  }),
-  cause: Nullable('Why there was no response'),
-  response: Nullable('The first KiB of the body of the response'),
-});
+const AttemptSchema = Type.Object(
+  {
+    at: Time('When it began'),
+    duration_ms: Type.Integer({ minimum: 0, description: 'Milliseconds until the response' }),
+    status: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      description: 'The HTTP status; null without a response',
+    }),
+    cause: Nullable('Why there was no response'),
+    response: Nullable('The first KiB of the body of the response'),
+  },
+  { title: 'WebhookAttempt' },
+);
 
 const DeliverySchema = Type.Object({
   event_id: Type.String({ description: 'The same in each try, and in the header webhook-id' }),
-  type: Type.String(),
+  type: Type.String({ description: 'Of the event, such as task.completed' }),
   task_id: Nullable('The task that the event is about'),
   data: Type.Unsafe<object | null>({
     type: ['object', 'null'],
@@ -66,21 +77,29 @@ const DeliverySchema = Type.Object({
   attempts: Type.Array(AttemptSchema, { description: 'The oldest first' }),
 });
 
-export const DeliveryListSchema = Type.Object({
-  data: Type.Array(DeliverySchema, { description: 'The newest event first' }),
-  next_cursor: Nullable('Send it as cursor for the next page; null: there are no more'),
-});
+export const DeliveryListSchema = Type.Object(
+  {
+    data: Type.Array(DeliverySchema, { description: 'The newest event first' }),
+    next_cursor: Nullable('Send it as cursor for the next page; null: there are no more'),
+  },
+  { title: 'WebhookDeliveryList' },
+);
 
 const UrlSchema = Type.String({
   format: 'uri',
   maxLength: 2048,
   description: 'A public https address that takes a POST; without it, events are only logged',
 });
-export const DescriptionSchema = Type.String({ maxLength: 200, pattern: '^[^\\p{Cc}]*$' });
+export const DescriptionSchema = Type.String({
+  maxLength: 200,
+  pattern: '^[^\\p{Cc}]*$',
+  description: 'What its owner calls it, without control characters',
+});
 export const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {
   minItems: 1,
   maxItems: EVENT_TYPES.length,
   uniqueItems: true,
+  description: 'What it hears of',
 });
 
 /** The body that makes an endpoint. */
@@ -91,6 +110,7 @@ export const CreateBodySchema = Type.Object(
     description: Type.Optional(DescriptionSchema),
   },
   {
+    title: 'WebhookEndpointRequest',
     additionalProperties: false,
     examples: [{ url: 'https://example.com/framewright', events: ['task.completed'] }],
   },
@@ -106,7 +126,12 @@ export const UpdateBodySchema = Type.Object(
       Type.Boolean({ description: 'true also forgets the failures of before' }),
     ),
   },
-  { additionalProperties: false, minProperties: 1, examples: [{ enabled: true }] },
+  {
+    title: 'WebhookEndpointChanges',
+    additionalProperties: false,
+    minProperties: 1,
+    examples: [{ enabled: true }],
+  },
 );
 
 export const EXAMPLE_WEBHOOK = {

@@ -59,13 +59,17 @@ interface Operation<Body extends TSchema, Query extends TSchema> {
   handle(deps: WebhookDeps, call: Call<Static<Body>, Static<Query>>): Promise<unknown>;
 }
 
-const IdSchema = Type.String({ maxLength: 120 });
+const NAMES: Record<string, { title: string; description: string }> = {
+  id: { title: 'WebhookId', description: 'The id of an endpoint of this account' },
+  eventId: { title: 'EventId', description: 'The event_id of a delivery' },
+};
 
 /** The schema of the names in a path. */
 function paramsOf(url: string): FastifySchema {
   const names = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   if (names.length === 0) return {};
-  return { params: Type.Object(Object.fromEntries(names.map((name) => [name, IdSchema]))) };
+  const schemas = names.map((name) => [name, Type.String({ maxLength: 120, ...NAMES[name] })]);
+  return { params: Type.Object(Object.fromEntries(schemas)) };
 }
 
 /** An operation on the endpoints of the caller's account and mode. */
@@ -124,7 +128,10 @@ const WITH_SECRET = {
   examples: [{ ...EXAMPLE_WEBHOOK, ...EXAMPLE_SECRET }],
 };
 const WITHOUT_SECRET = { ...WebhookSchema, examples: [EXAMPLE_WEBHOOK] };
-const EventIdSchema = Type.Object({ event_id: Type.String() });
+const EventIdSchema = Type.Object(
+  { event_id: Type.String({ description: 'The event, as in the header webhook-id' }) },
+  { title: 'WebhookEventId' },
+);
 const EXAMPLE_EVENT_ID = { event_id: EXAMPLE_DELIVERY.event_id };
 
 const listWebhooks = operation({
@@ -206,8 +213,16 @@ const listWebhookDeliveries = operation({
   summary: 'List what was sent to a webhook endpoint in the last 30 days',
   query: Type.Object(
     {
-      limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$', default: '20' })),
-      cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
+      limit: Type.Optional(
+        Type.String({
+          pattern: '^([1-9]\\d?|100)$',
+          default: '20',
+          description: 'Deliveries of a page, 1 to 100',
+        }),
+      ),
+      cursor: Type.Optional(
+        Type.String({ pattern: '^\\d{1,15}$', description: 'The next_cursor of the page before' }),
+      ),
     },
     { additionalProperties: false },
   ),

@@ -27,7 +27,6 @@ export async function stripeWebhook(scope: FastifyInstance, deps: WebhookDeps): 
   scope.post(
     '/webhooks/stripe',
     {
-      schema: { hide: true },
       // Before the body is read: a sender without a signature costs next to nothing.
       onRequest: async ({ headers }) => requireFresh(headers['stripe-signature']),
     },

@@ -33,9 +33,8 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
       reply.header('cache-control', caching);
     },
   });
-  const schema = { hide: true };
   const handler = (_request: FastifyRequest, reply: FastifyReply) => reply.sendFile('index.html');
-  for (const url of PAGE_PATHS) app.get(url, { schema }, handler);
+  for (const url of PAGE_PATHS) app.get(url, handler);
   app.setNotFoundHandler((_request, reply) => reply.code(404).sendFile('index.html'));
 }
 

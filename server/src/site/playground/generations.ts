@@ -49,7 +49,7 @@ export const createWebGeneration: SiteRoute<
       ...flow,
       method: 'POST',
       url: '/console/api/generations',
-      schema: { hide: true, body: GenerationBodySchema },
+      schema: { body: GenerationBodySchema },
       config: { ...flow.config, access: 'session' },
     });
   },

@@ -40,7 +40,6 @@ export const createSiteUpload: SiteRoute<
     scope.route({
       method: 'POST',
       url: '/console/api/uploads',
-      schema: { hide: true },
       config: { access: 'session', bodySeconds: UPLOAD_SECONDS },
       handler: async (request, reply) => {
         const { accountId, email } = sessionOf(request);

@@ -4,10 +4,12 @@ import { test } from 'node:test';
 import { Value } from 'typebox/value';
 import { openTestApp } from '../../../test/app.ts';
 import { send } from '../../../test/client.ts';
+import { resolved } from '../../../test/repository/resolved.ts';
 import { OPENAPI_FILE, openApiText } from '../../write-openapi.ts';
 
 const text = await readFile(OPENAPI_FILE, 'utf8');
-const api = JSON.parse(text);
+const document = JSON.parse(text);
+const api = resolved(document, document);
 
 test('openapi.json is up to date (npm run openapi writes it)', async () => {
   assert.equal(text, await openApiText());
@@ -18,7 +20,7 @@ test('GET /openapi.json returns the document without an API key', async () => {
   const served = await openTestApp();
   const response = await send(`${served.url}/openapi.json`, {}).finally(served.close);
   assert.equal(response.status, 200);
-  assert.deepEqual(response.body, api);
+  assert.deepEqual(response.body, document);
 });
 
 test('openapi.json is OpenAPI 3.1, has version 1.0.0 and requires a bearer key everywhere', () => {
@@ -84,15 +86,24 @@ test('the body has the fields, defaults and limits of the contract', () => {
   const rules = Object.fromEntries(fields.map(([name, field]) => [name, rulesOf(field)]));
   const images = { type: 'array', items: URL_RULES, maxItems: 8, default: [] };
   assert.deepEqual(rules, {
-    mode: { enum: ['text-to-video', 'image-to-video', 'media-to-video'], default: 'text-to-video' },
-    model: { enum: ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'], default: 'video-2.0-fast' },
+    mode: {
+      type: 'string',
+      enum: ['text-to-video', 'image-to-video', 'media-to-video'],
+      default: 'text-to-video',
+    },
+    model: {
+      type: 'string',
+      enum: ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'],
+      default: 'video-2.0-fast',
+    },
     prompt: { type: 'string', minLength: 3, maxLength: 4000 },
     aspect_ratio: {
+      type: 'string',
       enum: ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'],
       default: '16:9',
     },
     duration: { type: 'integer', minimum: 4, maximum: 15, default: 5 },
-    resolution: { enum: ['480p', '720p', '1080p', '4k'], default: '720p' },
+    resolution: { type: 'string', enum: ['480p', '720p', '1080p', '4k'], default: '720p' },
     image_url: URL_RULES,
     end_image_url: URL_RULES,
     reference_image_urls: images,
@@ -148,7 +159,13 @@ test('the responses have the fields of the contract, all of them required', () =
 
 interface Described {
   /** The body of an upload is no JSON. */
-  content?: { 'application/json'?: { schema: object; example?: unknown } };
+  content?: {
+    'application/json'?: {
+      schema: object;
+      example?: unknown;
+      examples?: Record<string, { value: unknown }>;
+    };
+  };
 }
 
 test('each body and each response has an example that fits its schema', () => {
@@ -160,10 +177,11 @@ test('each body and each response has an example that fits its schema', () => {
       for (const [name, { content }] of described) {
         const json = content?.['application/json'];
         if (json === undefined) continue;
-        const { schema, example } = json;
+        const { schema, example, examples } = json;
         const where = `${method} ${path} ${name}`;
-        assert.ok(example !== undefined, `${where} has no example`);
-        assert.deepEqual(Value.Errors(schema, example), [], where);
+        const shown = examples ? Object.values(examples).map(({ value }) => value) : [example];
+        assert.ok(shown.length > 0 && !shown.includes(undefined), `${where} has no example`);
+        for (const one of shown) assert.deepEqual(Value.Errors(schema, one), [], where);
       }
     }
   }
@@ -185,4 +203,58 @@ test('the examples of the errors of a create say what was charged', () => {
     [429, 'rate_limited', 'no', 'same_key'],
     [503, 'service_busy', 'reserved', 'same_key'],
   ]);
+});
+
+test('shared parts of openapi.json stand once, and references lead to them', () => {
+  const names = (kind: string) => Object.keys(document.components[kind]);
+  for (const name of ['VideoTask', 'VideoRequest', 'Error', 'TaskList', 'Quote', 'WebhookEvent']) {
+    assert.ok(names('schemas').includes(name), name);
+  }
+  for (const kind of ['schemas', 'parameters', 'headers', 'responses']) {
+    for (const name of names(kind)) {
+      const uses = text.split(`"#/components/${kind}/${name}"`).length - 1;
+      assert.ok(uses > 0 || name === 'Error', `nothing refers to ${kind}/${name}`);
+    }
+  }
+  assert.ok(text.length < 150_000, `openapi.json has ${text.length} characters`);
+});
+
+test('no two operations have the same name, and each has a tag that is described', () => {
+  const described = document.tags.map(({ name }: { name: string }) => name);
+  const operations = Object.values(api.paths).flatMap((methods) => Object.values(Object(methods)));
+  const ids = operations.map((operation) => Object(operation).operationId);
+  assert.equal(new Set(ids).size, 21);
+  for (const operation of operations) {
+    const { operationId, tags } = Object(operation);
+    assert.match(operationId, /^[a-z]+[A-Z][A-Za-z]+$/);
+    assert.ok(tags.length === 1 && described.includes(tags[0]), operationId);
+  }
+});
+
+/** The members of a schema and of all schemas in it, without a description. */
+function undescribed(schema: unknown, where: string): string[] {
+  const { properties, items, anyOf = [] } = Object(schema);
+  const members = Object.entries(Object(properties)).flatMap(([name, member]) => [
+    ...(Object(member).description === undefined ? [`${where}.${name}`] : []),
+    ...undescribed(member, `${where}.${name}`),
+  ]);
+  const others = [...(items === undefined ? [] : [items]), ...anyOf];
+  return [...members, ...others.flatMap((one) => undescribed(one, `${where}[]`))];
+}
+
+test('each field, parameter and header of openapi.json has a description', () => {
+  const { schemas, headers } = document.components;
+  const missing = Object.entries(schemas).flatMap(([name, one]) => undescribed(one, name));
+  for (const [name, { description }] of Object.entries<{ description?: string }>(headers)) {
+    if (description === undefined) missing.push(name);
+  }
+  for (const [path, methods] of Object.entries(api.paths)) {
+    for (const { parameters = [] } of Object.values<{ parameters?: object[] }>(Object(methods))) {
+      for (const parameter of parameters) {
+        const { name, description } = Object(parameter);
+        if (description === undefined) missing.push(`${path} ${name}`);
+      }
+    }
+  }
+  assert.deepEqual(missing, []);
 });

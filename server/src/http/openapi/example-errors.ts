@@ -1,7 +1,7 @@
 import type { FastifySchema } from 'fastify';
-import { ApiError, type ERROR_STATUS, type ErrorDetails } from '../kernel/errors.ts';
-import { consequenceOf } from './create-errors.ts';
-import { EXAMPLE_NEW_TASK, EXAMPLE_TASK } from './public/schemas.ts';
+import { ApiError, type ERROR_STATUS, type ErrorDetails } from '../../kernel/errors.ts';
+import { consequenceOf } from '../create-errors.ts';
+import { EXAMPLE_NEW_TASK, EXAMPLE_TASK } from '../public/schemas.ts';
 
 /** A response of an operation that is an error envelope, as errorResponses makes it. */
 interface ErrorResponse {
@@ -9,16 +9,18 @@ interface ErrorResponse {
   properties: { error: { properties: { code: { enum: Array<keyof typeof ERROR_STATUS> } } } };
 }
 
-/** An error that the operation can respond with, for openapi.json. */
-export function exampleError(response: ErrorResponse, operation: FastifySchema): object {
+/** Errors that the operation can respond with, as the part of its schema for openapi.json. */
+export function exampleErrors(response: ErrorResponse, operation: FastifySchema): object {
   const [code = 'internal_error'] = response.properties.error.properties.code.enum;
-  const isCreate = operation.operationId === 'createGeneration';
+  const isCreate = operation.operationId === 'createVideo';
+  const isPlain = code === 'invalid_request' && !isCreate && operation.consumes === undefined;
+  if (isPlain) return { 'x-examples': INVALID_REQUESTS };
   const { message = response.description, details } =
-    code === 'invalid_request' ? invalidRequest(operation) : detailsOf(code, isCreate);
+    code === 'invalid_request' ? invalidFile(isCreate) : detailsOf(code, isCreate);
   const all = isCreate
     ? { ...details, ...consequenceOf(new ApiError(code, message, { ...(details && { details }) })) }
     : details;
-  return { error: { code, message, ...(all && { details: all }) } };
+  return { examples: [{ error: { code, message, ...(all && { details: all }) } }] };
 }
 
 interface Example {
@@ -57,17 +59,19 @@ const REFUSED_FILE = {
   },
 };
 
-function invalidRequest(operation: FastifySchema): Example {
-  const { operationId, body, querystring, consumes } = operation;
-  if (operationId === 'createGeneration') return REFUSED_FILE;
-  if (consumes !== undefined) {
-    const details = { field: 'Content-Type', reason: 'not_media' };
-    return { message: 'Content-Type must be image/... or video/...', details };
-  }
-  if (body !== undefined) {
-    const details = { field: 'colour', reason: 'unknown_property' };
-    return { message: '"colour" is not a known property.', details };
-  }
-  const field = querystring === undefined ? 'id' : 'cursor';
-  return { message: `${field} is not valid.`, details: { field, reason: 'malformed' } };
+function invalidFile(isCreate: boolean): Example {
+  if (isCreate) return REFUSED_FILE;
+  const details = { field: 'Content-Type', reason: 'not_media' };
+  return { message: 'Content-Type must be image/... or video/...', details };
 }
+
+const invalid = (field: string, reason: string, message: string) => {
+  return { value: { error: { code: 'invalid_request', message, details: { field, reason } } } };
+};
+
+/** Of the body, of the path and of the query: all operations show the same three. */
+const INVALID_REQUESTS = {
+  body: invalid('colour', 'unknown_property', '"colour" is not a known property.'),
+  path: invalid('id', 'malformed', 'id is not valid.'),
+  query: invalid('cursor', 'malformed', 'The cursor is not one of this list.'),
+};

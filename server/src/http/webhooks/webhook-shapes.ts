@@ -60,22 +60,25 @@ const AttemptSchema = Type.Object(
   { title: 'WebhookAttempt' },
 );
 
-const DeliverySchema = Type.Object({
-  event_id: Type.String({ description: 'The same in each try, and in the header webhook-id' }),
-  type: Type.String({ description: 'Of the event, such as task.completed' }),
-  task_id: Nullable('The task that the event is about'),
-  data: Type.Unsafe<object | null>({
-    type: ['object', 'null'],
-    additionalProperties: true,
-    description: 'What the event says; null: it is about a task, which is read when it is sent',
-  }),
-  created_at: Time('When it happened'),
-  state: Type.Enum(['waiting', 'delivered', 'failed'], {
-    description: 'failed: no further try is made',
-  }),
-  next_attempt_at: Time('When it is sent next; null: not any more'),
-  attempts: Type.Array(AttemptSchema, { description: 'The oldest first' }),
-});
+const DeliverySchema = Type.Object(
+  {
+    event_id: Type.String({ description: 'The same in each try, and in the header webhook-id' }),
+    type: Type.String({ description: 'Of the event, such as task.completed' }),
+    task_id: Nullable('The task that the event is about'),
+    data: Type.Unsafe<object | null>({
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description: 'What the event says; null: it is about a task, which is read when it is sent',
+    }),
+    created_at: Time('When it happened'),
+    state: Type.Enum(['waiting', 'delivered', 'failed'], {
+      description: 'failed: no further try is made',
+    }),
+    next_attempt_at: Time('When it is sent next; null: not any more'),
+    attempts: Type.Array(AttemptSchema, { description: 'The oldest first' }),
+  },
+  { title: 'WebhookDelivery' },
+);
 
 export const DeliveryListSchema = Type.Object(
   {

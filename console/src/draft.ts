@@ -3,6 +3,7 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 export interface Draft<Value> {
   value: Value;
   set(change: Partial<Value>): void;
+  change(next: (before: Value) => Value): void;
   /** Keeps it no longer: it was sent, or is not wanted any more. */
   drop(): void;
 }
@@ -23,7 +24,7 @@ export function useDraft<Value extends object>(
   name: string,
   initial: () => Value,
   form: Form<Value> = plain(initial),
-): Draft<Value> & { change(next: (before: Value) => Value): void } {
+): Draft<Value> {
   const [key] = useState(`draft ${name}`);
   const [state, setState] = useState(() => {
     const value = readKept(key, form);

@@ -41,7 +41,7 @@ export function ProofDialog({ me }: { me: Me }) {
   };
   if (!waiting) return null;
   return (
-    <Dialog open onClose={() => settle(false)} title="Confirm that it is you">
+    <Dialog onClose={() => settle(false)} title="Confirm that it is you">
       <Proof me={me} failure={waiting.failure} onProved={() => settle(true)} />
     </Dialog>
   );

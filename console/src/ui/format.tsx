@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { formatMoney } from '../../../server/src/kernel/currency.ts';
+import { useEvery } from '../every.ts';
 
 const NUMBERS = new Intl.NumberFormat('en-US');
 
@@ -60,10 +61,7 @@ const REFRESH_SECONDS = 30;
 /** How long ago, or in how long: `3 minutes ago`. A month away it is the date. */
 export function RelativeTime({ at }: { at: string }) {
   const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), REFRESH_SECONDS * 1000);
-    return () => clearInterval(timer);
-  }, []);
+  useEvery(REFRESH_SECONDS * 1000, () => setNow(Date.now()));
   const date = new Date(at);
   return (
     <time dateTime={at} title={ABSOLUTE.format(date)} class="whitespace-nowrap">

@@ -1,37 +1,26 @@
 import type { Body, Result } from '../site-api.ts';
-import { Button } from './button.tsx';
-import { useSending } from './form/sending.ts';
+import { SendButton } from './form/send-button.tsx';
 
-/** Uses a passkey of this device. Its part of the library is loaded when it is used. */
-export function PasskeyButton({
-  options,
-  send,
-}: {
+interface Props {
   /** Reads what the browser asks the passkey. */
   options: () => Promise<Result<'POST /auth/passkey/options'>>;
   /** Sends what the passkey answers. */
   send: (response: Body<'POST /auth/passkey'>) => Promise<void>;
-}) {
-  const {
-    isBusy,
-    failure,
-    send: use,
-  } = useSending(async () => {
+}
+
+/** Uses a passkey of this device. Its part of the library is loaded when it is used. */
+export function PasskeyButton({ options, send }: Props) {
+  const use = async () => {
     const { startAuthentication } = await import('@simplewebauthn/browser');
     const optionsJSON = await options();
     const response = await startAuthentication({ optionsJSON }).catch((error: Error) => {
       throw error.name === 'NotAllowedError' ? new Error('No passkey was chosen.') : error;
     });
     await send(response);
-  });
+  };
   return (
-    <>
-      <Button icon="key" busy={isBusy} onClick={() => void use()}>
-        Use a passkey
-      </Button>
-      <p role="alert" class="text-sm text-bad empty:hidden">
-        {failure?.message}
-      </p>
-    </>
+    <SendButton icon="key" onSend={use}>
+      Use a passkey
+    </SendButton>
   );
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren, ComponentProps } from 'preact';
 import type { LoadedList } from '../load.ts';
 import { Button } from './button.tsx';
 import { Card } from './card.tsx';
-import { Load } from './states.tsx';
+import { Load, Skeleton } from './states.tsx';
 
 export interface Column<Row> {
   /** Empty for a column of buttons. */
@@ -76,12 +76,12 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
 export function More({
   list,
 }: {
-  list: Pick<LoadedList<unknown>, 'hasMore' | 'isLoading' | 'more'>;
+  list: Pick<ShownList<unknown>, 'hasMore' | 'isLoading' | 'more'>;
 }) {
   if (!list.hasMore) return null;
   return (
     <div class="mt-6">
-      <Button busy={list.isLoading} onClick={() => void list.more()}>
+      <Button busy={list.isLoading} onClick={() => void list.more?.()}>
         Show more
       </Button>
     </div>
@@ -89,30 +89,64 @@ export function More({
 }
 
 /** What is shown of a list: it is read in parts, or at once. */
-export type ShownList<Row> = Omit<LoadedList<Row>, 'parts'>;
+type ShownList<Row> = Pick<LoadedList<Row>, 'items' | 'error' | 'isLoading' | 'reload'> &
+  Partial<Pick<LoadedList<Row>, 'hasMore' | 'more'>>;
 
-export interface ListProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+interface ListTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   list: ShownList<Row>;
   /** Stands there if it has no rows. */
   empty: ComponentChildren;
-  /** The title of the card, and its buttons. */
-  card?: Omit<ComponentProps<typeof Card>, 'children'>;
 }
 
-/** A table of a list that goes on, in a card. */
-export function ListCard<Row>({ list, empty, card, ...table }: ListProps<Row>) {
+/** A table of a list that goes on. */
+export function ListTable<Row>({ list, empty, ...table }: ListTableProps<Row>) {
   return (
-    <Load from={{ ...list, data: list.items }}>
+    <Load from={{ ...list, data: list.items }} skeleton={<Skeleton lines={5} />}>
       {(rows) =>
         rows.length === 0 ? (
           empty
         ) : (
-          <Card {...card}>
+          <>
             <Table {...table} rows={rows} />
             <More list={list} />
-          </Card>
+          </>
         )
       }
     </Load>
+  );
+}
+
+export interface ListProps<Row> extends ListTableProps<Row> {
+  /** The title of the card, and its buttons. */
+  card?: Omit<ComponentProps<typeof Card>, 'children'>;
+}
+
+/** Such a table in a card, which is not there while the list has no rows. */
+export function ListCard<Row>({ card, ...table }: ListProps<Row>) {
+  const { items } = table.list;
+  const shown = <ListTable {...table} />;
+  return items === undefined || items.length === 0 ? shown : <Card {...card}>{shown}</Card>;
+}
+
+/** What a cell says, and in small letters below it what belongs to that. */
+export function Cell({ children, below }: Record<'children' | 'below', ComponentChildren>) {
+  return (
+    <div>
+      {children}
+      {below && <span class="block text-sm text-dim">{below}</span>}
+    </div>
+  );
+}
+
+/** The buttons of a row; `of` names the row for screen readers. */
+export function RowButtons({ of, on }: { of: string; on: Record<string, () => unknown> }) {
+  return (
+    <div class="flex gap-1.5 md:justify-end">
+      {Object.entries(on).map(([word, act]) => (
+        <Button key={word} small aria-label={`${word} ${of}`} onClick={() => void act()}>
+          {word}
+        </Button>
+      ))}
+    </div>
   );
 }

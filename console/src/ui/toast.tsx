@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { asFailure } from '../load.ts';
 
 interface Note {
   id: number;
@@ -23,6 +24,14 @@ export function toast(text: string, tone: Note['tone'] = 'good'): void {
   const id = last;
   publish([...notes, { id, text, tone }]);
   setTimeout(() => publish(notes.filter((note) => note.id !== id)), SHOWN_SECONDS * 1000);
+}
+
+/** Says how a change went. */
+export function toastOutcome(change: Promise<unknown>, said: string): Promise<void> {
+  return change.then(
+    () => toast(said),
+    (error) => toast(asFailure(error).message, 'bad'),
+  );
 }
 
 /** Where toasts appear; the shell has one. */

@@ -3,10 +3,10 @@ import { formatMoney } from '../../../../server/src/kernel/currency.ts';
 import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
 import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { api } from '../../api.ts';
-import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
-import { leaveFor, useSending } from '../../ui/form/sending.ts';
+import { SendButton } from '../../ui/form/send-button.tsx';
+import { leaveFor } from '../../ui/form/sending.ts';
 import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { TestMode } from '../../ui/test-mode.tsx';
@@ -159,23 +159,16 @@ function Buy({
   isFirst: boolean;
   buy: (offer: Pack | Plan) => Promise<{ url: string }>;
 }) {
-  const { isBusy, failure, send } = useSending(async () => leaveFor((await buy(offer)).url));
   const period = 'period' in offer ? ` a ${offer.period}` : '';
   const words = `Buy for ${formatMoney(offer.price, offer.currency)}${period}`;
   return (
-    <>
-      <Button
-        look={isFirst ? 'primary' : 'plain'}
-        busy={isBusy}
-        aria-label={`${words}: ${offer.name}`}
-        onClick={() => void send()}
-      >
-        {words}
-      </Button>
-      <p role="alert" class="mt-2 text-sm text-bad empty:hidden">
-        {failure?.message}
-      </p>
-    </>
+    <SendButton
+      look={isFirst ? 'primary' : 'plain'}
+      aria-label={`${words}: ${offer.name}`}
+      onSend={async () => leaveFor((await buy(offer)).url)}
+    >
+      {words}
+    </SendButton>
   );
 }
 

@@ -7,7 +7,7 @@ import { useDraft } from '../../draft.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select, Switch } from '../../ui/form/controls.tsx';
-import { Field } from '../../ui/form/field.tsx';
+import { Field, type TextProps } from '../../ui/form/field.tsx';
 import { useSending } from '../../ui/form/sending.ts';
 import { formatNumber } from '../../ui/format.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -108,7 +108,7 @@ function Setting({ label, hint, isSet, name, on, off, ...rest }: SettingProps) {
   );
 }
 
-function BelowField({ value, onInput }: { value: string; onInput: (value: string) => void }) {
+function BelowField(field: Pick<TextProps, 'value' | 'onChange'>) {
   return (
     <Field
       label="Below how many paid credits?"
@@ -117,8 +117,7 @@ function BelowField({ value, onInput }: { value: string; onInput: (value: string
       max={1_000_000_000}
       step={1}
       required
-      value={value}
-      onInput={(event) => onInput(event.currentTarget.value)}
+      {...field}
     />
   );
 }
@@ -145,7 +144,7 @@ function Alert({ credits, onChange }: Props) {
       onChange={onChange}
       onSaved={drop}
     >
-      <BelowField value={below} onInput={(text) => set({ below: text })} />
+      <BelowField value={below} onChange={(text) => set({ below: text })} />
     </Setting>
   );
 }
@@ -185,7 +184,7 @@ function Reload({ credits, packs, onChange }: Props) {
     >
       <PackPicker pack={pack} packs={packs} onChange={(packId) => set({ packId })} />
       <div class="grid gap-5 sm:grid-cols-2">
-        <BelowField value={below} onInput={(text) => set({ below: text })} />
+        <BelowField value={below} onChange={(text) => set({ below: text })} />
         <Field
           label={`At most each month, ${pack.currency.toUpperCase()}`}
           type="number"
@@ -193,7 +192,7 @@ function Reload({ credits, packs, onChange }: Props) {
           step={step / perWhole}
           required
           value={limit}
-          onInput={(event) => set({ limit: event.currentTarget.value })}
+          onChange={(limit) => set({ limit })}
         />
       </div>
     </Setting>

@@ -2,10 +2,8 @@ import type { OrderShown } from '../../../../server/src/site/billing/orders.ts';
 import { useList } from '../../load.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
-import { ErrorState, Skeleton } from '../../ui/states.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { type Column, ListCard } from '../../ui/table.tsx';
 import { PortalButton } from './subscription.tsx';
 
 const STATES: Record<OrderShown['state'], { tone: Tone; word: string }> = {
@@ -51,20 +49,17 @@ function Papers({ order }: { order: OrderShown }) {
 /** What the account has bought. Nothing is shown before the first purchase. */
 export function Orders({ hasPortal = false }: { hasPortal?: boolean | undefined }) {
   const list = useList('/console/api/orders');
-  if (list.error && !list.items) {
-    return <ErrorState error={list.error} retry={() => void list.reload()} />;
-  }
-  if (!list.items) return <Skeleton lines={4} />;
-  if (list.items.length === 0) return null;
   return (
-    <Card title="Purchases" actions={hasPortal && <PortalButton label="Cards and invoices" />}>
-      <Table
-        caption="Purchases, the newest first"
-        columns={COLUMNS}
-        rows={list.items}
-        keyOf={({ id }) => id}
-      />
-      <More list={list} />
-    </Card>
+    <ListCard
+      list={list}
+      empty={null}
+      card={{
+        title: 'Purchases',
+        actions: hasPortal && <PortalButton label="Cards and invoices" />,
+      }}
+      caption="Purchases, the newest first"
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+    />
   );
 }

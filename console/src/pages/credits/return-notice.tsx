@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { api } from '../../api.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Credits } from '../../ui/format.tsx';
 
 type Notice =
@@ -75,58 +75,42 @@ function askerOf(query: Record<string, string>): (() => Promise<Notice | undefin
 }
 
 function Shown({ notice }: { notice: Exclude<Notice, { kind: 'managed' }> }) {
+  const { badge, text } = WORDS[notice.kind];
   return (
     <div role="status" class="border border-line border-l-4 border-l-tungsten bg-sheet px-6 py-5">
-      {words(notice)}
+      {badge && <Badge tone={badge[0]}>{badge[1]}</Badge>}
+      {notice.kind === 'paid' && (
+        <p class="mt-1">
+          <Credits value={notice.credits} unit /> were added to your balance. Thank you.
+        </p>
+      )}
+      {text && <p class={badge ? 'mt-1' : ''}>{text}</p>}
     </div>
   );
 }
 
-function words(notice: Exclude<Notice, { kind: 'managed' }>) {
-  switch (notice.kind) {
-    case 'waiting':
-      return <Badge tone="busy">Confirming your payment with Stripe</Badge>;
-    case 'paid':
-      return (
-        <>
-          <Badge tone="good">Paid</Badge>
-          <p class="mt-1">
-            <Credits value={notice.credits} unit /> were added to your balance. Thank you.
-          </p>
-        </>
-      );
-    case 'subscribed':
-      return (
-        <>
-          <Badge tone="good">Your subscription is active</Badge>
-          <p class="mt-1">The credits of the first period are in your balance.</p>
-        </>
-      );
-    case 'under-way':
-      return (
-        <>
-          <Badge tone="busy">Payment under way</Badge>
-          <p class="mt-1">
-            The credits are added when your payment arrives. With some payment methods, such as a
-            bank transfer, that takes a few days. You need not do anything.
-          </p>
-        </>
-      );
-    case 'later':
-      return (
-        <p>
-          Stripe has not confirmed the payment yet. Some payment methods take a few days: the
-          credits are added when the payment arrives.
-        </p>
-      );
-    case 'failed':
-      return (
-        <>
-          <Badge tone="bad">The payment failed</Badge>
-          <p class="mt-1">Nothing was charged, and no credits were added.</p>
-        </>
-      );
-    case 'canceled':
-      return <p>You left the payment page. Nothing was charged.</p>;
-  }
+interface Words {
+  badge?: [Tone, string];
+  text?: string;
 }
+
+const WORDS: Record<Exclude<Notice['kind'], 'managed'>, Words> = {
+  waiting: { badge: ['busy', 'Confirming your payment with Stripe'] },
+  paid: { badge: ['good', 'Paid'] },
+  subscribed: {
+    badge: ['good', 'Your subscription is active'],
+    text: 'The credits of the first period are in your balance.',
+  },
+  'under-way': {
+    badge: ['busy', 'Payment under way'],
+    text: 'The credits are added when your payment arrives. With some payment methods, such as a bank transfer, that takes a few days. You need not do anything.',
+  },
+  later: {
+    text: 'Stripe has not confirmed the payment yet. Some payment methods take a few days: the credits are added when the payment arrives.',
+  },
+  failed: {
+    badge: ['bad', 'The payment failed'],
+    text: 'Nothing was charged, and no credits were added.',
+  },
+  canceled: { text: 'You left the payment page. Nothing was charged.' },
+};

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import type { StatementLine } from '../../../../server/src/site/billing/statement.ts';
-import { type LoadedList, useList } from '../../load.ts';
+import { useList } from '../../load.ts';
 import { addressOf } from '../../site-api.ts';
 import { ButtonLink, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { Credits, DateTime } from '../../ui/format.tsx';
-import { Empty, ErrorState, Skeleton } from '../../ui/states.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { type Column, ListTable } from '../../ui/table.tsx';
 
 const GROUPS = [
   { value: '', label: 'All' },
@@ -87,50 +87,35 @@ export function Statement() {
             label="From (UTC)"
             type="date"
             value={filter.from}
-            onChange={(event) => setFilter({ ...filter, from: event.currentTarget.value })}
+            onChange={(from) => setFilter({ ...filter, from })}
           />
           <Field
             label="To (UTC)"
             type="date"
             value={filter.to}
-            onChange={(event) => setFilter({ ...filter, to: event.currentTarget.value })}
+            onChange={(to) => setFilter({ ...filter, to })}
           />
         </div>
       </div>
-      <Lines list={list} isFiltered={Object.values(filter).some((value) => value !== '')} />
+      <ListTable
+        list={list}
+        empty={<NoEntry isFiltered={Object.values(filter).some((value) => value !== '')} />}
+        caption="Changes of credits, the newest first"
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+      />
     </Card>
   );
 }
 
-function Lines({ list, isFiltered }: { list: LoadedList<StatementLine>; isFiltered: boolean }) {
-  if (list.error && !list.items) {
-    return <ErrorState error={list.error} retry={() => void list.reload()} />;
-  }
-  if (!list.items) {
-    return (
-      <div aria-busy="true">
-        <Skeleton lines={6} />
-      </div>
-    );
-  }
-  if (list.items.length === 0) {
-    return isFiltered ? (
-      <Empty title="No entry matches">Choose another period, or show all.</Empty>
-    ) : (
-      <Empty title="No entries yet">
-        Purchases, and the credits of every video, will be listed here.
-      </Empty>
-    );
+/** In place of the entries where there are none. */
+function NoEntry({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) {
+    return <Empty title="No entry matches">Choose another period, or show all.</Empty>;
   }
   return (
-    <>
-      <Table
-        caption="Changes of credits, the newest first"
-        columns={COLUMNS}
-        rows={list.items}
-        keyOf={({ id }) => id}
-      />
-      <More list={list} />
-    </>
+    <Empty title="No entries yet">
+      Purchases, and the credits of every video, will be listed here.
+    </Empty>
   );
 }

@@ -1,9 +1,9 @@
 import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { api } from '../../api.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { leaveFor, useSending } from '../../ui/form/sending.ts';
+import { SendButton } from '../../ui/form/send-button.tsx';
+import { leaveFor } from '../../ui/form/sending.ts';
 import { DateTime } from '../../ui/format.tsx';
 
 /** Whether a subscription brings no credits any more, or does not yet. */
@@ -55,17 +55,12 @@ export function SubscriptionCard({ subscription }: { subscription: SubscriptionS
 
 /** Opens the page of Stripe where cards, invoices and the plan are managed. */
 export function PortalButton({ label }: { label: string }) {
-  const { isBusy, failure, send } = useSending(async () =>
-    leaveFor((await api('POST /console/api/portal')).url),
-  );
+  const open = async () => leaveFor((await api('POST /console/api/portal')).url);
   return (
     <div>
-      <Button icon="external" busy={isBusy} onClick={() => void send()}>
+      <SendButton icon="external" onSend={open}>
         {label}
-      </Button>
-      <p role="alert" class="mt-2 text-sm text-bad empty:hidden">
-        {failure?.message}
-      </p>
+      </SendButton>
     </div>
   );
 }

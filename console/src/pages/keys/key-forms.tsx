@@ -1,9 +1,9 @@
 import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
-import { type ApiFailure, api } from '../../api.ts';
+import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { Select } from '../../ui/form/controls.tsx';
-import { Field } from '../../ui/form/field.tsx';
-import { FormDialog } from '../../ui/form/form-dialog.tsx';
+import { Field, type TextProps } from '../../ui/form/field.tsx';
+import { DraftDialog } from '../../ui/form/form-dialog.tsx';
 
 const DAY_MS = 86_400_000;
 const MODES = [
@@ -17,28 +17,14 @@ const EXPIRIES = [
   { value: '365', label: 'In a year' },
 ];
 
-/** Of a failure that names this field: its sentence. */
-function errorOf(failure: ApiFailure | undefined, field: string): string | undefined {
-  return failure?.details.field === field ? failure.message : undefined;
-}
+type ControlOf = Omit<TextProps, 'label'>;
 
-const isBeside = ({ details }: ApiFailure) =>
-  details.field === 'name' || details.field === 'monthly_cap';
-
-interface CapProps {
-  value: string;
-  onChange: (value: string) => void;
-  error: string | undefined;
-}
-
-function NameField({ value, onChange, error }: CapProps) {
+function NameField(name: ControlOf) {
   return (
     <Field
       label="Name"
       hint="What uses it, such as “production server”."
-      value={value}
-      onInput={(event) => onChange(event.currentTarget.value)}
-      error={error}
+      {...name}
       required
       maxLength={100}
       autoComplete="off"
@@ -46,7 +32,7 @@ function NameField({ value, onChange, error }: CapProps) {
   );
 }
 
-function CapField({ value, onChange, error }: CapProps) {
+function CapField(cap: ControlOf) {
   return (
     <Field
       label="Monthly cap, in credits"
@@ -55,21 +41,14 @@ function CapField({ value, onChange, error }: CapProps) {
       min={0}
       step={1}
       inputMode="numeric"
-      value={value}
-      onInput={(event) => onChange(event.currentTarget.value)}
-      error={error}
+      {...cap}
     />
   );
 }
 
-interface KeyDraft {
-  name: string;
-  mode: string;
-  days: string;
-  cap: string;
-}
+const EMPTY = { name: '', mode: 'live', days: '', monthly_cap: '' };
 
-function bodyOf({ name, mode, days, cap }: KeyDraft) {
+function bodyOf({ name, mode, days, monthly_cap: cap }: typeof EMPTY) {
   const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
   return {
     name,
@@ -79,128 +58,68 @@ function bodyOf({ name, mode, days, cap }: KeyDraft) {
   };
 }
 
-function ModeAndExpiry({
-  mode,
-  days,
-  onChange,
-}: Pick<KeyDraft, 'mode' | 'days'> & { onChange: (changed: Partial<KeyDraft>) => void }) {
-  return (
-    <>
-      <Select
-        label="Mode"
-        value={mode}
-        onChange={(text) => onChange({ mode: text })}
-        choices={MODES}
-      />
-      <Select
-        label="Expires"
-        value={days}
-        onChange={(text) => onChange({ days: text })}
-        choices={EXPIRIES}
-      />
-    </>
-  );
+interface CreateProps {
+  onClose: () => void;
+  onMade: (made: NewApiKey) => void;
 }
 
 /** The dialog that makes a key. */
-export function CreateKey({
-  onClose,
-  onMade,
-}: {
-  onClose: () => void;
-  onMade: (made: NewApiKey) => void;
-}) {
-  const { value, set, drop } = useDraft('key', () => ({
-    name: '',
-    mode: 'live',
-    days: '',
-    cap: '',
-  }));
-  const { name, mode, days, cap } = value;
-  const close = () => {
-    drop();
-    onClose();
-  };
-  const create = async () => {
-    const made = await api('POST /console/api/keys', { body: bodyOf(value) });
-    drop();
-    onMade(made);
-  };
+export function CreateKey({ onClose, onMade }: CreateProps) {
+  const draft = useDraft('key', () => EMPTY);
   return (
-    <FormDialog
+    <DraftDialog
       title="New API key"
       action="Create the key"
-      onClose={close}
-      onSend={create}
-      isBeside={isBeside}
+      draft={draft}
+      onClose={onClose}
+      onSend={() => api('POST /console/api/keys', { body: bodyOf(draft.value) })}
+      onSent={onMade}
     >
-      {(failure) => (
+      {(field) => (
         <>
-          <NameField
-            value={name}
-            onChange={(text) => set({ name: text })}
-            error={errorOf(failure, 'name')}
-          />
-          <ModeAndExpiry mode={mode} days={days} onChange={set} />
-          <CapField
-            value={cap}
-            onChange={(text) => set({ cap: text })}
-            error={errorOf(failure, 'monthly_cap')}
-          />
+          <NameField {...field('name')} />
+          <Select label="Mode" {...field('mode')} choices={MODES} />
+          <Select label="Expires" {...field('days')} choices={EXPIRIES} />
+          <CapField {...field('monthly_cap')} />
         </>
       )}
-    </FormDialog>
+    </DraftDialog>
   );
 }
 
-/** The dialog that renames a key and sets its cap. */
-export function EditKey({
-  apiKey,
-  onClose,
-  onSaved,
-}: {
+interface EditProps {
   apiKey: ApiKey;
   onClose: () => void;
   onSaved: () => void;
-}) {
-  const { value, set, drop } = useDraft(`key ${apiKey.id}`, () => {
-    return { name: apiKey.name ?? '', cap: String(apiKey.monthly_cap ?? '') };
+}
+
+/** The dialog that renames a key and sets its cap. */
+export function EditKey({ apiKey, onClose, onSaved }: EditProps) {
+  const draft = useDraft(`key ${apiKey.id}`, () => {
+    return { name: apiKey.name ?? '', monthly_cap: String(apiKey.monthly_cap ?? '') };
   });
-  const { name, cap } = value;
-  const close = () => {
-    drop();
-    onClose();
-  };
-  const save = async () => {
+  const save = () => {
+    const { name, monthly_cap: cap } = draft.value;
     const monthly_cap = cap === '' ? null : Number(cap);
     // Another cap must be confirmed, so only what has changed is sent.
     const body = { name, ...(monthly_cap !== apiKey.monthly_cap && { monthly_cap }) };
-    await api('PATCH /console/api/keys/:id', { params: { id: apiKey.id }, body });
-    onSaved();
-    close();
+    return api('PATCH /console/api/keys/:id', { params: { id: apiKey.id }, body });
   };
   return (
-    <FormDialog
+    <DraftDialog
       title="Edit the key"
       action="Save"
-      onClose={close}
+      draft={draft}
+      onClose={onClose}
       onSend={save}
-      isBeside={isBeside}
+      onSent={onSaved}
     >
-      {(failure) => (
+      {(field) => (
         <>
-          <NameField
-            value={name}
-            onChange={(text) => set({ name: text })}
-            error={errorOf(failure, 'name')}
-          />
-          <CapField
-            value={cap}
-            onChange={(text) => set({ cap: text })}
-            error={errorOf(failure, 'monthly_cap')}
-          />
+          <NameField {...field('name')} />
+          <CapField {...field('monthly_cap')} />
         </>
       )}
-    </FormDialog>
+    </DraftDialog>
   );
 }

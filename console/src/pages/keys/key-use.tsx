@@ -70,7 +70,7 @@ export function RequestBars({ apiKey, onOpen }: { apiKey: ApiKey; onOpen: () => 
 export function RequestsByDay({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const loaded = useLoad('/console/api/keys/:id/requests', { params: { id: apiKey.id } });
   return (
-    <Dialog open onClose={onClose} title={`Requests with “${apiKey.name ?? apiKey.id}”`}>
+    <Dialog onClose={onClose} title={`Requests with “${apiKey.name ?? apiKey.id}”`}>
       <Load from={loaded} skeleton={<Skeleton lines={8} />}>
         {(requests) => <Days {...requests} />}
       </Load>

@@ -2,19 +2,19 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
 import { api } from '../../api.ts';
-import { asFailure, useLoad } from '../../load.ts';
+import { useLoad } from '../../load.ts';
 import { showOverPages } from '../../over-pages.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Code } from '../../ui/code.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Cell, type Column, RowButtons, Table } from '../../ui/table.tsx';
+import { toast, toastOutcome } from '../../ui/toast.tsx';
 import { CreateKey, EditKey } from './key-forms.tsx';
 import { CapUsed, RequestBars, RequestsByDay } from './key-use.tsx';
 
@@ -68,12 +68,10 @@ function TestCredits({
   onRefilled: () => Promise<void>;
 }) {
   const refill = () =>
-    api('POST /console/api/test-credits')
-      .then(onRefilled)
-      .then(
-        () => toast('The test credits are refilled.'),
-        (error) => toast(asFailure(error).message, 'bad'),
-      );
+    toastOutcome(
+      api('POST /console/api/test-credits').then(onRefilled),
+      'The test credits are refilled.',
+    );
   return (
     <Card
       title="Test credits"
@@ -98,7 +96,6 @@ function OpenDialog({
 }) {
   if (open.kind === 'create') {
     const onMade = (made: NewApiKey) => {
-      onClose();
       showOverPages(<NewKeySecret made={made} />);
       void onChanged();
     };
@@ -148,7 +145,6 @@ function RevokeKey({
   };
   return (
     <Confirm
-      open
       onClose={onClose}
       title={`Revoke “${nameOf(apiKey)}”?`}
       action="Revoke the key"
@@ -203,22 +199,13 @@ function columnsWith(onOpen: (open: Open) => void): Column<ApiKey>[] {
     {
       title: '',
       cell: (key) => (
-        <div class="flex gap-1.5 md:justify-end">
-          <Button
-            small
-            aria-label={`Edit ${nameOf(key)}`}
-            onClick={() => onOpen({ kind: 'edit', key })}
-          >
-            Edit
-          </Button>
-          <Button
-            small
-            aria-label={`Revoke ${nameOf(key)}`}
-            onClick={() => onOpen({ kind: 'revoke', key })}
-          >
-            Revoke
-          </Button>
-        </div>
+        <RowButtons
+          of={nameOf(key)}
+          on={{
+            Edit: () => onOpen({ kind: 'edit', key }),
+            Revoke: () => onOpen({ kind: 'revoke', key }),
+          }}
+        />
       ),
     },
   ];
@@ -240,24 +227,18 @@ const COLUMNS: Column<ApiKey>[] = [
   {
     title: 'Created',
     cell: (key) => (
-      <div>
+      <Cell below={key.expires_at && ['expires ', <RelativeTime key="at" at={key.expires_at} />]}>
         <RelativeTime at={key.created_at} />
-        {key.expires_at && (
-          <span class="block text-sm text-dim">
-            expires <RelativeTime at={key.expires_at} />
-          </span>
-        )}
-      </div>
+      </Cell>
     ),
   },
   {
     title: 'Last used',
     cell: (key) =>
       key.last_used_at ? (
-        <div>
+        <Cell below={<span class="figures">{key.last_used_network}</span>}>
           <RelativeTime at={key.last_used_at} />
-          <span class="figures block text-sm text-dim">{key.last_used_network}</span>
-        </div>
+        </Cell>
       ) : (
         <span class="text-dim">not yet</span>
       ),

@@ -22,7 +22,7 @@ export function Controls() {
           hint="What the video shows."
           maxLength={4000}
           value={prompt}
-          onInput={(event) => setPrompt(event.currentTarget.value)}
+          onChange={setPrompt}
         />
         <div class="grid content-start gap-6">
           <Select label="Model" value={model} choices={MODELS} onChange={setModel} />
@@ -35,7 +35,7 @@ export function Controls() {
           placeholder="Production server"
           value={name}
           error={name === '' ? 'Give the key a name.' : undefined}
-          onInput={(event) => setName(event.currentTarget.value)}
+          onChange={setName}
         />
       </div>
     </Card>

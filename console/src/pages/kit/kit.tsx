@@ -5,7 +5,7 @@ import { Button, ButtonLink, IconButton, Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Chart } from '../../ui/chart/chart.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, ErrorState, Skeleton } from '../../ui/states.tsx';
@@ -69,15 +69,16 @@ function Buttons() {
         </ButtonLink>
         <IconButton icon="refresh" label="Refresh" onClick={() => toast('It is up to date')} />
       </div>
-      <Confirm
-        open={isOpen}
-        onClose={() => setOpen(false)}
-        title="Revoke this key?"
-        action="Revoke the key"
-        onConfirm={async () => toast('The key is revoked')}
-      >
-        Programs that use it get 401 from their next request on.
-      </Confirm>
+      {isOpen && (
+        <Confirm
+          onClose={() => setOpen(false)}
+          title="Revoke this key?"
+          action="Revoke the key"
+          onConfirm={async () => toast('The key is revoked')}
+        >
+          Programs that use it get 401 from their next request on.
+        </Confirm>
+      )}
     </Card>
   );
 }

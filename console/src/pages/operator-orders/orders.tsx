@@ -7,7 +7,7 @@ import { useSiteInfo } from '../../site-info.ts';
 import { Switch } from '../../ui/form/controls.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { Cell, type Column } from '../../ui/table.tsx';
 import { AskButton, Id } from '../operator/frame.tsx';
 import { ACCOUNT, ListPage } from '../operator/list-page.tsx';
 import type { Change } from '../operator-verbs/verb-dialog.tsx';
@@ -51,12 +51,7 @@ const COLUMNS: Column<OperatorOrder>[] = [
   {
     title: 'Order',
     cell: ({ order_id: id, offer }) => (
-      <div>
-        {offer}{' '}
-        <span class="block text-sm">
-          <Id href={`/operator/orders/${id}`} id={id} />
-        </span>
-      </div>
+      <Cell below={<Id href={`/operator/orders/${id}`} id={id} />}>{offer} </Cell>
     ),
   },
   { title: 'Time', cell: (order) => <RelativeTime at={order.created_at} /> },
@@ -65,14 +60,9 @@ const COLUMNS: Column<OperatorOrder>[] = [
     title: 'Price',
     kind: 'number',
     cell: ({ price, refunded, currency }) => (
-      <div>
+      <Cell below={refunded > 0 && <Refunded minor={refunded} currency={currency} />}>
         <Money minor={price} currency={currency} />
-        {refunded > 0 && (
-          <span class="block text-sm text-dim">
-            refunded <Money minor={refunded} currency={currency} />
-          </span>
-        )}
-      </div>
+      </Cell>
     ),
   },
   {
@@ -95,3 +85,11 @@ const COLUMNS: Column<OperatorOrder>[] = [
     ),
   },
 ];
+
+function Refunded(money: { minor: number; currency: string }) {
+  return (
+    <>
+      refunded <Money {...money} />
+    </>
+  );
+}

@@ -24,7 +24,7 @@ export function HeldPage() {
     <ListPage
       title="Decide held tasks"
       lead="One decision for all tasks of the list."
-      list={{ ...loaded, items: data?.tasks, hasMore: false, more: loaded.reload }}
+      list={{ ...loaded, items: data?.tasks }}
       empty={<Empty title="No held task fits" />}
       card={{
         title: `Held tasks: ${data?.tasks.length}`,
@@ -62,22 +62,18 @@ function Filter({ onFind }: { onFind: (filter: typeof ALL) => void }) {
         onFind({ ...filter, provider: filter.provider.trim(), account: filter.account.trim() });
       }}
     >
-      <Field
-        label="Provider"
-        value={filter.provider}
-        onInput={(event) => set({ provider: event.currentTarget.value })}
-      />
+      <Field label="Provider" value={filter.provider} onChange={(provider) => set({ provider })} />
       <Field
         label="Account or e-mail"
         value={filter.account}
-        onInput={(event) => set({ account: event.currentTarget.value })}
+        onChange={(account) => set({ account })}
       />
       <Field
         label="Held for hours"
         inputMode="numeric"
         pattern="\d{1,6}"
         value={filter.held_hours}
-        onInput={(event) => set({ held_hours: event.currentTarget.value })}
+        onChange={(held_hours) => set({ held_hours })}
       />
       <Select
         label="Cause"

@@ -19,19 +19,21 @@ export function CommandsPage() {
     <ListPage
       title="Commands"
       lead="What npx framewright can do, except what is only for those who run the servers."
-      list={{ ...loaded, items, hasMore: false, more: loaded.reload }}
+      list={{ ...loaded, items }}
       empty={<Empty title="No command" />}
       caption="Commands"
       columns={COLUMNS}
       keyOf={({ name }) => name}
       onDone={setResult}
     >
-      <Dialog open={result !== undefined} onClose={() => setResult(undefined)} title="Result">
-        <Recorded value={result} />
-        <div class="mt-6 flex justify-end">
-          <Button onClick={() => setResult(undefined)}>Done</Button>
-        </div>
-      </Dialog>
+      {result && (
+        <Dialog onClose={() => setResult(undefined)} title="Result">
+          <Recorded value={result} />
+          <div class="mt-6 flex justify-end">
+            <Button onClick={() => setResult(undefined)}>Done</Button>
+          </div>
+        </Dialog>
+      )}
     </ListPage>
   );
 }

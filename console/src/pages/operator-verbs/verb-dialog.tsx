@@ -7,7 +7,7 @@ import { filled } from '../../site-api.ts';
 import { Facts } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
-import { FormDialog } from '../../ui/form/form-dialog.tsx';
+import { DraftDialog, type DraftField } from '../../ui/form/form-dialog.tsx';
 import { Load } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { emptyOf, labelOf, VerbField } from './verb-field.tsx';
@@ -38,7 +38,7 @@ export function VerbDialog(props: Props) {
   const verb = verbs.data?.[change.verb];
   if (verb) return <VerbForm {...props} verb={verb} />;
   return (
-    <Dialog open onClose={onClose} title={change.title ?? change.verb}>
+    <Dialog onClose={onClose} title={change.title ?? change.verb}>
       <Load from={{ ...verbs, data: undefined }}>{() => null}</Load>
     </Dialog>
   );
@@ -56,52 +56,38 @@ function VerbForm({ change, verb, children, onClose, onDone }: Props & { verb: S
     ...change.initial,
     reason: '',
   }));
-  const close = () => {
-    draft.drop();
-    onClose();
-  };
-  const send = async () => {
-    onDone(await run(change.verb, verb, { ...draft.value, ...given }));
-    close();
-  };
   const title = change.title ?? verb.title;
   return (
-    <FormDialog
+    <DraftDialog
       title={title}
       action={title}
       isDangerous={verb.isDangerous ?? false}
-      onClose={close}
-      onSend={send}
+      draft={draft}
+      onClose={onClose}
+      onSend={() => run(change.verb, verb, { ...draft.value, ...given })}
+      onSent={onDone}
     >
-      {() => (
+      {(field) => (
         <>
           <div class="text-dim">{change.effect ?? verb.effect}</div>
           {children ?? <Facts facts={factsOf(given)} />}
-          {asked.map(([name, field]) => (
-            <VerbField
-              key={name}
-              label={labelOf(name)}
-              field={field}
-              value={draft.value[name] ?? ''}
-              onChange={(value) => draft.set({ [name]: value })}
-            />
+          {asked.map(([name, about]) => (
+            <VerbField key={name} label={labelOf(name)} field={about} {...field(name)} />
           ))}
-          {verb.isChange && (
-            <Reason value={draft.value.reason} onChange={(reason) => draft.set({ reason })} />
-          )}
+          {verb.isChange && <Reason {...field('reason')} />}
         </>
       )}
-    </FormDialog>
+    </DraftDialog>
   );
 }
 
-function Reason(field: { value: Entered[string] | undefined; onChange: (reason: string) => void }) {
+function Reason({ value, ...field }: DraftField<string | boolean>) {
   return (
     <Field
       label="Reason"
       hint="It is recorded with your name, such as the number of a ticket."
-      value={String(field.value)}
-      onInput={(event) => field.onChange(event.currentTarget.value)}
+      value={String(value)}
+      {...field}
       required
       maxLength={500}
       autoComplete="off"

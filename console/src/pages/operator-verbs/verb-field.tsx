@@ -1,6 +1,7 @@
 import type { ShownVerb } from '../../../../server/src/site/operator/verb-routes.ts';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import type { DraftField } from '../../ui/form/form-dialog.tsx';
 
 type FieldOfVerb = ShownVerb['fields'][string];
 
@@ -23,13 +24,9 @@ export function VerbField({
   field: { kind, about, choices = [], isOptional, min, max },
   value,
   onChange,
-}: {
-  label: string;
-  field: FieldOfVerb;
-  value: string | boolean;
-  onChange: (value: string | boolean) => void;
-}) {
-  const words = { label, hint: about };
+  error,
+}: DraftField<string | boolean> & { label: string; field: FieldOfVerb }) {
+  const words = { label, hint: about, error };
   if (kind === 'flag') return <Switch {...words} checked={value === true} onChange={onChange} />;
   if (kind === 'choice') {
     const shown = choices.map((one) => ({ value: one, label: labelOf(one) }));
@@ -41,7 +38,7 @@ export function VerbField({
       {...INPUTS[kind]}
       {...(kind === 'text' ? { maxLength: max } : { min, max })}
       value={String(value)}
-      onInput={(event) => onChange(event.currentTarget.value)}
+      onChange={onChange}
       required={!isOptional}
       autoComplete="off"
     />

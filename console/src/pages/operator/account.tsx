@@ -4,7 +4,7 @@ import { Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, ListCard, Table } from '../../ui/table.tsx';
+import { Cell, type Column, ListCard, Table } from '../../ui/table.tsx';
 import type { Change } from '../operator-verbs/verb-dialog.tsx';
 import { AccountState } from './accounts.tsx';
 import { ActionTable } from './actions.tsx';
@@ -148,14 +148,7 @@ const MOVEMENTS: Column<OperatorMovement>[] = [
   {
     title: 'What the customer reads',
     kind: 'prose',
-    cell: ({ what, reason, from, to }) => (
-      <div>
-        {what}
-        <span class="block text-sm text-dim">
-          {reason}: {from} → {to}
-        </span>
-      </div>
-    ),
+    cell: ({ what, reason, from, to }) => <Cell below={`${reason}: ${from} → ${to}`}>{what}</Cell>,
   },
   { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
   {
@@ -171,13 +164,12 @@ function BelongsTo({ movement }: { movement: OperatorMovement }) {
   const { task_id: task, order_id: order, reference, note } = movement;
   if (task) return <Id href={`/operator/tasks/${task}`} id={task} />;
   return (
-    <div>
+    <Cell below={note}>
       {order ? (
         <Id href={`/operator/orders/${order}`} id={order} />
       ) : (
         <span class="figures text-sm break-all">{reference}</span>
       )}
-      {note && <span class="block text-sm text-dim">{note}</span>}
-    </div>
+    </Cell>
   );
 }

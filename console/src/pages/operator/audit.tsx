@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEvery } from '../../every.ts';
 import { useList } from '../../load.ts';
 import type { OperatorAudit } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -14,11 +14,7 @@ const REFRESH_MS = 2000;
 export function AuditPage() {
   const list = useList('/console/api/operator/audits');
   const isRunning = list.items?.[0]?.ended_at === null;
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(() => void list.reload(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [isRunning, list.reload]);
+  useEvery(isRunning ? REFRESH_MS : undefined, list.reload);
   return (
     <ListPage
       title="Audit"

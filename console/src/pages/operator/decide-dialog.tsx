@@ -65,7 +65,7 @@ export function DecideDialog({
         <Field
           label="The job’s id at the provider"
           value={jobId}
-          onInput={(event) => set({ jobId: event.currentTarget.value })}
+          onChange={(jobId) => set({ jobId })}
           required
           autoComplete="off"
         />

@@ -116,7 +116,7 @@ export function FindForm({
         onFind(text.trim());
       }}
     >
-      <Field {...field} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <Field {...field} value={text} onChange={setText} />
       <Button type="submit" icon="search">
         {button}
       </Button>

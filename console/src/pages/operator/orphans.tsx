@@ -4,7 +4,7 @@ import type { OperatorOrphan } from '../../operator-shapes.ts';
 import { Switch } from '../../ui/form/controls.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { Cell, type Column } from '../../ui/table.tsx';
 import { AskButton, Id, Recorded } from './frame.tsx';
 import { ListPage } from './list-page.tsx';
 
@@ -30,9 +30,7 @@ const COLUMNS: Column<OperatorOrphan>[] = [
   {
     title: 'Job',
     cell: ({ provider, job_id: job }) => (
-      <div>
-        {provider} <span class="figures block text-sm break-all text-dim">{job}</span>
-      </div>
+      <Cell below={<span class="figures break-all">{job}</span>}>{provider} </Cell>
     ),
   },
   { title: 'State', cell: ({ state }) => state },

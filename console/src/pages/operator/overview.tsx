@@ -1,4 +1,5 @@
-import { useEffect, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
+import { useEvery } from '../../every.ts';
 import { useLoad } from '../../load.ts';
 import type { OperatorFigures } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -15,11 +16,7 @@ const REFRESH_MS = 30_000;
 
 export function OverviewPage() {
   const figures = useLoad('/console/api/operator/figures');
-  const { reload } = figures;
-  useEffect(() => {
-    const timer = setInterval(() => void reload(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [reload]);
+  useEvery(REFRESH_MS, figures.reload);
   return (
     <OperatorPage title="Operator" lead="What the service is doing, and what needs your decision.">
       <Load from={figures} skeleton={<Skeleton lines={12} />}>

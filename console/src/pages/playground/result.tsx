@@ -1,6 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import type { ApiFailure } from '../../api.ts';
+import { useEvery } from '../../every.ts';
 import { Badge, Status } from '../../ui/badge.tsx';
 import { Button, ButtonLink, IconButton } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
@@ -192,11 +193,7 @@ function Track({ task, size }: { task: ShownTask; size: readonly [number, number
 function Elapsed({ task, readAt }: { task: ShownTask; readAt: number }) {
   const isLive = task.status === 'processing';
   const [, tick] = useState(0);
-  useEffect(() => {
-    if (!isLive) return;
-    const timer = setInterval(() => tick((count) => count + 1), 1000);
-    return () => clearInterval(timer);
-  }, [isLive]);
+  useEvery(isLive ? 1000 : undefined, () => tick((count) => count + 1));
   const until = isLive ? task.now : task.updated_at;
   const since = isLive ? performance.now() - readAt : 0;
   const seconds = Math.floor((Date.parse(until) - Date.parse(task.created_at) + since) / 1000);

@@ -61,7 +61,7 @@ function Contents({ form, rules, errors, onChange, onMedia }: Props) {
         maxLength={rules.schema.properties.prompt?.maxLength ?? 4000}
         placeholder="A lighthouse at dawn, waves below, slow pan to the right"
         value={form.prompt}
-        onInput={(event) => onChange({ prompt: event.currentTarget.value })}
+        onChange={(prompt) => onChange({ prompt })}
         error={errors.prompt}
       />
       <MediaFields form={form} rules={rules} errors={errors} onMedia={onMedia} />
@@ -136,7 +136,7 @@ function Extras({ form, rules, errors, onChange }: Props) {
         min={seed?.minimum}
         max={seed?.maximum}
         value={form.seed}
-        onInput={(event) => onChange({ seed: event.currentTarget.value })}
+        onChange={(seed) => onChange({ seed })}
         error={errors.seed}
       />
     </div>

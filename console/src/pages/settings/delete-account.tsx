@@ -79,7 +79,7 @@ function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
           <Field
             label="E-mail address of the account"
             value={typed}
-            onInput={(event) => setTyped(event.currentTarget.value)}
+            onChange={setTyped}
             error={failure?.message}
             required
             autoComplete="off"

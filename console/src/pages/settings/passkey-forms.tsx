@@ -1,22 +1,12 @@
 import type { PasskeyItem } from '../../../../server/src/site/account/passkeys.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
-import { asFailure } from '../../load.ts';
 import { Field } from '../../ui/form/field.tsx';
-import { FormDialog } from '../../ui/form/form-dialog.tsx';
+import { DraftDialog } from '../../ui/form/form-dialog.tsx';
 
 const MAX_NAME = 60;
 
-/** A dialog that asks for the name of a passkey. */
-function NameDialog({
-  of,
-  title,
-  hint,
-  action,
-  initial,
-  onClose,
-  onName,
-}: {
+interface NameProps {
   /** Names what is entered. */
   of: string;
   title: string;
@@ -24,62 +14,58 @@ function NameDialog({
   action: string;
   initial: string;
   onClose: () => void;
-  onName: (name: string) => Promise<void>;
-}) {
-  const { value, set, drop } = useDraft(of, () => ({ name: initial }));
-  const { name } = value;
-  const close = () => {
-    drop();
-    onClose();
-  };
-  const send = async () => {
-    await onName(name.trim()).catch((error) => {
-      throw new Error(messageOf(error));
-    });
-    close();
-  };
+  onName: (name: string) => Promise<unknown>;
+  onNamed: () => Promise<void>;
+}
+
+/** A dialog that asks for the name of a passkey. */
+function NameDialog({ of, hint, initial, onName, onNamed, ...dialog }: NameProps) {
+  const draft = useDraft(of, () => ({ name: initial }));
   return (
-    <FormDialog title={title} action={action} onClose={close} onSend={send} isBeside={() => true}>
-      {(failure) => (
+    <DraftDialog
+      {...dialog}
+      draft={draft}
+      onSend={() => onName(draft.value.name.trim())}
+      onSent={onNamed}
+    >
+      {(field) => (
         <Field
           label="Name"
           hint={hint}
-          value={name}
-          onInput={(event) => set({ name: event.currentTarget.value })}
-          error={failure?.message}
+          {...field('name')}
           required
           maxLength={MAX_NAME}
           autoComplete="off"
         />
       )}
-    </FormDialog>
+    </DraftDialog>
   );
 }
 
-/** What went wrong, also in the browser itself. */
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.name === 'NotAllowedError') return 'No passkey was made.';
-  if (error.name === 'InvalidStateError') return 'This device has a passkey for this account.';
-  return asFailure(error).message;
+/** What went wrong in the browser itself. */
+function refusalOf(error: Error): Error {
+  if (error.name === 'NotAllowedError') return new Error('No passkey was made.');
+  if (error.name !== 'InvalidStateError') return error;
+  return new Error('This device has a passkey for this account.');
 }
 
 /** Makes a passkey on this device. The browser's part of the library is loaded when it is used. */
 async function add(name: string): Promise<void> {
   const { startRegistration } = await import('@simplewebauthn/browser');
   const optionsJSON = await api('POST /auth/passkeys/options');
-  const response = await startRegistration({ optionsJSON });
+  const response = await startRegistration({ optionsJSON }).catch((error: Error) => {
+    throw refusalOf(error);
+  });
   await api('POST /auth/passkeys', { body: { name, response } });
 }
 
-/** The dialog that adds a passkey. */
-export function AddPasskey({
-  onClose,
-  onAdded,
-}: {
+interface AddProps {
   onClose: () => void;
   onAdded: () => Promise<void>;
-}) {
+}
+
+/** The dialog that adds a passkey. */
+export function AddPasskey({ onClose, onAdded }: AddProps) {
   return (
     <NameDialog
       of="passkey"
@@ -88,35 +74,32 @@ export function AddPasskey({
       action="Continue"
       initial=""
       onClose={onClose}
-      onName={(name) => add(name).then(onAdded)}
+      onName={add}
+      onNamed={onAdded}
     />
   );
 }
 
-/** The dialog that renames a passkey. */
-export function RenamePasskey({
-  passkey,
-  onClose,
-  onRenamed,
-}: {
+interface RenameProps {
   passkey: PasskeyItem;
   onClose: () => void;
   onRenamed: () => Promise<void>;
-}) {
-  const rename = async (name: string) => {
-    const { id } = passkey;
-    await api('PATCH /console/api/passkeys/:id', { params: { id }, body: { name } });
-    await onRenamed();
-  };
+}
+
+/** The dialog that renames a passkey. */
+export function RenamePasskey({ passkey: { id, name }, onClose, onRenamed }: RenameProps) {
   return (
     <NameDialog
-      of={`passkey ${passkey.id}`}
+      of={`passkey ${id}`}
       title="Rename the passkey"
       hint="To recognize it, such as “laptop”."
       action="Save"
-      initial={passkey.name}
+      initial={name}
       onClose={onClose}
-      onName={rename}
+      onName={(given) =>
+        api('PATCH /console/api/passkeys/:id', { params: { id }, body: { name: given } })
+      }
+      onNamed={onRenamed}
     />
   );
 }

@@ -5,10 +5,10 @@ import { useLoad } from '../../load.ts';
 import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { AddPasskey, RenamePasskey } from './passkey-forms.tsx';
 
@@ -79,7 +79,6 @@ function OpenDialog({
   };
   return (
     <Confirm
-      open
       onClose={onClose}
       title={`Remove “${passkey.name}”?`}
       action="Remove the passkey"
@@ -115,22 +114,13 @@ function columnsWith(onOpen: (open: Open) => void): Column<PasskeyItem>[] {
     {
       title: '',
       cell: (passkey) => (
-        <div class="flex gap-1.5 md:justify-end">
-          <Button
-            small
-            aria-label={`Rename ${passkey.name}`}
-            onClick={() => onOpen({ kind: 'rename', passkey })}
-          >
-            Rename
-          </Button>
-          <Button
-            small
-            aria-label={`Remove ${passkey.name}`}
-            onClick={() => onOpen({ kind: 'remove', passkey })}
-          >
-            Remove
-          </Button>
-        </div>
+        <RowButtons
+          of={passkey.name}
+          on={{
+            Rename: () => onOpen({ kind: 'rename', passkey }),
+            Remove: () => onOpen({ kind: 'remove', passkey }),
+          }}
+        />
       ),
     },
   ];

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import type { SessionItem } from '../../../../server/src/site/account/sessions.ts';
 import { ApiFailure, api } from '../../api.ts';
-import { asFailure, useLoad } from '../../load.ts';
+import { useLoad } from '../../load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Cell, type Column, Table } from '../../ui/table.tsx';
+import { toastOutcome } from '../../ui/toast.tsx';
 
 const METHODS: Record<string, string> = {
   code: 'with a code',
@@ -31,10 +31,7 @@ export function Sessions() {
   const [busy, setBusy] = useState<string>();
   const endAll = async (which: string, sessions: SessionItem[], said: string) => {
     setBusy(which);
-    await Promise.all(sessions.map(end)).then(
-      () => toast(said),
-      (error) => toast(asFailure(error).message, 'bad'),
-    );
+    await toastOutcome(Promise.all(sessions.map(end)), said);
     await list.reload();
     setBusy(undefined);
   };
@@ -102,19 +99,17 @@ const COLUMNS: Column<SessionItem>[] = [
   {
     title: 'Browser',
     cell: (session) => (
-      <div>
+      <Cell below={<span class="figures">{session.network ?? 'unknown network'}</span>}>
         <span class="font-medium">{session.browser ?? 'Unknown browser'}</span>
-        <span class="figures block text-sm text-dim">{session.network ?? 'unknown network'}</span>
-      </div>
+      </Cell>
     ),
   },
   {
     title: 'Signed in',
     cell: (session) => (
-      <div>
+      <Cell below={METHODS[session.method] ?? session.method}>
         <RelativeTime at={session.created_at} />
-        <span class="block text-sm text-dim">{METHODS[session.method] ?? session.method}</span>
-      </div>
+      </Cell>
     ),
   },
   {

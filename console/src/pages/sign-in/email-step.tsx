@@ -35,7 +35,7 @@ export function EmailStep({
         maxLength={254}
         value={email}
         error={failure?.message}
-        onInput={(event) => setEmail(event.currentTarget.value)}
+        onChange={setEmail}
       />
       <Button type="submit" look="primary" icon="mail" busy={isBusy}>
         {isBusy ? 'Sending' : 'Send the code'}

@@ -72,9 +72,7 @@ function Period({
           type="date"
           value={from}
           max={to}
-          onChange={(event) =>
-            event.currentTarget.value && onChange({ from: event.currentTarget.value, to })
-          }
+          onChange={(first) => first && onChange({ from: first, to })}
         />
         <Field
           label="To"
@@ -82,9 +80,7 @@ function Period({
           value={to}
           min={from}
           max={today()}
-          onChange={(event) =>
-            event.currentTarget.value && onChange({ from, to: event.currentTarget.value })
-          }
+          onChange={(last) => last && onChange({ from, to: last })}
         />
       </div>
     </div>

@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { api } from '../../api.ts';
 import { Button } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/form/form-dialog.tsx';
+import { Confirm, type ConfirmProps } from '../../ui/form/form-dialog.tsx';
+import type { IconName } from '../../ui/icon.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 interface Props {
@@ -26,69 +27,57 @@ const SAID = {
 };
 
 function CancelButton({ task: { id }, onChange }: Props) {
-  const [isOpen, setOpen] = useState(false);
-  const close = () => setOpen(false);
   const cancel = async () => {
     const { cancel: outcome, refusal } = await api('POST /console/api/tasks/:id/cancel', {
       params: { id },
     });
-    close();
     toast(SAID[outcome === 'refused' ? (refusal ?? 'provider_cannot') : outcome]);
     await onChange();
   };
   return (
-    <>
-      <Button onClick={() => setOpen(true)}>Cancel</Button>
-      {isOpen && (
-        <FormDialog
-          title="Cancel this video?"
-          action="Cancel the video"
-          dismiss="Keep it"
-          isDangerous
-          onClose={close}
-          onSend={cancel}
-        >
-          {() => (
-            <p class="text-dim">
-              If it can still be stopped, no video is made and its credits are refunded. If not, it
-              goes on and is charged as usual.
-            </p>
-          )}
-        </FormDialog>
-      )}
-    </>
+    <AskedButton
+      word="Cancel"
+      title="Cancel this video?"
+      action="Cancel the video"
+      dismiss="Keep it"
+      onConfirm={cancel}
+    >
+      If it can still be stopped, no video is made and its credits are refunded. If not, it goes on
+      and is charged as usual.
+    </AskedButton>
   );
 }
 
 function DeleteButton({ task: { id }, onChange }: Props) {
-  const [isOpen, setOpen] = useState(false);
-  const close = () => setOpen(false);
   const remove = async () => {
     await api('DELETE /console/api/tasks/:id/output', { params: { id } });
-    close();
     toast('The video is deleted.');
     await onChange();
   };
   return (
+    <AskedButton
+      word="Delete"
+      icon="trash"
+      title="Delete this video?"
+      action="Delete the video"
+      onConfirm={remove}
+    >
+      Its file is deleted for good, and its links stop working. The credits stay charged.
+    </AskedButton>
+  );
+}
+
+type AskedProps = Omit<ConfirmProps, 'onClose'> & { word: string; icon?: IconName };
+
+/** A button that asks before it acts. */
+function AskedButton({ word, icon, ...question }: AskedProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
     <>
-      <Button icon="trash" onClick={() => setOpen(true)}>
-        Delete
+      <Button icon={icon} onClick={() => setOpen(true)}>
+        {word}
       </Button>
-      {isOpen && (
-        <FormDialog
-          title="Delete this video?"
-          action="Delete the video"
-          isDangerous
-          onClose={close}
-          onSend={remove}
-        >
-          {() => (
-            <p class="text-dim">
-              Its file is deleted for good, and its links stop working. The credits stay charged.
-            </p>
-          )}
-        </FormDialog>
-      )}
+      {isOpen && <Confirm {...question} onClose={() => setOpen(false)} />}
     </>
   );
 }

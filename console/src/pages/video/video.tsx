@@ -1,19 +1,19 @@
 import { useEffect } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
+import { useEvery } from '../../every.ts';
 import { isMissing, useLoad } from '../../load.ts';
 import { useSession } from '../../session.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
+import { awaitsPoster } from '../videos/live.ts';
 import { VideoDetails } from './details.tsx';
 import { EndButtons } from './end-buttons.tsx';
 import { Stage } from './stage.tsx';
 
 const EVERY_MS = 2000;
-/** A poster is drawn some seconds after its video is completed. */
-const POSTER_MS = 20_000;
 
 export default function VideoPage() {
   const { id = '' } = useRoute().params;
@@ -77,22 +77,12 @@ function titleOf({ prompt }: ShownTask): string {
 function useReloads(task: ShownTask | undefined, reload: () => Promise<void>): void {
   const { refresh } = useSession();
   const status = task?.status;
-  const isAwaited = task !== undefined && mayChange(task);
+  const isLive = status === 'processing';
+  const isAwaited = isLive || (task !== undefined && awaitsPoster(task));
+  useEvery(isAwaited ? EVERY_MS : undefined, () => !document.hidden && reload());
   useEffect(() => {
-    if (!isAwaited) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void reload();
-    }, EVERY_MS);
-    return () => {
-      clearInterval(timer);
-      if (status === 'processing') void refresh();
-    };
-  }, [isAwaited, status, reload]);
-}
-
-function mayChange({ status, video_url: video, poster_url: poster, updated_at: at }: ShownTask) {
-  const awaitsPoster = video !== null && poster === null && Date.now() - Date.parse(at) < POSTER_MS;
-  return status === 'processing' || awaitsPoster;
+    if (isLive) return () => void refresh();
+  }, [isLive]);
 }
 
 function Blank() {

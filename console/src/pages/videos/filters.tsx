@@ -82,7 +82,7 @@ function SearchField({ text, onChange }: { text: string; onChange: (text: string
       type="search"
       maxLength={200}
       value={typed}
-      onInput={(event) => setTyped(event.currentTarget.value)}
+      onChange={setTyped}
     />
   );
 }
@@ -107,12 +107,7 @@ function RareFilters({
   const models = (data?.models ?? []).map((model) => ({ value: model, label: model }));
   const keys = (data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }));
   const day = (name: 'from' | 'to', label: string) => (
-    <Field
-      label={label}
-      type="date"
-      value={filters[name] ?? ''}
-      onChange={(event) => set(name)(event.currentTarget.value)}
-    />
+    <Field label={label} type="date" value={filters[name] ?? ''} onChange={set(name)} />
   );
   return (
     <details open={RARE.some((name) => filters[name] !== undefined)}>

@@ -1,6 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
 import { api } from '../../api.ts';
+import { useEvery } from '../../every.ts';
 
 const EVERY_MS = 4000;
 /** A poster is drawn some seconds after its video is completed. */
@@ -11,17 +12,12 @@ export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined
   const [fresh, setFresh] = useState<Map<string, VideoItem>>(new Map());
   const current = items?.map((item) => fresh.get(item.id) ?? item);
   const isWaiting = current?.some(isUnfinished) ?? false;
-  useEffect(() => {
-    if (!isWaiting) return;
-    const timer = setInterval(async () => {
-      if (document.visibilityState !== 'visible') return;
-      const list = await api('GET /console/api/tasks', { query: { limit: '100' } }).catch(
-        () => undefined,
-      );
-      if (list) setFresh(new Map(list.items.map((item) => [item.id, item])));
-    }, EVERY_MS);
-    return () => clearInterval(timer);
-  }, [isWaiting]);
+  useEvery(isWaiting ? EVERY_MS : undefined, async () => {
+    if (document.hidden) return;
+    const query = { limit: '100' };
+    const list = await api('GET /console/api/tasks', { query }).catch(() => undefined);
+    if (list) setFresh(new Map(list.items.map((item) => [item.id, item])));
+  });
   return current;
 }
 
@@ -30,6 +26,7 @@ function isUnfinished(item: VideoItem): boolean {
 }
 
 /** Whether the picture of a video may still come. */
-export function awaitsPoster({ status, poster_url: poster, updated_at: at }: VideoItem): boolean {
-  return status === 'completed' && poster === null && Date.now() - Date.parse(at) < POSTER_MS;
+export function awaitsPoster(item: Pick<VideoItem, 'video_url' | 'poster_url' | 'updated_at'>) {
+  const { video_url: video, poster_url: poster, updated_at: at } = item;
+  return video !== null && poster === null && Date.now() - Date.parse(at) < POSTER_MS;
 }

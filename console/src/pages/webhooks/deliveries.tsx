@@ -1,14 +1,12 @@
-import { useEffect } from 'preact/hooks';
 import { api } from '../../api.ts';
-import { asFailure, type LoadedList } from '../../load.ts';
+import { useEvery } from '../../every.ts';
+import type { LoadedList } from '../../load.ts';
 import type { Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { DateTime, RelativeTime } from '../../ui/format.tsx';
-import { ErrorState, Skeleton } from '../../ui/states.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Cell, type Column, ListTable, RowButtons } from '../../ui/table.tsx';
+import { toastOutcome } from '../../ui/toast.tsx';
 
 type Delivery = Result<'GET /console/api/webhooks/:id/deliveries'>['items'][number];
 type Attempt = Delivery['attempts'][number];
@@ -22,13 +20,7 @@ function useReloads(items: Delivery[] | undefined, reload: () => Promise<unknown
   const isDue = items?.some(
     ({ next_attempt_at: at }) => at !== null && Date.parse(at) < Date.now() + SOON_MS,
   );
-  useEffect(() => {
-    if (!isDue) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void reload();
-    }, EVERY_MS);
-    return () => clearInterval(timer);
-  }, [isDue, reload]);
+  useEvery(isDue ? EVERY_MS : undefined, () => !document.hidden && reload());
 }
 
 /** What was sent to an endpoint in the last 30 days. */
@@ -45,47 +37,32 @@ export function Deliveries({
   onChanged: () => Promise<void>;
 }) {
   useReloads(isEnabled ? log.items : undefined, () => Promise.all([log.reload(), onChanged()]));
-  const { items, error } = log;
   const sendAgain = ({ event_id: eventId }: Delivery) =>
-    api('POST /console/api/webhooks/:id/deliveries/:eventId/send', {
-      params: { id: endpointId, eventId },
-    }).then(
-      () => {
-        toast('The event is sent again.');
-        void log.reload();
-      },
-      (failure) => toast(asFailure(failure).message, 'bad'),
+    toastOutcome(
+      api('POST /console/api/webhooks/:id/deliveries/:eventId/send', {
+        params: { id: endpointId, eventId },
+      }).then(() => void log.reload()),
+      'The event is sent again.',
     );
   const columns = isEnabled ? [...COLUMNS, sendAgainColumn(sendAgain)] : COLUMNS;
   return (
     <Card title="Deliveries" note="Of the last 30 days, the newest first.">
-      {!items && error && <ErrorState error={error} retry={() => void log.reload()} />}
-      {!items && !error && <Skeleton lines={4} />}
-      {items?.length === 0 && (
-        <p class="text-dim">Nothing was sent yet. Send a test event to see one arrive.</p>
-      )}
-      {items && items.length > 0 && (
-        <>
-          <Table
-            caption="Deliveries"
-            columns={columns}
-            rows={items}
-            keyOf={({ event_id: id }) => id}
-          />
-          <More list={log} />
-        </>
-      )}
+      <ListTable
+        list={log}
+        empty={<p class="text-dim">Nothing was sent yet. Send a test event to see one arrive.</p>}
+        caption="Deliveries"
+        columns={columns}
+        keyOf={({ event_id: id }) => id}
+      />
     </Card>
   );
 }
 
-function sendAgainColumn(onSend: (delivery: Delivery) => void): Column<Delivery> {
+function sendAgainColumn(onSend: (delivery: Delivery) => Promise<void>): Column<Delivery> {
   return {
     title: '',
     cell: (delivery) => (
-      <Button small aria-label={`Send again ${delivery.event_id}`} onClick={() => onSend(delivery)}>
-        Send again
-      </Button>
+      <RowButtons of={delivery.event_id} on={{ 'Send again': () => onSend(delivery) }} />
     ),
   };
 }
@@ -112,14 +89,9 @@ const COLUMNS: Column<Delivery>[] = [
   {
     title: 'State',
     cell: ({ state, next_attempt_at: next }) => (
-      <div>
+      <Cell below={next && ['next try ', <RelativeTime key="at" at={next} />]}>
         <Badge tone={STATES[state].tone}>{STATES[state].word}</Badge>
-        {next && (
-          <span class="block text-sm text-dim">
-            next try <RelativeTime at={next} />
-          </span>
-        )}
-      </div>
+      </Cell>
     ),
   },
   { title: 'Tries', kind: 'prose', cell: ({ attempts }) => <Attempts attempts={attempts} /> },

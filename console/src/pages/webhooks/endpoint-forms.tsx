@@ -1,29 +1,13 @@
-import { type ApiFailure, api } from '../../api.ts';
+import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { showOverPages } from '../../over-pages.tsx';
 import type { Result } from '../../site-api.ts';
 import { Field } from '../../ui/form/field.tsx';
-import { FormDialog } from '../../ui/form/form-dialog.tsx';
+import { DraftDialog, type DraftField } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
 import { type Endpoint, EVENTS, type EventType, hostOf } from './endpoint-state.tsx';
 
-/** Of a failure that names this field: its sentence. */
-function errorOf(failure: ApiFailure | undefined, field: string): string | undefined {
-  return failure?.details.field === field ? failure.message : undefined;
-}
-
-const isBeside = ({ details }: ApiFailure) =>
-  details.field === 'url' || details.field === 'description' || details.field === 'events';
-
-function EventChoice({
-  chosen,
-  onChange,
-  error,
-}: {
-  chosen: EventType[];
-  onChange: (events: EventType[]) => void;
-  error: string | undefined;
-}) {
+function EventChoice({ value: chosen, onChange, error }: DraftField<EventType[]>) {
   const names = Object.keys(EVENTS) as EventType[];
   const toggle = (name: EventType, isOn: boolean) =>
     onChange(names.filter((one) => (one === name ? isOn : chosen.includes(one))));
@@ -53,22 +37,12 @@ function EventChoice({
   );
 }
 
-function DescriptionField({
-  value,
-  onChange,
-  error,
-}: {
-  value: string;
-  onChange: (value: string) => void;
-  error: string | undefined;
-}) {
+function DescriptionField(description: DraftField<string>) {
   return (
     <Field
       label="Description"
       hint="For you, such as “orders of the shop”. May be empty."
-      value={value}
-      onInput={(event) => onChange(event.currentTarget.value)}
-      error={error}
+      {...description}
       maxLength={200}
       autoComplete="off"
     />
@@ -93,109 +67,72 @@ export function showSecret(made: Made): void {
   );
 }
 
+const EMPTY = {
+  url: '',
+  description: '',
+  events: ['task.completed', 'task.failed'] as EventType[],
+};
+
 /** The dialog that makes an endpoint. */
 export function CreateEndpoint({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
-  const start = { url: '', description: '', events: ['task.completed', 'task.failed'] };
-  const { value, set, drop } = useDraft('webhook', () => start as Draft);
-  const close = () => {
-    drop();
-    onClose();
-  };
-  const create = async () => {
-    const made = await api('POST /console/api/webhooks', { body: value });
-    close();
-    showSecret(made);
-    onMade();
-  };
+  const draft = useDraft('webhook', () => EMPTY);
   return (
-    <FormDialog
+    <DraftDialog
       title="New endpoint"
       action="Create the endpoint"
-      onClose={close}
-      onSend={create}
-      isBeside={isBeside}
+      draft={draft}
+      onClose={onClose}
+      onSend={() => api('POST /console/api/webhooks', { body: draft.value })}
+      onSent={(made) => {
+        showSecret(made);
+        onMade();
+      }}
     >
-      {(failure) => (
+      {(field) => (
         <>
           <Field
             label="Address"
             hint="A public https address of your server that takes a POST."
             type="url"
-            value={value.url}
-            onInput={(event) => set({ url: event.currentTarget.value })}
-            error={errorOf(failure, 'url')}
+            {...field('url')}
             placeholder="https://example.com/framewright"
             required
             maxLength={2048}
             autoComplete="off"
           />
-          <DescriptionField
-            value={value.description}
-            onChange={(description) => set({ description })}
-            error={errorOf(failure, 'description')}
-          />
-          <EventChoice
-            chosen={value.events}
-            onChange={(events) => set({ events })}
-            error={errorOf(failure, 'events')}
-          />
+          <DescriptionField {...field('description')} />
+          <EventChoice {...field('events')} />
         </>
       )}
-    </FormDialog>
+    </DraftDialog>
   );
 }
 
-interface Draft {
-  url: string;
-  description: string;
-  events: EventType[];
-}
-
-/** The dialog that changes what an endpoint hears of. */
-export function EditEndpoint({
-  endpoint,
-  onClose,
-  onSaved,
-}: {
+interface EditProps {
   endpoint: Endpoint;
   onClose: () => void;
   onSaved: (saved: Endpoint) => void;
-}) {
-  const { value, set, drop } = useDraft(`webhook ${endpoint.id}`, () => ({
-    description: endpoint.description ?? '',
-    events: endpoint.events,
-  }));
-  const close = () => {
-    drop();
-    onClose();
-  };
-  const save = async () => {
-    const params = { id: endpoint.id };
-    onSaved(await api('PATCH /console/api/webhooks/:id', { params, body: value }));
-    close();
-  };
+}
+
+/** The dialog that changes what an endpoint hears of. */
+export function EditEndpoint({ endpoint, onClose, onSaved }: EditProps) {
+  const { id, description, events } = endpoint;
+  const draft = useDraft(`webhook ${id}`, () => ({ description: description ?? '', events }));
   return (
-    <FormDialog
+    <DraftDialog
       title="Edit the endpoint"
       action="Save"
-      onClose={close}
-      onSend={save}
-      isBeside={isBeside}
+      draft={draft}
+      onClose={onClose}
+      onSend={() => api('PATCH /console/api/webhooks/:id', { params: { id }, body: draft.value })}
+      onSent={onSaved}
     >
-      {(failure) => (
+      {(field) => (
         <>
-          <DescriptionField
-            value={value.description}
-            onChange={(description) => set({ description })}
-            error={errorOf(failure, 'description')}
-          />
-          <EventChoice
-            chosen={value.events}
-            onChange={(events) => set({ events })}
-            error={errorOf(failure, 'events')}
-          />
+          <DescriptionField {...field('description')} />
+          <EventChoice {...field('events')} />
         </>
       )}
-    </FormDialog>
+    </DraftDialog>
   );
 }

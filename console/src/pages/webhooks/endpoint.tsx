@@ -4,11 +4,11 @@ import { api } from '../../api.ts';
 import { asFailure, isMissing, useList, useLoad } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { toast, toastOutcome } from '../../ui/toast.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { EditEndpoint, showSecret } from './endpoint-forms.tsx';
@@ -31,12 +31,9 @@ export default function EndpointPage() {
   }
   const { data } = loaded;
   const sendTest = () =>
-    api('POST /console/api/webhooks/:id/test', { params }).then(
-      () => {
-        toast('The test event is on its way.');
-        void log.reload();
-      },
-      (error) => toast(asFailure(error).message, 'bad'),
+    toastOutcome(
+      api('POST /console/api/webhooks/:id/test', { params }).then(() => void log.reload()),
+      'The test event is on its way.',
     );
   return (
     <Page
@@ -133,7 +130,7 @@ function OpenDialog({
   const questions = questionsOf({ endpoint, onChanged, onDeleted: () => route('/webhooks') });
   const { title, action, text, run } = questions[open];
   return (
-    <Confirm open onClose={onClose} title={title} action={action} onConfirm={run}>
+    <Confirm onClose={onClose} title={title} action={action} onConfirm={run}>
       {text}
     </Confirm>
   );

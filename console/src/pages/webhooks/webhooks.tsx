@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks';
 import { useLoad } from '../../load.ts';
 import { Button, Link } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { Cell, type Column, ListCard } from '../../ui/table.tsx';
 import { CreateEndpoint } from './endpoint-forms.tsx';
 import { type Endpoint, EndpointState, NO_ADDRESS } from './endpoint-state.tsx';
 
@@ -25,24 +24,17 @@ export default function WebhooksPage() {
       lead="Your server hears of tasks that were made with an API key, without polling: each event is sent to it as a signed POST."
       actions={hasRoom && create}
     >
-      <Load from={list} skeleton={<Skeleton lines={5} />}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title="No endpoint yet" action={create}>
-              Name an https address of your server and the events that it wants to hear of.
-            </Empty>
-          ) : (
-            <Card>
-              <Table
-                caption="Webhook endpoints"
-                columns={COLUMNS}
-                rows={items}
-                keyOf={({ id }) => id}
-              />
-            </Card>
-          )
+      <ListCard
+        list={{ ...list, items: data?.items }}
+        empty={
+          <Empty title="No endpoint yet" action={create}>
+            Name an https address of your server and the events that it wants to hear of.
+          </Empty>
         }
-      </Load>
+        caption="Webhook endpoints"
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+      />
       {isOpen && (
         <CreateEndpoint onClose={() => setOpen(false)} onMade={() => void list.reload()} />
       )}
@@ -55,10 +47,9 @@ const COLUMNS: Column<Endpoint>[] = [
     title: 'Address',
     kind: 'prose',
     cell: ({ id, url, description }) => (
-      <div>
+      <Cell below={description}>
         <Link href={`/webhooks/${id}`}>{url ?? NO_ADDRESS}</Link>
-        {description && <span class="block text-sm text-dim">{description}</span>}
-      </div>
+      </Cell>
     ),
   },
   {

@@ -1,16 +1,31 @@
-import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
-import { FieldFrame, type FieldProps, INPUT } from './field.tsx';
+import { FieldFrame, type FieldProps, INPUT, type TextProps } from './field.tsx';
 
-type AreaProps = Omit<JSX.IntrinsicElements['textarea'], 'label' | 'id' | 'class'>;
+type AreaProps = TextProps & {
+  name?: string;
+  rows?: number;
+  maxLength: number;
+  placeholder?: string;
+};
 
-/** Several lines of text. With `maxLength` it counts. */
-export function TextArea({ label, hint, error, ...area }: FieldProps & AreaProps) {
-  const limit = Number(area.maxLength ?? 0);
-  const beside = limit > 0 ? `${String(area.value ?? '').length} / ${limit}` : undefined;
+/** Several lines of text, which it counts. */
+export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
   return (
-    <FieldFrame label={label} hint={hint} error={error} beside={beside}>
-      {(control) => <textarea rows={4} {...area} {...control} class={`${INPUT} py-2.5`} />}
+    <FieldFrame
+      label={label}
+      hint={hint}
+      error={error}
+      beside={`${area.value.length} / ${area.maxLength}`}
+    >
+      {(control) => (
+        <textarea
+          rows={4}
+          {...area}
+          {...control}
+          onInput={(event) => onChange(event.currentTarget.value)}
+          class={`${INPUT} py-2.5`}
+        />
+      )}
     </FieldFrame>
   );
 }
@@ -22,10 +37,8 @@ export interface Choice {
   disabled?: boolean;
 }
 
-interface ChoiceProps extends FieldProps {
-  value: string;
+interface ChoiceProps extends TextProps {
   choices: Choice[];
-  onChange: (value: string) => void;
   disabled?: boolean;
 }
 

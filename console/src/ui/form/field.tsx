@@ -58,27 +58,15 @@ export function FieldFrame({
 export const INPUT =
   'w-full rounded-cut border border-edge bg-sheet px-3 text-ink placeholder:text-dim hover:border-ink aria-invalid:border-bad disabled:border-line disabled:bg-well disabled:text-dim';
 
-type InputProps = Pick<
+/** What a control that takes text is given, beside the attributes of its element. */
+export interface TextProps extends FieldProps {
+  value: string;
+  onChange: (text: string) => void;
+}
+
+type InputProps = Omit<
   InputHTMLAttributes<HTMLInputElement>,
-  | 'autoComplete'
-  | 'autoFocus'
-  | 'disabled'
-  | 'inputMode'
-  | 'max'
-  | 'maxLength'
-  | 'min'
-  | 'minLength'
-  | 'name'
-  | 'onBlur'
-  | 'onChange'
-  | 'onInput'
-  | 'pattern'
-  | 'placeholder'
-  | 'readOnly'
-  | 'required'
-  | 'spellcheck'
-  | 'step'
-  | 'value'
+  keyof TextProps | keyof ControlProps | 'type' | 'class' | 'list' | 'role'
 > &
   (
     | { type?: 'text' }
@@ -90,10 +78,17 @@ type InputProps = Pick<
   );
 
 /** A line of text, a number, a date or a mail address. */
-export function Field({ label, hint, error, ...input }: FieldProps & InputProps) {
+export function Field({ label, hint, error, onChange, ...input }: TextProps & InputProps) {
   return (
     <FieldFrame label={label} hint={hint} error={error}>
-      {(control) => <input {...input} {...control} class={`${INPUT} h-[2.625rem]`} />}
+      {(control) => (
+        <input
+          {...input}
+          {...control}
+          onInput={(event) => onChange(event.currentTarget.value)}
+          class={`${INPUT} h-[2.625rem]`}
+        />
+      )}
     </FieldFrame>
   );
 }

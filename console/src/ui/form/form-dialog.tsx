@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import type { ApiFailure } from '../../api.ts';
+import type { Draft } from '../../draft.ts';
 import { Button } from '../button.tsx';
 import { Dialog } from '../dialog.tsx';
 import { useSending } from './sending.ts';
 
-interface FormDialogProps {
+interface DialogWords {
   title: string;
   /** The words on the button that sends. */
   action: string;
@@ -13,6 +14,9 @@ interface FormDialogProps {
   isDangerous?: boolean;
   disabled?: boolean;
   onClose: () => void;
+}
+
+interface FormDialogProps extends DialogWords {
   /** Closes the dialog too, unless it fails. */
   onSend: () => Promise<unknown>;
   /** Whether a field shows this failure. */
@@ -29,7 +33,7 @@ export function FormDialog(props: FormDialogProps) {
     void send();
   };
   return (
-    <Dialog open onClose={onClose} title={title}>
+    <Dialog onClose={onClose} title={title}>
       <form onSubmit={submit} class="grid gap-5">
         {children(failure)}
         <p role="alert" class="text-bad empty:hidden">
@@ -48,5 +52,68 @@ export function FormDialog(props: FormDialogProps) {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+export type ConfirmProps = DialogWords & {
+  onConfirm: () => Promise<void>;
+  children: ComponentChildren;
+};
+
+/** Asks before something that can't be undone. An error stays in the dialog. */
+export function Confirm({ onConfirm, children, ...words }: ConfirmProps) {
+  const send = () => onConfirm().then(words.onClose);
+  return (
+    <FormDialog isDangerous {...words} onSend={send}>
+      {() => <div class="text-dim">{children}</div>}
+    </FormDialog>
+  );
+}
+
+interface DraftDialogProps<Value extends object, Sent> extends DialogWords {
+  /** What is entered; the dialog drops it when it closes. */
+  draft: Draft<Value>;
+  onSend: () => Promise<Sent>;
+  /** Called when it was sent and the dialog is closed. */
+  onSent: (sent: Sent) => unknown;
+  children: (
+    field: <Name extends keyof Value>(name: Name) => DraftField<Value[Name]>,
+  ) => ComponentChildren;
+}
+
+/** What a control is given for a field of a draft. */
+export interface DraftField<Value> {
+  value: Value;
+  onChange: (value: Value) => void;
+  error: string | undefined;
+}
+
+/** A form in a dialog whose fields are a draft; a failure stands at the field that it names. */
+export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<Value, Sent>) {
+  const { draft, onSend, onSent, children, ...words } = props;
+  const close = () => {
+    draft.drop();
+    words.onClose();
+  };
+  const send = async () => {
+    const sent = await onSend();
+    close();
+    onSent(sent);
+  };
+  return (
+    <FormDialog
+      {...words}
+      onClose={close}
+      onSend={send}
+      isBeside={({ details }) => String(details.field) in draft.value}
+    >
+      {(failure) =>
+        children((name) => ({
+          value: draft.value[name],
+          onChange: (value) => draft.change((before) => ({ ...before, [name]: value })),
+          error: failure?.details.field === name ? failure.message : undefined,
+        }))
+      }
+    </FormDialog>
   );
 }

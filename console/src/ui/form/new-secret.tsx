@@ -22,7 +22,7 @@ export function NewSecret({
 }) {
   const [isStored, setStored] = useState(false);
   return (
-    <Dialog open isKept onClose={onClose} title={title}>
+    <Dialog isKept onClose={onClose} title={title}>
       <p class="text-dim">
         Copy it now: it is shown only this once. Keep it on your server, never in a browser or an
         app.

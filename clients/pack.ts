@@ -30,21 +30,21 @@ function publishedManifest({ exports: entry, bin, ...rest }: Manifest) {
   };
 }
 
+/** Programs without comments, and types with them. */
+const OUTPUTS = [{ removeComments: true }, { emitDeclarationOnly: true, declaration: true }];
+
 /** Runs the compiler. Its settings lie beside the packages, so that it finds the types of Node. */
 function compile(rootDir: string, outDir: string): void {
-  const settings = path.join(import.meta.dirname, `tsconfig.${process.pid}.tmp.json`);
-  const extended = {
-    extends: './tsconfig.pack.json',
-    include: [rootDir],
-    compilerOptions: { rootDir, outDir },
-  };
-  writeFileSync(settings, JSON.stringify(extended));
+  const file = path.join(import.meta.dirname, `tsconfig.${process.pid}.tmp.json`);
   const tsc = path.join(import.meta.dirname, '../node_modules/typescript/bin/tsc');
-  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', settings], {
-    encoding: 'utf8',
-  });
-  rmSync(settings);
-  if (status !== 0) throw new Error(`${rootDir} does not compile:\n${stdout}`);
+  for (const output of OUTPUTS) {
+    const compilerOptions = Object.assign({ rootDir, outDir }, output);
+    const settings = { extends: './tsconfig.pack.json', include: [rootDir], compilerOptions };
+    writeFileSync(file, JSON.stringify(settings));
+    const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', file], { encoding: 'utf8' });
+    rmSync(file);
+    if (status !== 0) throw new Error(`${rootDir} does not compile:\n${stdout}`);
+  }
 }
 
 /** Compiles a package into a folder, with its manifest, README and licence. */

@@ -1,2 +1,19 @@
-/** The client of one API key. */
-export class Framewright {}
+export type { DownloadOptions, Target } from './download.ts';
+export {
+  AbortError,
+  ApiError,
+  type CallError,
+  type Charged,
+  ConnectionError,
+  FramewrightError,
+  type Retry,
+  TaskFailedError,
+  WebhookError,
+} from './errors.ts';
+export { Framewright, type FramewrightOptions } from './framewright.ts';
+export type { GenerateRequest, Media } from './media.ts';
+export type * from './openapi.ts';
+export type { CallOptions } from './request.ts';
+export type { FileSource } from './uploads.ts';
+export type { CreateOptions, ListFilter, Video, WaitOptions } from './videos.ts';
+export { verify as verifyWebhook } from './webhooks.ts';

@@ -1,0 +1,182 @@
+import { AbortError, ApiError, type Charged, ConnectionError, type Retry } from './errors.ts';
+import type { ErrorResponse } from './openapi.ts';
+
+/** What all calls of a client share. */
+export interface Settings {
+  apiKey: string;
+  baseUrl: string;
+  fetch: typeof fetch;
+  maxRetries: number;
+  timeoutMs: number;
+}
+
+export interface CallOptions {
+  /** Ends the call at once. What was sent may still take effect. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Call extends CallOptions {
+  method: string;
+  /** Below the base URL, or a whole URL, which gets no API key. */
+  path: string;
+  /** Sent as JSON; a Blob is sent as it is. */
+  body?: unknown;
+  headers?: Record<string, string> | undefined;
+  /** Of the create; it is in each error, also of the reads that follow. */
+  idempotencyKey?: string | undefined;
+  taskId?: string | undefined;
+  /** The least number of tries after the first one. */
+  leastRetries?: number | undefined;
+}
+
+const PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 8_000;
+const LONGEST_RETRY_AFTER_MS = 60_000;
+
+/**
+ * Sends a request, and again after no response, a response that was cut off, 429 and 5xx.
+ * `read` reads a response that is not an error; what it throws counts as a lost response.
+ */
+export async function send<T>(
+  settings: Settings,
+  call: Call,
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
+  const retries = Math.max(settings.maxRetries, call.leastRetries ?? 0);
+  for (let tries = 0; ; tries++) {
+    throwIfAborted(call);
+    const outcome = await sendOnce(settings, call, read);
+    if ('value' in outcome) return outcome.value;
+    if (!outcome.again || tries >= retries) throw outcome.error;
+    await pause(Math.max(outcome.retryAfterMs, backoffMs(tries)), call);
+  }
+}
+
+/** Sends a request as `send` does, and parses the JSON of the response. */
+export function sendJson<T>(settings: Settings, call: Call): Promise<T> {
+  return send(settings, call, readJson<T>);
+}
+
+/** The JSON of a response; null for one without a body. */
+export async function readJson<T>(response: Response): Promise<T> {
+  return JSON.parse(response.status === 204 ? 'null' : await response.text());
+}
+
+/** A pause before the next try. */
+export const backoffMs = (tries: number) =>
+  Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
+
+type Outcome<T> =
+  | { value: T }
+  | { error: ApiError | ConnectionError; again: boolean; retryAfterMs: number };
+
+async function sendOnce<T>(
+  settings: Settings,
+  call: Call,
+  read: (response: Response) => Promise<T>,
+): Promise<Outcome<T>> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error('timeout')), settings.timeoutMs);
+  const signal = call.signal ? AbortSignal.any([call.signal, late.signal]) : late.signal;
+  try {
+    const url = isOwn(call) ? settings.baseUrl + call.path : call.path;
+    const response = await settings.fetch(url, { ...initOf(settings, call), signal });
+    if (response.ok) return { value: await read(response) };
+    const retryAfterMs = 1000 * Number(response.headers.get('retry-after')) || 0;
+    return {
+      error: errorOf(response, await response.text(), call),
+      again: isPassing(response.status),
+      retryAfterMs: Math.min(LONGEST_RETRY_AFTER_MS, retryAfterMs),
+    };
+  } catch (cause) {
+    throwIfAborted(call);
+    return { error: lostResponse(call, cause), again: true, retryAfterMs: 0 };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const isPassing = (status: number) => status === 429 || status >= 500;
+const isOwn = ({ path }: Call) => path.startsWith('/');
+const isCreate = ({ method, idempotencyKey }: Call) => method === 'POST' && idempotencyKey;
+const nameOf = (call: Call) => `${call.method} ${isOwn(call) ? call.path : 'of the video'}`;
+
+function initOf({ apiKey }: Settings, call: Call): RequestInit {
+  const { method, body, idempotencyKey } = call;
+  const headers = new Headers(call.headers);
+  if (idempotencyKey && isCreate(call)) headers.set('idempotency-key', idempotencyKey);
+  if (!isOwn(call)) return { method, headers };
+  headers.set('authorization', `Bearer ${apiKey}`);
+  // A redirect would take the API key elsewhere. Workers do not have `error`.
+  if (body === undefined) return { method, headers, redirect: 'manual' };
+  if (body instanceof Blob) return { method, headers, redirect: 'manual', body };
+  headers.set('content-type', 'application/json');
+  return { method, headers, redirect: 'manual', body: JSON.stringify(body) };
+}
+
+/** What is known without a response of the service: a create may have reserved credits. */
+function unknownFacts({ idempotencyKey, taskId }: Call) {
+  const charged: Charged = idempotencyKey === undefined ? 'no' : 'reserved';
+  const retry: Retry = 'same_key';
+  return { charged, retry, idempotencyKey, taskId };
+}
+
+export function lostResponse(call: Call, cause?: unknown): ConnectionError {
+  return new ConnectionError(`${nameOf(call)}: no response`, unknownFacts(call), cause);
+}
+
+type ErrorBody = Partial<ErrorResponse['error']>;
+
+function errorOf({ status, headers }: Response, text: string, call: Call): ApiError {
+  const { code, message, details = {} } = errorBodyOf(text);
+  const { idempotencyKey, taskId, ...unknown } = unknownFacts(call);
+  const isRefused = !isPassing(status) && (isCreate(call) || !idempotencyKey);
+  const { charged, retry }: { charged: Charged; retry: Retry } = isRefused
+    ? { charged: 'no', retry: 'never' }
+    : unknown;
+  return new ApiError(message ?? `${nameOf(call)}: HTTP ${status}`, {
+    code: code ?? 'unknown',
+    status,
+    details,
+    charged: details.charged ?? charged,
+    retry: details.retry ?? retry,
+    requestId: headers.get('x-request-id') ?? undefined,
+    idempotencyKey,
+    taskId: details.task_id ?? taskId,
+  });
+}
+
+/** A proxy in between may respond with a page. */
+function errorBodyOf(text: string): ErrorBody {
+  try {
+    return JSON.parse(text).error ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** A key for all tries of one call. */
+export const newKey = () => `fw-${crypto.randomUUID()}`;
+
+/** @throws AbortError */
+function throwIfAborted(call: Call): void {
+  const { signal } = call;
+  if (!signal?.aborted) return;
+  throw new AbortError(`${nameOf(call)}: aborted`, unknownFacts(call), signal.reason);
+}
+
+/** @throws AbortError as soon as the call's signal fires */
+export async function pause(ms: number, call: Call): Promise<void> {
+  const { signal } = call;
+  throwIfAborted(call);
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
+  });
+  throwIfAborted(call);
+}

@@ -1,0 +1,62 @@
+import { WebhookError } from './errors.ts';
+import type { WebhookEvent } from './openapi.ts';
+
+type WebhookHeaders = Headers | Record<string, string | string[] | undefined>;
+
+/** How far the time of a webhook may be from now. */
+const TOLERANCE_SECONDS = 300;
+
+/**
+ * Checks the signature of a webhook and returns its event. It may arrive twice, with the same id.
+ * @param rawBody the body as it came, before it is parsed
+ * @param secret of the endpoint, `whsec_...`
+ * @throws WebhookError
+ */
+export async function verify(
+  rawBody: string | Uint8Array,
+  headers: WebhookHeaders,
+  secret: string,
+): Promise<WebhookEvent & { id: string }> {
+  const [id, time, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
+    headerOf(headers, `webhook-${name}`),
+  );
+  if (!id || !time || !signatures) throw new WebhookError('a webhook header is missing');
+  if (!(Math.abs(Date.now() / 1000 - Number(time)) <= TOLERANCE_SECONDS)) {
+    throw new WebhookError('the webhook is too old, or the clock is wrong');
+  }
+  const body = typeof rawBody === 'string' ? rawBody : new TextDecoder().decode(rawBody);
+  const signed = new TextEncoder().encode(`${id}.${time}.${body}`);
+  if (!(await isSigned(signed, signatures, secret))) {
+    throw new WebhookError('the signature of the webhook is wrong');
+  }
+  return { id, ...JSON.parse(body) };
+}
+
+function headerOf(headers: WebhookHeaders, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  return Object.entries(headers)
+    .find(([key]) => key.toLowerCase() === name)?.[1]
+    ?.toString();
+}
+
+async function isSigned(signed: Uint8Array<ArrayBuffer>, signatures: string, secret: string) {
+  const { subtle } = crypto;
+  const hmac = { name: 'HMAC', hash: 'SHA-256' };
+  const bytes = bytesOf(secret.replace('whsec_', ''));
+  if (!bytes) throw new WebhookError('the secret is not one of an endpoint');
+  const key = await subtle.importKey('raw', bytes, hmac, false, ['verify']);
+  for (const one of signatures.split(' ')) {
+    const [version, base64 = ''] = one.split(',');
+    const signature = version === 'v1' && bytesOf(base64);
+    if (signature && (await subtle.verify('HMAC', key, signature, signed))) return true;
+  }
+  return false;
+}
+
+function bytesOf(base64: string) {
+  try {
+    return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { createAccount } from '../../../server/src/accounts/accounts.ts';
+import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import {
+  imageBytes,
+  type MediaFixture,
+  openMediaFixture,
+} from '../../../server/test/media/media-fixture.ts';
+import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
+import { Framewright, TaskFailedError } from '../src/index.ts';
+
+let fixture: MediaFixture;
+let client: Framewright;
+
+before(async () => {
+  fixture = await openMediaFixture({ environment: { RECONCILE_SECONDS: '3600' } });
+  const accountId = await createAccount(fixture.db, 'ada@example.com');
+  const { secret } = await createKey(fixture.db, { accountId, mode: 'test' });
+  client = new Framewright({ apiKey: secret, baseUrl: `${fixture.url}/api/v1` });
+});
+after(() => fixture.close());
+
+test('a generation is one task with one charge, and its file is whole', async () => {
+  await using folder = await temporaryFolder();
+  const file = path.join(folder.path, 'video.mp4');
+  const seen: string[] = [];
+  const video = await client.generate(
+    {
+      prompt: 'A paper boat',
+      image_url: new Blob([Uint8Array.from(await imageBytes('png'))]),
+      mode: 'image-to-video',
+    },
+    { onProgress: ({ status }) => seen.push(status) },
+  );
+  await video.download(file);
+  const whole = new Uint8Array(await (await fetch(video.url)).arrayBuffer());
+  assert.deepEqual(new Uint8Array(await readFile(file)), whole);
+  assert.deepEqual([seen.at(0), seen.at(-1)], ['processing', 'completed']);
+  const { available_credits } = await client.credits.get();
+  assert.equal(available_credits, 100_000 - video.credits_used);
+});
+
+test('a failed task is an error that says that it was refunded', async () => {
+  const failed = client.generate({ prompt: 'A boat, test-failed' });
+  await assert.rejects(failed, (error) => {
+    assert.ok(error instanceof TaskFailedError);
+    assert.equal(error.code, 'provider_failed');
+    assert.equal(error.charged, 'refunded');
+    assert.match(error.idempotencyKey ?? '', /^fw-/);
+    return true;
+  });
+});

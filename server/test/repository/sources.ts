@@ -53,9 +53,12 @@ export const workspaceCode = sources.filter(
     !/^[\w-]+\/test\//.test(name),
 );
 
-/** The code of the packages that customers install, and the program that packs them. */
+/** The code of the packages that customers install: no tests, nothing that a program wrote. */
 export const clientCode = sources.filter(
-  ({ name }) => /^clients\/(?!\w[\w-]*\/test\/)/.test(name) && !name.endsWith('.test.ts'),
+  ({ name, text }) =>
+    /^clients\/(?![\w-]+\/test\/)/.test(name) &&
+    !name.endsWith('.test.ts') &&
+    !text.startsWith('// Written from'),
 );
 
 /** The files that a source imports by a relative path, type imports included. */

@@ -89,9 +89,9 @@ function objectType({ properties = {}, required, additionalProperties }: Schema,
     return `Record<string, ${values}>`;
   }
   const lines = Object.entries(properties).map(([name, schema]) => {
-    const isRequired = required?.includes(name);
-    const type = `${typeOf(schema, inner)}${isRequired ? '' : ' | undefined'}`;
-    return `${comment(schema, inner)}${inner}${JSON.stringify(name)}${isRequired ? '' : '?'}: ${type};\n`;
+    const [mark, end] = required?.includes(name) ? ['', ''] : ['?', ' | undefined'];
+    const type = `${typeOf(schema, inner)}${end}`;
+    return `${comment(schema, inner)}${inner}${JSON.stringify(name)}${mark}: ${type};\n`;
   });
   return `{\n${lines.join('')}${indent}}`;
 }

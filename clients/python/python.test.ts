@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { createAccount } from '../../server/src/accounts/accounts.ts';
+import { createKey } from '../../server/src/accounts/api-keys.ts';
+import { newWebhookSecret, signatureHeaders } from '../../server/src/webhooks/signature.ts';
+import {
+  imageBytes,
+  type MediaFixture,
+  openMediaFixture,
+  videoBytes,
+} from '../../server/test/media/media-fixture.ts';
+import { temporaryFolder } from '../../server/test/temporary-folder.ts';
+import {
+  FOLDER,
+  openVirtualEnvironment,
+  type VirtualEnvironment,
+  withoutPython,
+} from './test/virtual-environment.ts';
+import { writtenFiles } from './write.ts';
+
+const read = (name: string) => readFile(path.join(FOLDER, name), 'utf8');
+
+test('what is written from openapi.json and from the asynchronous client is fresh', async () => {
+  for (const [file, text] of writtenFiles()) {
+    const hint = `run: node clients/python/write.ts (${path.basename(file)})`;
+    assert.equal(await readFile(file, 'utf8'), text, hint);
+  }
+});
+
+test('the README begins with the example that the tests run', async () => {
+  const [, shown] = /```python\n(.*?)```/s.exec(await read('README.md')) ?? [];
+  assert.equal(shown, await read('examples/first_video.py'));
+});
+
+let fixture: MediaFixture;
+let python: VirtualEnvironment;
+let keys: string[];
+
+/** How many API keys the tests in Python take: one each, so that no rate window gets full. */
+const KEYS = 150;
+
+const skip = { skip: withoutPython };
+const cleanup = new AsyncDisposableStack();
+
+before(async () => {
+  if (withoutPython) return;
+  const packages = ['.', 'mypy', 'pytest', 'build', 'twine'];
+  [fixture, python] = await Promise.all([openMediaFixture(), openVirtualEnvironment(packages)]);
+  cleanup.defer(() => fixture.close());
+  cleanup.use(python);
+  const accountId = await createAccount(fixture.db, 'ada@example.com');
+  keys = [];
+  while (keys.length < KEYS)
+    keys.push((await createKey(fixture.db, { accountId, mode: 'test' })).secret);
+});
+after(() => cleanup.disposeAsync());
+
+test('mypy finds nothing in strict mode', skip, async () => {
+  await python.run('mypy', ['--cache-dir', '/dev/null']);
+});
+
+/** A delivery as the service signs it, one that is old, and one that is signed with an empty key. */
+function signedWebhook() {
+  const [other, secret] = [newWebhookSecret(), newWebhookSecret()];
+  const data = { id: 'task_1', prompt: 'Bühne \u{1f3ac}' };
+  const body = JSON.stringify({ type: 'task.completed', timestamp: 'T', mode: 'test', data });
+  const timestamp = Math.floor(Date.now() / 1000);
+  const message = { eventId: 'evt_1', timestamp, body };
+  return {
+    secret,
+    body,
+    headers: signatureHeaders(message, [other, secret]),
+    old_headers: signatureHeaders({ ...message, timestamp: timestamp - 400 }, [secret]),
+    empty_key_headers: signatureHeaders(message, ['whsec_']),
+  };
+}
+
+test('each call works on the real service, blocking and asynchronous', skip, async () => {
+  await using media = await temporaryFolder();
+  await writeFile(path.join(media.path, 'picture.png'), await imageBytes('png'));
+  const clip = await videoBytes({ width: 640, height: 480, seconds: 2 });
+  await writeFile(path.join(media.path, 'clip.mp4'), clip);
+  await writeFile(path.join(media.path, 'webhook.json'), JSON.stringify(signedWebhook()));
+  const printed = await python.run('pytest', ['-q', '--durations=5', '-p', 'no:cacheprovider'], {
+    FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
+    FRAMEWRIGHT_TEST_KEYS: keys.join(),
+    FRAMEWRIGHT_TEST_MEDIA: media.path,
+  });
+  console.log(printed);
+});

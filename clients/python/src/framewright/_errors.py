@@ -1,0 +1,92 @@
+"""The errors. Each says what became of the credits, and which key to send next."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from ._models import VideoTask
+
+Charged = Literal["no", "reserved", "refunded"]
+Retry = Literal["same_key", "new_key", "never"]
+
+
+class FramewrightError(Exception):
+    """The base of all errors of this package."""
+
+    code: str
+    """What happened. The codes of the API are in its ERRORS.md."""
+    request_id: str | None
+    """The request as the operator finds it, if there was a response."""
+    idempotency_key: str | None
+    """The key of the call. None: the call creates nothing."""
+    task_id: str | None
+    """The task, if one was created."""
+    charged: Charged
+    """What became of the credits of this call. `reserved`: also if that is not known."""
+    retry: Retry
+    """Which Idempotency-Key the same call may be made with again."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "invalid_call",
+        request_id: str | None = None,
+        idempotency_key: str | None = None,
+        task_id: str | None = None,
+        charged: Charged = "no",
+        retry: Retry = "never",
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.request_id = request_id
+        self.idempotency_key = idempotency_key
+        self.task_id = task_id
+        self.charged = charged
+        self.retry = retry
+
+    def __str__(self) -> str:
+        facts = {
+            "code": self.code,
+            "charged": self.charged,
+            "retry": self.retry,
+            "request_id": self.request_id,
+            "idempotency_key": self.idempotency_key,
+            "task_id": self.task_id,
+        }
+        known = ", ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
+        return f"{super().__str__()} ({known})"
+
+
+class ApiError(FramewrightError):
+    """The service refused the request, or is not able to serve it now."""
+
+    status: int = 0
+    """The HTTP status."""
+    details: Mapping[str, Any] = {}
+    """Facts for programs, such as `field`, `reason` and `task_id`."""
+    retry_after: float | None = None
+    """Seconds after which the service wants to be asked again."""
+
+
+class ConnectionError(FramewrightError, builtins.ConnectionError):
+    """No whole response came. The request may have arrived: use the same key to send it again."""
+
+
+class TaskFailedError(FramewrightError):
+    """The task failed, and its credits were refunded."""
+
+    task: VideoTask
+
+
+class WaitTimeoutError(FramewrightError):
+    """The time to wait is over. The task goes on: wait for it again."""
+
+    task: VideoTask
+
+
+class WebhookError(FramewrightError):
+    """The delivery does not come from the service, or is too old."""

@@ -1,0 +1,163 @@
+"""Each call, against the real service."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import pathlib
+from collections.abc import Callable
+
+import pytest
+from conftest import Face
+
+from framewright import ApiError, FramewrightError, TaskFailedError, VideoTask, WaitTimeoutError
+
+SMALL = {"duration": 4, "resolution": "480p", "model": "video-2.0-mini"}
+PRICE = 60
+PICTURE = pathlib.Path(os.environ["FRAMEWRIGHT_TEST_MEDIA"], "picture.png")
+CLIP = pathlib.Path(os.environ["FRAMEWRIGHT_TEST_MEDIA"], "clip.mp4")
+
+
+def test_generate_returns_a_finished_video_whose_file_is_whole(
+    face: Face, tmp_path: pathlib.Path
+) -> None:
+    seen: list[VideoTask] = []
+    video = face("generate", "A paper boat", **SMALL, on_progress=seen.append)
+    assert [task.status for task in seen] == ["processing", "completed"]
+    assert (video.id, video.credits_used) == (seen[0].id, PRICE)
+    assert video.url.startswith("http")
+    target = tmp_path / "boat.mp4"
+    face.settled(video.download(target))
+    assert target.read_bytes() == face.streamed(video.id)
+    assert target.read_bytes()[4:8] == b"ftyp"
+    assert os.listdir(tmp_path) == ["boat.mp4"]
+
+
+def test_files_in_media_fields_are_uploaded_first(face: Face) -> None:
+    fields = {**SMALL, "mode": "image-to-video"}
+    assert face("videos.quote", "It begins to snow", **fields, image_url=PICTURE).credits == PRICE
+    with open(PICTURE, "rb") as opened:
+        task = face(
+            "videos.create",
+            "It begins to snow",
+            **fields,
+            image_url=PICTURE.read_bytes(),
+            end_image_url=opened,
+        )
+    assert task.status == "processing"
+    assert face("videos.wait", task).mode == "image-to-video"
+
+
+def test_the_durations_of_uploaded_clips_are_filled_in(face: Face) -> None:
+    upload = face("uploads.create", CLIP)
+    assert (upload.kind, upload.media_type) == ("video", "video/mp4")
+    assert round(upload.duration_seconds) == 2
+    quote = face(
+        "videos.quote",
+        "As in the clip",
+        **SMALL,
+        mode="media-to-video",
+        reference_video_urls=[CLIP],
+    )
+    assert (quote.reference_seconds, quote.credits) == (2, (4 + 2) * 10)
+    with pytest.raises(ApiError) as caught:
+        face("videos.quote", "A", **SMALL, mode="media-to-video", reference_video_urls=[upload.url])
+    assert caught.value.details["field"] == "prompt"
+
+
+def test_a_list_has_all_pages_and_takes_filters(face: Face) -> None:
+    began = datetime.datetime.now(datetime.timezone.utc)
+    made = [face("videos.create", f"Boat {n}", **SMALL).id for n in range(3)]
+    found = face("videos.list", limit=2, created_after=began, model="video-2.0-mini")
+    assert set(made) <= {task.id for task in found}
+    assert face("videos.list", created_before=began - datetime.timedelta(days=9)) == []
+
+
+def test_models_and_credits_are_typed(face: Face) -> None:
+    rules = face("models.list")
+    assert rules.data[2].credits_per_second.standard["480p"] * 4 == PRICE
+    assert rules.media.reference_video_seconds.max == 15
+    assert face("credits.get").balance_type == "paid"
+
+
+def test_a_cancelled_task_is_refunded(face: Face) -> None:
+    task = face("videos.create", "A boat, test-slow", **SMALL)
+    cancellation = face("videos.cancel", task)
+    assert cancellation.cancel in ("cancelled", "pending")
+    with pytest.raises(TaskFailedError) as caught:
+        face("videos.wait", task.id)
+    assert (caught.value.code, caught.value.charged) == ("cancelled", "refunded")
+    assert caught.value.task.credits_refunded == PRICE
+
+
+def test_a_wait_ends_when_its_time_is_over_and_the_task_goes_on(face: Face) -> None:
+    with pytest.raises(WaitTimeoutError) as caught:
+        face(
+            "generate",
+            "A boat, test-slow",
+            **SMALL,
+            timeout=1,
+            idempotency_key=f"k-{os.urandom(8).hex()}",
+        )
+    error = caught.value
+    assert (error.charged, error.retry, error.task.status) == ("reserved", "same_key", "processing")
+    assert error.idempotency_key and error.idempotency_key.startswith("k-")
+
+
+OUTCOMES = [
+    ("refused", ApiError, "invalid_request", "refunded", "new_key"),
+    ("busy", ApiError, "service_busy", "refunded", "same_key"),
+    ("failed", TaskFailedError, "provider_failed", "refunded", "new_key"),
+    ("insufficient-credits", ApiError, "insufficient_credits", "no", "same_key"),
+    ("rate-limited", ApiError, "rate_limited", "no", "same_key"),
+]
+
+
+@pytest.mark.parametrize("word,kind,code,charged,retry", OUTCOMES)
+def test_an_error_says_what_was_charged_and_which_key_to_send(
+    open_face: Callable[..., Face],
+    word: str,
+    kind: type[FramewrightError],
+    code: str,
+    charged: str,
+    retry: str,
+) -> None:
+    face = open_face(max_retries=0)
+    with pytest.raises(kind) as caught:
+        face("generate", f"A boat, test-{word}", **SMALL)
+    error = caught.value
+    assert (error.code, error.charged, error.retry) == (code, charged, retry)
+    assert error.idempotency_key and error.idempotency_key in str(error)
+    if kind is ApiError:
+        assert error.request_id and error.request_id.startswith("req_")
+
+
+def test_a_held_task_is_waited_for_with_the_same_key(face: Face) -> None:
+    before = face("credits.get").available_credits
+    video = face("generate", "A boat, test-held-accepted", **SMALL)
+    assert video.status == "completed"
+    assert face("credits.get").available_credits <= before - PRICE
+
+
+def test_a_key_with_another_body_is_refused_at_once(face: Face) -> None:
+    own = f"order-{os.urandom(8).hex()}"
+    first = face("videos.create", "A paper boat", **SMALL, idempotency_key=own)
+    again = face("videos.create", "A paper boat", **SMALL, idempotency_key=own)
+    assert again.id == first.id
+    with pytest.raises(ApiError) as caught:
+        face("videos.create", "A paper ship", **SMALL, idempotency_key=own)
+    assert (caught.value.status, caught.value.retry) == (409, "new_key")
+
+
+def test_bad_calls_are_errors_that_say_why(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    with pytest.raises(ApiError) as caught:
+        face("videos.create", "A boat", **SMALL, idempotency_key="not\u00fcallowed")
+    assert (caught.value.status, caught.value.details["field"]) == (400, "Idempotency-Key")
+    with pytest.raises(FileNotFoundError):
+        face("videos.create", "A boat", mode="image-to-video", image_url="/no/such/file.png")
+    with pytest.raises(ApiError) as caught:
+        open_face(api_key="fw_test_\u00fc")("credits.get")
+    assert caught.value.code == "unauthorized"
+    with pytest.raises(FramewrightError, match="Illegal header"):
+        open_face(api_key="fw\r\nx: y")("credits.get")

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
+
+/** The folder of the Python SDK. */
+export const FOLDER = path.join(import.meta.dirname, '..');
+
+/** `FRAMEWRIGHT_PYTHON=1` is python3; it may also name a Python. */
+const given = process.env.FRAMEWRIGHT_PYTHON;
+const PYTHON = given === '1' ? 'python3' : given;
+
+/** Why tests that need Python are skipped, if they are. */
+export const withoutPython =
+  PYTHON === undefined && 'set FRAMEWRIGHT_PYTHON=1 to test the Python SDK with python3 and PyPI';
+
+/** Python in a folder of its own, with packages from PyPI. */
+export interface VirtualEnvironment extends AsyncDisposable {
+  /** Runs one of its programs. @throws Error with what it printed, unless it exits with 0 */
+  run(program: string, args: string[], environment?: Record<string, string>): Promise<string>;
+  /** The path of one of its programs. */
+  program(name: string): string;
+}
+
+/** @param packages as pip takes them */
+export async function openVirtualEnvironment(packages: string[]): Promise<VirtualEnvironment> {
+  const folder = await temporaryFolder();
+  const program = (name: string) => path.join(folder.path, 'bin', name);
+  await output(PYTHON ?? '', ['-m', 'venv', folder.path]);
+  await output(program('pip'), ['install', '--quiet', ...packages]);
+  return {
+    program,
+    run: (name, args, environment) => output(program(name), args, environment),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+async function output(
+  program: string,
+  args: string[],
+  environment: Record<string, string> = {},
+): Promise<string> {
+  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...environment };
+  const child = spawn(program, args, { cwd: FOLDER, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (part) => {
+      text += part;
+    });
+  }
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${path.basename(program)} ended with ${code}:\n${text}`);
+  return text;
+}

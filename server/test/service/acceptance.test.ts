@@ -9,26 +9,29 @@ import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countOf, makeAccounts, runSuite, serveMedia } from './acceptance-suite.ts';
 import { startLoadBalancer } from './load-balancer.ts';
-import { startServiceProcess } from './service-process.ts';
+import { freePort, startServiceProcess } from './service-process.ts';
 
 test('the black-box suite passes on a real service, and skips nothing', async () => {
   const database = await createTestDatabase();
   await using folder = await temporaryFolder();
   const host = await serveMedia();
+  const receiverPort = await freePort();
   const service = await startServiceProcess({
     DATABASE_URL: database.url,
     DATA_DIR: folder.path,
-    OUTBOUND_ALLOW: `localhost:${host.port}`,
+    OUTBOUND_ALLOW: `localhost:${host.port},localhost:${receiverPort}`,
   });
   try {
     const { code, report } = await runSuite({
       ...(await makeAccounts(database)),
       FRAMEWRIGHT_URL: service.url,
       FRAMEWRIGHT_MEDIA: host.url(''),
+      FRAMEWRIGHT_RECEIVER: `http://localhost:${receiverPort}`,
+      FRAMEWRIGHT_RECEIVER_PORT: String(receiverPort),
       FRAMEWRIGHT_PATIENCE_SECONDS: '120',
     });
     assert.equal(code, 0, report);
-    assert.ok(countOf(report, 'pass') > 70, report);
+    assert.ok(countOf(report, 'pass') > 100, report);
     assert.equal(countOf(report, 'skipped'), 0, report);
   } finally {
     await service.kill('SIGTERM');
@@ -63,6 +66,7 @@ test('the suite passes on two APIs and two workers with S3, while each of them i
   await using _s3 = simulated.s3;
   const bucket = (await realBucket('cluster')) ?? simulated;
   const host = await serveMedia();
+  const receiverPort = await freePort();
   const url = `http://127.0.0.1:${balancer.port}`;
   const env = {
     DATABASE_URL: database.url,
@@ -71,7 +75,7 @@ test('the suite passes on two APIs and two workers with S3, while each of them i
     STORAGE_URL: bucket.url,
     AWS_ACCESS_KEY_ID: bucket.credentials.accessKeyId,
     AWS_SECRET_ACCESS_KEY: bucket.credentials.secretAccessKey,
-    OUTBOUND_ALLOW: `localhost:${host.port}`,
+    OUTBOUND_ALLOW: `localhost:${host.port},localhost:${receiverPort}`,
   };
   const apis = keepTwo('api', env, balancer.use);
   const workers = keepTwo('worker', env, noteStart);
@@ -94,12 +98,14 @@ test('the suite passes on two APIs and two workers with S3, while each of them i
       ...(await makeAccounts(database)),
       FRAMEWRIGHT_URL: url,
       FRAMEWRIGHT_MEDIA: host.url(''),
+      FRAMEWRIGHT_RECEIVER: `http://localhost:${receiverPort}`,
+      FRAMEWRIGHT_RECEIVER_PORT: String(receiverPort),
       FRAMEWRIGHT_PATIENCE_SECONDS: '120',
     }).finally(() => over.abort());
     await killing;
     t.diagnostic(`kills: ${all.map(({ name, kills }) => `${name} ${kills}`).join(', ')}`);
     assert.equal(code, 0, report);
-    assert.ok(countOf(report, 'pass') > 70, report);
+    assert.ok(countOf(report, 'pass') > 100, report);
     assert.equal(countOf(report, 'skipped'), 0, report);
     assert.ok(
       all.every(({ kills }) => kills > 0),

@@ -133,7 +133,8 @@ async function isReady(url: string): Promise<boolean> {
  */
 let lastPort = 12_000 + ((process.pid * 37) % 20_000);
 
-async function freePort(): Promise<number> {
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
   for (;;) {
     lastPort += 1;
     const port = lastPort;

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { FIRST_KEY, FIRST_REQUEST } from '../../console/src/samples/first-request.ts';
+import { pythonSample } from '../../console/src/samples/python.ts';
 import { createAccount } from '../../server/src/accounts/accounts.ts';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { newWebhookSecret, signatureHeaders } from '../../server/src/webhooks/signature.ts';
@@ -60,6 +62,39 @@ after(() => cleanup.disposeAsync());
 test('mypy finds nothing in strict mode', skip, async () => {
   await python.run('mypy', ['--cache-dir', '/dev/null']);
 });
+
+test('the Python that the website shows makes a video', skip, async () => {
+  const [apiKey = ''] = keys.splice(0, 1);
+  const small = {
+    prompt: 'A "paper"\nboat \u{1f3ac}',
+    generate_audio: false,
+    duration: 4,
+    seed: -1,
+  };
+  const picture = { reference_image_urls: [await uploadedPicture(apiKey)] };
+  const bodies = [
+    { ...FIRST_REQUEST, idempotency_key: FIRST_KEY },
+    { ...small, mode: 'media-to-video', ...picture },
+  ];
+  for (const body of bodies) {
+    await using folder = await temporaryFolder();
+    const file = path.join(folder.path, 'sample.py');
+    await writeFile(file, pythonSample(`${fixture.url}/api/v1`, body));
+    await python.run('python', [file], { cwd: folder.path, FRAMEWRIGHT_API_KEY: apiKey });
+    assert.ok((await readFile(path.join(folder.path, 'video.mp4'))).includes('ftyp'));
+  }
+});
+
+/** The address of an upload, as the playground puts it into its sample. */
+async function uploadedPicture(apiKey: string): Promise<string> {
+  const response = await fetch(`${fixture.url}/api/v1/uploads`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'image/png' },
+    body: new Uint8Array(await imageBytes('png')),
+  });
+  const { url }: { url: string } = JSON.parse(await response.text());
+  return url;
+}
 
 /** A delivery as the service signs it, one that is old, and one that is signed with an empty key. */
 function signedWebhook() {

@@ -14,10 +14,16 @@ const PYTHON = given === '1' ? 'python3' : given;
 export const withoutPython =
   PYTHON === undefined && 'set FRAMEWRIGHT_PYTHON=1 to test the Python SDK with python3 and PyPI';
 
+/** The variables of a program, and its folder. */
+type Own = Record<string, string> & { cwd?: string };
+
 /** Python in a folder of its own, with packages from PyPI. */
 export interface VirtualEnvironment extends AsyncDisposable {
-  /** Runs one of its programs. @throws Error with what it printed, unless it exits with 0 */
-  run(program: string, args: string[], environment?: Record<string, string>): Promise<string>;
+  /**
+   * Runs one of its programs, in the folder of the SDK unless `cwd` names another.
+   * @throws Error with what it printed, unless it exits with 0
+   */
+  run(program: string, args: string[], own?: Own): Promise<string>;
   /** The path of one of its programs. */
   program(name: string): string;
 }
@@ -30,18 +36,15 @@ export async function openVirtualEnvironment(packages: string[]): Promise<Virtua
   await output(program('pip'), ['install', '--quiet', ...packages]);
   return {
     program,
-    run: (name, args, environment) => output(program(name), args, environment),
+    run: (name, args, own) => output(program(name), args, own),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 }
 
-async function output(
-  program: string,
-  args: string[],
-  environment: Record<string, string> = {},
-): Promise<string> {
-  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...environment };
-  const child = spawn(program, args, { cwd: FOLDER, env, stdio: ['ignore', 'pipe', 'pipe'] });
+async function output(program: string, args: string[], own: Own = {}): Promise<string> {
+  const { cwd = FOLDER, ...variables } = own;
+  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...variables };
+  const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (part) => {

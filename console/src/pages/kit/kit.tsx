@@ -36,7 +36,7 @@ export default function KitPage() {
 const SAMPLES = {
   curl: 'curl -s https://video.example.com/api/v1/credits \\\n  -H "Authorization: Bearer $KEY"',
   TypeScript: "const response = await fetch('https://video.example.com/api/v1/credits');",
-  Python: "response = httpx.get('https://video.example.com/api/v1/credits')",
+  Python: 'client.credits.get()',
 };
 
 function Buttons() {

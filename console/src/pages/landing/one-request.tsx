@@ -1,3 +1,5 @@
+import { FIRST_KEY, FIRST_REQUEST } from '../../samples/first-request.ts';
+import { pythonSample } from '../../samples/python.ts';
 import { CodeTabs } from '../../ui/code.tsx';
 import { Part } from './part.tsx';
 
@@ -6,13 +8,8 @@ function samples(url: string): Record<string, string> {
     curl: `curl ${url}/video/generations \\
   -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
   -H "Content-Type: application/json" \\
-  -H "Idempotency-Key: order-4711" \\
-  -d '{
-    "prompt": "A lighthouse at dawn, waves below",
-    "model": "video-2.0-fast",
-    "resolution": "720p",
-    "duration": 5
-  }'`,
+  -H "Idempotency-Key: ${FIRST_KEY}" \\
+  -d '${JSON.stringify(FIRST_REQUEST, null, 2).replaceAll('\n', '\n  ')}'`,
     TypeScript: `const response = await fetch('${url}/video/generations', {
   method: 'POST',
   headers: {
@@ -27,19 +24,7 @@ function samples(url: string): Record<string, string> {
     duration: 5,
   }),
 });`,
-    Python: `response = httpx.post(
-    "${url}/video/generations",
-    headers={
-        "Authorization": f"Bearer {os.environ['FRAMEWRIGHT_KEY']}",
-        "Idempotency-Key": order.id,
-    },
-    json={
-        "prompt": "A lighthouse at dawn, waves below",
-        "model": "video-2.0-fast",
-        "resolution": "720p",
-        "duration": 5,
-    },
-)`,
+    Python: pythonSample(url, { ...FIRST_REQUEST, idempotency_key: FIRST_KEY }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { pythonSample } from '../../samples/python.ts';
 import type { Body } from './form-model.ts';
 
 /** Stands for the prompt, which the API requires, until there is one. */
@@ -17,13 +18,13 @@ export function publicBody(form: Body, apiUrl: string): Body {
   );
 }
 
-/** The same request in three languages: its price, its create, and the wait for its end. */
+/** The same request in three languages. */
 export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
   const url = `${apiUrl}/api/v1`;
   return {
     curl: curlOf(url, body),
     TypeScript: typeScriptOf(url, body),
-    Python: pythonOf(url, body),
+    Python: pythonSample(url, body),
   };
 }
 
@@ -86,33 +87,4 @@ while (task.status === 'processing') {
   task = await read.json();
 }
 console.log(task);`;
-}
-
-function pythonOf(url: string, body: Body): string {
-  return `import os, uuid, httpx
-
-headers = {"Authorization": f"Bearer {os.environ['FRAMEWRIGHT_KEY']}"}
-api = httpx.Client(base_url="${url}", headers=headers, timeout=60)
-body = ${pythonText(body)}
-
-# ${QUOTE}
-print(api.post("/video/quotes", json=body).json())
-
-# ${CREATE}
-key = str(uuid.uuid4())
-task = api.post("/video/generations", json=body, headers={"Idempotency-Key": key}).json()
-
-# ${WAIT}
-while task.get("status") == "processing":
-    task = api.get(f"/tasks/{task['id']}", headers={"Prefer": "wait=30"}).json()
-print(task)`;
-}
-
-/** A body as Python writes it. */
-function pythonText(body: Body): string {
-  const lines = Object.entries(body).map(([name, value]) => {
-    const text = typeof value === 'boolean' ? (value ? 'True' : 'False') : JSON.stringify(value);
-    return `    ${JSON.stringify(name)}: ${text},`;
-  });
-  return `{\n${lines.join('\n')}\n}`;
 }

@@ -1,0 +1,25 @@
+/**
+ * A video by the Python client: the text that its tests run.
+ * @param apiUrl with /api/v1
+ * @param fields the arguments of the call: the body of a create, and options of the client
+ */
+export function pythonSample(apiUrl: string, fields: Readonly<Record<string, unknown>>): string {
+  const lines = Object.entries(fields).map(
+    ([name, value]) => `        ${name}=${pythonText(value)},\n`,
+  );
+  return `# pip install framewright
+from framewright import Framewright
+
+# The API key is FRAMEWRIGHT_API_KEY of the environment.
+with Framewright(base_url="${apiUrl}") as client:
+    # All tries have one Idempotency-Key: a lost response is never charged twice.
+    video = client.generate(
+${lines.join('')}    )
+    video.download("video.mp4")`;
+}
+
+/** A value as Python writes it. Its texts, numbers and lists are written as in JSON. */
+function pythonText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  return JSON.stringify(value);
+}

@@ -1,3 +1,4 @@
+import type { NamesIn } from '../../server/src/site/route.ts';
 import type { SiteApi } from '../../server/src/site/site.ts';
 
 /** A route of the website's API, such as `PATCH /console/api/keys/:id`. */
@@ -11,12 +12,6 @@ export type Result<Name extends Route> = SiteApi[Name]['result'];
 
 /** A path that can be read. */
 export type ReadPath = { [Name in Route]: Name extends `GET ${infer Path}` ? Path : never }[Route];
-
-type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
-  ? Name | NamesIn<`/${Rest}`>
-  : Path extends `${string}/:${infer Name}`
-    ? Name
-    : never;
 
 type Params<Path extends string> = [NamesIn<Path>] extends [never]
   ? { params?: undefined }

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
-import type { VideoList } from '../../server/src/site/tasks/video-item.ts';
+import type { VideoItem } from '../../server/src/site/tasks/video-item.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
@@ -109,7 +109,7 @@ test('a card whose picture is not drawn yet says that it comes', BROWSER, async 
 /** Responds as if the videos had ended at a time, and their pictures were not drawn. */
 async function withoutPosters(route: Route, endedAt: Date): Promise<void> {
   const response = await route.fetch();
-  const list = (await response.json()) as VideoList;
+  const list = (await response.json()) as { items: VideoItem[] };
   const updated_at = endedAt.toISOString();
   const items = list.items.map((item) => ({ ...item, poster_url: null, updated_at }));
   await route.fulfill({ response, json: { ...list, items } });

@@ -50,6 +50,21 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
 /** Of a query: how many entries of a list to send, from 1 to 100. */
 export const LimitSchema = Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' }));
 
+/** The names in a path, such as `id` in `/console/api/keys/:id`. */
+export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<`/${Rest}`>
+  : Path extends `${string}/:${infer Name}`
+    ? Name
+    : never;
+
+const NamedSchema = Type.String({ maxLength: 120 });
+
+/** Of a path: its names, each with a short text. */
+function namedIn(url: string): TSchema {
+  const names = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, NamedSchema]);
+  return Type.Object(Object.fromEntries(names));
+}
+
 /** What a page reads of a value that a handler returns: times become texts in ISO 8601. */
 export type AsJson<Value> = Value extends Date
   ? string
@@ -64,6 +79,8 @@ interface Call<Body, Query, Params> {
   body: Body;
   query: Query;
   params: Params;
+  /** Who sent it. @throws Error if the route is public */
+  session: SignedIn;
   request: FastifyRequest;
   reply: FastifyReply;
 }
@@ -81,6 +98,10 @@ export interface RouteShape {
 
 /** The result of a handler as a page gets it: what it has sent by itself is no JSON. */
 type Sent<Result> = Result extends FastifyReply | Readable | undefined ? undefined : AsJson<Result>;
+
+type Named<Url extends string, Params extends TSchema> = Params extends TUndefined
+  ? Record<NamesIn<Url>, string>
+  : Static<Params>;
 
 interface RouteOptions<
   Deps,
@@ -104,9 +125,10 @@ interface RouteOptions<
   /** Objects without `additionalProperties` take no others. Values of `query` are texts. */
   body?: Body;
   query?: Query;
+  /** Of what the path names; texts of at most 120 characters, if not given. */
   params?: Params;
   /** Its result is sent as JSON, unless it has used `reply`. */
-  handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Static<Params>>): Promise<Result>;
+  handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Named<Url, Params>>): Promise<Result>;
 }
 
 /** A route of the website: it has its own file, and an entry in the list of site.ts. */
@@ -115,6 +137,11 @@ export interface SiteRoute<Deps, Shape extends RouteShape> {
   /** Never set: it takes the shapes to the type of all routes (site.ts). */
   readonly shape?: Shape;
 }
+
+/** What a page gets from a route. */
+export type ResultOf<Route extends { readonly shape?: RouteShape }> = NonNullable<
+  Route['shape']
+>['result'];
 
 /** Makes a route of the website. The guard of site.ts checks who may use it. */
 export function siteRoute<
@@ -142,7 +169,7 @@ export function siteRoute<
   const schema = {
     ...(body && { body: closed(body) }),
     ...(query && { querystring: closed(query) }),
-    ...(params && { params }),
+    params: params ?? namedIn(url),
   };
   return {
     serve(scope, deps) {
@@ -156,12 +183,20 @@ export function siteRoute<
           const parts = { body: sent, query: storableTexts(asked), params: storableTexts(named) };
           // The schemas have checked them.
           const call = parts as Pick<
-            Call<Static<Body>, Static<Query>, Static<Params>>,
+            Call<Static<Body>, Static<Query>, Named<Url, Params>>,
             'body' | 'query' | 'params'
           >;
           const act = typeof proof === 'function' ? proof(call.body) : proof;
           if (act) requireFreshProof(sessionOf(request), act);
-          return (await handle(deps, { ...call, request, reply })) ?? reply;
+          const whole = {
+            ...call,
+            request,
+            reply,
+            get session() {
+              return sessionOf(request);
+            },
+          };
+          return (await handle(deps, whole)) ?? reply;
         },
       });
     },

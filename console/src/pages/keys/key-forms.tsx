@@ -1,4 +1,5 @@
-import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
+import type { NewApiKey } from '../../../../server/src/site/keys/keys.ts';
+import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { Select } from '../../ui/form/controls.tsx';

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
-import type { ApiKey, KeyRequests } from '../../../../server/src/site/keys/key-shapes.ts';
+import type { KeyRequests } from '../../../../server/src/site/keys/keys.ts';
+import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
 import { useLoad } from '../../load.ts';
 import { Chart } from '../../ui/chart/chart.tsx';
 import { Dialog } from '../../ui/dialog.tsx';

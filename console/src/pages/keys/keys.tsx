@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
+import type { NewApiKey } from '../../../../server/src/site/keys/keys.ts';
+import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { showOverPages } from '../../over-pages.tsx';

@@ -7,17 +7,11 @@ import { performAction } from '../../operator/actions.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
 import { accountDisabled } from '../../sign-in/enter.ts';
 import { takeSession } from '../auth/browser.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 import { mailTime, type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 
 interface DeleteDeps extends TellOwnerDeps {
   db: Database;
-}
-
-/** When the personal data of the account are erased, unless somebody signs in to it before. */
-export interface Deleted {
-  /** ISO 8601. */
-  erase_at: string;
 }
 
 /**
@@ -29,8 +23,7 @@ export const postDelete = siteRoute({
   url: '/console/api/account/delete',
   proof: 'deletion',
   body: Type.Object({ email: Type.String({ maxLength: 300 }) }),
-  handle: async (deps: DeleteDeps, { body, request, reply }): Promise<Deleted> => {
-    const { accountId, email } = sessionOf(request);
+  handle: async (deps: DeleteDeps, { body, request, reply, session: { accountId, email } }) => {
     if (body.email.trim().toLowerCase() !== email.toLowerCase()) {
       const details = { field: 'email', reason: 'not_yours' };
       throw new ApiError('invalid_request', 'This is not the address of the account.', { details });
@@ -41,7 +34,7 @@ export const postDelete = siteRoute({
     const what = `Your account will be deleted on ${mailTime(eraseAt)}`;
     tellOwner(deps, request, { email, what, more });
     takeSession(reply, publicUrl());
-    return { erase_at: eraseAt.toISOString() };
+    return { erase_at: eraseAt };
   },
 });
 

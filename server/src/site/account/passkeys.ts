@@ -8,7 +8,7 @@ import {
   renamePasskey,
 } from '../../sign-in/passkeys/passkeys.ts';
 import { NameSchema } from '../auth/passkey.ts';
-import { type AsJson, sessionOf, siteRoute } from '../route.ts';
+import { type AsJson, siteRoute } from '../route.ts';
 
 /** A passkey of the account. */
 export type PasskeyItem = AsJson<PasskeyListing>;
@@ -20,8 +20,8 @@ const ParamsSchema = Type.Object({
 export const getPasskeys = siteRoute({
   method: 'GET',
   url: '/console/api/passkeys',
-  handle: async ({ db }: { db: Database }, { request }) => ({
-    items: await listPasskeys(db, sessionOf(request).accountId),
+  handle: async ({ db }: { db: Database }, { session: { accountId } }) => ({
+    items: await listPasskeys(db, accountId),
     next: null,
   }),
 });
@@ -31,8 +31,7 @@ export const patchPasskey = siteRoute({
   url: '/console/api/passkeys/:id',
   params: ParamsSchema,
   body: Type.Object({ name: NameSchema }),
-  handle: async ({ db }: { db: Database }, { params, body, request }) => {
-    const { accountId } = sessionOf(request);
+  handle: async ({ db }: { db: Database }, { params, body, session: { accountId } }) => {
     if (await renamePasskey(db, { ...params, ...body, accountId })) return {};
     throw noSuchPasskey();
   },
@@ -42,8 +41,7 @@ export const deletePasskey = siteRoute({
   method: 'DELETE',
   url: '/console/api/passkeys/:id',
   params: ParamsSchema,
-  handle: async ({ db }: { db: Database }, { params, request }) => {
-    const { accountId } = sessionOf(request);
+  handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
     if (await removePasskey(db, { ...params, accountId })) return {};
     throw noSuchPasskey();
   },

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { endSession, listSessions, type SessionListing } from '../../sign-in/sessions.ts';
-import { type AsJson, sessionOf, siteRoute } from '../route.ts';
+import { type AsJson, siteRoute } from '../route.ts';
 
 /** A place where the account is signed in. */
 export interface SessionItem extends AsJson<SessionListing> {
@@ -13,8 +13,7 @@ export interface SessionItem extends AsJson<SessionListing> {
 export const getSessions = siteRoute({
   method: 'GET',
   url: '/console/api/sessions',
-  handle: async ({ db }: { db: Database }, { request }) => {
-    const { accountId, sessionId } = sessionOf(request);
+  handle: async ({ db }: { db: Database }, { session: { accountId, sessionId } }) => {
     const sessions = await listSessions(db, accountId);
     const items = sessions.map((session) => ({ ...session, is_current: session.id === sessionId }));
     return { items, next: null };
@@ -26,8 +25,7 @@ export const deleteSession = siteRoute({
   method: 'DELETE',
   url: '/console/api/sessions/:id',
   params: Type.Object({ id: Type.String({ maxLength: 60, pattern: '^\\w+$' }) }),
-  handle: async ({ db }: { db: Database }, { params, request }) => {
-    const { accountId } = sessionOf(request);
+  handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
     if (await endSession(db, { accountId, sessionId: params.id })) return {};
     throw new ApiError('not_found', 'This session has ended already.');
   },

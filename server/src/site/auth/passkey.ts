@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { addPasskey, passkeyOptions } from '../../sign-in/passkeys/add-passkey.ts';
 import { challengeOptions, enterByPasskey } from '../../sign-in/passkeys/enter-by-passkey.ts';
 import { nameSchema } from '../name-schema.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 import { giveSession, signedInFrom } from './browser.ts';
 import { onReopened, tellIfReopened } from './reopened.ts';
@@ -53,8 +53,8 @@ export const postPasskeyOptions = siteRoute({
   method: 'POST',
   url: '/auth/passkeys/options',
   proof: 'passkey',
-  handle: ({ db, publicUrl }: PasskeyDeps, { request }) =>
-    passkeyOptions({ db, publicUrl: publicUrl() }, sessionOf(request)),
+  handle: ({ db, publicUrl }: PasskeyDeps, { session }) =>
+    passkeyOptions({ db, publicUrl: publicUrl() }, session),
 });
 
 /** Adds a passkey to the account that is signed in. */
@@ -63,8 +63,7 @@ export const postPasskeys = siteRoute({
   url: '/auth/passkeys',
   proof: 'passkey',
   body: Type.Object({ name: NameSchema, response: ResponseSchema }),
-  handle: async (deps: PasskeyDeps, { body, request }) => {
-    const session = sessionOf(request);
+  handle: async (deps: PasskeyDeps, { body, request, session }) => {
     const added = await addPasskey({ db: deps.db, publicUrl: deps.publicUrl() }, session, body);
     tellOwner(deps, request, { ...session, what: 'A passkey was added to your account' });
     return added;

@@ -8,7 +8,7 @@ import {
   proveByPasskey,
   sendProofCode,
 } from '../../sign-in/proofs.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 import { placeOf, type TellOwnerDeps } from '../tell-owner.ts';
 import { ResponseSchema } from './passkey.ts';
 
@@ -24,9 +24,9 @@ export const postProofCode = siteRoute({
   url: '/auth/proof/code',
   rate: { max: 20, seconds: 600 },
   body: Type.Object({ act: ActSchema }),
-  handle: async (deps: ProofDeps, { body, request }) => {
+  handle: async (deps: ProofDeps, { body, request, session }) => {
     const asked = { act: body.act, place: placeOf(request) };
-    await sendProofCode(deps, sessionOf(request), asked);
+    await sendProofCode(deps, session, asked);
     return {};
   },
 });
@@ -36,8 +36,8 @@ export const postProofCodeVerify = siteRoute({
   url: '/auth/proof/code/verify',
   rate: { max: 30, seconds: 600 },
   body: Type.Object({ code: Type.String({ pattern: '^\\d{8}$' }) }),
-  handle: async ({ db }: ProofDeps, { body, request }) => {
-    await proveByCode(db, sessionOf(request), body.code);
+  handle: async ({ db }: ProofDeps, { body, session }) => {
+    await proveByCode(db, session, body.code);
     return {};
   },
 });
@@ -45,8 +45,7 @@ export const postProofCodeVerify = siteRoute({
 export const postProofOptions = siteRoute({
   method: 'POST',
   url: '/auth/proof/passkey/options',
-  handle: ({ db, publicUrl }: ProofDeps, { request }) => {
-    const { accountId, sessionId } = sessionOf(request);
+  handle: ({ db, publicUrl }: ProofDeps, { session: { accountId, sessionId } }) => {
     return challengeOptions({ db, publicUrl: publicUrl() }, { accountId, sessionId });
   },
 });
@@ -57,8 +56,8 @@ export const postProofPasskey = siteRoute({
   url: '/auth/proof/passkey',
   rate: { max: 30, seconds: 600 },
   body: ResponseSchema,
-  handle: async ({ db, publicUrl }: ProofDeps, { body, request }) => {
-    await proveByPasskey({ db, publicUrl: publicUrl() }, sessionOf(request), body);
+  handle: async ({ db, publicUrl }: ProofDeps, { body, session }) => {
+    await proveByPasskey({ db, publicUrl: publicUrl() }, session, body);
     return {};
   },
 });

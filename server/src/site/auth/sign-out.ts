@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import { endSession } from '../../sign-in/sessions.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 import { takeSession } from './browser.ts';
 
 interface SignOutDeps {
@@ -12,8 +12,8 @@ interface SignOutDeps {
 export const signOut = siteRoute({
   method: 'POST',
   url: '/auth/sign-out',
-  handle: async ({ db, publicUrl }: SignOutDeps, { request, reply }) => {
-    await endSession(db, sessionOf(request));
+  handle: async ({ db, publicUrl }: SignOutDeps, { reply, session }) => {
+    await endSession(db, session);
     takeSession(reply, publicUrl());
     return {};
   },

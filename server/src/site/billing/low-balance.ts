@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { readLowBalance, setAlert, setReload } from '../../billing/low-balance/settings.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
@@ -15,8 +15,7 @@ export const putLowBalance = siteRoute({
   url: '/console/api/low-balance',
   rate: CHANGES,
   body: Type.Object({ below: Type.Union([CREDITS, Type.Null()]) }),
-  handle: async ({ db }: BillingSiteDeps, { request, body }) => {
-    const { accountId } = sessionOf(request);
+  handle: async ({ db }: BillingSiteDeps, { body, session: { accountId } }) => {
     await setAlert(db, accountId, body.below);
     return readLowBalance(db, accountId);
   },
@@ -42,8 +41,10 @@ export const putAutoReload = siteRoute({
       Type.Null(),
     ]),
   }),
-  handle: async (deps: BillingSiteDeps & TellOwnerDeps, { request, body }) => {
-    const { accountId, email } = sessionOf(request);
+  handle: async (
+    deps: BillingSiteDeps & TellOwnerDeps,
+    { request, body, session: { accountId, email } },
+  ) => {
     await withStripe(deps, (billing) => setReload(billing, accountId, body.auto_reload));
     const what = 'Auto-reload was set up: packs are bought with your saved card';
     if (body.auto_reload) tellOwner(deps, request, { email, what });

@@ -4,51 +4,40 @@ import { type CreditOrder, ordersOf, readOrder } from '../../billing/credit-orde
 import { settleOrder } from '../../billing/settle-order.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
+import { type AsJson, LimitSchema, siteRoute } from '../route.ts';
 import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
 /** A purchase as its customer sees it. Amounts are in minor units of the currency. */
-export interface OrderShown {
-  id: string;
-  created_at: string;
-  kind: CreditOrder['kind'];
-  name: string;
-  credits: number;
-  /** Credits that the account has of it now, before spending. */
-  booked: number;
-  price: number;
-  currency: string;
-  /**
-   * `under_way`: the payment page was completed, and the money is on its way, such as by bank
-   * transfer. `refunded`, `part_refunded` and `disputed` are states of a paid order.
-   */
-  state: CreditOrder['state'] | 'under_way' | 'refunded' | 'part_refunded' | 'disputed';
-  refunded: number;
-  receipt_url: string | null;
-  /** Where an open order can still be paid. */
-  checkout_url: string | null;
-}
+export type OrderShown = AsJson<ReturnType<typeof shown>>;
 
-function shown(order: CreditOrder): OrderShown {
-  const { id, kind, credits, booked, price, currency, refunded, receipt_url } = order;
+function shown(order: CreditOrder) {
+  const { id, created_at, kind, credits, price, currency, refunded, receipt_url } = order;
   const state = stateOf(order);
   return {
     id,
+    created_at,
     kind,
     credits,
-    booked,
     price,
     currency,
     refunded,
     receipt_url,
     state,
-    created_at: order.created_at.toISOString(),
     name: order.offer_name,
+    // Credits that the account has of it now, before spending.
+    booked: order.booked,
+    // Where an open order can still be paid.
     checkout_url: state === 'pending' ? order.checkout_url : null,
   };
 }
 
-function stateOf(order: CreditOrder): OrderShown['state'] {
+/**
+ * `under_way`: the payment page was completed, and the money is on its way, such as by bank
+ * transfer. `refunded`, `part_refunded` and `disputed` are states of a paid order.
+ */
+function stateOf(
+  order: CreditOrder,
+): CreditOrder['state'] | 'under_way' | 'refunded' | 'part_refunded' | 'disputed' {
   const { state, disputed, refunded, amount } = order;
   const isPageOver = order.stripe_id !== null && order.checkout_url === null;
   if (state === 'pending' && isPageOver) return 'under_way';
@@ -67,8 +56,7 @@ export const postOrder = siteRoute({
     /** Whether the card may be charged again later, for auto-reload. */
     keep_card: Type.Optional(Type.Boolean()),
   }),
-  handle: async (deps: BillingSiteDeps, { request, body }) => {
-    const { accountId } = sessionOf(request);
+  handle: async (deps: BillingSiteDeps, { body, session: { accountId } }) => {
     const wanted = { accountId, packId: body.pack_id, savesCard: body.keep_card ?? false };
     const { orderId, url } = await withStripe(deps, (billing) => buyPack(billing, wanted));
     return { order_id: orderId, url };
@@ -82,8 +70,7 @@ export const listOwnOrders = siteRoute({
     cursor: Type.Optional(Type.String({ maxLength: 40 })),
     limit: LimitSchema,
   }),
-  handle: async ({ db }: BillingSiteDeps, { request, query }) => {
-    const { accountId } = sessionOf(request);
+  handle: async ({ db }: BillingSiteDeps, { query, session: { accountId } }) => {
     const limit = Number(query.limit ?? 20);
     const orders = await ordersOf(db, accountId, { after: query.cursor ?? null, limit });
     const next = orders.length < limit ? null : (orders.at(-1)?.id ?? null);
@@ -91,14 +78,11 @@ export const listOwnOrders = siteRoute({
   },
 });
 
-const ID = Type.Object({ id: Type.String({ maxLength: 40 }) });
-
 export const getOrder = siteRoute({
   method: 'GET',
   url: '/console/api/orders/:id',
-  params: ID,
-  handle: async ({ db }: BillingSiteDeps, { request, params }) =>
-    shown(await requireOwn(db, sessionOf(request).accountId, params.id)),
+  handle: async ({ db }: BillingSiteDeps, { params, session: { accountId } }) =>
+    shown(await requireOwn(db, accountId, params.id)),
 });
 
 /** Stripe is asked at most this often because a customer waits for an order. */
@@ -108,9 +92,8 @@ const SETTLED_MS = 2000;
 export const postSettle = siteRoute({
   method: 'POST',
   url: '/console/api/orders/:id/settle',
-  params: ID,
-  handle: async (deps: BillingSiteDeps, { request, params }) => {
-    const order = await requireOwn(deps.db, sessionOf(request).accountId, params.id);
+  handle: async (deps: BillingSiteDeps, { params, session: { accountId } }) => {
+    const order = await requireOwn(deps.db, accountId, params.id);
     const age = Date.now() - (order.settled_at?.getTime() ?? 0);
     if (age < SETTLED_MS) return shown(order);
     return shown(await withStripe(deps, (billing) => settleOrder(billing, order.id)));

@@ -13,25 +13,10 @@ import { csvLine } from '../../kernel/text/csv.ts';
 import { type Movement, openStatement } from '../../ledger/statements/account-statement.ts';
 import { movementPage, type PagedMovement } from '../../ledger/statements/movement-page.ts';
 import type { CreditKind, Reason } from '../../ledger/transfer.ts';
-import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
+import { LimitSchema, type ResultOf, siteRoute } from '../route.ts';
 
 /** One movement of credits in a statement. */
-export interface StatementLine {
-  id: string;
-  at: string;
-  kind: CreditKind;
-  reason: Reason;
-  /** What happened, in plain words. */
-  what: string;
-  /** Only what is meant for the customer. */
-  note: string | null;
-  /** What it changed of the available credits. */
-  change: number;
-  credits: number;
-  balance_after: number;
-  task_id: string | null;
-  order_id: string | null;
-}
+export type StatementLine = ResultOf<typeof getStatement>['items'][number];
 
 const KIND = Type.Union([Type.Literal('paid'), Type.Literal('promotional')]);
 const GROUP = Type.Union([
@@ -64,9 +49,9 @@ export const getStatement = siteRoute({
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,18}$' })),
     limit: LimitSchema,
   }),
-  handle: async ({ db }: { db: Database }, { request, query }) => {
+  handle: async ({ db }: { db: Database }, { query, session: { accountId } }) => {
     const limit = Number(query.limit ?? 50);
-    const rows = await movementPage(db, sessionOf(request).accountId, {
+    const rows = await movementPage(db, accountId, {
       ...periodOf(query),
       reasons: query.group ? GROUPS[query.group] : null,
       before: query.cursor === undefined ? null : Number(query.cursor),
@@ -78,14 +63,15 @@ export const getStatement = siteRoute({
   },
 });
 
-function lineOf(row: PagedMovement, offers: Map<string, string>): Omit<StatementLine, 'note'> {
+function lineOf(row: PagedMovement, offers: Map<string, string>) {
   const { id, at, kind, reason, credits, task_id } = row;
   return {
     id: String(id),
-    at: at.toISOString(),
+    at,
     kind,
     reason,
     what: describeMovement(row, offers),
+    // What it changed of the available credits.
     change: changeOf(row),
     credits,
     balance_after: row.available_after,
@@ -142,10 +128,10 @@ export const getStatementCsv = siteRoute({
   url: '/console/api/statement.csv',
   rate: { max: 10, seconds: 60 },
   query: Type.Object(PERIOD),
-  handle: async ({ db }: { db: Database }, { request, query, reply }) => {
+  handle: async ({ db }: { db: Database }, { query, reply, session: { accountId } }) => {
     const { kinds, from, until } = periodOf(query);
     const period = { kinds, from: from ?? undefined, until: until ?? undefined };
-    const { movements } = await openStatement(db, sessionOf(request).accountId, period);
+    const { movements } = await openStatement(db, accountId, period);
     reply
       .type('text/csv; charset=utf-8')
       .header('content-disposition', 'attachment; filename="credits.csv"');

@@ -3,40 +3,26 @@ import { openPortal } from '../../billing/subscription/portal.ts';
 import { settleSubscription } from '../../billing/subscription/settle-subscription.ts';
 import { subscribe } from '../../billing/subscription/subscribe.ts';
 import { type Subscription, subscriptionOf } from '../../billing/subscription/subscription.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { type AsJson, siteRoute } from '../route.ts';
 import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
 /** Each asks Stripe, which limits the calls of all accounts together. */
 const CHANGES = { max: 20, seconds: 60 };
 
 /** The plan of the account. */
-export interface SubscriptionShown {
-  plan_id: string;
-  plan_name: string;
-  /** `opening`, or Stripe's word: active, past_due, unpaid, canceled... */
-  state: string;
-  renews_at: string | null;
-  /** When it ends, if it was cancelled. */
-  ends_at: string | null;
-}
+export type SubscriptionShown = NonNullable<AsJson<ReturnType<typeof shown>>>;
 
-function shown(subscription: Subscription | undefined): SubscriptionShown | null {
+function shown(subscription: Subscription | undefined) {
   if (!subscription) return null;
   const { plan_id, plan_name, state, renews_at, ends_at } = subscription;
-  return {
-    plan_id,
-    plan_name,
-    state,
-    renews_at: renews_at?.toISOString() ?? null,
-    ends_at: ends_at?.toISOString() ?? null,
-  };
+  return { plan_id, plan_name, state, renews_at, ends_at };
 }
 
 export const getSubscription = siteRoute({
   method: 'GET',
   url: '/console/api/subscription',
-  handle: async ({ db, billing }: BillingSiteDeps, { request }) => ({
-    subscription: shown(await subscriptionOf(db, sessionOf(request).accountId, billing?.scope)),
+  handle: async ({ db, billing }: BillingSiteDeps, { session: { accountId } }) => ({
+    subscription: shown(await subscriptionOf(db, accountId, billing?.scope)),
   }),
 });
 
@@ -45,8 +31,8 @@ export const postSubscription = siteRoute({
   url: '/console/api/subscription',
   rate: CHANGES,
   body: Type.Object({ plan_id: Type.String({ maxLength: 40 }) }),
-  handle: async (deps: BillingSiteDeps, { request, body }) => {
-    const wanted = { accountId: sessionOf(request).accountId, planId: body.plan_id };
+  handle: async (deps: BillingSiteDeps, { body, session: { accountId } }) => {
+    const wanted = { accountId, planId: body.plan_id };
     const { url } = await withStripe(deps, (billing) => subscribe(billing, wanted));
     return { url };
   },
@@ -57,8 +43,7 @@ export const postSettleSubscription = siteRoute({
   method: 'POST',
   url: '/console/api/subscription/settle',
   rate: CHANGES,
-  handle: async (deps: BillingSiteDeps, { request }) => {
-    const { accountId } = sessionOf(request);
+  handle: async (deps: BillingSiteDeps, { session: { accountId } }) => {
     const found = await subscriptionOf(deps.db, accountId, deps.billing?.scope);
     if (!found) return { subscription: null };
     const settled = await withStripe(deps, (billing) => settleSubscription(billing, found.id));
@@ -72,8 +57,7 @@ export const postPortal = siteRoute({
   url: '/console/api/portal',
   rate: CHANGES,
   proof: 'plan',
-  handle: async (deps: BillingSiteDeps, { request }) => {
-    const { accountId } = sessionOf(request);
+  handle: async (deps: BillingSiteDeps, { session: { accountId } }) => {
     return { url: await withStripe(deps, (billing) => openPortal(billing, accountId)) };
   },
 });

@@ -9,7 +9,7 @@ import {
 import { createKey } from '../../accounts/api-keys.ts';
 import { openKeyUsage } from '../../accounts/key-usage.ts';
 import { reserveTest } from '../../ledger/kinds/test-credits.ts';
-import type { ApiKey } from './key-shapes.ts';
+import type { ApiKey } from './read-keys.ts';
 
 const KEYS = '/console/api/keys';
 

@@ -8,9 +8,8 @@ import { readIsoTime } from '../../kernel/iso-time.ts';
 import { refillTestCredits, testCredits } from '../../ledger/kinds/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
 import { nameSchema } from '../name-schema.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { type ResultOf, siteRoute } from '../route.ts';
 import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
-import type { ApiKey, ApiKeyList, KeyRequests, NewApiKey } from './key-shapes.ts';
 import { readKey, readKeys } from './read-keys.ts';
 
 interface KeyDeps extends TellOwnerDeps {
@@ -27,16 +26,20 @@ const DAYS = 90;
 
 const NameSchema = nameSchema(100);
 const CapSchema = Type.Integer({ minimum: 0, maximum: MAX_CAP });
-const IdSchema = Type.Object({ id: Type.String({ maxLength: 100 }) });
+
+/** The response to a create: the only one with the secret. */
+export type NewApiKey = ResultOf<typeof createOwnKey>;
+/** Of one key on each of the last days (UTC), the oldest first. */
+export type KeyRequests = ResultOf<typeof requestsOfOwnKey>;
 
 /** GET: the keys of the account that is signed in. */
 export const listOwnKeys = siteRoute({
   method: 'GET',
   url: '/console/api/keys',
-  handle: async ({ db }: KeyDeps, { request }): Promise<ApiKeyList> => {
-    const { accountId } = sessionOf(request);
+  handle: async ({ db }: KeyDeps, { session: { accountId } }) => {
     const items = await readKeys(db, accountId);
     const test_credits = await testCredits(db, accountId);
+    // test_credits: what is available of them; null: the account never had a test key.
     return { items, next: null, max_keys: MAX_KEYS, test_credits };
   },
 });
@@ -53,9 +56,9 @@ export const createOwnKey = siteRoute({
     expires_at: Type.Optional(Type.String({ maxLength: 40 })),
     monthly_cap: Type.Optional(CapSchema),
   }),
-  handle: async (deps: KeyDeps, { body, request, reply }): Promise<NewApiKey> => {
+  handle: async (deps: KeyDeps, { body, request, reply, session }) => {
     const { db } = deps;
-    const { accountId, sessionId, email } = sessionOf(request);
+    const { accountId, sessionId, email } = session;
     const expiresAt = readExpiry(body.expires_at);
     const { keyId, secret } = await db.transaction(async (tx) => {
       await lockAccount(tx, accountId); // so that parallel creates don't exceed the limit
@@ -75,15 +78,13 @@ export const createOwnKey = siteRoute({
 export const updateOwnKey = siteRoute({
   method: 'PATCH',
   url: '/console/api/keys/:id',
-  params: IdSchema,
   proof: ({ monthly_cap: cap }) => (cap === undefined ? undefined : 'api_key_cap'),
   body: Type.Object({
     name: Type.Optional(NameSchema),
     monthly_cap: Type.Optional(Type.Union([CapSchema, Type.Null()])),
   }),
-  handle: async (deps: KeyDeps, { body, params, request }): Promise<ApiKey> => {
+  handle: async (deps: KeyDeps, { body, params, request, session: { accountId, email } }) => {
     const { db } = deps;
-    const { accountId, email } = sessionOf(request);
     const { id, monthly_cap: before } = await readKey(db, accountId, params.id);
     await updateKey(db, id, { name: body.name?.trim(), monthlyCap: body.monthly_cap });
     const after = await readKey(db, accountId, id);
@@ -98,9 +99,7 @@ export const updateOwnKey = siteRoute({
 export const revokeOwnKey = siteRoute({
   method: 'DELETE',
   url: '/console/api/keys/:id',
-  params: IdSchema,
-  handle: async ({ db }: KeyDeps, { params, request }): Promise<ApiKey> => {
-    const { accountId } = sessionOf(request);
+  handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
     await revokeKey(db, id);
     return readKey(db, accountId, id);
@@ -111,9 +110,8 @@ export const revokeOwnKey = siteRoute({
 export const requestsOfOwnKey = siteRoute({
   method: 'GET',
   url: '/console/api/keys/:id/requests',
-  params: IdSchema,
-  handle: async ({ db }: KeyDeps, { params, request }): Promise<KeyRequests> => {
-    const { id } = await readKey(db, sessionOf(request).accountId, params.id);
+  handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
+    const { id } = await readKey(db, accountId, params.id);
     return { days: (await recentRequests(db, [id], DAYS)).get(id) ?? [] };
   },
 });
@@ -122,8 +120,8 @@ export const requestsOfOwnKey = siteRoute({
 export const refillOwnTestCredits = siteRoute({
   method: 'POST',
   url: '/console/api/test-credits',
-  handle: async ({ db }: KeyDeps, { request }): Promise<{ test_credits: number }> => {
-    return { test_credits: await refillTestCredits(db, sessionOf(request).accountId) };
+  handle: async ({ db }: KeyDeps, { session: { accountId } }) => {
+    return { test_credits: await refillTestCredits(db, accountId) };
   },
 });
 

@@ -3,7 +3,7 @@ import { noSuchPath } from '../../http/errors.ts';
 import type { FieldFacts } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
 import { type FieldOf, NOUNS, type Nouns, type VerbName } from '../../operator/verbs/list.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 import { explained, type OperatorDeps, PREFIX, performed } from './operator-route.ts';
 
 const ReasonSchema = Type.String({
@@ -44,11 +44,11 @@ export function verbRoutes(nouns: Nouns = NOUNS) {
       access: 'operator',
       query: Type.Object({}, { additionalProperties: Type.String() }),
       params: ParamsSchema,
-      handle: async (deps: OperatorDeps, { query, params, request }) => {
+      handle: async (deps: OperatorDeps, { query, params, session }) => {
         const { name, verb } = await findVerb(nouns, params['*']);
         if (isChange(verb)) throw noSuchPath();
         const { cursor, ...given } = query as Record<string, string>;
-        const action = { command: name, actor: sessionOf(request).email, reason: null };
+        const action = { command: name, actor: session.email, reason: null };
         return explained(() => performed(deps, verb, { given, cursor, action }), verb);
       },
     }),
@@ -58,10 +58,11 @@ export function verbRoutes(nouns: Nouns = NOUNS) {
       access: 'operator',
       body: Type.Object({ reason: ReasonSchema }, { additionalProperties: true }),
       params: ParamsSchema,
-      handle: async (deps: OperatorDeps, { body: { reason, ...given }, params, request }) => {
+      handle: async (deps: OperatorDeps, { body, params, session }) => {
         const { name, verb } = await findVerb(nouns, params['*']);
         if (!isChange(verb)) throw noSuchPath();
-        const action = { command: name, actor: sessionOf(request).email, reason: reason.trim() };
+        const { reason, ...given } = body;
+        const action = { command: name, actor: session.email, reason: reason.trim() };
         return explained(() => performed(deps, verb, { given, action }), verb);
       },
     }),

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { type CreateFlowDeps, createFlow } from '../../http/create-flow.ts';
@@ -58,7 +57,7 @@ export const createWebGeneration: SiteRoute<
 type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
 
 /** The task, also by the names that open pages of earlier releases read (decisions/0044). */
-async function readShown(deps: ShowDeps, accountId: string, id: string): Promise<ShownTask> {
+async function readShown(deps: ShowDeps, accountId: string, id: string) {
   const task = await readShownTask(deps, accountId, id);
   const { video, video_url: url } = task;
   const former = {
@@ -75,7 +74,6 @@ async function readShown(deps: ShowDeps, accountId: string, id: string): Promise
 export const getWebGeneration = siteRoute({
   method: 'GET',
   url: '/console/api/generations/:id',
-  params: Type.Object({ id: Type.String({ maxLength: 120 }) }),
-  handle: (deps: ShowDeps, { params, request }) =>
-    readShown(deps, sessionOf(request).accountId, params.id),
+  handle: (deps: ShowDeps, { params, session: { accountId } }) =>
+    readShown(deps, accountId, params.id),
 });

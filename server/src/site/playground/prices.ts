@@ -21,28 +21,10 @@ import { ApiError } from '../../kernel/errors.ts';
 import { splitCredits } from '../../ledger/kinds/promotional.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { type ResultOf, siteRoute } from '../route.ts';
 
 /** What a form must know beside the schema in openapi.json. */
-export interface Prices {
-  /** Credits per second by model and resolution; `referenced`: with reference videos. */
-  prices: typeof PRICE_TABLE;
-  /** The media fields that each mode accepts, and what it requires: one of each list. */
-  modes: Record<string, { accepts: readonly string[]; requires: readonly string[] }>;
-  /** Width and height in pixels by resolution and ratio. */
-  frames: Record<Resolution, Record<AspectRatio, [number, number]>>;
-  limits: {
-    /** All input media of a request together, and one upload. */
-    input_bytes: number;
-    upload_bytes: number;
-    /** All uploads of a mailbox together, before and after its account has got paid credits. */
-    stored_bytes: { unpaid: number; paid: number };
-    /** Of a reference video; of all of a request together. */
-    reference_seconds: { min: number; max: number };
-    total_reference_seconds: number;
-    reference_short_side: { min: number; max: number };
-  };
-}
+export type Prices = typeof PRICES;
 
 function framesOf(resolution: Resolution): Record<AspectRatio, [number, number]> {
   const sizes = ASPECT_RATIOS.map((ratio) => {
@@ -52,18 +34,34 @@ function framesOf(resolution: Resolution): Record<AspectRatio, [number, number]>
   return Object.fromEntries(sizes) as Record<AspectRatio, [number, number]>;
 }
 
-const PRICES: Prices = {
+const FRAMES = Object.fromEntries(RESOLUTIONS.map((one) => [one, framesOf(one)])) as Record<
+  Resolution,
+  Record<AspectRatio, [number, number]>
+>;
+
+interface ModeFields {
+  accepts: readonly string[];
+  requires: readonly string[];
+}
+
+const PRICES = {
+  // Credits per second by model and resolution; `referenced`: with reference videos.
   prices: PRICE_TABLE,
+  // The media fields that each mode accepts, and what it requires: one of each list.
   modes: Object.fromEntries(
-    Object.entries(MODE_FIELDS).map(([mode, accepts]) => {
+    Object.entries(MODE_FIELDS).map(([mode, accepts]): [string, ModeFields] => {
       return [mode, { accepts, requires: REQUIRED_FIELDS[mode as keyof typeof MODE_FIELDS] }];
     }),
   ),
-  frames: Object.fromEntries(RESOLUTIONS.map((one) => [one, framesOf(one)])) as Prices['frames'],
+  // Width and height in pixels by resolution and ratio.
+  frames: FRAMES,
   limits: {
+    // All input media of a request together, and one upload.
     input_bytes: INPUT_BYTES,
     upload_bytes: MAX_UPLOAD_BYTES,
+    // All uploads of a mailbox together, before and after its account has got paid credits.
     stored_bytes: QUOTA_BYTES,
+    // Of a reference video; of all of a request together.
     reference_seconds: REFERENCE_SECONDS,
     total_reference_seconds: TOTAL_REFERENCE_SECONDS,
     reference_short_side: SHORT_SIDE,
@@ -75,18 +73,11 @@ export const getPrices = siteRoute({
   method: 'GET',
   url: '/console/api/prices',
   access: 'public',
-  handle: async (): Promise<Prices> => PRICES,
+  handle: async () => PRICES,
 });
 
-/** What a request would cost, and how the account would pay it. */
-export interface Quote {
-  credits: number;
-  /** Promotional credits are spent first. */
-  promotional: number;
-  paid: number;
-  is_affordable: boolean;
-  available: { promotional: number; paid: number };
-}
+/** What a request would cost, and how the account would pay it: promotional credits first. */
+export type Quote = ResultOf<typeof getQuote>;
 
 /** The fields of a generation that decide its price. */
 const PricedSchema = Type.Object({
@@ -101,8 +92,7 @@ export const getQuote = siteRoute({
   method: 'POST',
   url: '/console/api/price',
   body: PricedSchema,
-  handle: async ({ db }: { db: Database }, { body, request }): Promise<Quote> => {
-    const { accountId } = sessionOf(request);
+  handle: async ({ db }: { db: Database }, { body, session: { accountId } }) => {
     const { model, resolution } = body;
     const durations = body.reference_video_durations;
     const price = priceOf({ ...body, reference_video_urls: durations.map(String) });

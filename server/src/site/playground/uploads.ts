@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { acceptStreams, notNow, type Uploads } from '../../http/uploads/receive-upload.ts';
 import { UPLOAD_SECONDS } from '../../http/uploads/upload-limits.ts';
@@ -55,16 +54,12 @@ function existing(db: Database, named: { accountId: string; id: string }): Promi
   return shownUpload(db, named, (id) => `upload:${id}`);
 }
 
-const IdSchema = Type.Object({ id: Type.String({ maxLength: 120 }) });
-
 /** GET /console/api/uploads/{id}: an upload of the account that can still be used. */
 export const getUpload = siteRoute({
   method: 'GET',
   url: '/console/api/uploads/:id',
-  params: IdSchema,
-  handle: async ({ db }: SiteUploadDeps, { params, request }): Promise<SiteUpload> => {
-    return existing(db, { accountId: sessionOf(request).accountId, id: params.id });
-  },
+  handle: ({ db }: SiteUploadDeps, { params, session: { accountId } }) =>
+    existing(db, { accountId, id: params.id }),
 });
 
 /** GET /console/api/uploads/{id}/file: its bytes, for a preview. */
@@ -72,9 +67,7 @@ export const getUploadFile = siteRoute({
   method: 'GET',
   url: '/console/api/uploads/:id/file',
   rate: DOWNLOADS,
-  params: IdSchema,
-  handle: async (deps: SiteUploadDeps, { params, request, reply }) => {
-    const { accountId } = sessionOf(request);
+  handle: async (deps: SiteUploadDeps, { params, reply, session: { accountId } }) => {
     const { id, ...upload } = await existing(deps.db, { accountId, id: params.id });
     const bytes = await deps.storage.open(id).catch(async (cause: unknown) => {
       if (!(cause instanceof ObjectMissing)) throw notNow('read', cause);

@@ -1,28 +1,23 @@
-import { Type } from 'typebox';
 import { videoTask } from '../../http/public/video-task.ts';
 import { type CancelDeps, cancelForOwner } from '../../http/tasks/cancel-task.ts';
 import { requireOutput } from '../../http/tasks/delete-output.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
-import type { OwnCancel } from '../../tasks/cancel/cancel-own.ts';
 import { deleteOutput } from '../../tasks/cancel/delete-output.ts';
 import { readOwned } from '../../tasks/owned.ts';
 import { publicColumns, type Task } from '../../tasks/task.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 
 export interface EndDeps extends CancelDeps {
   links: Links;
 }
 
-const ParamsSchema = Type.Object({ id: Type.String({ maxLength: 120 }) });
-
 /** POST: cancels a task of the account, of any surface. */
 export const cancelTaskOfAccount = siteRoute({
   method: 'POST',
   url: '/console/api/tasks/:id/cancel',
-  params: ParamsSchema,
-  handle: async (deps: EndDeps, { params, request }): Promise<Omit<OwnCancel, 'task'>> => {
-    const task = await ownTask(deps, sessionOf(request).accountId, params.id);
+  handle: async (deps: EndDeps, { params, session: { accountId } }) => {
+    const task = await ownTask(deps, accountId, params.id);
     const { cancel, refusal } = await cancelForOwner(deps, task, shownBy(deps));
     return { cancel, refusal };
   },
@@ -32,9 +27,8 @@ export const cancelTaskOfAccount = siteRoute({
 export const deleteOutputOfAccount = siteRoute({
   method: 'DELETE',
   url: '/console/api/tasks/:id/output',
-  params: ParamsSchema,
-  handle: async (deps: EndDeps, { params, request }): Promise<{ deleted: true }> => {
-    const task = await ownTask(deps, sessionOf(request).accountId, params.id);
+  handle: async (deps: EndDeps, { params, session: { accountId } }) => {
+    const task = await ownTask(deps, accountId, params.id);
     await deleteOutput(
       deps.db,
       requireOutput(publicColumns(task), () => shownBy(deps)(task)),

@@ -4,9 +4,14 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
-import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
+import { LimitSchema, siteRoute } from '../route.ts';
 import { dayAfter, startOfDay } from './days.ts';
-import { type VideoList, videoItem } from './video-item.ts';
+import { videoItem } from './video-item.ts';
+
+interface ListDeps {
+  db: Database;
+  links: Links;
+}
 
 const LIMIT = 24;
 
@@ -27,11 +32,7 @@ export const listTasksOfAccount = siteRoute({
   method: 'GET',
   url: '/console/api/tasks',
   query: Query,
-  handle: async (
-    { db, links }: { db: Database; links: Links },
-    { query, request },
-  ): Promise<VideoList> => {
-    const { accountId } = sessionOf(request);
+  handle: async ({ db, links }: ListDeps, { query, session: { accountId } }) => {
     const { from, to, cursor, limit, text, ...rest } = query;
     const filter = {
       ...rest,

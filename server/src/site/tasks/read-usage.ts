@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/gallery/usage.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 import { DAY_MS, dayAfter, daysBefore, startOfDay } from './days.ts';
 
 /** What was used on a day, with one model and one API key. */
@@ -36,8 +36,8 @@ export const readUsage = siteRoute({
   url: '/console/api/usage',
   rate: READS,
   query: Query,
-  handle: ({ db }: { db: Database }, { query, request }): Promise<Usage> =>
-    usageOf(db, sessionOf(request).accountId, query),
+  handle: ({ db }: { db: Database }, { query, session: { accountId } }): Promise<Usage> =>
+    usageOf(db, accountId, query),
 });
 
 const COLUMNS = ['day', 'model', 'surface', 'api_key_id', 'api_key_name'] as const;
@@ -49,8 +49,11 @@ export const downloadUsage = siteRoute({
   url: '/console/api/usage.csv',
   rate: READS,
   query: Query,
-  handle: async ({ db }: { db: Database }, { query, request, reply }): Promise<void> => {
-    const { from, to, rows } = await usageOf(db, sessionOf(request).accountId, query);
+  handle: async (
+    { db }: { db: Database },
+    { query, reply, session: { accountId } },
+  ): Promise<void> => {
+    const { from, to, rows } = await usageOf(db, accountId, query);
     const columns = [...COLUMNS, ...COUNTS];
     const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));
     const fileName = `usage-${from}-${to}.csv`;

@@ -1,11 +1,10 @@
-import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished } from '../../storage/vanished.ts';
 import { accountPoster } from '../../tasks/gallery/account-poster.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 
 /**
  * Sends the poster of a task to its account. Its address does not change, so a browser keeps it for
@@ -14,12 +13,10 @@ import { sessionOf, siteRoute } from '../route.ts';
 export const showPoster = siteRoute({
   method: 'GET',
   url: '/console/api/tasks/:id/poster',
-  params: Type.Object({ id: Type.String({ maxLength: 120 }) }),
   handle: async (
     { db, storage, log }: { db: Database; storage: Storage; log: Log },
-    { params, request, reply },
+    { params, request, reply, session: { accountId } },
   ): Promise<void> => {
-    const { accountId } = sessionOf(request);
     const poster = await accountPoster(db, accountId, params.id);
     if (!poster) throw noPoster();
     const etag = `"${poster.id}"`;

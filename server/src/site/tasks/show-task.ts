@@ -1,11 +1,10 @@
-import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { taskMovements } from '../../ledger/task-movements.ts';
 import type { Links } from '../../storage/links.ts';
 import { readTaskRecord } from '../../tasks/gallery/task-record.ts';
-import { sessionOf, siteRoute } from '../route.ts';
-import { type ShownTask, shownTask } from './shown-task.ts';
+import { siteRoute } from '../route.ts';
+import { shownTask } from './shown-task.ts';
 
 interface ShowDeps {
   db: Database;
@@ -13,11 +12,7 @@ interface ShowDeps {
 }
 
 /** @throws ApiError `not_found` when the account has no such task */
-export async function readShownTask(
-  { db, links }: ShowDeps,
-  accountId: string,
-  id: string,
-): Promise<ShownTask> {
+export async function readShownTask({ db, links }: ShowDeps, accountId: string, id: string) {
   const task = await readTaskRecord(db, accountId, id);
   if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
   return shownTask(task, await taskMovements(db, accountId, id), links);
@@ -27,7 +22,6 @@ export async function readShownTask(
 export const showTaskOfAccount = siteRoute({
   method: 'GET',
   url: '/console/api/tasks/:id',
-  params: Type.Object({ id: Type.String({ maxLength: 120 }) }),
-  handle: (deps: ShowDeps, { params, request }) =>
-    readShownTask(deps, sessionOf(request).accountId, params.id),
+  handle: (deps: ShowDeps, { params, session: { accountId } }) =>
+    readShownTask(deps, accountId, params.id),
 });

@@ -2,75 +2,17 @@ import { inputsOf, type RequestedInput } from '../../catalog/request.ts';
 import type { TaskMovement } from '../../ledger/task-movements.ts';
 import type { Links } from '../../storage/links.ts';
 import type { TaskRecord } from '../../tasks/gallery/task-record.ts';
-import type { Phase } from '../../tasks/task.ts';
+import type { AsJson } from '../route.ts';
 import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
-import { type VideoItem, videoItem } from './video-item.ts';
+import { videoItem } from './video-item.ts';
 
+/** A task as its own account sees it on the website. */
+export type ShownTask = AsJson<ReturnType<typeof shownTask>>;
 /** A file that the request names, and what became of it. */
-export interface ShownInput {
-  /** Of the request, such as `image_url`. */
-  field: string;
-  /** Of a list, from 0. */
-  entry: number | null;
-  url: string;
-  /** `waiting`: not checked yet; `unused`: the task failed before it was. */
-  verdict: 'accepted' | 'refused' | 'waiting' | 'unused';
-  /** Why it was refused. */
-  reason: string | null;
-  media_type: string | null;
-  width: number | null;
-  height: number | null;
-  /** As measured by decoding all of it. */
-  duration_seconds: number | null;
-  size_bytes: number | null;
-}
-
-interface ShownVideo {
-  /** `deleted`: its retention is over, or an operator has removed it. */
-  state: 'ready' | 'deleted';
-  deletes_at: string | null;
-  media_type: string;
-  size_bytes: number | null;
-  width: number;
-  height: number;
-  duration_seconds: number;
-  frames: number;
-  video_codec: string;
-  audio_codec: string | null;
-}
-
-/** A task as its own account sees it on the website. Times are ISO 8601. */
-export interface ShownTask extends VideoItem {
-  phase: Phase;
-  /** The request with its defaults filled in, as it may be sent again. */
-  request: Record<string, unknown>;
-  /** The seed that was used. */
-  seed: number;
-  idempotency_key: string;
-  /** Of the create; null for tasks from before it was recorded. */
-  request_id: string | null;
-  timeline: { at: string; phase: string; label: string }[];
-  movements: { at: string; kind: string; reason: string; credits: number }[];
-  /** What became of the credits. */
-  charge: 'reserved' | 'charged' | 'refunded';
-  promotional_credits: number;
-  /** What it means that the task is held. */
-  held: string | null;
-  failure: {
-    code: string;
-    message: string;
-    details: Record<string, unknown> | null;
-    /** What to do about it. */
-    advice: string;
-  } | null;
-  inputs: ShownInput[];
-  video: ShownVideo | null;
-  /** The time of this view, by the clock of the other times. */
-  now: string;
-}
+export type ShownInput = ShownTask['inputs'][number];
 
 /** What the account may see of a task: nothing of its provider, its attempts and their evidence. */
-export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links): ShownTask {
+export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
   const output = task.files.find(({ id }) => id === task.output_object_id);
   const item = videoItem(
     {
@@ -85,20 +27,26 @@ export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Li
   return {
     ...item,
     phase: task.phase,
+    // With its defaults filled in, as it may be sent again.
     request: requestOf(task),
+    // The one that was used.
     seed: task.seed,
     idempotency_key: task.idempotency_key,
+    // Of the create; null for tasks from before it was recorded.
     request_id: task.request_id,
     timeline: timelineOf(task),
-    movements: movements.map((movement) => ({ ...movement, at: movement.at.toISOString() })),
+    movements,
+    // What became of the credits.
     charge: CHARGES[item.status],
     promotional_credits: task.promotional_credits,
+    // What it means that the task is held.
     held: task.held_cause === null ? null : HELD_WORDS[task.held_cause],
     failure:
       code === null ? null : { code, message: message ?? '', details, advice: adviceFor(code) },
     inputs: inputsOf(task.request).map((input) => shownInput(task, input)),
     video: videoOf(task, output),
-    now: new Date(task.now_seconds * 1000).toISOString(),
+    // The time of this view, by the clock of the other times.
+    now: new Date(task.now_seconds * 1000),
   };
 }
 
@@ -111,29 +59,34 @@ function requestOf({ request }: TaskRecord): Record<string, unknown> {
 /** A task whose result can't be read is held and read again for days. */
 const MAX_STEPS = 40;
 
-function timelineOf({ created_at, history }: TaskRecord): ShownTask['timeline'] {
-  const first = { at: created_at.toISOString(), phase: 'reserved', label: 'Received' };
+function timelineOf({ created_at, history }: TaskRecord) {
+  const first = { at: created_at, phase: 'reserved', label: 'Received' };
   const steps = history.map(({ at, phase }) => {
-    return { at: new Date(at).toISOString(), phase, label: PHASE_LABELS[phase] ?? phase };
+    return { at: new Date(at), phase, label: PHASE_LABELS[phase] ?? phase };
   });
   return [first, ...steps.slice(-MAX_STEPS)];
 }
 
-function shownInput(task: TaskRecord, input: RequestedInput): ShownInput {
+function shownInput(task: TaskRecord, input: RequestedInput) {
   const { field, entry, url } = input;
   const copied = task.inputs.find((one) => one.field === field && one.entry === entry);
   const refusal = refusalOfInput(task, input);
   const isPending = task.phase === 'reserved' || task.phase === 'ingesting';
-  const unchecked = isPending ? 'waiting' : 'unused';
+  // `waiting`: not checked yet; `unused`: the task failed before it was.
+  const unchecked = isPending ? ('waiting' as const) : ('unused' as const);
+  const checked = copied ? ('accepted' as const) : ('refused' as const);
   return {
+    // Of the request, such as `image_url`; `entry` of a list, from 0.
     field,
     entry,
     url,
-    verdict: copied ? 'accepted' : refusal === null ? unchecked : 'refused',
+    verdict: copied || refusal !== null ? checked : unchecked,
+    // Why it was refused.
     reason: refusal,
     media_type: copied?.mediaType ?? null,
     width: copied?.width ?? null,
     height: copied?.height ?? null,
+    // As measured by decoding all of it.
     duration_seconds: copied?.durationSeconds ?? null,
     size_bytes: task.files.find(({ id }) => id === copied?.objectId)?.size_bytes ?? null,
   };
@@ -159,12 +112,13 @@ function refusalOfInput(task: TaskRecord, { field, entry }: RequestedInput): str
 function videoOf(
   { phase, output_facts: facts }: TaskRecord,
   output: TaskRecord['files'][number] | undefined,
-): ShownVideo | null {
+) {
   if (phase !== 'completed' || !facts) return null;
   const deletes = output?.delete_after ?? null;
   return {
-    state: output?.state === 'ready' ? 'ready' : 'deleted',
-    deletes_at: deletes === null ? null : new Date(deletes).toISOString(),
+    // `deleted`: its retention is over, or an operator has removed it.
+    state: output?.state === 'ready' ? ('ready' as const) : ('deleted' as const),
+    deletes_at: deletes === null ? null : new Date(deletes),
     media_type: facts.mediaType,
     size_bytes: output?.size_bytes ?? null,
     width: facts.width,

@@ -1,7 +1,7 @@
 import { listKeys } from '../../accounts/api-keys.ts';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { siteRoute } from '../route.ts';
 
 /** By what the gallery can be filtered: the response of GET /console/api/task-filters. */
 export interface TaskFilters {
@@ -13,8 +13,8 @@ export interface TaskFilters {
 export const readTaskFilters = siteRoute({
   method: 'GET',
   url: '/console/api/task-filters',
-  handle: async ({ db }: { db: Database }, { request }): Promise<TaskFilters> => {
-    const keys = await listKeys(db, sessionOf(request).accountId);
+  handle: async ({ db }: { db: Database }, { session: { accountId } }): Promise<TaskFilters> => {
+    const keys = await listKeys(db, accountId);
     return { models: [...MODELS], keys: keys.map(({ key_id: id, name }) => ({ id, name })) };
   },
 });

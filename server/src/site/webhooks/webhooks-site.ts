@@ -30,8 +30,6 @@ interface WebhookSiteDeps {
 }
 
 const BASE = '/console/api/webhooks';
-const NameSchema = Type.String({ maxLength: 120 });
-const IdSchema = Type.Object({ id: NameSchema });
 
 /** Whose endpoints a request is about. Its mails name where it came from. */
 function ownerOf(request: FastifyRequest, mode: Changer['mode'] = 'live'): Changer {
@@ -65,7 +63,6 @@ const create = siteRoute({
 const read = siteRoute({
   method: 'GET',
   url: `${BASE}/:id`,
-  params: IdSchema,
   handle: async ({ db }: WebhookSiteDeps, { params, request }) =>
     readEndpoint(db, ownerOf(request), params.id),
 });
@@ -74,7 +71,6 @@ const read = siteRoute({
 const update = siteRoute({
   method: 'PATCH',
   url: `${BASE}/:id`,
-  params: IdSchema,
   body: Type.Object({
     events: Type.Optional(EventsSchema),
     description: Type.Optional(DescriptionSchema),
@@ -87,7 +83,6 @@ const update = siteRoute({
 const replace = siteRoute({
   method: 'POST',
   url: `${BASE}/:id/secret`,
-  params: IdSchema,
   proof: 'webhook_secret',
   handle: async ({ db }: WebhookSiteDeps, { params, request }) =>
     replaceSecret(db, ownerOf(request), params.id),
@@ -96,7 +91,6 @@ const replace = siteRoute({
 const remove = siteRoute({
   method: 'DELETE',
   url: `${BASE}/:id`,
-  params: IdSchema,
   handle: async ({ db }: WebhookSiteDeps, { params, request, reply }) => {
     await deleteEndpoint(db, ownerOf(request), params.id);
     return reply.code(204).send();
@@ -106,7 +100,6 @@ const remove = siteRoute({
 const log = siteRoute({
   method: 'GET',
   url: `${BASE}/:id/deliveries`,
-  params: IdSchema,
   query: Type.Object({
     limit: LimitSchema,
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
@@ -122,7 +115,6 @@ const log = siteRoute({
 const again = siteRoute({
   method: 'POST',
   url: `${BASE}/:id/deliveries/:eventId/send`,
-  params: Type.Object({ id: NameSchema, eventId: NameSchema }),
   handle: async ({ db }: WebhookSiteDeps, { params: { id, eventId }, request }) => {
     await sendAgain(db, ownerOf(request), { endpointId: id, eventId });
     return { event_id: eventId };
@@ -132,7 +124,6 @@ const again = siteRoute({
 const sendTestEvent = siteRoute({
   method: 'POST',
   url: `${BASE}/:id/test`,
-  params: IdSchema,
   handle: async ({ db }: WebhookSiteDeps, { params, request }) => ({
     event_id: await sendTest(db, ownerOf(request), params.id),
   }),

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import { Value } from 'typebox/value';
 import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
+import { call, guarded, type Jobs, openJobs } from '../kit/jobs.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
-import { createOutputs, type Outputs } from '../kit/outputs.ts';
-import { type JobRecord, openRecord } from '../kit/record.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { isListed } from '../kit/stage.ts';
 import { refuse } from './errors.ts';
@@ -24,8 +22,7 @@ import {
 /** Tasks created with this key are shown without `safety_identifier`, as behind some gateways. */
 export const KEY_WITHOUT_MARKS = 'without-marks';
 
-const TASKS = /^\/api\/v3\/contents\/generations\/tasks$/;
-const TASK = /^\/api\/v3\/contents\/generations\/tasks\/([^/]+)$/;
+const TASKS = '/api/v3/contents/generations/tasks';
 const MODELS = /^(doubao|dreamina)-seedance-2-0-(fast-260128|mini-260615|260128)$|^ep-/;
 const HAS_ENDED = new Set(['succeeded', 'failed', 'expired']);
 
@@ -48,10 +45,7 @@ const DRAWN: Record<string, Fault[]> = {
   output: PASSING_FAULTS.filter((fault) => fault.kind !== 'unreadable'),
 };
 
-interface Ark {
-  options: SimulatorOptions;
-  record: JobRecord<ArkTask>;
-  outputs: Outputs;
+interface Ark extends Jobs<ArkTask> {
   reporter: Reporter;
 }
 
@@ -60,16 +54,15 @@ interface Ark {
  * get, list, delete, callbacks on every change of status except cancelled, links that expire.
  */
 export function simulateArk(options: SimulatorOptions): Simulation<ArkTask> {
-  const record = openRecord(options.record, parseTask);
-  const outputs = createOutputs(`${options.record}.outputs`, options.outputFile);
+  const jobs = openJobs(options, parseTask);
+  const { record } = jobs;
   const reporter = createReporter({
     record,
     word: (task) => wordOf(task, options.jobSeconds),
-    show: (task, status) => shown({ options, outputs }, task, status),
+    show: (task, status) => shown(jobs, task, status),
   });
   reporter.start();
-  const ark: Ark = { options, record, outputs, reporter };
-  return { record, parse: parseTask, calls: callsOf(ark), refuse, drawn: DRAWN };
+  return { record, parse: parseTask, calls: callsOf({ ...jobs, reporter }), refuse, drawn: DRAWN };
 }
 
 function callsOf(ark: Ark): SimulatedCall[] {
@@ -79,23 +72,16 @@ function callsOf(ark: Ark): SimulatedCall[] {
       return task && isKnown(task) ? work(ark, task) : refuse({ code: 'NotFound.task' });
     };
   };
-  const calls: SimulatedCall[] = [
-    { name: 'submit', method: 'POST', path: TASKS, work: (request) => create(ark, request) },
-    { name: 'find', method: 'GET', path: TASKS, work: (request) => list(ark, request) },
-    { name: 'read', method: 'GET', path: TASK, work: withTask(read) },
-    { name: 'cancel', method: 'DELETE', path: TASK, work: withTask(remove) },
+  const calls = [
+    call('submit', 'POST', TASKS, (request) => create(ark, request)),
+    call('find', 'GET', TASKS, (request) => list(ark, request)),
+    call('read', 'GET', `${TASKS}/([^/]+)`, withTask(read)),
+    call('cancel', 'DELETE', `${TASKS}/([^/]+)`, withTask(remove)),
   ];
-  const output: SimulatedCall = {
-    name: 'output',
-    method: 'GET',
-    path: /^\/outputs\/([\w-]+)\.mp4$/,
-    async work({ url, groups: [id = ''] }) {
-      const task = ark.record.get(id);
-      if (!task) return refuse({ status: 404 });
-      return ark.outputs.serve(id, url.searchParams, task.quirks, outputSpecOf(task));
-    },
-  };
-  return [...calls.map(withKey), output];
+  return [
+    ...guarded(calls, /^Bearer \S+$/, () => refuse({ status: 401 })),
+    ark.outputCall(outputSpecOf, () => refuse({ status: 404 })),
+  ];
 }
 
 async function create(
@@ -140,24 +126,8 @@ function remove({ record, options }: Ark, task: ArkTask): SimulatedResponse {
   return { status: 200, json: {} };
 }
 
-function shown(
-  { options, outputs }: Pick<Ark, 'options' | 'outputs'>,
-  task: ArkTask,
-  status = wordOf(task, options.jobSeconds),
-) {
-  const lifeSeconds = options.jobSeconds + options.outputSeconds;
-  const path = outputs.pathOf(task.id, task.createdAt + lifeSeconds * 1000);
-  return shownTask(task, status, path);
-}
-
-/** Accepts any key, but requires one. */
-function withKey(call: SimulatedCall): SimulatedCall {
-  const isGiven = (headers: IncomingHttpHeaders) =>
-    /^Bearer \S+$/.test(headers.authorization ?? '');
-  return {
-    ...call,
-    work: (request) => (isGiven(request.headers) ? call.work(request) : refuse({ status: 401 })),
-  };
+function shown(jobs: Jobs<ArkTask>, task: ArkTask, status = wordOf(task, jobs.options.jobSeconds)) {
+  return shownTask(task, status, jobs.pathTo(task));
 }
 
 function readBody(bytes: Buffer): CreateBody | undefined {

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CallbackRules, sendCallbacks } from '../kit/callbacks.ts';
 import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
+import { call, guarded, type Jobs, openJobs } from '../kit/jobs.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
-import { type Jobs, openJobs } from '../kit/outputs.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { failedResult, notFound, refuse, unauthorized } from './errors.ts';
 import { historyPage } from './history.ts';
@@ -44,34 +44,21 @@ export function simulateFal(options: SimulatorOptions): Simulation<FalJob> {
 }
 
 function callsOf(fal: Fal): SimulatedCall[] {
-  type Work = (fal: Fal, request: SimulatedRequest) => ReturnType<SimulatedCall['work']>;
-  const open = (name: string, method: string, pattern: string, work: Work): SimulatedCall => {
-    return {
-      name,
-      method,
-      path: new RegExp(`^${pattern}$`),
-      work: (request) => work(fal, request),
-    };
-  };
-  const guarded = (name: string, method: string, pattern: string, work: Work) =>
-    open(name, method, pattern, (_, request) =>
-      hasKey(request) ? work(fal, request) : unauthorized(),
-    );
-  return [
-    guarded('submit', 'POST', `/${ENDPOINT}`, submit),
-    guarded('read', 'GET', `${REQUEST}/status`, status),
-    guarded('result', 'GET', REQUEST, result),
-    guarded('cancel', 'PUT', `${REQUEST}/cancel`, cancel),
-    guarded('find', 'GET', '/v1/models/requests/by-endpoint', ({ record, options }, { url }) =>
+  const { record, options } = fal;
+  const calls = [
+    call('submit', 'POST', `/${ENDPOINT}`, (request) => submit(fal, request)),
+    call('read', 'GET', `${REQUEST}/status`, (request) => status(fal, request)),
+    call('result', 'GET', REQUEST, (request) => result(fal, request)),
+    call('cancel', 'PUT', `${REQUEST}/cancel`, (request) => cancel(fal, request)),
+    call('find', 'GET', '/v1/models/requests/by-endpoint', ({ url }) =>
       historyPage(record.all(), url.searchParams, options.jobSeconds),
     ),
-    open('keys', 'GET', '/.well-known/jwks.json', () => ({ status: 200, json: jwks() })),
-    open('output', 'GET', '/outputs/([^/]+)\\.mp4', output),
   ];
-}
-
-function hasKey({ headers }: SimulatedRequest): boolean {
-  return /^Key \S+$/.test(headers.authorization ?? '');
+  return [
+    ...guarded(calls, /^Key \S+$/, unauthorized),
+    call('keys', 'GET', '/.well-known/jwks.json', () => ({ status: 200, json: jwks() })),
+    fal.outputCall(outputSpecOf, notFound),
+  ];
 }
 
 async function submit(fal: Fal, request: SimulatedRequest): Promise<SimulatedResponse> {
@@ -109,13 +96,8 @@ function queued(job: FalJob) {
   };
 }
 
-function known(fal: Fal, { groups: [id = ''] }: SimulatedRequest): FalJob | undefined {
-  const job = fal.record.get(id);
-  return job && !quirk(job, 'vanishes') ? job : undefined;
-}
-
 function status(fal: Fal, request: SimulatedRequest): SimulatedResponse {
-  const job = known(fal, request);
+  const job = fal.known(request);
   if (!job) return notFound();
   const word = wordOf(job, fal.options.jobSeconds);
   const { request_id, response_url, status_url, cancel_url } = queued(job);
@@ -127,7 +109,7 @@ function status(fal: Fal, request: SimulatedRequest): SimulatedResponse {
 }
 
 function result(fal: Fal, request: SimulatedRequest): SimulatedResponse {
-  const job = known(fal, request);
+  const job = fal.known(request);
   if (!job) return notFound();
   if (wordOf(job, fal.options.jobSeconds) !== 'COMPLETED') {
     return refuse({ kind: 'refuse', status: 400, message: 'Request is still in progress' });
@@ -137,15 +119,13 @@ function result(fal: Fal, request: SimulatedRequest): SimulatedResponse {
 }
 
 function payload(fal: Fal, job: FalJob) {
-  const { jobSeconds, outputSeconds } = fal.options;
-  const expiresAt = job.createdAt + (jobSeconds + outputSeconds) * 1000;
-  const url = job.baseUrl + fal.outputs.pathOf(job.id, expiresAt);
+  const url = job.baseUrl + fal.pathTo(job);
   const file = { content_type: 'video/mp4', file_name: `${job.id}.mp4`, file_size: 1 };
   return { video: { url, ...file }, seed: 42 };
 }
 
 function cancel(fal: Fal, request: SimulatedRequest): SimulatedResponse {
-  const job = known(fal, request);
+  const job = fal.known(request);
   if (!job) return { status: 404, json: { status: 'NOT_FOUND' } };
   if (wordOf(job, fal.options.jobSeconds) === 'COMPLETED') {
     return { status: 400, json: { status: 'ALREADY_COMPLETED' } };
@@ -154,14 +134,6 @@ function cancel(fal: Fal, request: SimulatedRequest): SimulatedResponse {
   fal.record.put({ ...job, forcedStatus: 'COMPLETED', quirks: [...job.quirks, cancelled] });
   void report(fal, job);
   return { status: 202, json: { status: 'CANCELLATION_REQUESTED' } };
-}
-
-function output(
-  fal: Fal,
-  { url, groups: [id = ''] }: SimulatedRequest,
-): SimulatedResponse | Promise<SimulatedResponse> {
-  const job = fal.record.get(id);
-  return job ? fal.outputs.serve(id, url.searchParams, job.quirks, outputSpecOf(job)) : notFound();
 }
 
 /**

@@ -4,8 +4,6 @@ import { mkdir, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import type { SimulatedResponse } from './exchange.ts';
 import { type Fault, quirk } from './faults.ts';
-import type { SimulatorOptions } from './options.ts';
-import { type BaseJob, type JobRecord, openRecord } from './record.ts';
 
 /** The video that a job was asked for. */
 export interface OutputSpec {
@@ -112,20 +110,4 @@ async function readOrMake(file: string, spec: OutputSpec): Promise<Buffer> {
     await rename(draft, file); // so that a kill leaves no partial video under this name
   }
   return readFile(file);
-}
-
-/** The jobs of a simulator, and the videos that it makes of them. */
-export interface Jobs<Job extends BaseJob> {
-  options: SimulatorOptions;
-  record: JobRecord<Job>;
-  outputs: Outputs;
-}
-
-export function openJobs<Job extends BaseJob>(
-  options: SimulatorOptions,
-  parse: (value: unknown) => Job,
-): Jobs<Job> {
-  const folder = path.join(path.dirname(options.record), 'videos');
-  const outputs = createOutputs(folder, options.outputFile);
-  return { options, record: openRecord(options.record, parse), outputs };
 }

@@ -5,8 +5,8 @@ import { Value } from 'typebox/value';
 import { type CallbackRules, sendCallbacks } from '../kit/callbacks.ts';
 import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
+import { call, guarded, type Jobs, openJobs } from '../kit/jobs.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
-import { type Jobs, openJobs } from '../kit/outputs.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { isListed } from '../kit/stage.ts';
 import { invalidField, problem, refuse } from './errors.ts';
@@ -56,37 +56,20 @@ export function simulateReplicate(options: SimulatorOptions): Simulation<Replica
 }
 
 function callsOf(replicate: Replicate): SimulatedCall[] {
-  const call = (
-    name: string,
-    method: string,
-    pattern: string,
-    work: (
-      replicate: Replicate,
-      request: SimulatedRequest,
-    ) => SimulatedResponse | Promise<SimulatedResponse>,
-  ): SimulatedCall => ({
-    name,
-    method,
-    path: new RegExp(`^${pattern}$`),
-    work: (request) =>
-      name === 'output' || hasToken(request)
-        ? work(replicate, request)
-        : problem(401, 'You did not pass a valid authentication token'),
-  });
-  return [
-    call('submit', 'POST', `/v1/models/${MODEL}/predictions`, create),
-    call('find', 'GET', '/v1/predictions', list),
-    call('read', 'GET', '/v1/predictions/([^/]+)', read),
-    call('cancel', 'POST', '/v1/predictions/([^/]+)/cancel', cancel),
+  const calls = [
+    call('submit', 'POST', `/v1/models/${MODEL}/predictions`, (asked) => create(replicate, asked)),
+    call('find', 'GET', '/v1/predictions', (asked) => list(replicate, asked)),
+    call('read', 'GET', '/v1/predictions/([^/]+)', (asked) => read(replicate, asked)),
+    call('cancel', 'POST', '/v1/predictions/([^/]+)/cancel', (asked) => cancel(replicate, asked)),
     call('keys', 'GET', '/v1/webhooks/default/secret', () => {
       return { status: 200, json: { key: secretKey() } };
     }),
-    call('output', 'GET', '/outputs/([^/]+)\\.mp4', output),
   ];
-}
-
-function hasToken({ headers }: SimulatedRequest): boolean {
-  return /^Bearer \S+$/.test(headers.authorization ?? '');
+  const unauthorized = () => problem(401, 'You did not pass a valid authentication token');
+  return [
+    ...guarded(calls, /^Bearer \S+$/, unauthorized),
+    replicate.outputCall(outputSpecOf, notFound),
+  ];
 }
 
 async function create(replicate: Replicate, request: SimulatedRequest): Promise<SimulatedResponse> {
@@ -144,22 +127,17 @@ function list(
   return { status: 200, json: { previous: null, next, results } };
 }
 
-function known(replicate: Replicate, { groups: [id = ''] }: SimulatedRequest) {
-  const job = replicate.record.get(id);
-  return job && !quirk(job, 'vanishes') ? job : undefined;
-}
-
 function notFound(): SimulatedResponse {
   return problem(404, 'The requested resource could not be found.');
 }
 
 function read(replicate: Replicate, request: SimulatedRequest): SimulatedResponse {
-  const job = known(replicate, request);
+  const job = replicate.known(request);
   return job ? { status: 200, json: shown(replicate, job) } : notFound();
 }
 
 function cancel(replicate: Replicate, request: SimulatedRequest): SimulatedResponse {
-  const job = known(replicate, request);
+  const job = replicate.known(request);
   if (!job) return notFound();
   const word = wordOf(job, replicate.options.jobSeconds);
   const end = { starting: 'aborted', processing: 'canceled' }[word];
@@ -170,16 +148,8 @@ function cancel(replicate: Replicate, request: SimulatedRequest): SimulatedRespo
   return read(replicate, request);
 }
 
-function output({ record, outputs }: Replicate, request: SimulatedRequest) {
-  const [id = ''] = request.groups;
-  const job = record.get(id);
-  if (!job) return notFound();
-  return outputs.serve(id, request.url.searchParams, job.quirks, outputSpecOf(job));
-}
-
-function shown({ options, outputs }: Replicate, job: ReplicateJob, word?: string) {
-  const expiresAt = job.createdAt + (options.jobSeconds + options.outputSeconds) * 1000;
-  return predictionOf(job, options, job.baseUrl + outputs.pathOf(job.id, expiresAt), word);
+function shown(replicate: Replicate, job: ReplicateJob, word?: string) {
+  return predictionOf(job, replicate.options, job.baseUrl + replicate.pathTo(job), word);
 }
 
 /** Sends a webhook at the start and one at the end, also of a job that ended before a restart. */

@@ -75,7 +75,7 @@ async function makeResult(): Promise<void> {
   const size = { width: 864, height: 496, seconds: 4, audio: null };
   const file = path.join(folder.path, 'result.mp4');
   await makeVideo(file, { ...size, codecOptions: { preset: 'ultrafast', crf: '40' } });
-  for (const kept of ['ark.jsonl.outputs', 'videos', 'outputs']) {
+  for (const kept of ['videos', 'outputs']) {
     await mkdir(path.join(folder.path, kept));
     await copyFile(file, path.join(folder.path, kept, '864x496-4s.mp4'));
   }

@@ -55,9 +55,11 @@ function dayAfter(day: string): string {
   return new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);
 }
 
+const ALL = { group: '', from: '', to: '' };
+
 /** Every change of the credits, the newest first. */
 export function Statement() {
-  const [filter, setFilter] = useState({ group: '', from: '', to: '' });
+  const [filter, setFilter] = useState(ALL);
   const asked = { ...filter, to: filter.to && dayAfter(filter.to) };
   const { group: _, ...period } = asked;
   const list = useList('/console/api/statement', { query: asked });
@@ -75,28 +77,7 @@ export function Statement() {
         </ButtonLink>
       }
     >
-      <div class="mb-6 flex flex-wrap items-end gap-x-8 gap-y-4">
-        <Segments
-          label="Show"
-          value={filter.group}
-          choices={GROUPS}
-          onChange={(group) => setFilter({ ...filter, group })}
-        />
-        <div class="flex flex-wrap gap-4">
-          <Field
-            label="From (UTC)"
-            type="date"
-            value={filter.from}
-            onChange={(from) => setFilter({ ...filter, from })}
-          />
-          <Field
-            label="To (UTC)"
-            type="date"
-            value={filter.to}
-            onChange={(to) => setFilter({ ...filter, to })}
-          />
-        </div>
-      </div>
+      <Filter filter={filter} onChange={setFilter} />
       <ListTable
         list={list}
         empty={<NoEntry isFiltered={Object.values(filter).some((value) => value !== '')} />}
@@ -105,6 +86,38 @@ export function Statement() {
         keyOf={({ id }) => id}
       />
     </Card>
+  );
+}
+
+interface FilterProps {
+  filter: typeof ALL;
+  onChange: (filter: typeof ALL) => void;
+}
+
+function Filter({ filter, onChange }: FilterProps) {
+  return (
+    <div class="mb-6 flex flex-wrap items-end gap-x-8 gap-y-4">
+      <Segments
+        label="Show"
+        value={filter.group}
+        choices={GROUPS}
+        onChange={(group) => onChange({ ...filter, group })}
+      />
+      <div class="flex flex-wrap gap-4">
+        <Field
+          label="From (UTC)"
+          type="date"
+          value={filter.from}
+          onChange={(from) => onChange({ ...filter, from })}
+        />
+        <Field
+          label="To (UTC)"
+          type="date"
+          value={filter.to}
+          onChange={(to) => onChange({ ...filter, to })}
+        />
+      </div>
+    </div>
   );
 }
 

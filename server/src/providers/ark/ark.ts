@@ -1,9 +1,9 @@
-import type { Call, CallOnce, CallResponse } from '../../outbound/call.ts';
-import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
+import type { Call, CallResponse } from '../../outbound/call.ts';
 import type { ConfiguredModels } from '../kit/configured-models.ts';
 import { identityOf } from '../kit/identity.ts';
 import { getJson, type JsonResponse, parseJson, requestJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
+import { forged, type RemoteOptions } from '../kit/remote.ts';
 import type {
   Callback,
   CancelOutcome,
@@ -19,7 +19,7 @@ import { arkJob, statusOf } from './job.ts';
 import { createBody, modelsFor } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
 
-interface ArkOptions {
+interface ArkOptions extends RemoteOptions {
   /**
    * The base URL with the API version, for example
    * `https://ark.ap-southeast.bytepluses.com/api/v3`.
@@ -38,19 +38,8 @@ interface ArkOptions {
    * must switch marking off.
    */
   markAttempts?: boolean | undefined;
-  call: CallOnce;
-  guardedFetch: GuardedFetch;
-  submitTimeoutSeconds: number;
-  /** For reads and for each page of the list; 15 if not given. */
-  readTimeoutSeconds?: number | undefined;
-  /** The largest result that is fetched; see openOutputAt. */
-  maxOutputBytes?: number | undefined;
   /** The limit of the account; by default that of enterprises. */
   submitsPerMinute?: number | undefined;
-  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
-  nextListTurn?: (() => Promise<void>) | undefined;
-  /** Milliseconds since 1970. */
-  now(): number;
 }
 
 /** The limit of enterprises; individuals have 180. Source: the page on limits. */
@@ -208,7 +197,6 @@ async function pageOf(api: Api, query: string): Promise<Page> {
  * wake-up.
  */
 function readCallback(json: unknown): Callback {
-  if (typeof json !== 'object' || json === null)
-    return { kind: 'forged', cause: 'not a JSON object' };
+  if (typeof json !== 'object' || json === null) return forged('not a JSON object');
   return { kind: 'report', jobId: jobIdIn(json), verified: false };
 }

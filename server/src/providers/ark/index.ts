@@ -1,7 +1,7 @@
 import { type Environment, number, secret, webAddress, yesOrNo } from '../../kernel/variables.ts';
-import { callOnce } from '../../outbound/call.ts';
 import type { ProviderDefinition } from '../definition.ts';
 import { readModels } from '../kit/configured-models.ts';
+import { remoteOf } from '../kit/remote.ts';
 import { createArkProvider, SUBMITS_PER_MINUTE } from './ark.ts';
 
 /** 60,000 a minute are a thousand a second, more than any account is granted. */
@@ -27,14 +27,5 @@ export const ark: ProviderDefinition<Settings> = {
   apiKey: ({ apiKey }) => apiKey,
   baseUrls: ({ baseUrl }) => ({ ARK_BASE_URL: baseUrl }),
   fetchesInputs: true,
-  create(settings, { guardedFetch, now, submitTimeoutSeconds, nextListTurn }) {
-    return createArkProvider({
-      ...settings,
-      call: callOnce,
-      guardedFetch,
-      now,
-      submitTimeoutSeconds,
-      nextListTurn,
-    });
-  },
+  create: (settings, deps) => createArkProvider({ ...settings, ...remoteOf(deps) }),
 };

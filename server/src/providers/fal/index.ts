@@ -6,9 +6,9 @@ import {
   webAddress,
   yesOrNo,
 } from '../../kernel/variables.ts';
-import { callOnce } from '../../outbound/call.ts';
 import type { ProviderDefinition } from '../definition.ts';
 import { readModels, withConfiguredModels } from '../kit/configured-models.ts';
+import { remoteOf } from '../kit/remote.ts';
 import { createFalProvider } from './fal.ts';
 import { FAL_MODELS } from './model-input.ts';
 
@@ -37,18 +37,10 @@ export const fal: ProviderDefinition<Settings> = {
     FAL_PLATFORM_URL: platformUrl,
   }),
   fetchesInputs: true,
-  create(settings, { guardedFetch, now, submitTimeoutSeconds, nextListTurn }) {
-    const options = {
-      ...settings,
-      call: callOnce,
-      guardedFetch,
-      now,
-      submitTimeoutSeconds,
-      nextListTurn,
-      models: withConfiguredModels(FAL_MODELS, settings.models),
-    };
+  create(settings, deps) {
+    const models = withConfiguredModels(FAL_MODELS, settings.models);
     return namingVariables('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>
-      createFalProvider(options),
+      createFalProvider({ ...settings, ...remoteOf(deps), models }),
     );
   },
 };

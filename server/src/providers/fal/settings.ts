@@ -1,17 +1,10 @@
 import { UsageError } from '../../kernel/errors.ts';
-import type { CallOnce } from '../../outbound/call.ts';
-import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { getJson, type JsonResponse } from '../kit/json-call.ts';
+import type { RemoteOptions } from '../kit/remote.ts';
 import { FAL_MODELS, type FalModels } from './model-input.ts';
 
-export interface FalOptions {
+export interface FalOptions extends RemoteOptions {
   apiKey: string;
-  call: CallOnce;
-  /** Downloads results. */
-  guardedFetch: GuardedFetch;
-  submitTimeoutSeconds: number;
-  /** Milliseconds since 1970. */
-  now(): number;
   models?: FalModels | undefined;
   /** Takes requests and shows their status. */
   queueUrl: string;
@@ -29,13 +22,8 @@ export interface FalOptions {
    * sent within minutes can't be told apart. On by default.
    */
   markWithEndUserId?: boolean | undefined;
-  /** Awaited before every page of the history, including the first: a turn of the `find` budget. */
-  nextListTurn?: (() => Promise<void>) | undefined;
   /** Seconds after which a request that has not started never starts; 3600 if not given. */
   startTimeoutSeconds?: number | undefined;
-  readTimeoutSeconds?: number | undefined;
-  /** The largest result that is fetched; see openOutputAt. */
-  maxOutputBytes?: number | undefined;
 }
 
 type WithDefaults = Omit<FalOptions, 'maxOutputBytes'>;

@@ -3,8 +3,9 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { getJson, parseJson } from '../kit/json-call.ts';
+import { forged } from '../kit/remote.ts';
 import { createSigningKeys, signedRecently } from '../kit/signing-keys.ts';
-import type { Callback } from '../provider.ts';
+import type { Callback, Provider } from '../provider.ts';
 import type { FalSettings } from './settings.ts';
 
 const JwksSchema = Type.Object({
@@ -15,10 +16,7 @@ const BodySchema = Type.Object({ request_id: JobIdSchema });
 /** fal allows its keys to be cached for a day at most. */
 const KEYS_MAX_AGE_SECONDS = 86_400;
 
-interface Delivery {
-  body: Uint8Array;
-  headers: Record<string, string | undefined>;
-}
+type Delivery = Parameters<NonNullable<Provider['readCallback']>>[0];
 
 /**
  * Reads fal's signed webhooks: Ed25519 over request id, user id, time and the SHA-256 of the body,
@@ -64,10 +62,6 @@ function newsIn(body: Uint8Array): Callback {
   const json = parseJson(body);
   const jobId = Value.Check(BodySchema, json) ? json.request_id : null;
   return { kind: 'report', jobId, verified: true };
-}
-
-function forged(cause: string): Callback {
-  return { kind: 'forged', cause };
 }
 
 async function fetchFalKeys(settings: FalSettings): Promise<KeyObject[]> {

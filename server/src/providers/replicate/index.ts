@@ -1,8 +1,8 @@
 import { UsageError } from '../../kernel/errors.ts';
 import { type Environment, number, read, secret, webAddress } from '../../kernel/variables.ts';
-import { callOnce } from '../../outbound/call.ts';
 import type { ProviderDefinition } from '../definition.ts';
 import { readModels, withConfiguredModels } from '../kit/configured-models.ts';
+import { remoteOf } from '../kit/remote.ts';
 import { REPLICATE_MODELS } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 
@@ -42,15 +42,8 @@ export const replicate: ProviderDefinition<Settings> = {
   apiKey: ({ apiToken }) => apiToken,
   baseUrls: ({ baseUrl }) => ({ REPLICATE_BASE_URL: baseUrl }),
   fetchesInputs: true,
-  create(settings, { guardedFetch, now, submitTimeoutSeconds, nextListTurn }) {
-    return createReplicateProvider({
-      ...settings,
-      call: callOnce,
-      guardedFetch,
-      now,
-      submitTimeoutSeconds,
-      nextListTurn,
-      models: withConfiguredModels(REPLICATE_MODELS, settings.models),
-    });
+  create(settings, deps) {
+    const models = withConfiguredModels(REPLICATE_MODELS, settings.models);
+    return createReplicateProvider({ ...settings, ...remoteOf(deps), models });
   },
 };

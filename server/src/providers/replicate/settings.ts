@@ -1,19 +1,12 @@
-import type { CallOnce } from '../../outbound/call.ts';
-import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { getJson, type JsonResponse } from '../kit/json-call.ts';
+import type { RemoteOptions } from '../kit/remote.ts';
 import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
 
 /** 600 a minute for an account. Source: Replicate docs, rate limits. */
 export const CREATES_PER_SECOND = 10;
 
-export interface ReplicateOptions {
+export interface ReplicateOptions extends RemoteOptions {
   apiToken: string;
-  call: CallOnce;
-  /** Downloads results. */
-  guardedFetch: GuardedFetch;
-  submitTimeoutSeconds: number;
-  /** Milliseconds since 1970. */
-  now(): number;
   models?: ReplicateModels | undefined;
   baseUrl: string;
   /** `whsec_...`; fetched from Replicate if not given. */
@@ -26,11 +19,6 @@ export interface ReplicateOptions {
    * because Replicate does not promise how soon the list shows a prediction.
    */
   listLagSeconds?: number | undefined;
-  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
-  nextListTurn?: (() => Promise<void>) | undefined;
-  readTimeoutSeconds?: number | undefined;
-  /** The largest result that is fetched; see openOutputAt. */
-  maxOutputBytes?: number | undefined;
 }
 
 type WithDefaults = Omit<ReplicateOptions, 'maxOutputBytes'>;

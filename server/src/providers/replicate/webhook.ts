@@ -3,8 +3,9 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { parseJson } from '../kit/json-call.ts';
+import { forged } from '../kit/remote.ts';
 import { createSigningKeys, signedRecently } from '../kit/signing-keys.ts';
-import type { Callback } from '../provider.ts';
+import type { Callback, Provider } from '../provider.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
 
 const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) });
@@ -13,10 +14,7 @@ const BodySchema = Type.Object({ id: JobIdSchema });
 /** The account's secret changes only if a person renews it. */
 const SECRET_MAX_AGE_SECONDS = 86_400;
 
-interface Delivery {
-  body: Uint8Array;
-  headers: Record<string, string | undefined>;
-}
+type Delivery = Parameters<NonNullable<Provider['readCallback']>>[0];
 
 /**
  * Reads Replicate's signed webhooks (Standard Webhooks): HMAC-SHA256 over id, time and raw body.
@@ -72,8 +70,4 @@ function isAmong(signatures: string, expected: Buffer): boolean {
 function newsIn(body: Uint8Array): Callback {
   const json = parseJson(body);
   return { kind: 'report', jobId: Value.Check(BodySchema, json) ? json.id : null, verified: true };
-}
-
-function forged(cause: string): Callback {
-  return { kind: 'forged', cause };
 }

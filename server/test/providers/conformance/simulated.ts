@@ -3,22 +3,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startSimulator } from '../../../../simulators/kit/process.ts';
 import { parseAllowList } from '../../../src/outbound/addresses.ts';
-import { type CallOnce, callOnce } from '../../../src/outbound/call.ts';
-import { createGuardedFetch, type GuardedFetch } from '../../../src/outbound/guarded-fetch.ts';
+import { callOnce } from '../../../src/outbound/call.ts';
+import { createGuardedFetch } from '../../../src/outbound/guarded-fetch.ts';
+import type { RemoteOptions } from '../../../src/providers/kit/remote.ts';
 import type { Provider } from '../../../src/providers/provider.ts';
 import type { ProviderSubject } from './subject.ts';
 
 /** What an adapter of a simulated host is created with. */
 interface SimulatedHost {
   url: string;
-  options: {
-    call: CallOnce;
-    guardedFetch: GuardedFetch;
-    submitTimeoutSeconds: number;
-    readTimeoutSeconds: number;
-    maxOutputBytes: number;
-    now(): number;
-  };
+  options: RemoteOptions;
 }
 
 /** Starts a simulator with an empty record in its own process, and creates an adapter for it. */

@@ -1,0 +1,31 @@
+import { type CallOnce, callOnce } from '../../outbound/call.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
+import type { AdapterDeps } from '../definition.ts';
+import type { Callback } from '../provider.ts';
+
+/** What the adapter of a provider with an HTTP API uses. */
+export interface RemoteOptions {
+  call: CallOnce;
+  /** Downloads results. */
+  guardedFetch: GuardedFetch;
+  submitTimeoutSeconds: number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
+  nextListTurn?: (() => Promise<void>) | undefined;
+  /** For reads and for each page of a list. */
+  readTimeoutSeconds?: number | undefined;
+  /** The largest result that is fetched; see openOutputAt. */
+  maxOutputBytes?: number | undefined;
+}
+
+/** The same, of the service. */
+export function remoteOf(deps: AdapterDeps): RemoteOptions {
+  const { guardedFetch, submitTimeoutSeconds, now, nextListTurn } = deps;
+  return { call: callOnce, guardedFetch, submitTimeoutSeconds, now, nextListTurn };
+}
+
+/** A callback that proves nothing, and why. */
+export function forged(cause: string): Callback {
+  return { kind: 'forged', cause };
+}

@@ -1,5 +1,5 @@
 import { Refusal } from '../../kernel/errors.ts';
-import { readIsoTime } from '../../kernel/iso-time.ts';
+import { readIsoTime } from '../../kernel/text/iso-time.ts';
 
 /** What the input of a verb has under one name, for whoever enters it: as JSON, for the console. */
 export interface FieldFacts {

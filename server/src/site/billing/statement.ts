@@ -8,8 +8,8 @@ import {
 } from '../../billing/movement-words.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { readIsoTime } from '../../kernel/iso-time.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
+import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { type Movement, openStatement } from '../../ledger/statements/account-statement.ts';
 import { movementPage, type PagedMovement } from '../../ledger/statements/movement-page.ts';
 import type { CreditKind, Reason } from '../../ledger/transfer.ts';

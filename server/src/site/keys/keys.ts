@@ -4,7 +4,7 @@ import { createKey, revokeKey, updateKey, validKeys } from '../../accounts/api-k
 import { recentRequests } from '../../accounts/key-usage.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { readIsoTime } from '../../kernel/iso-time.ts';
+import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { refillTestCredits, testCredits } from '../../ledger/kinds/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
 import { nameSchema } from '../name-schema.ts';

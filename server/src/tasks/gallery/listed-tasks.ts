@@ -1,5 +1,5 @@
 import { type Database, namedStatement } from '../../database/database.ts';
-import { readIsoTime } from '../../kernel/iso-time.ts';
+import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { hasReadyFile, posterOf } from '../../storage/object-sql.ts';
 import { fromEveryPlace } from '../archive/every-task.ts';
 import type { Phase, Task } from '../task.ts';

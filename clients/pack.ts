@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
@@ -57,6 +57,8 @@ function pack(name: string, folder: string): void {
     path.join(folder, 'package.json'),
     JSON.stringify(publishedManifest(manifest), null, 2),
   );
+  for (const file of readdirSync(path.join(from, 'src')).filter((name) => name.endsWith('.json')))
+    cpSync(path.join(from, 'src', file), path.join(folder, file));
   for (const file of ['README.md', 'LICENSE'])
     cpSync(path.join(from, file), path.join(folder, file));
 }

@@ -1,1 +1,1 @@
-export { Framewright } from '@framewright/client';
+export { createHttpHandler, type HttpOptions } from './http-handler.ts';

@@ -1,4 +1,78 @@
 #!/usr/bin/env node
-import { Framewright } from './index.ts';
+import { parseArgs } from 'node:util';
+import { Framewright } from '@framewright/client';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { Budget } from './budget.ts';
+import { listen } from './listen.ts';
+import { createServer, VERSION } from './server.ts';
+import { MAX_WAIT_SECONDS } from './session.ts';
 
-process.stderr.write(`${Framewright.name}\n`);
+const HELP = `framewright-mcp: videos as tools of an MCP client
+
+Usage: framewright-mcp [--max-credits N]     speaks MCP on stdin and stdout
+       framewright-mcp --http PORT           speaks streamable HTTP on 127.0.0.1:PORT/mcp; each
+                                             request has its API key as bearer token
+
+Options:
+  --max-credits N   the credits that one session may spend; failed videos do not count
+  --help, --version
+
+Environment:
+  FRAMEWRIGHT_API_KEY    your API key (not needed with --http)
+  FRAMEWRIGHT_BASE_URL   the API of your installation, such as https://videos.example.com/api/v1
+`;
+
+/** Writes why the program can't start, and ends it. */
+function fail(message: string): never {
+  process.stderr.write(`framewright-mcp: ${message}\n`);
+  process.exit(2);
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) fail(`--${option} takes a whole number, not "${text}"`);
+  return Number(text);
+}
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        'max-credits': { type: 'string' },
+        http: { type: 'string' },
+        help: { type: 'boolean' },
+        version: { type: 'boolean' },
+      },
+    }).values;
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\nTry --help.`);
+  }
+}
+
+async function serveHttp(port: number, maxCredits?: string): Promise<void> {
+  if (maxCredits !== undefined) {
+    fail('--max-credits needs a session, which --http has not: give the API key a monthly cap');
+  }
+  const url = await listen(port).catch((error) => fail(error.message));
+  process.stderr.write(`Listening on ${url}\n`);
+}
+
+function serveSession(maxCredits?: string): void {
+  const budget =
+    maxCredits === undefined ? undefined : new Budget(wholeNumber('max-credits', maxCredits));
+  const client = openClient();
+  serveStdio(() => createServer({ client, budget, waitSeconds: MAX_WAIT_SECONDS, hasFiles: true }));
+}
+
+function openClient(): Framewright {
+  try {
+    return new Framewright();
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const { 'max-credits': maxCredits, http, help, version } = readOptions();
+if (help) process.stdout.write(HELP);
+else if (version) process.stdout.write(`${VERSION}\n`);
+else if (http !== undefined) await serveHttp(wholeNumber('http', http), maxCredits);
+else serveSession(maxCredits);

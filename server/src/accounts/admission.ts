@@ -210,7 +210,7 @@ const RETRY_AFTER = statement(
  * The secret in a bearer header.
  * @throws ApiError `unauthorized` if it is missing or malformed, without a query
  */
-function secretOf(authorization = ''): string {
+export function secretOf(authorization = ''): string {
   const secret = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (secret === undefined) {
     throw unauthorized('Send your API key as "Authorization: Bearer <API_KEY>".');

@@ -10,6 +10,7 @@ import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts'
 import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
 import { handleError, malformed, noSuchPath } from './errors.ts';
 import { compileWhenUsed } from './lazy-schemas.ts';
+import { mcpRoute } from './mcp/mcp-route.ts';
 import { healthRoutes } from './operations/health.ts';
 import { PUBLIC_API, type PublicApiDeps, publicApi } from './public/public-api.ts';
 import { inRequest, traceRequest } from './request-spans.ts';
@@ -64,6 +65,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(publicApi, { prefix: PUBLIC_API.prefix, deps });
   mediaRoute(app, deps);
   await app.register((callbacks) => callbackRoute(callbacks, deps));
+  await app.register(async (mcp) => mcpRoute(mcp, deps.waiting.stopping));
   if (deps.site) await app.register(deps.site);
   app.get('/openapi.json', async () => {
     const { describePublicApi } = await import('./openapi/openapi.ts'); // seldom read

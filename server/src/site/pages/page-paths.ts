@@ -19,7 +19,7 @@ export const PAGE_PATHS = [
 
 /** Paths below these are no pages: what is unknown there gets the error envelope. */
 const APIS =
-  /^\/(api|auth|console|callbacks|media|webhooks|assets|healthz|readyz|openapi\.json)(\/|$)/;
+  /^\/(api|auth|console|callbacks|media|webhooks|assets|healthz|readyz|openapi\.json|mcp)(\/|$)/;
 
 /** Whether an unknown path gets the page for 404: a browser opened it. */
 export function isPageNavigation({

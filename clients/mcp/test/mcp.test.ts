@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Framewright } from '@framewright/client';
+import {
+  Client,
+  InMemoryTransport,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import {
+  CreateTaskResultV2Schema,
+  GetTaskResultV2Schema,
+} from '@modelcontextprotocol/ext-tasks/core/v2';
+import { createAccount } from '../../../server/src/accounts/accounts.ts';
+import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import {
+  imageBytes,
+  type MediaFixture,
+  openMediaFixture,
+} from '../../../server/test/media/media-fixture.ts';
+import { sql } from '../../../server/test/task-fixtures.ts';
+import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
+import { until } from '../../../server/test/until.ts';
+import { createServer } from '../src/server.ts';
+import { operationsText } from '../write-operations.ts';
+
+const MAIN = path.join(import.meta.dirname, '../src/main.ts');
+const ACCEPTED = 'application/json, text/event-stream';
+const MODERN = '2026-07-28';
+
+let fixture: MediaFixture;
+let apiKey: string;
+let accountId: string;
+
+before(async () => {
+  fixture = await openMediaFixture();
+  accountId = await createAccount(fixture.db, 'ada@example.com');
+  apiKey = (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
+});
+after(() => fixture.close());
+
+/** A key of its own, because a key may send 30 requests a minute. */
+async function newApiKey(): Promise<string> {
+  return (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
+}
+
+type Versions = ConstructorParameters<typeof Client>[1];
+
+async function overHttp(key: string, options: Versions = {}): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, options);
+  const requestInit = { headers: { authorization: `Bearer ${key}` } };
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${fixture.url}/mcp`), { requestInit }),
+  );
+  return client;
+}
+
+async function overStdio(...args: string[]): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  const env = {
+    FRAMEWRIGHT_API_KEY: await newApiKey(),
+    FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
+  };
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [MAIN, ...args], env }),
+  );
+  return client;
+}
+
+interface Told {
+  isError?: boolean;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into data of every shape
+  data: any;
+}
+
+async function call(client: Client, name: string, input: object): Promise<Told> {
+  const result = await client.callTool({ name, arguments: { ...input } });
+  const [first] = result.content;
+  assert.equal(first?.type, 'text');
+  const { isError = false, structuredContent: data } = result;
+  return { isError, text: first?.type === 'text' ? first.text : '', data };
+}
+
+const tasksOf = () => sql<{ id: string }>(fixture.db, 'select id from tasks order by id');
+
+for (const [title, options] of [
+  ['of 2025', {}],
+  [`of ${MODERN}`, { versionNegotiation: { mode: { pin: MODERN } } }],
+] as [string, Versions][]) {
+  test(`a client ${title} needs the URL and a key: a video is charged once`, async () => {
+    await using client = Object.assign(await overHttp(await newApiKey(), options), disposable);
+    const { tools } = await client.listTools();
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      ['generate_video', 'get_video', 'list_videos', 'quote_video', 'cancel_video', 'get_credits'],
+    );
+    const before = (await call(client, 'get_credits', {})).data.available_credits;
+    const input = { prompt: 'A paper boat', request_id: `boat-${title.replaceAll(' ', '-')}` };
+    const quote = await call(client, 'quote_video', { prompt: input.prompt });
+    const made = await call(client, 'generate_video', input);
+    assert.equal(made.isError, false, made.text);
+    assert.equal(made.data.status, 'completed');
+    const again = await call(client, 'generate_video', input);
+    assert.equal(again.data.id, made.data.id);
+    const read = await call(client, 'get_video', { task_id: made.data.id });
+    assert.ok((await fetch(read.data.output.video_url)).ok);
+    const listed = await call(client, 'list_videos', { limit: 1 });
+    assert.equal(listed.data.data[0].id, made.data.id);
+    const left = (await call(client, 'get_credits', {})).data.available_credits;
+    assert.equal(before - left, quote.data.credits);
+  });
+}
+
+const disposable = {
+  async [Symbol.asyncDispose](this: Client) {
+    await this.close();
+  },
+};
+
+test('what fails is an error result, which says what was charged and what to do', async () => {
+  await using client = Object.assign(await overHttp(apiKey), disposable);
+  const input = (word: string) => ({ prompt: `A boat, ${word}`, request_id: `fails-${word}` });
+  const failed = await call(client, 'generate_video', input('test-failed'));
+  assert.deepEqual(
+    [failed.isError, failed.data.charged, failed.data.retry, failed.data.error.code],
+    [true, 'refunded', 'new_key', 'provider_failed'],
+  );
+  const refused = await call(client, 'generate_video', input('test-refused'));
+  assert.deepEqual([refused.isError, refused.data.charged], [true, 'refunded']);
+  assert.match(refused.text, /Charged: nothing.*new request_id/s);
+  const poor = await call(client, 'generate_video', input('test-insufficient-credits'));
+  assert.deepEqual([poor.data.code, poor.data.charged], ['insufficient_credits', 'no']);
+  const unknown = await call(client, 'get_video', { task_id: 'task_unknown' });
+  assert.equal(unknown.data.code, 'not_found');
+});
+
+test('over HTTP no text is read as a path of the service', async () => {
+  await using client = Object.assign(await overHttp(await newApiKey()), disposable);
+  for (const image_url of ['/etc/hostname', 'package.json', 'file:///etc/hostname']) {
+    const input = { mode: 'image-to-video', prompt: 'A boat', image_url, request_id: 'from-file' };
+    const refused = await call(client, 'generate_video', input);
+    assert.equal(refused.isError, true, image_url);
+    assert.equal(refused.data?.code ?? 'invalid_request', 'invalid_request', refused.text);
+  }
+  const uploads = await sql(fixture.db, "select 1 from stored_objects where role = 'upload'");
+  assert.deepEqual(uploads, []);
+});
+
+test('a key that is missing, malformed or unknown gets 401', async () => {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    },
+  });
+  const { secret } = await createKey(fixture.db, { accountId });
+  await sql(fixture.db, "update api_keys set revoked_at = clock_now() where mode = 'live'");
+  for (const authorization of ['', 'Bearer fw_live_x', `Bearer ${secret}`]) {
+    const headers = { 'content-type': 'application/json', accept: ACCEPTED, authorization };
+    const response = await fetch(`${fixture.url}/mcp`, { method: 'POST', headers, body });
+    assert.equal(response.status, 401, authorization);
+    // biome-ignore lint/suspicious/noExplicitAny: the body is looked into
+    const refused: any = await response.json();
+    assert.equal(refused.error.code, 'unauthorized');
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer');
+  }
+});
+
+test('a client with the tasks extension gets a task at once, and reads its end', async () => {
+  const key = await newApiKey();
+  const request = async (method: string, params: object) => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': MODERN,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {
+        extensions: { 'io.modelcontextprotocol/tasks': {} },
+      },
+    };
+    const response = await fetch(`${fixture.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: ACCEPTED,
+        'mcp-protocol-version': MODERN,
+        'mcp-method': method,
+        ...('name' in params && { 'mcp-name': String(params.name) }),
+        ...('taskId' in params && { 'mcp-name': String(params.taskId) }),
+        authorization: `Bearer ${key}`,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: the schemas check it
+    const { result, error }: any = await response.json();
+    assert.equal(error, undefined, JSON.stringify(error));
+    return result;
+  };
+  const input = { prompt: 'A boat, test-failed', request_id: 'with-extension' };
+  const created = await request('tools/call', { name: 'generate_video', arguments: input });
+  const { taskId, status } = CreateTaskResultV2Schema.parse(created);
+  assert.equal(status, 'working');
+  const ended = await until(
+    async () => GetTaskResultV2Schema.parse(await request('tasks/get', { taskId })),
+    (task) => task.status !== 'working',
+  );
+  assert.equal(ended.status, 'completed');
+  assert.equal(ended.status === 'completed' && ended.result.isError, true);
+});
+
+test('over stdio files are uploaded, and a session has a limit', async () => {
+  await using folder = await temporaryFolder();
+  const file = path.join(folder.path, 'first.png');
+  await writeFile(file, await imageBytes('png', 864, 496));
+  await using client = Object.assign(await overStdio('--max-credits', '300'), disposable);
+  const upload = await call(client, 'upload_file', { path: file });
+  assert.equal(upload.isError, false, upload.text);
+  const input = {
+    mode: 'image-to-video',
+    prompt: 'It begins to snow',
+    image_url: upload.data.url,
+    request_id: 'snow-0001',
+  };
+  const made = await call(client, 'generate_video', input);
+  assert.equal(made.data.status, 'completed', made.text);
+  const tasks = await tasksOf();
+  const second = await call(client, 'generate_video', { ...input, request_id: 'snow-0002' });
+  assert.deepEqual([second.isError, second.data.code], [true, 'session_limit']);
+  assert.equal((await call(client, 'generate_video', input)).data.id, made.data.id);
+  assert.deepEqual(await tasksOf(), tasks);
+});
+
+test('a failed video gives its credits back to the session', async () => {
+  await using client = Object.assign(await overStdio('--max-credits', '250'), disposable);
+  const failing = { prompt: 'A boat, test-failed', request_id: 'back-0001' };
+  assert.equal((await call(client, 'generate_video', failing)).isError, true);
+  const made = await call(client, 'generate_video', { prompt: 'A boat', request_id: 'back-0002' });
+  assert.equal(made.data.status, 'completed', made.text);
+});
+
+test('a client that asks for it is told the progress', async () => {
+  await using client = Object.assign(await overHttp(await newApiKey()), disposable);
+  const messages: (string | undefined)[] = [];
+  const request = {
+    name: 'generate_video',
+    arguments: { prompt: 'A boat', request_id: 'progress-1' },
+  };
+  await client.callTool(request, { onprogress: ({ message }) => messages.push(message) });
+  assert.match(messages[0] ?? '', /being made/);
+});
+
+test('a call ends when its time is over, and the video goes on', async () => {
+  const api = new Framewright({ apiKey: await newApiKey(), baseUrl: `${fixture.url}/api/v1` });
+  const server = createServer({ client: api, waitSeconds: 1, hasFiles: false });
+  const client = new Client({ name: 'test', version: '1' });
+  const [ofServer, ofClient] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(ofServer), client.connect(ofClient)]);
+  const input = { prompt: 'A boat, test-slow', request_id: 'slow-0001' };
+  const told = await call(client, 'generate_video', input);
+  assert.deepEqual([told.isError, told.data.status], [false, 'processing']);
+  assert.match(told.text, /Call get_video with this task_id/);
+  const cancelled = await call(client, 'cancel_video', { task_id: told.data.id });
+  assert.equal(cancelled.data.cancel, 'cancelled', cancelled.text);
+  await client.close();
+});
+
+test('a key is in no response', async () => {
+  await using client = Object.assign(await overHttp(apiKey), disposable);
+  const told = await client.callTool({ name: 'get_credits', arguments: {} });
+  assert.ok(!JSON.stringify(told).includes(apiKey));
+});
+
+test('the inputs of the tools are those of openapi.json: npm run openapi', async () => {
+  const file = path.join(import.meta.dirname, '../src/operations.json');
+  assert.equal(await readFile(file, 'utf8'), operationsText());
+});

@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify';
+import { secretOf } from '../../accounts/admission.ts';
+import { acceptJsonOnly } from '../public/body.ts';
+import { PUBLIC_API } from '../public/public-api.ts';
+
+/** Where the URLs of the calls within the process seem to lead; nothing is sent there. */
+const BASE_URL = `http://framewright.internal${PUBLIC_API.prefix}`;
+
+/** Requests whose tools call the API, which authenticates them and counts them. */
+const CALLS = /^(tools\/call|tasks\/|notifications\/)/;
+
+/**
+ * Serves the tools of the MCP server of `clients/mcp` to a client that has only the URL and an API
+ * key (decisions/0054). A tool calls the public API within the process, so that its rules, its
+ * rate window and its errors hold here too.
+ * @param stopping ends the calls that wait for a video
+ */
+export function mcpRoute(app: FastifyInstance, stopping: AbortSignal): void {
+  acceptJsonOnly(app);
+  app.route<{ Body: { method?: unknown } | undefined }>({
+    method: ['GET', 'POST', 'DELETE'], // GET and DELETE get the 405 of a server without sessions
+    url: '/mcp',
+    schema: { hide: true },
+    async handler(request, reply) {
+      const apiKey = secretOf(request.headers.authorization);
+      const { body } = request;
+      const callApi = fetchWithin(app, request.ip);
+      if (body && !CALLS.test(String(body.method))) {
+        const admitted = await callApi(`${BASE_URL}/credits`, {
+          headers: { authorization: `Bearer ${apiKey}` },
+        });
+        if (!admitted.ok) return reply.send(admitted);
+      }
+      const { createHttpHandler } = await import('@framewright/mcp');
+      const handle = createHttpHandler({ baseUrl: BASE_URL, fetch: callApi, stopping });
+      return reply.send(await handle(webRequest(request, reply), apiKey, body));
+    },
+  });
+}
+
+/** A `fetch` that calls this app, without a connection. */
+function fetchWithin(app: FastifyInstance, remoteAddress: string): typeof fetch {
+  return async (target, init) => {
+    const { method, headers, body, signal } = new Request(target, init);
+    const { pathname, search } = new URL(target instanceof Request ? target.url : target);
+    const payload = body ? Buffer.from(await new Response(body).arrayBuffer()) : undefined;
+    const options: InjectOptions = {
+      method: method as 'GET',
+      url: pathname + search,
+      headers: Object.fromEntries(headers),
+      remoteAddress,
+      signal,
+      ...(payload && { payload }),
+    };
+    const { statusCode, headers: sent, rawPayload } = await app.inject(options);
+    const shown = Object.entries(sent).map(([name, value]) => [name, String(value)]);
+    const hasBody = statusCode !== 204;
+    return new Response(hasBody ? new Uint8Array(rawPayload) : null, {
+      status: statusCode,
+      headers: Object.fromEntries(shown),
+    });
+  };
+}
+
+/** The request as the MCP server takes it; its body was read already. */
+function webRequest({ url, method, headers }: FastifyRequest, { raw }: FastifyReply): Request {
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort());
+  const shown = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+  return new Request(new URL(url, BASE_URL), {
+    method,
+    headers: Object.fromEntries(shown),
+    signal: gone.signal,
+    ...(method === 'POST' && { body: '' }),
+  });
+}

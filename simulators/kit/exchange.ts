@@ -47,6 +47,10 @@ export async function respond(faults: Fault[], exchange: Exchange): Promise<void
     case 'error_after_accepting':
       await work();
       return send(response, refuse({ ...fault, status: fault.status ?? 500 }));
+    case 'duplicate': {
+      const [, second] = await Promise.all([work(), work()]);
+      return send(response, second);
+    }
     case 'unreadable':
       await work();
       return send(response, UNREADABLE);

@@ -12,6 +12,7 @@ const EXCHANGE_FAULTS = [
   'slow_headers', // done, the response comes after `seconds` (an hour)
   'slow_body', // done, half the response, the rest after `seconds` (an hour)
   'truncated_body', // done, half the response, then the connection closes
+  'duplicate', // done twice at once, the second response is sent
   'oversize_response', // done, the response followed by 64 MB of white space
 ] as const;
 

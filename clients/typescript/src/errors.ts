@@ -21,35 +21,25 @@ export interface Facts {
 export abstract class FramewrightError extends Error implements Facts {
   abstract override readonly name: string;
   abstract readonly code: string;
-  readonly charged: Charged;
-  readonly retry: Retry;
-  readonly requestId: string | undefined;
-  readonly idempotencyKey: string | undefined;
-  readonly taskId: string | undefined;
+  declare readonly charged: Charged;
+  declare readonly retry: Retry;
+  declare readonly requestId: string | undefined;
+  declare readonly idempotencyKey: string | undefined;
+  declare readonly taskId: string | undefined;
   constructor(message: string, facts: Facts, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.charged = facts.charged;
-    this.retry = facts.retry;
-    this.requestId = facts.requestId;
-    this.idempotencyKey = facts.idempotencyKey;
-    this.taskId = facts.taskId;
+    super(message, { cause });
+    Object.assign(this, facts);
   }
 }
 
 /** The service responded with an error. */
 export class ApiError extends FramewrightError {
   override readonly name = 'ApiError';
-  readonly code: ErrorResponse['error']['code'] | 'unknown';
-  readonly status: number;
-  readonly details: ErrorDetails;
-  constructor(
-    message: string,
-    { code, status, details, ...facts }: Facts & Pick<ApiError, 'code' | 'status' | 'details'>,
-  ) {
+  declare readonly code: ErrorResponse['error']['code'] | 'unknown';
+  declare readonly status: number;
+  declare readonly details: ErrorDetails;
+  constructor(message: string, facts: Facts & Pick<ApiError, 'code' | 'status' | 'details'>) {
     super(message, facts);
-    this.code = code;
-    this.status = status;
-    this.details = details;
   }
 }
 
@@ -68,13 +58,12 @@ export class AbortError extends FramewrightError {
 /** The task failed; its credits were refunded. */
 export class TaskFailedError extends FramewrightError {
   override readonly name = 'TaskFailedError';
-  readonly code: NonNullable<VideoTask['error']>['code'] | 'unknown';
+  declare readonly code: NonNullable<VideoTask['error']>['code'] | 'unknown';
   readonly task: VideoTask;
-  constructor(task: VideoTask, facts: Pick<Facts, 'idempotencyKey'>) {
-    const { idempotencyKey } = facts;
-    const message = task.error?.message ?? 'The task failed.';
-    super(message, { charged: 'refunded', retry: 'new_key', taskId: task.id, idempotencyKey });
-    this.code = task.error?.code ?? 'unknown';
+  constructor(task: VideoTask, idempotencyKey: string | undefined) {
+    const { code = 'unknown', message = 'The task failed.' } = task.error ?? {};
+    const facts = { charged: 'refunded', retry: 'new_key', taskId: task.id } as const;
+    super(message, Object.assign({ code, idempotencyKey }, facts));
     this.task = task;
   }
 }

@@ -94,7 +94,7 @@ export class Videos {
     for (;;) {
       onProgress?.(now);
       if (now.status === 'completed') return this.#videoOf(now);
-      if (now.status === 'failed') throw new TaskFailedError(now, { idempotencyKey });
+      if (now.status === 'failed') throw new TaskFailedError(now, idempotencyKey);
       const { task: next, hasWaited } = await send(this.#settings, call, readWaited);
       if (next.status === 'processing' && !hasWaited) await pause(POLL_MS, call);
       now = next;

@@ -1,8 +1,81 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { test } from 'node:test';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { build as bundle } from 'vite';
+import { serveClientCases } from '../../../server/test/clients/fault-cases.ts';
+import { openMediaFixture } from '../../../server/test/media/media-fixture.ts';
+import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import { TYPES_FILE, typesText } from '../write-declarations.ts';
+
+const run = promisify(execFile);
+const PACK = new URL('../../pack.ts', import.meta.url).pathname;
+const CORE_CASES = new URL('core-cases.mjs', import.meta.url).href;
+const LIMIT_BYTES = 5000;
+
+/** What the cases must come to. */
+const EXPECTED = {
+  status: 'completed',
+  isWhole: true,
+  aborted: { name: 'AbortError', code: 'aborted', isAtOnce: true },
+  webhooks: ['evt_1', 'WebhookError'],
+};
+
+const cleanup = new AsyncDisposableStack();
+/** The package as it is published. */
+let published: string;
+
+before(async () => {
+  const folder = cleanup.use(await temporaryFolder());
+  await run(process.execPath, [PACK, folder.path, 'typescript']);
+  published = path.join(folder.path, 'typescript');
+});
+after(() => cleanup.disposeAsync());
 
 test('the types are those of openapi.json: npm run openapi', async () => {
   assert.equal(await readFile(TYPES_FILE, 'utf8'), typesText());
+});
+
+test('the client adds less than 5 KB to a bundle, minified and compressed', async (t) => {
+  const entry = path.join(published, 'index.js');
+  const { output } = await bundle({
+    logLevel: 'silent',
+    configFile: false,
+    build: {
+      write: false,
+      lib: { entry, formats: ['es'] },
+      rolldownOptions: { external: /^node:/ },
+    },
+  }).then((built) => [built].flat().find((one) => 'output' in one) ?? assert.fail('no output'));
+  const bytes = output.map((part) => ('code' in part ? gzipSync(part.code).length : 0));
+  const total = bytes.reduce((sum, one) => sum + one);
+  t.diagnostic(`@framewright/client: ${total} bytes`);
+  assert.ok(total < LIMIT_BYTES, `${total} bytes`);
+});
+
+/** A program that runs the core cases on the published package, and prints what came of them. */
+const programFor = (casesUrl: string) => `
+  const { runCoreCases } = await import(${JSON.stringify(CORE_CASES)});
+  const sdk = await import(${JSON.stringify(path.join(published, 'index.js'))});
+  console.log(JSON.stringify(await runCoreCases(sdk, ${JSON.stringify(casesUrl)})));`;
+
+/** Programs that run it, besides the Node of the tests: `FRAMEWRIGHT_RUNTIMES="/usr/bin/node bun"`. */
+const runtimes = [process.execPath, ...(process.env.FRAMEWRIGHT_RUNTIMES?.split(' ') ?? [])];
+
+test('the published package loses nothing and pays once on each runtime', async () => {
+  const fixture = await openMediaFixture();
+  cleanup.defer(() => fixture.close());
+  const cases = cleanup.use(await serveClientCases(fixture));
+  const file = path.join(published, 'run.mjs');
+  await writeFile(file, programFor(cases.url));
+  for (const runtime of runtimes) {
+    const args = path.basename(runtime).startsWith('deno') ? ['run', '-A', file] : [file];
+    const { report, ...rest } = JSON.parse((await run(runtime, args)).stdout);
+    assert.deepEqual(rest, EXPECTED, runtime);
+    const { tries, keys, tasks, charge } = report;
+    assert.deepEqual([tries.create, keys.length, tasks, charge], [3, 1, 1, 250], runtime);
+  }
 });

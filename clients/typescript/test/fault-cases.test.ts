@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type ClientCase, openClientCase } from '../../../server/test/clients/fault-cases.ts';
+import {
+  imageBytes,
+  type MediaFixture,
+  openMediaFixture,
+} from '../../../server/test/media/media-fixture.ts';
+import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
+import type { Plan } from '../../../simulators/kit/faults.ts';
+import { Framewright, FramewrightError, type GenerateRequest } from '../src/index.ts';
+
+/** A row of clients/fault-cases.json; clients/README.md explains it. */
+interface FaultCase {
+  name: string;
+  faults?: Plan[];
+  apiKey?: string;
+  maxRetries?: number;
+  timeoutMs?: number;
+  before?: GenerateRequest;
+  call: keyof typeof CALLS;
+  request?: GenerateRequest & { image_url?: { file: string } };
+  idempotencyKey?: string;
+  expect: {
+    tries: Record<string, number>;
+    result?: Record<string, unknown>;
+    error?: Record<string, unknown> & { kind: string };
+    seconds?: number;
+    tasks: number;
+    charge: number;
+  };
+}
+
+const TABLE = new URL('../../fault-cases.json', import.meta.url);
+const rows: FaultCase[] = JSON.parse(await readFile(TABLE, 'utf8'));
+
+interface Run {
+  client: Framewright;
+  request: GenerateRequest;
+  idempotencyKey: string | undefined;
+  folder: string;
+}
+
+const CALLS = {
+  generate: ({ client, request, idempotencyKey }: Run) =>
+    client.generate(request, { idempotencyKey }),
+  create: ({ client, request, idempotencyKey }: Run) =>
+    client.videos.create(request, { idempotencyKey }),
+  get: ({ client }: Run) => client.videos.get('task_unknown'),
+  credits: ({ client }: Run) => client.credits.get(),
+  download,
+};
+
+/** Downloads a video to a file, and compares it with what the service sends without faults. */
+async function download({ client, request, folder }: Run) {
+  const video = await client.generate(request);
+  const file = path.join(folder, `${video.id}.mp4`);
+  await video.download(file);
+  const { pathname, search } = new URL(video.url);
+  const direct = await fetch(fixture.url + pathname + search);
+  const whole = Buffer.from(await direct.arrayBuffer());
+  return { isWhole: whole.equals(await readFile(file)) };
+}
+
+let fixture: MediaFixture;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+before(async () => {
+  [fixture, folder] = await Promise.all([openMediaFixture(), temporaryFolder()]);
+  await writeFile(path.join(folder.path, 'picture.png'), await imageBytes('png'));
+});
+after(async () => {
+  await fixture.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+function requestOf({ request = { prompt: 'A paper boat' } }: FaultCase): GenerateRequest {
+  const { image_url, ...rest } = request;
+  return image_url ? { ...rest, image_url: path.join(folder.path, image_url.file) } : rest;
+}
+
+/** Calls the client as a row says. Returns what came of it, and how long it took. */
+async function runCase(row: FaultCase, { apiKey, baseUrl, directUrl }: ClientCase) {
+  const { idempotencyKey, maxRetries, timeoutMs } = row;
+  const key = row.apiKey ?? apiKey;
+  if (row.before) {
+    const direct = new Framewright({ apiKey, baseUrl: directUrl });
+    await direct.videos.create(row.before, { idempotencyKey });
+  }
+  const client = new Framewright({ apiKey: key, baseUrl, maxRetries, timeoutMs });
+  const run = { client, request: requestOf(row), idempotencyKey, folder: folder.path };
+  const start = performance.now();
+  const outcome = await CALLS[row.call](run).then(
+    (result) => ({ result, error: undefined }),
+    (error: unknown) => ({ result: undefined, error }),
+  );
+  return { ...outcome, seconds: (performance.now() - start) / 1000 };
+}
+
+function checkError(
+  error: unknown,
+  { kind, ...fields }: NonNullable<FaultCase['expect']['error']>,
+) {
+  assert.ok(error instanceof FramewrightError, String(error));
+  assert.equal(error.name, kind);
+  for (const [name, value] of Object.entries(fields)) {
+    const actual: unknown = Reflect.get(error, name);
+    if (value === true) assert.ok(actual, name);
+    else assert.equal(actual, value, name);
+  }
+}
+
+describe('the cases of clients/fault-cases.json', { concurrency: 8 }, () => {
+  for (const row of rows) {
+    test(row.name, async () => {
+      await using opened = await openClientCase(fixture, { faults: row.faults ?? [] });
+      const { result, error, seconds } = await runCase(row, opened);
+      if (row.expect.error) checkError(error, row.expect.error);
+      else assert.equal(error, undefined);
+      for (const [name, value] of Object.entries(row.expect.result ?? {})) {
+        assert.equal(Reflect.get(Object(result), name), value, name);
+      }
+      assert.ok(seconds >= (row.expect.seconds ?? 0), `${seconds}`);
+      const { tries, keys, tasks, charge } = await opened.report();
+      const counted = Object.keys(row.expect.tries).map((call) => [call, tries[call]]);
+      assert.deepEqual(Object.fromEntries(counted), row.expect.tries);
+      assert.deepEqual({ tasks, charge }, { tasks: row.expect.tasks, charge: row.expect.charge });
+      assert.ok(keys.length <= 1, `${keys}`);
+      if (error instanceof FramewrightError) assert.equal(error.idempotencyKey, keys[0]);
+    });
+  }
+});

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { createKey } from '../../src/accounts/api-keys.ts';
+import { grant } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { createTestDatabase } from '../database.ts';
 import { keepRunning } from '../fire/restarting-process.ts';
@@ -8,37 +11,105 @@ import { realBucket } from '../storage/real-bucket.ts';
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countOf, makeAccounts, runSuite, serveMedia } from './acceptance-suite.ts';
+import { commandsOf, prepareFolder, runCommands } from './documented-commands.ts';
 import { startLoadBalancer } from './load-balancer.ts';
 import { freePort, startServiceProcess } from './service-process.ts';
 
-test('the black-box suite passes on a real service, and skips nothing', async () => {
+/** A service that lets clients name hosts on these ports of this machine. */
+async function startService(ports: number[]) {
   const database = await createTestDatabase();
-  await using folder = await temporaryFolder();
-  const host = await serveMedia();
-  const receiverPort = await freePort();
-  const service = await startServiceProcess({
-    DATABASE_URL: database.url,
-    DATA_DIR: folder.path,
-    OUTBOUND_ALLOW: `localhost:${host.port},localhost:${receiverPort}`,
+  const folder = await temporaryFolder();
+  const allowed = ports.map((port) => `localhost:${port}`).join(',');
+  const env = { DATABASE_URL: database.url, DATA_DIR: folder.path, OUTBOUND_ALLOW: allowed };
+  const service = await startServiceProcess(env);
+  const close = async () => {
+    await service.kill('SIGTERM');
+    await database.close();
+    await folder[Symbol.asyncDispose]();
+  };
+  return { database, env, url: service.url, close };
+}
+
+/** What the commands of the pages print, in this order. */
+const PRINTED = [
+  /"id":"video-2.0-fast"/,
+  /"enough":true/,
+  /"status":"processing"/,
+  /preference-applied: wait=30/,
+  /"status":"completed"/,
+  /idempotent-replayed: true/,
+  /"next_cursor":null/,
+  /"reason":"reserve".*"reason":"capture"/,
+  /"available_credits":\d+/,
+  /204 No Content/,
+  /"cancel":"(cancelled|pending)"/,
+  /"reason":"not_https"/,
+  /ratelimit-policy: "default";q=30;w=60/,
+  /"media_type":"image\/png"/,
+  /"mode":"image-to-video"/,
+  /"reason":"no_bucket"/,
+  /fw_test_[0-9A-Za-z]{20}/,
+  /"credits":"held"/,
+  /"status":"completed"/,
+  /"available_credits":100000/,
+  /"url":"https:\/\/example.com\/framewright"/,
+  /"secret":"whsec_/,
+  /genuine \{"type":"webhook.test"/,
+];
+
+describe('on a service', { concurrency: true }, () => {
+  let service: Awaited<ReturnType<typeof startService>>;
+  let host: Awaited<ReturnType<typeof serveMedia>>;
+  const receivers: [number, number] = [0, 0];
+  before(async () => {
+    host = await serveMedia();
+    receivers[0] = await freePort();
+    receivers[1] = await freePort();
+    service = await startService([host.port, ...receivers]);
   });
-  try {
+  after(async () => {
+    await service.close();
+    await host.close();
+  });
+
+  test('the black-box suite passes, and skips nothing', async () => {
     const { code, report } = await runSuite({
-      ...(await makeAccounts(database)),
+      ...(await makeAccounts(service.database)),
+      ...receiverOf(receivers[0]),
       FRAMEWRIGHT_URL: service.url,
       FRAMEWRIGHT_MEDIA: host.url(''),
-      FRAMEWRIGHT_RECEIVER: `http://localhost:${receiverPort}`,
-      FRAMEWRIGHT_RECEIVER_PORT: String(receiverPort),
       FRAMEWRIGHT_PATIENCE_SECONDS: '120',
     });
     assert.equal(code, 0, report);
     assert.ok(countOf(report, 'pass') > 100, report);
     assert.equal(countOf(report, 'skipped'), 0, report);
-  } finally {
-    await service.kill('SIGTERM');
-    await host.close();
-    await database.close();
-  }
+  });
+
+  test('the commands of the pages for callers do what the pages say', async () => {
+    await using folder = await temporaryFolder();
+    const { db } = service.database;
+    const accountId = await createAccount(db, 'you@localhost');
+    await grant(db, { accountId, credits: 10_000, kind: 'paid', reference: 'walk' });
+    const { secret: key } = await createKey(db, { accountId });
+    const walk = { ...service, folder: folder.path, key, receiverPort: receivers[1] };
+    await prepareFolder(walk);
+    const pages = ['api.md', 'uploads.md', 'test-keys.md', 'webhooks.md'];
+    const output = await runCommands(walk, await commandsOf(walk, pages), (text) =>
+      text.includes('genuine {'),
+    );
+    let rest = output;
+    for (const printed of PRINTED) {
+      const [found] = printed.exec(rest) ?? assert.fail(`${printed} is not in ${output}`);
+      rest = rest.slice(rest.indexOf(found) + found.length);
+    }
+  });
 });
+
+/** Where the suite receives webhooks. */
+function receiverOf(port: number) {
+  const FRAMEWRIGHT_RECEIVER = `http://localhost:${port}`;
+  return { FRAMEWRIGHT_RECEIVER, FRAMEWRIGHT_RECEIVER_PORT: String(port) };
+}
 
 /** Seconds between two kills. */
 const KILL_SECONDS = 3;
@@ -98,8 +169,7 @@ test('the suite passes on two APIs and two workers with S3, while each of them i
       ...(await makeAccounts(database)),
       FRAMEWRIGHT_URL: url,
       FRAMEWRIGHT_MEDIA: host.url(''),
-      FRAMEWRIGHT_RECEIVER: `http://localhost:${receiverPort}`,
-      FRAMEWRIGHT_RECEIVER_PORT: String(receiverPort),
+      ...receiverOf(receiverPort),
       FRAMEWRIGHT_PATIENCE_SECONDS: '120',
     }).finally(() => over.abort());
     await killing;

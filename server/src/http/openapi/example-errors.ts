@@ -61,8 +61,8 @@ const REFUSED_FILE = {
 
 function invalidFile(isCreate: boolean): Example {
   if (isCreate) return REFUSED_FILE;
-  const details = { field: 'Content-Type', reason: 'not_media' };
-  return { message: 'Content-Type must be image/... or video/...', details };
+  const details = { field: 'file', reason: 'not_media' };
+  return { message: 'Upload an image or a video, with its Content-Type.', details };
 }
 
 const invalid = (field: string, reason: string, message: string) => {

@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { type Behaviour, type MediaHost, startMediaHost } from '../media/media-host.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../webhook-receiver.ts';
 
 /** What {@link CrashFixture.body} costs: 4 s of the mini model in 480p. */
 export const VIDEO_CREDITS = 60;
@@ -19,6 +20,7 @@ export interface CrashFixture extends AsyncDisposable {
   body: object;
   env: Record<string, string>;
   host: MediaHost;
+  receiver: WebhookReceiver;
   /** How the host serves a picture. */
   picture: Extract<Behaviour, { kind: 'bytes' }>;
   /** Moves the database's clock past all leases. */
@@ -31,6 +33,7 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const host = await startMediaHost();
+  const receiver = await startWebhookReceiver();
   const picture = { kind: 'bytes', bytes: await imageBytes('png', 96, 54) } as const;
   const imageUrl = host.serve('/frame.png', picture);
   const dataDir = path.join(folder.path, 'data');
@@ -39,6 +42,7 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
     database,
     dataDir,
     host,
+    receiver,
     picture,
     body: {
       mode,
@@ -53,7 +57,7 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
     env: {
       DATABASE_URL: database.url,
       DATA_DIR: dataDir,
-      OUTBOUND_ALLOW: `localhost:${host.port}`,
+      OUTBOUND_ALLOW: `localhost:${host.port},${receiver.host}`,
       POLL_MIN_SECONDS: '0.05',
       POLL_MAX_SECONDS: '0.1',
       CREATE_WAIT_SECONDS: '120',
@@ -64,6 +68,7 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
     },
     async [Symbol.asyncDispose]() {
       await host.close();
+      await receiver.close();
       await database.close();
       await folder[Symbol.asyncDispose]();
     },

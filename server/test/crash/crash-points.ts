@@ -18,9 +18,14 @@ const HOUSEKEEPING = [
   'local_job_renew',
   'object_mark_expired',
   'object_mark_abandoned',
+  'clock_mark',
+  'database_ready',
+  'mark_advance',
+  'worker_report',
 ];
 /** Statements that look for work, and change rows only when they find some. */
-const CLAIMS = /^(task_claim_|local_job_take$)/;
+const CLAIMS =
+  /^(task_claim_|(local_job_take|object_take_marked|cancel_take|webhook_claim|webhook_notice_claim)$)/;
 
 /**
  * A database whose process kills or pauses itself just before or just after a statement that

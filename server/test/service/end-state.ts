@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type Database, statement } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
@@ -92,6 +92,7 @@ export async function assertTidyObjects(db: Database, dataDir: string): Promise<
 }
 
 async function filesUnder(folder: string): Promise<string[]> {
+  await mkdir(folder, { recursive: true }); // it is made with the first file
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())

@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict';
+import { createKey, hashSecret } from '../../src/accounts/api-keys.ts';
+import { audit } from '../../src/operator/audit.ts';
+import { createEndpoint } from '../../src/webhooks/endpoints.ts';
+import { type ApiResponse, client, send } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
+import { assertOneVideo, assertTidyObjects, tasksOfKey } from '../service/end-state.ts';
+import { sql } from '../task-fixtures.ts';
+import { until } from '../until.ts';
+import { type CrashFixture, VIDEO_CREDITS } from './crash-fixture.ts';
+import type { Story } from './rounds.ts';
+
+const TEST_CREDITS = 100_000;
+
+/** A new account with an endpoint for webhooks, and a key that is first used when points count. */
+class Customer {
+  readonly key = `crash-${crypto.randomUUID()}`;
+  readonly fixture: CrashFixture;
+  readonly accountId: string;
+  readonly secret: string;
+  /** An earlier key, for what is made before. */
+  readonly earlier: string;
+
+  static async open(fixture: CrashFixture, mode: 'live' | 'test'): Promise<Customer> {
+    const { db } = fixture.database;
+    const { accountId } = await makeCustomer(db, VIDEO_CREDITS);
+    const events = ['task.completed', 'task.failed', 'task.held'] as const;
+    const choice = { url: fixture.receiver.url, description: null, events: [...events] };
+    await createEndpoint(db, { accountId, mode, by: 'a test' }, choice);
+    const { secret } = await createKey(db, { accountId, mode });
+    const { secret: earlier } = await createKey(db, { accountId, mode });
+    return new Customer(fixture, { accountId, secret, earlier });
+  }
+
+  private constructor(
+    fixture: CrashFixture,
+    { accountId, secret, earlier }: Record<'accountId' | 'secret' | 'earlier', string>,
+  ) {
+    this.fixture = fixture;
+    this.accountId = accountId;
+    this.secret = secret;
+    this.earlier = earlier;
+  }
+
+  /** What the statement that admits the first request of the key has in its values. */
+  get mark(): string {
+    return [...hashSecret(this.secret)].join(',');
+  }
+
+  send(url: string, method: string, path: string, init: RequestInit = {}): Promise<ApiResponse> {
+    const headers = { authorization: `Bearer ${this.secret}`, ...init.headers };
+    return send(`${url}/api/v1${path}`, { ...init, method, headers });
+  }
+
+  create(url: string, secret: string, changes: object): Promise<ApiResponse> {
+    const { image_url: _, ...text } = this.fixture.body as { image_url?: string };
+    const body = { ...text, mode: 'text-to-video', ...changes };
+    return client(url, secret).create(body, this.key);
+  }
+
+  tasks() {
+    return tasksOfKey(this.fixture.database.db, this.key);
+  }
+
+  /** The one task of the customer in this phase, once it is there. */
+  async taskIn(...phases: string[]): Promise<string> {
+    const [task] = await until(
+      () => this.tasks(),
+      ([first]) => phases.includes(first?.phase ?? ''),
+    );
+    return task?.id ?? '';
+  }
+
+  /** Whether each end or hold of a task has been delivered, exactly as often as it happened. */
+  async isTold(): Promise<boolean> {
+    const rows = await sql<{ is_told: boolean }>(
+      this.fixture.database.db,
+      `select (select count(*) from task_history h
+           where h.task_id = t.id and h.phase in ('completed', 'failed', 'held'))
+         = (select count(*) from webhook_deliveries d
+           where d.task_id = t.id and d.state = 'delivered') as is_told
+       from tasks t where t.idempotency_key = $1`,
+      [this.key],
+    );
+    return rows.every(({ is_told: isTold }) => isTold);
+  }
+
+  /** Asserts the balances, that each event has arrived under one id, and that the audit is clean. */
+  async assertBooks(expected: { paid: number; test: number | null }): Promise<void> {
+    const { database, receiver } = this.fixture;
+    await until(() => this.isTold(), Boolean);
+    const events = await sql<{ event_id: string }>(
+      database.db,
+      'select event_id from webhook_deliveries where task_id = any($1)',
+      [(await this.tasks()).map(({ id }) => id)],
+    );
+    const arrived = new Set(receiver.received.map(({ id }) => id));
+    assert.ok(events.every(({ event_id: id }) => arrived.has(id)));
+    const rows = await sql<{ kind: string; available: number; reserved: number }>(
+      database.db,
+      `select kind, available::int, reserved::int from ledger_balances
+       where account_id = $1 and kind <> 'promotional'`,
+      [this.accountId],
+    );
+    const found = Object.fromEntries(rows.map(({ kind, ...sums }) => [kind, sums]));
+    assert.deepEqual(found.paid, { available: expected.paid, reserved: 0 });
+    if (expected.test !== null)
+      assert.deepEqual(found.test, { available: expected.test, reserved: 0 });
+    assert.deepEqual(await audit(database.db), { ok: true, problems: [] });
+  }
+}
+
+/** Cancels again until it is known what became of it: the task failed, with its refund. */
+async function assertCancelled(story: Story, url: string): Promise<void> {
+  const { status, body } = await until(
+    () => story.act(url),
+    (response) => response.status !== 503 && response.body.cancel !== 'pending',
+  );
+  assert.deepEqual([status, body.cancel], [200, 'cancelled'], JSON.stringify(body));
+  assert.deepEqual(
+    [body.task.error.code, body.task.credits_refunded],
+    ['cancelled', VIDEO_CREDITS],
+  );
+}
+
+async function cancelBeforeSubmit(fixture: CrashFixture): Promise<Story> {
+  const customer = await Customer.open(fixture, 'live');
+  const image_url = fixture.host.serve('/stalled.png', { kind: 'stall' });
+  let id = '';
+  const story: Story = {
+    mark: customer.mark,
+    async prepare(url) {
+      const media = { mode: 'image-to-video', image_url };
+      customer.create(url, customer.earlier, media).catch(() => {}); // it waits for the acceptance
+      id = await customer.taskIn('ingesting');
+    },
+    act: (url) => customer.send(url, 'POST', `/tasks/${id}/cancel`),
+    isDone: async () => (await customer.tasks())[0]?.phase === 'failed' && customer.isTold(),
+    async check(url) {
+      await assertCancelled(story, url);
+      await customer.assertBooks({ paid: VIDEO_CREDITS, test: null });
+      await assertTidyObjects(fixture.database.db, fixture.dataDir);
+    },
+  };
+  return story;
+}
+
+async function cancelAfterAcceptance(fixture: CrashFixture): Promise<Story> {
+  const customer = await Customer.open(fixture, 'test');
+  const { db } = fixture.database;
+  let id = '';
+  const story: Story = {
+    mark: customer.mark,
+    async prepare(url) {
+      await customer.create(url, customer.earlier, { prompt: 'A door, test-slow' });
+      id = await customer.taskIn('generating');
+    },
+    act: (url) => customer.send(url, 'POST', `/tasks/${id}/cancel`),
+    isDone: async () => (await customer.tasks())[0]?.phase === 'failed' && customer.isTold(),
+    async check(url) {
+      // The clock has passed the leases; a job that still works goes on for as long as before.
+      await sql(db, `update scripted_jobs set created_at = clock_now() where state = 'accepted'`);
+      await assertCancelled(story, url);
+      await customer.assertBooks({ paid: VIDEO_CREDITS, test: TEST_CREDITS });
+    },
+  };
+  return story;
+}
+
+async function deleteOutput(fixture: CrashFixture): Promise<Story> {
+  const customer = await Customer.open(fixture, 'test');
+  const { db } = fixture.database;
+  let id = '';
+  let link = '';
+  const objects = () =>
+    sql<{ state: string }>(
+      db,
+      `select state from stored_objects where owner_id = $1 and role = 'output'`,
+      [id],
+    );
+  const story: Story = {
+    mark: customer.mark,
+    async prepare(url) {
+      await customer.create(url, customer.earlier, {});
+      id = await customer.taskIn('completed');
+      const { body } = await client(url, customer.earlier).task(id);
+      link = body.output.video_url;
+    },
+    act: (url) => customer.send(url, 'DELETE', `/tasks/${id}/output`),
+    isDone: async () => (await objects()).every(({ state }) => state === 'deleted'),
+    async check(url) {
+      const { status, body } = await story.act(url);
+      assert.equal(status, 204, JSON.stringify(body));
+      const { pathname, search } = new URL(link);
+      assert.equal((await fetch(url + pathname + search)).status, 410);
+      await assertTidyObjects(db, fixture.dataDir);
+      await customer.assertBooks({ paid: VIDEO_CREDITS, test: TEST_CREDITS - VIDEO_CREDITS });
+    },
+  };
+  return story;
+}
+
+/** @param completed how many videos a request with this word makes */
+async function heldTask(fixture: CrashFixture, word: string, completed: 0 | 1): Promise<Story> {
+  const customer = await Customer.open(fixture, 'test');
+  const story: Story = {
+    mark: customer.mark,
+    async act(url) {
+      const response = await customer.create(url, customer.secret, { prompt: `A door, ${word}` });
+      // From now on it can be known whether the job was accepted.
+      if (response.body.error?.details?.credits === 'held') await fixture.expireLeases();
+      return response;
+    },
+    isDone: async () =>
+      ['completed', 'failed'].includes((await customer.tasks())[0]?.phase ?? '') &&
+      customer.isTold(),
+    async check(url) {
+      const { status, body } = await until(
+        () => story.act(url),
+        ({ status: now, body: { error } }) => now !== 503 || error.details?.credits === 'refunded',
+      );
+      assert.ok(status < 429 || status === 503, JSON.stringify(body));
+      const tasks = await until(
+        () => customer.tasks(),
+        (all) => all.every(({ phase }) => ['completed', 'failed'].includes(phase)),
+      );
+      assert.equal(tasks.filter(({ phase }) => phase === 'completed').length, completed);
+      const test = TEST_CREDITS - completed * VIDEO_CREDITS;
+      await customer.assertBooks({ paid: VIDEO_CREDITS, test });
+    },
+  };
+  return story;
+}
+
+async function refill(fixture: CrashFixture): Promise<Story> {
+  const customer = await Customer.open(fixture, 'test');
+  const { db } = fixture.database;
+  const booked = () =>
+    sql<{ credits: number }>(
+      db,
+      `select credits::int from ledger_transfers
+       where account_id = $1 and reference like 'adjust:%'`,
+      [customer.accountId],
+    );
+  const story: Story = {
+    mark: customer.mark,
+    async prepare(url) {
+      await customer.create(url, customer.earlier, {});
+      await customer.taskIn('completed');
+    },
+    act: (url) => customer.send(url, 'POST', '/test-credits'),
+    isDone: async () => (await booked()).length > 0,
+    async check(url) {
+      const { status, body } = await story.act(url);
+      assert.deepEqual([status, body.available_credits], [200, TEST_CREDITS]);
+      assert.deepEqual(await booked(), [{ credits: VIDEO_CREDITS }]);
+      await customer.assertBooks({ paid: VIDEO_CREDITS, test: TEST_CREDITS });
+    },
+  };
+  return story;
+}
+
+async function uploadAndCreate(fixture: CrashFixture): Promise<Story> {
+  const customer = await Customer.open(fixture, 'live');
+  const { db } = fixture.database;
+  const picture = new Uint8Array(fixture.picture.bytes);
+  let upload: string | undefined;
+  const story: Story = {
+    mark: customer.mark,
+    async act(url) {
+      if (upload === undefined) {
+        const headers = { 'content-type': 'image/png' };
+        const stored = await customer.send(url, 'POST', '/uploads', { headers, body: picture });
+        assert.equal(stored.status, 201, JSON.stringify(stored.body));
+        upload = `upload:${stored.body.id}`;
+      }
+      const media = { mode: 'image-to-video', image_url: upload };
+      return customer.create(url, customer.secret, media);
+    },
+    isDone: async () => (await customer.tasks())[0]?.phase === 'completed' && customer.isTold(),
+    async check(url) {
+      const { status, body } = await until(
+        () => story.act(url),
+        (response) => response.status !== 503,
+      );
+      assert.ok(status === 200 || status === 202, JSON.stringify(body));
+      await customer.taskIn('completed');
+      await assertOneVideo(db, customer.key, body.id);
+      await customer.assertBooks({ paid: 0, test: null });
+      // What a killed process was storing is removed after a day.
+      await sql(
+        db,
+        `update stored_objects set created_at = created_at - interval '2 days'
+         where state = 'writing'`,
+      );
+      await assertTidyObjects(db, fixture.dataDir);
+    },
+  };
+  return story;
+}
+
+/** What customers do beside buying a video, and how many points it has at least. */
+export const CUSTOMER_LIVES = [
+  {
+    title: 'a cancel before the submit refunds once, and its event arrives',
+    leastPoints: 15,
+    open: cancelBeforeSubmit,
+  },
+  {
+    title: 'a cancel that the provider confirms refunds once, and its event arrives',
+    leastPoints: 20,
+    open: cancelAfterAcceptance,
+  },
+  { title: 'a deleted video is gone and stays paid', leastPoints: 8, open: deleteOutput },
+  {
+    title: 'a held task of a test key that was accepted becomes one video',
+    leastPoints: 40,
+    open: (fixture: CrashFixture) => heldTask(fixture, 'test-held-accepted', 1),
+  },
+  {
+    title: 'a held task of a test key that was refused is refunded once',
+    leastPoints: 30,
+    open: (fixture: CrashFixture) => heldTask(fixture, 'test-held-refused', 0),
+  },
+  { title: 'a refill of test credits is booked once', leastPoints: 6, open: refill },
+  {
+    title: 'an upload that a create uses has its bytes, and makes one video',
+    leastPoints: 50,
+    open: uploadAndCreate,
+  },
+];

@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a receiver of webhooks got in one POST. */
+export interface ReceivedEvent {
+  id: string;
+  type: string;
+  taskId: string | undefined;
+}
+
+/** A customer's server for webhooks, on the loopback. */
+export interface WebhookReceiver {
+  /** Its `host:port`, for OUTBOUND_ALLOW. */
+  host: string;
+  url: string;
+  /** In the order of their arrival; an event that came twice is there twice. */
+  received: ReceivedEvent[];
+  close(): Promise<void>;
+}
+
+/** @param respond sends the response to a POST; 204 when not given */
+export async function startWebhookReceiver(
+  respond: (response: ServerResponse, event: ReceivedEvent) => unknown = (response) =>
+    response.writeHead(204).end(),
+): Promise<WebhookReceiver> {
+  const received: ReceivedEvent[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const { type, data } = JSON.parse(body);
+    const event = { id: String(request.headers['webhook-id']), type, taskId: data?.id };
+    received.push(event);
+    respond(response, event);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    host,
+    url: `http://${host}/hook`,
+    received,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

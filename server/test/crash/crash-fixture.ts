@@ -2,8 +2,8 @@ import path from 'node:path';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { type Behaviour, type MediaHost, startMediaHost } from '../media/media-host.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../service/webhook-receiver.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../webhook-receiver.ts';
 
 /** What {@link CrashFixture.body} costs: 4 s of the mini model in 480p. */
 export const VIDEO_CREDITS = 60;

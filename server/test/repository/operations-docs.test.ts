@@ -255,7 +255,7 @@ async function testSources(): Promise<string> {
     '../../clients/python/test/virtual-environment',
     '../src/media/measure.test',
     'billing/orders.test',
-    'crash/crash-steps.test',
+    'crash/rounds',
     'crash/kill-stream.test',
     'faults/forged-keys.test',
     'faults/heavy-media.test',

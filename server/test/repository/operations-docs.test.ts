@@ -252,6 +252,7 @@ test('a variable of a provider is in the table of its page', () => {
 async function testSources(): Promise<string> {
   const names = [
     '../src/http/operations/dashboard.test',
+    '../../clients/cli/test/killed.test',
     '../../clients/python/test/virtual-environment',
     '../src/media/measure.test',
     'billing/orders.test',

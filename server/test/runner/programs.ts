@@ -13,7 +13,7 @@ export const TIMES = new URL('file-seconds.json', import.meta.url);
  * here as well, so that no file waits with them.
  */
 const ALONE = [
-  '{console,embedded-postgres}/**',
+  '{clients,console,embedded-postgres}/**',
   'server/test/{crash,database-plans,faults,fire,media,pooler,service,simulation}/**',
   'server/src/kernel/{child,scratch-directory}.test.ts',
   'server/src/framewright.test.ts',

@@ -1,0 +1,120 @@
+import { parseArgs } from 'node:util';
+import { Failure } from './failure.ts';
+import type { Screen } from './terminal/screen.ts';
+
+/** An option of a command. */
+export interface Option {
+  kind: 'text' | 'integer' | 'flag';
+  short?: string;
+  /** It may be given several times. */
+  isList?: true;
+  /** What stands for its value in the help. */
+  value?: string;
+  summary: string;
+  /** The only values that it takes. */
+  values?: readonly string[];
+  /** Its value may be the name of a file. */
+  isFile?: true;
+}
+
+/** A command line that works, and what it does. */
+export type Example = readonly [line: string, meaning: string];
+
+/** A command of `fw`. The help, the completions and the parser are made from it. */
+export interface Command {
+  name: string;
+  summary: string;
+  /** The words that it takes, such as `PROMPT`, and how many of them. */
+  words?: { usage: string; min: number; max: number; isFile?: true; values?: readonly string[] };
+  options: Record<string, Option>;
+  examples: readonly Example[];
+  /** What else the help says. */
+  notes?: string;
+  /** Its code is loaded only when it runs, so that `fw` starts fast. */
+  load(): Promise<{ run(call: Call): Promise<void> }>;
+}
+
+/** A parsed command line. */
+export interface Call {
+  /** All commands of `fw`. */
+  commands: readonly Command[];
+  words: string[];
+  screen: Screen;
+  text(name: string): string | undefined;
+  integer(name: string): number | undefined;
+  texts(name: string): string[];
+  flag(name: string): boolean;
+}
+
+/** The options of every command. */
+export const COMMON: Record<string, Option> = {
+  json: { kind: 'flag', summary: 'print one JSON value, for programs' },
+  help: { kind: 'flag', short: 'h', summary: 'explain this command' },
+};
+
+type Parsed = Record<string, string | boolean | (string | boolean)[] | undefined>;
+
+/**
+ * Reads the arguments of a command.
+ * @throws Failure `usage`
+ */
+export function parse(command: Command, args: string[]): Omit<Call, 'screen' | 'commands'> {
+  const options = Object.entries({ ...COMMON, ...command.options }).map(([name, option]) => {
+    const { kind, short, isList } = option;
+    const type = kind === 'flag' ? ('boolean' as const) : ('string' as const);
+    return [name, { type, multiple: isList === true, ...(short && { short }) }] as const;
+  });
+  const { values, positionals } = refusing(command, () =>
+    parseArgs({ args, options: Object.fromEntries(options), allowPositionals: true }),
+  );
+  checkValues(command, values);
+  return accessors(values, positionals);
+}
+
+function refusing<T>({ name }: Command, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw wrongUsage(name, message.split('. To specify')[0] ?? message);
+  }
+}
+
+function wrongUsage(name: string, message: string): Failure {
+  return new Failure('usage', message, { next: `fw ${name} --help explains the command.` });
+}
+
+/** @throws Failure `usage`: the command takes fewer or more words than were given */
+export function checkWords({ name, words }: Command, given: string[]): void {
+  const { usage, min, max } = words ?? { usage: '', min: 0, max: 0 };
+  if (given.length < min) throw wrongUsage(name, `${usage} is missing.`);
+  if (given.length > max) {
+    const hint = max === 1 ? ' Put quotes around a text of several words.' : '';
+    throw wrongUsage(name, `There are too many words: ${given.slice(max).join(' ')}.${hint}`);
+  }
+}
+
+function checkValues({ name: command, options }: Command, values: Parsed): void {
+  for (const [name, { kind, values: allowed }] of Object.entries(options)) {
+    for (const value of [values[name] ?? []].flat()) {
+      if (kind === 'integer' && !/^-?\d{1,15}$/.test(String(value)))
+        throw wrongUsage(command, `--${name} takes a whole number, not "${value}".`);
+      if (allowed && !allowed.includes(String(value)))
+        throw wrongUsage(command, `--${name} takes ${allowed.join(', ')}; not "${value}".`);
+    }
+  }
+}
+
+function accessors(values: Parsed, words: string[]): Omit<Call, 'screen' | 'commands'> {
+  const text = (name: string) => {
+    const value = values[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    words,
+    text,
+    integer: (name) => (text(name) === undefined ? undefined : Number(text(name))),
+    texts: (name) => [values[name] ?? []].flat().map(String),
+    flag: (name) => values[name] === true,
+  };
+}

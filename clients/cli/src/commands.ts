@@ -1,0 +1,225 @@
+import type { Command, Option } from './command.ts';
+import { OUTCOMES } from './outcomes.ts';
+
+const OUTPUT: Option = {
+  kind: 'text',
+  short: 'o',
+  value: 'FILE',
+  isFile: true,
+  summary: 'where the video goes; default TASK.mp4 in this folder',
+};
+const FORCE: Option = { kind: 'flag', summary: 'replace the file if there is one' };
+
+const SETTINGS: Record<string, Option> = {
+  image: { kind: 'text', value: 'FILE', isFile: true, summary: 'first frame: a file or https URL' },
+  'end-image': { kind: 'text', value: 'FILE', isFile: true, summary: 'last frame' },
+  reference: {
+    kind: 'text',
+    value: 'FILE',
+    isFile: true,
+    isList: true,
+    summary: 'image or video to follow; may be repeated',
+  },
+  'reference-seconds': {
+    kind: 'integer',
+    value: 'N',
+    isList: true,
+    summary: 'length of a reference video that is a URL; in their order',
+  },
+  model: { kind: 'text', value: 'NAME', summary: 'see fw models; default video-2.0-fast' },
+  resolution: {
+    kind: 'text',
+    value: 'R',
+    values: ['480p', '720p', '1080p', '4k'],
+    summary: '480p, 720p (default), 1080p or 4k',
+  },
+  duration: { kind: 'integer', value: 'N', summary: 'seconds, 4 to 15; default 5' },
+  'aspect-ratio': {
+    kind: 'text',
+    value: 'W:H',
+    values: ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'],
+    summary: '16:9 (default), 9:16, 1:1, 4:3, 3:4, 21:9 or adaptive',
+  },
+  seed: { kind: 'integer', value: 'N', summary: 'the same seed gives a similar video' },
+  'no-audio': { kind: 'flag', summary: 'without sound' },
+};
+
+const PROMPT = { usage: 'PROMPT', min: 1, max: 1 };
+const TASK = { usage: 'TASK', min: 1, max: 1 };
+
+/** All commands, in the order of the help. */
+export const COMMANDS: readonly Command[] = [
+  {
+    name: 'login',
+    summary: 'store an API key on this machine',
+    options: {
+      'base-url': {
+        kind: 'text',
+        value: 'URL',
+        summary: 'the service, such as https://video.example.com',
+      },
+    },
+    examples: [
+      ['fw login', 'asks for the key, which is not shown'],
+      ['fw login --base-url https://video.example.com', 'for another service'],
+      ['fw login < key.txt', 'without a question'],
+    ],
+    notes: 'FRAMEWRIGHT_API_KEY and FRAMEWRIGHT_BASE_URL are used instead if they are set.',
+    load: () => import('./run/login.ts'),
+  },
+  {
+    name: 'generate',
+    summary: 'make a video: shows the price, asks, waits, downloads',
+    words: PROMPT,
+    options: {
+      output: OUTPUT,
+      yes: { kind: 'flag', short: 'y', summary: 'agree to the price without a question' },
+      force: FORCE,
+      again: { kind: 'flag', summary: 'another one, although the same is unfinished' },
+      ...SETTINGS,
+    },
+    examples: [
+      ['fw generate "A lighthouse at dawn" -o dawn.mp4', 'text to video'],
+      ['fw generate "It begins to snow" --image a.png --end-image b.png', 'between two frames'],
+      [
+        'fw generate "She dances like this" --reference me.png --reference clip.mp4',
+        'by references',
+      ],
+      ['fw generate "A paper boat" --yes --json | jq -r .file', 'in a script'],
+    ],
+    notes: 'After a crash or Ctrl-C, fw resume goes on. The video is never made or charged twice.',
+    load: () => import('./run/generate.ts'),
+  },
+  {
+    name: 'resume',
+    summary: 'finish what is unfinished, without paying again',
+    words: { usage: '[TASK]', min: 0, max: 1 },
+    options: {
+      list: { kind: 'flag', summary: 'only list what is unfinished' },
+      forget: { kind: 'text', value: 'KEY', summary: 'remove one from the list; its task goes on' },
+      'key-changed': { kind: 'flag', summary: 'the API key is another one of the same account' },
+      output: OUTPUT,
+      force: FORCE,
+    },
+    examples: [
+      ['fw resume', 'waits for each unfinished video, and downloads the rest of it'],
+      ['fw resume TASK -o boat.mp4', 'the video of any task of the account'],
+    ],
+    load: () => import('./run/resume.ts'),
+  },
+  {
+    name: 'quote',
+    summary: 'show what a video costs; makes and reserves nothing',
+    words: PROMPT,
+    options: SETTINGS,
+    examples: [['fw quote "A lighthouse" --duration 10 --resolution 480p', 'the price in credits']],
+    load: () => import('./run/quote.ts'),
+  },
+  {
+    name: 'tasks',
+    summary: 'list tasks, the newest first, or show one',
+    words: { usage: '[TASK]', min: 0, max: 1 },
+    options: {
+      status: {
+        kind: 'text',
+        value: 'S',
+        values: ['processing', 'completed', 'failed'],
+        summary: 'processing, completed or failed',
+      },
+      model: { kind: 'text', value: 'NAME', summary: 'only of this model' },
+      after: {
+        kind: 'text',
+        value: 'TIME',
+        summary: 'created after it, such as 2026-11-01T00:00:00Z',
+      },
+      before: { kind: 'text', value: 'TIME', summary: 'created before it' },
+      limit: { kind: 'integer', value: 'N', summary: 'how many at most; default 20' },
+    },
+    examples: [
+      ['fw tasks --status failed --limit 5', 'the last five that failed'],
+      ['fw tasks TASK', 'one task, with the link to its video'],
+    ],
+    load: () => import('./run/tasks.ts'),
+  },
+  {
+    name: 'cancel',
+    summary: 'stop a task; its credits are refunded if no video is made',
+    words: TASK,
+    options: {},
+    examples: [['fw cancel TASK', 'prints cancelled, pending or refused']],
+    load: () => import('./run/cancel.ts'),
+  },
+  {
+    name: 'credits',
+    summary: 'show the balance',
+    options: {},
+    examples: [['fw credits', 'the credits that are available']],
+    load: () => import('./run/credits.ts'),
+  },
+  {
+    name: 'models',
+    summary: 'list the models and their prices',
+    options: {},
+    examples: [['fw models', 'credits for each second, by resolution']],
+    load: () => import('./run/models.ts'),
+  },
+  {
+    name: 'uploads',
+    summary: 'upload files for later requests; costs nothing',
+    words: { usage: 'FILE...', min: 1, max: 1000, isFile: true },
+    options: {},
+    examples: [['fw uploads first.png clip.mp4', 'prints the address of each']],
+    load: () => import('./run/uploads.ts'),
+  },
+  {
+    name: 'listen',
+    summary: 'relay webhook events to a server on this machine',
+    options: {
+      forward: { kind: 'text', value: 'URL', summary: 'where the events go' },
+      events: {
+        kind: 'text',
+        value: 'TYPE',
+        isList: true,
+        values: ['task.completed', 'task.failed', 'task.held', 'credits.low', 'webhook.test'],
+        summary: 'only these; may be repeated',
+      },
+      'print-secret': { kind: 'flag', summary: 'print the secret that signs them, and end' },
+    },
+    examples: [
+      ['fw listen --forward http://localhost:3000/hook', 'until Ctrl-C'],
+      ['export WEBHOOK_SECRET=$(fw listen --print-secret)', 'for the local server'],
+    ],
+    notes:
+      'The secret is of this machine and stays the same. A test key relays events of test tasks.',
+    load: () => import('./run/listen.ts'),
+  },
+  {
+    name: 'test',
+    summary: 'try each scripted outcome with a test key, for nothing',
+    words: { usage: '[WORD...]', min: 0, max: 20, values: Object.keys(OUTCOMES) },
+    options: {},
+    examples: [
+      ['fw test', 'all outcomes, and whether they are as documented'],
+      ['fw test test-refused test-busy', 'only these'],
+    ],
+    load: () => import('./run/test.ts'),
+  },
+  {
+    name: 'completion',
+    summary: 'print the completions of a shell',
+    words: { usage: 'SHELL', min: 1, max: 1, values: ['bash', 'zsh', 'fish'] },
+    options: {},
+    examples: [
+      ['source <(fw completion bash)', 'in ~/.bashrc; the same for zsh in ~/.zshrc'],
+      ['fw completion fish > ~/.config/fish/completions/fw.fish', 'once'],
+    ],
+    load: () => import('./run/completion.ts'),
+  },
+  {
+    name: 'logout',
+    summary: 'remove the stored API key from this machine',
+    options: {},
+    examples: [['fw logout', 'the key itself stays valid']],
+    load: () => import('./run/logout.ts'),
+  },
+];

@@ -1,0 +1,141 @@
+/** The exit codes of `fw`, by the kind of failure. The table in the README has them too. */
+export const EXIT_CODES = {
+  other: 1,
+  usage: 2,
+  key: 3,
+  refused: 4,
+  credits: 5,
+  failed: 6,
+  unavailable: 7,
+  unfinished: 8,
+  not_found: 9,
+  file: 10,
+} as const;
+
+export type Kind = keyof typeof EXIT_CODES;
+
+/** What a failure says beside its message. */
+interface Advice {
+  /** What to do now, in one sentence. */
+  next?: string;
+  code?: string;
+  charged?: string;
+  retry?: string;
+  requestId?: string | undefined;
+  taskId?: string | undefined;
+  idempotencyKey?: string | undefined;
+}
+
+/** An end of a command that is explained to the person who runs it. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly kind: Kind;
+  readonly advice: Advice;
+  constructor(kind: Kind, message: string, advice: Advice = {}, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+    this.advice = advice;
+  }
+}
+
+/** What the errors of the SDK have. It is not imported, because most starts need none of it. */
+interface CallError extends Error, Advice {
+  charged: string;
+  retry: string;
+  status?: number;
+}
+
+function isCallError(error: unknown): error is CallError {
+  return error instanceof Error && 'charged' in error && 'retry' in error;
+}
+
+const KINDS: Record<string, Kind> = {
+  unauthorized: 'key',
+  invalid_request: 'refused',
+  payload_too_large: 'refused',
+  insufficient_credits: 'credits',
+  not_found: 'not_found',
+  idempotency_conflict: 'refused',
+  not_cancellable: 'refused',
+  no_output: 'refused',
+  rate_limited: 'unavailable',
+  internal_error: 'unavailable',
+  service_busy: 'unavailable',
+  no_response: 'unavailable',
+};
+
+const NEXT: Partial<Record<Kind, string>> = {
+  key: 'fw login stores another API key.',
+  refused: 'Correct the request, then run the command again.',
+  credits: 'Buy credits on the website, or ask for a shorter or smaller video.',
+  failed: 'To try again, run the command again: it is a new request with its own charge.',
+  unavailable: 'Run the command again in a minute.',
+};
+
+/** Any error as a failure. A fault of `fw` itself keeps its message. */
+export function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (isCallError(error)) return ofCall(error);
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (/^E[A-Z]+$/.test(code)) {
+    const next = 'Correct the file or folder that the message names, then run the command again.';
+    return new Failure('file', message, { code, next }, error);
+  }
+  return new Failure('other', message, {}, error);
+}
+
+function ofCall(error: CallError): Failure {
+  const { code = 'unknown', charged, retry, requestId, taskId, idempotencyKey } = error;
+  // The response of a create may already be the end of its task.
+  const isRefunded = code === 'invalid_request' && charged === 'refunded';
+  const hasFailed = error.name === 'TaskFailedError' || isRefunded;
+  const kind = hasFailed ? 'failed' : (KINDS[code] ?? (error.status ? 'unavailable' : 'other'));
+  const next = NEXT[kind];
+  const advice = { code, charged, retry, requestId, taskId, idempotencyKey };
+  const cause = error.cause instanceof Error ? causeOf(error.cause) : '';
+  return new Failure(kind, error.message + cause, { ...advice, ...(next && { next }) }, error);
+}
+
+/** Why no response came: Node hides it one level deeper. */
+function causeOf(error: Error): string {
+  const inner = error.cause instanceof Error ? error.cause : error;
+  const code = 'code' in inner ? String(inner.code) : '';
+  return ` (${inner.message || code || inner.name})`;
+}
+
+/** API keys never get into a text, whatever the error says. */
+function withoutKeys(text: string): string {
+  return text.replace(/fw_(live|test)_\w+/g, 'fw_$1_...');
+}
+
+const CHARGED: Record<string, string> = {
+  no: 'Nothing was charged.',
+  refunded: 'The credits were refunded.',
+  reserved: 'The credits may be reserved.',
+};
+
+/** The lines that a person reads. */
+export function failureLines({ message, advice }: Failure): string[] {
+  const { charged, next, requestId, taskId } = advice;
+  const ids = [taskId && `task ${taskId}`, requestId && `request ${requestId}`].filter(Boolean);
+  const facts = [charged && CHARGED[charged], next].filter(Boolean).join(' ');
+  return [message, facts, ids.join(', ')].filter((line) => line !== '').map(withoutKeys);
+}
+
+/** The same for programs. */
+export function failureJson({ kind, message, advice }: Failure): string {
+  const error = {
+    kind,
+    exit_code: EXIT_CODES[kind],
+    message,
+    code: advice.code,
+    charged: advice.charged,
+    retry: advice.retry,
+    next: advice.next,
+    task_id: advice.taskId,
+    request_id: advice.requestId,
+    idempotency_key: advice.idempotencyKey,
+  };
+  return withoutKeys(JSON.stringify({ error }));
+}

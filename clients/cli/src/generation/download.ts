@@ -1,0 +1,87 @@
+import {
+  closeSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  renameSync,
+  statSync,
+  write,
+} from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Framewright } from '@framewright/client';
+import { Failure } from '../failure.ts';
+import { syncFolder } from '../state/folders.ts';
+import { bar, type Screen } from '../terminal/screen.ts';
+
+const writeAt = promisify(write);
+
+/** What is there of a video that has not arrived whole. It lies beside the file. */
+export const partOf = (output: string, taskId: string) => `${output}.${taskId}.part`;
+
+const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size;
+
+/**
+ * Downloads the video of a task, from where an earlier download ended. The file appears when all of
+ * it is on disk.
+ */
+export async function downloadTo(
+  output: string,
+  { client, taskId, screen }: { client: Framewright; taskId: string; screen: Screen },
+): Promise<void> {
+  const part = partOf(output, taskId);
+  const total = await lengthOf(client, taskId);
+  const descriptor = openSync(part, sizeOf(part) === undefined ? 'wx' : 'r+', 0o666);
+  try {
+    const has = sizeOf(part) ?? 0;
+    if (total !== undefined && has > total) ftruncateSync(descriptor, 0);
+    // The last byte is read again: a range of no bytes would be an error.
+    const from = total !== undefined && has > total ? 0 : Math.max(0, has - 1);
+    const show = (at: number) => screen.progress(`downloading ${bar(at, total ?? at)}`);
+    await client.videos.download(taskId, fileFrom(descriptor, from, show), { from });
+    requireLength(part, total);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+    screen.progress(null);
+  }
+  renameSync(part, output);
+  syncFolder(path.dirname(output));
+}
+
+function requireLength(part: string, total: number | undefined): void {
+  const has = sizeOf(part);
+  if (total === undefined || has === total) return;
+  const message = `The video has ${total} bytes, but ${has} arrived.`;
+  throw new Failure('unfinished', message, { next: 'fw resume downloads the rest.' });
+}
+
+/** The length of the file, by its link; undefined if that can't be found out. */
+async function lengthOf(client: Framewright, taskId: string): Promise<number | undefined> {
+  const { output } = await client.videos.get(taskId);
+  if (!output) return undefined;
+  const head = await fetch(output.video_url, {
+    method: 'HEAD',
+    signal: AbortSignal.timeout(30_000),
+  }).catch(() => undefined);
+  const length = Number(head?.headers.get('content-length'));
+  return head?.ok && length > 0 ? length : undefined;
+}
+
+/**
+ * Writes at fixed places: should two processes download the same video, both write the same bytes
+ * to the same places.
+ */
+function fileFrom(descriptor: number, from: number, onBytes: (at: number) => void) {
+  let at = from;
+  return new WritableStream<Uint8Array>({
+    async write(bytes) {
+      for (let done = 0; done < bytes.length; ) {
+        const { bytesWritten } = await writeAt(descriptor, bytes, done, bytes.length - done, at);
+        done += bytesWritten;
+        at += bytesWritten;
+      }
+      onBytes(at);
+    },
+  });
+}

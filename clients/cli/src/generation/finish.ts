@@ -1,0 +1,121 @@
+import { existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { Framewright, VideoTask } from '@framewright/client';
+import { asFailure, Failure } from '../failure.ts';
+import { type Entry, forget, record } from '../state/journal.ts';
+import { onInterrupt } from '../terminal/interrupt.ts';
+import type { Screen } from '../terminal/screen.ts';
+import { downloadTo, partOf } from './download.ts';
+import { bodyOf } from './plan.ts';
+
+/** What a finished generation left. */
+export interface Finished {
+  task: VideoTask;
+  output: string;
+}
+
+export interface Work {
+  client: Framewright;
+  screen: Screen;
+}
+
+/** Uploads the files of an entry that are not uploaded yet. That costs nothing. */
+export async function upload(entry: Entry, { client, screen }: Work): Promise<void> {
+  for (const media of entry.media.filter(({ url }) => url === null)) {
+    screen.progress(`uploading ${path.basename(media.from)}`);
+    const uploaded = await client.uploads.create(media.from);
+    media.url = uploaded.url;
+    media.seconds =
+      uploaded.duration_seconds === null ? null : Math.round(uploaded.duration_seconds);
+    record(entry);
+  }
+  screen.progress(null);
+}
+
+/**
+ * Brings an entry to its end, from wherever it stopped, and forgets it. Its price was agreed to.
+ * @throws Failure what is certain to be over is forgotten as well; otherwise the entry stays
+ */
+export async function finish(entry: Entry, work: Work): Promise<Finished> {
+  onInterrupt('fw resume goes on without paying again.');
+  try {
+    const taskId = entry.taskId ?? (await create(entry, work));
+    const task = await waitFor(taskId, entry, work);
+    const output = entry.output ?? path.join(entry.folder, `${taskId}.mp4`);
+    await downloadTo(output, { ...work, taskId });
+    forget(entry);
+    onInterrupt(`The video is ${output}.`);
+    return { task, output };
+  } catch (error) {
+    throw settle(entry, error);
+  } finally {
+    work.screen.progress(null);
+  }
+}
+
+async function create(entry: Entry, work: Work): Promise<string> {
+  await upload(entry, work);
+  entry.body ??= bodyOf(entry);
+  record(entry);
+  work.screen.progress('sending the request');
+  const { idempotencyKey, body } = entry;
+  const task = await work.client.videos.create(body, { idempotencyKey });
+  entry.taskId = task.id;
+  record(entry);
+  return task.id;
+}
+
+const SECOND = 1000;
+
+async function waitFor(taskId: string, entry: Entry, { client, screen }: Work) {
+  const { idempotencyKey } = entry;
+  const begun = Date.parse(entry.createdAt);
+  const show = () => {
+    const seconds = Math.max(0, Math.round((Date.now() - begun) / SECOND));
+    const time = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+    screen.progress(`making ${taskId}  ${time}`);
+  };
+  show();
+  const timer = setInterval(show, SECOND);
+  try {
+    return await client.videos.wait(taskId, { idempotencyKey });
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/**
+ * Errors that say what became of the Idempotency-Key: the service looks at it before it finds them.
+ * A 401 or a 429 says nothing about an earlier try.
+ */
+const SAYS_ALL = ['invalid_request', 'payload_too_large', 'insufficient_credits', 'service_busy'];
+
+/** Forgets an entry that will never be charged, and says how the others go on. */
+function settle(entry: Entry, error: unknown): Failure {
+  const failure = asFailure(error);
+  const { code = '', charged } = failure.advice;
+  const isCreate = entry.taskId === null;
+  const isOver =
+    failure.kind === 'failed' ||
+    code === 'output_deleted' ||
+    (isCreate && SAYS_ALL.includes(code) && charged !== 'reserved');
+  const isUseless = entry.body === null && !['unavailable', 'key'].includes(failure.kind);
+  if (isOver || isUseless) {
+    abandon(entry);
+    return failure;
+  }
+  const before = failure.kind === 'key' ? 'After fw login, ' : '';
+  const next = `${before}fw resume goes on without paying again.`;
+  const { taskId = entry.taskId ?? undefined, idempotencyKey = entry.idempotencyKey } =
+    failure.advice;
+  const advice = { ...failure.advice, taskId, idempotencyKey, next };
+  return new Failure(failure.kind, failure.message, advice, failure);
+}
+
+function abandon(entry: Entry): void {
+  if (entry.taskId !== null && entry.output !== null) {
+    const part = partOf(entry.output, entry.taskId);
+    if (existsSync(part)) rmSync(part);
+  }
+  forget(entry);
+}

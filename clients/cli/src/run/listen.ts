@@ -1,0 +1,152 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type {
+  Framewright,
+  WebhookDelivery,
+  WebhookDeliveryList,
+  WebhookEndpoint,
+  WebhookEndpointList,
+} from '@framewright/client';
+import type { Call } from '../command.ts';
+import { asFailure, Failure, failureLines } from '../failure.ts';
+import { stateFolder, writeSynced } from '../state/folders.ts';
+import { clientOf } from '../state/login.ts';
+import { onInterrupt } from '../terminal/interrupt.ts';
+import { printable, type Screen, styled } from '../terminal/screen.ts';
+
+/** Twelve reads a minute leave the rest of the rate window to the program under development. */
+const POLL_MS = 5_000;
+const FORWARD_MS = 15_000;
+const PAGE = 100;
+
+const EVENTS = ['task.completed', 'task.failed', 'task.held', 'credits.low'];
+
+/**
+ * Relays the events of the account from the log of an endpoint that has no address. The secret is
+ * of this machine: the endpoint's own secret is shown only once, and several may listen.
+ */
+export async function run(call: Call): Promise<void> {
+  const { screen } = call;
+  const secret = listeningSecret();
+  if (call.flag('print-secret')) return screen.result({ secret }, secret);
+  const forward = targetOf(call.text('forward'));
+  const client = clientOf();
+  const endpoint = await ownEndpoint(client);
+  const seen = new Set((await logOf(client, endpoint)).map((one) => one.event_id));
+  onInterrupt('Nothing is relayed any more.');
+  screen.result({ secret, forward, mode: endpoint.mode }, welcome(secret, forward, endpoint.mode));
+  const chosen = call.texts('events');
+  const work = { client, endpoint, secret, forward, screen };
+  for (;;) {
+    await relayNew(work, seen, ({ type }) => chosen.length === 0 || chosen.includes(type));
+    await pause(POLL_MS);
+  }
+}
+
+/** What could not be read is read again at the next turn. */
+async function relayNew(
+  work: Relay,
+  seen: Set<string>,
+  isWanted: (event: WebhookDelivery) => boolean,
+) {
+  try {
+    const log = await logOf(work.client, work.endpoint);
+    // Events may appear in the log out of order, so they are told apart by their ids.
+    for (const event of log.filter(({ event_id: id }) => !seen.has(id)).reverse()) {
+      if (isWanted(event)) await relay(event, work);
+      seen.add(event.event_id);
+    }
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.kind !== 'unavailable') throw failure;
+    work.screen.note(failureLines(failure)[0] ?? '');
+  }
+}
+
+function welcome(secret: string, forward: string, mode: string): string {
+  return `Relays ${mode} events to ${forward}. They are signed with this secret of your machine:
+${secret}`;
+}
+
+function targetOf(given: string | undefined): string {
+  if (given === undefined) {
+    throw new Failure('usage', '--forward URL is missing.', {
+      next: 'For example: fw listen --forward http://localhost:3000/hook',
+    });
+  }
+  if (/^https?:\/\//.test(given) && URL.canParse(given)) return given;
+  throw new Failure('usage', `--forward takes an http or https address, not "${given}".`);
+}
+
+/** The same at each start, so that the local server need not be told a new one. */
+function listeningSecret(): string {
+  const file = path.join(stateFolder(), 'listen-secret');
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    writeSynced(file, `${secret}\n`);
+    return secret;
+  }
+}
+
+/** The endpoint whose log is read: the one without an address, which is made when it is missing. */
+async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
+  const { data } = await client.request<WebhookEndpointList>('GET', '/webhooks');
+  const own = data.find(({ url, disabled_at: disabledAt }) => url === null && disabledAt === null);
+  if (own) return own;
+  const body = { events: EVENTS, description: 'fw listen' };
+  return client.request<WebhookEndpoint>('POST', '/webhooks', { body });
+}
+
+async function logOf(client: Framewright, { id }: WebhookEndpoint): Promise<WebhookDelivery[]> {
+  const address = `/webhooks/${id}/deliveries?limit=${PAGE}`;
+  return (await client.request<WebhookDeliveryList>('GET', address)).data;
+}
+
+interface Relay {
+  client: Framewright;
+  endpoint: WebhookEndpoint;
+  secret: string;
+  forward: string;
+  screen: Screen;
+}
+
+/** One try, as it arrives: a server under development is restarted, not retried. */
+async function relay(event: WebhookDelivery, { client, endpoint, secret, forward, screen }: Relay) {
+  const { event_id: id, type, task_id: taskId, data, created_at: timestamp } = event;
+  const shown = taskId === null ? data : await client.videos.get(taskId);
+  const body = JSON.stringify({ type, timestamp, mode: endpoint.mode, data: shown });
+  const headers = { 'content-type': 'application/json', ...signed(id, body, secret) };
+  const signal = AbortSignal.timeout(FORWARD_MS);
+  const outcome = await fetch(forward, {
+    method: 'POST',
+    headers,
+    body,
+    signal,
+    redirect: 'manual',
+  })
+    .then(async (response) => {
+      await response.body?.cancel();
+      return String(response.status);
+    })
+    .catch(() => 'no response');
+  const isTaken = /^2/.test(outcome);
+  const status = styled(isTaken ? 'green' : 'red', outcome);
+  const text = [type, taskId ?? '', id, status].map((word) => word && printable(word)).join('\t');
+  screen.result({ event_id: id, type, task_id: taskId, outcome }, text);
+}
+
+/** The headers of Standard Webhooks. */
+function signed(id: string, body: string, secret: string) {
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
+}

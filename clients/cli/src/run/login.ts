@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { env, platform, stdin } from 'node:process';
+import type { Call } from '../command.ts';
+import {
+  baseUrlOf,
+  checkKey,
+  clientOf,
+  isTestKey,
+  storeLogin,
+  usualBaseUrl,
+} from '../state/login.ts';
+import { askHidden } from '../terminal/prompt.ts';
+import { figure } from '../terminal/screen.ts';
+
+export async function run({ screen, text }: Call): Promise<void> {
+  const given = text('base-url');
+  const baseUrl = given === undefined ? usualBaseUrl() : baseUrlOf(given);
+  const page = new URL('/keys', baseUrl).href;
+  if (isReadable(baseUrl)) {
+    screen.note('This address is not encrypted: everybody on the way can read your API key.');
+  }
+  screen.note(`API keys are made at ${page}. Enter alone opens this page.`);
+  const login = { baseUrl, apiKey: checkKey(await askForKey(page)) };
+  const { available_credits: credits } = await clientOf(login).credits.get();
+  storeLogin(login);
+  const mode = isTestKey(login) ? 'test' : 'live';
+  screen.result(
+    { base_url: baseUrl, mode, available_credits: credits },
+    `Logged in at ${baseUrl} with a ${mode} key: ${figure(screen, credits)} credits.`,
+  );
+}
+
+async function askForKey(page: string): Promise<string> {
+  for (;;) {
+    const key = await askHidden('API key (it is not shown): ');
+    if (key !== '' || !stdin.isTTY) return key;
+    openInBrowser(page);
+  }
+}
+
+/** Whether a key would cross a network unencrypted. */
+function isReadable(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+}
+
+const OPENERS: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+/** Without a browser nothing happens: the address is on the screen. */
+function openInBrowser(page: string): void {
+  const usual = OPENERS[platform] ?? ['xdg-open'];
+  const [program, ...args] = env.BROWSER ? ([env.BROWSER] as const) : usual;
+  const child = spawn(program, [...args, page], { stdio: 'ignore', detached: true });
+  child.on('error', () => {}).unref();
+}

@@ -1,0 +1,123 @@
+import { stderr } from 'node:process';
+import type { Call } from '../command.ts';
+import { asFailure, EXIT_CODES, Failure, failureJson, failureLines } from '../failure.ts';
+import { downloadTo } from '../generation/download.ts';
+import { type Finished, finish } from '../generation/finish.ts';
+import { outputOf } from '../generation/plan.ts';
+import { type Entry, forget, listEntries, readEntry, takeEntry } from '../state/journal.ts';
+import { clientOf, currentLogin, type Login, markOf } from '../state/login.ts';
+import { onInterrupt } from '../terminal/interrupt.ts';
+import { type Screen, table } from '../terminal/screen.ts';
+
+export async function run(call: Call): Promise<void> {
+  const [taskId] = call.words;
+  const dropped = call.text('forget');
+  if (call.flag('list')) list(call.screen);
+  else if (dropped !== undefined) await drop(dropped, call.screen);
+  else if (taskId !== undefined) await fetchTask(taskId, call);
+  else await finishAll(call);
+}
+
+/** One generation that fails does not keep the others from their end. */
+async function finishAll(call: Call): Promise<void> {
+  const { screen } = call;
+  const entries = listEntries();
+  if (entries.length === 0) screen.note('Nothing is unfinished.');
+  const results: unknown[] = [];
+  for (const { idempotencyKey } of entries) {
+    try {
+      const finished = await finishOne(idempotencyKey, call);
+      if (!finished) continue;
+      results.push({ file: finished.output, task: finished.task });
+      if (!screen.isJson) screen.result(null, finished.output);
+    } catch (error) {
+      const failure = asFailure(error);
+      results.push(JSON.parse(failureJson(failure)));
+      process.exitCode ??= EXIT_CODES[failure.kind];
+      if (!screen.isJson) stderr.write(`fw: ${failureLines(failure).join('\n    ')}\n`);
+    }
+  }
+  if (screen.isJson) screen.result(results, '');
+}
+
+async function finishOne(idempotencyKey: string, call: Call): Promise<Finished | undefined> {
+  const isFree = await takeEntry(idempotencyKey);
+  // Its process may have finished it until now.
+  const entry = readEntry(idempotencyKey);
+  if (!entry) return undefined;
+  if (!isFree) {
+    const message = `Another fw is making "${entry.request.prompt}" at this moment.`;
+    const taskId = entry.taskId ?? undefined;
+    throw new Failure('unfinished', message, { taskId, idempotencyKey });
+  }
+  if (!entry.isAgreed) {
+    forget(entry);
+    call.screen.note(`Forgot "${entry.request.prompt}": its price was never agreed to.`);
+    return undefined;
+  }
+  const login = loginOf(entry, call.flag('key-changed'));
+  return finish(entry, { client: clientOf(login), screen: call.screen });
+}
+
+/**
+ * The login to finish an entry with. An Idempotency-Key counts within one account: sent by another
+ * one, it would be charged there.
+ * @throws Failure `key`
+ */
+function loginOf({ baseUrl, keyMark, taskId, idempotencyKey }: Entry, isChanged: boolean): Login {
+  const login = currentLogin();
+  const named = { taskId: taskId ?? undefined, idempotencyKey };
+  if (login.baseUrl !== baseUrl) {
+    const next = `Log in there: fw login --base-url ${baseUrl}`;
+    throw new Failure('key', `A generation belongs to ${baseUrl}.`, { ...named, next });
+  }
+  if (markOf(login) === keyMark || isChanged || taskId !== null) return login;
+  throw new Failure('key', 'A generation was begun with another API key.', {
+    ...named,
+    next: 'Use that key; or, with a new key of the same account, fw resume --key-changed.',
+  });
+}
+
+/** Any completed or running task of the account, wherever it was made. */
+async function fetchTask(taskId: string, { screen, text, flag }: Call): Promise<void> {
+  const output = outputOf(text('output') ?? `${taskId}.mp4`, flag('force')) ?? '';
+  onInterrupt(`The same command goes on. It costs nothing.`);
+  const client = clientOf();
+  screen.progress(`making ${taskId}`);
+  const task = await client.videos.wait(taskId);
+  await downloadTo(output, { client, taskId, screen });
+  screen.result({ file: output, task }, output);
+}
+
+function list(screen: Screen): void {
+  const entries = listEntries();
+  const rows = entries.map(({ idempotencyKey, taskId, createdAt, request }) => [
+    idempotencyKey,
+    taskId ?? 'not known yet',
+    createdAt,
+    request.prompt,
+  ]);
+  const value = entries.map(({ idempotencyKey, taskId, createdAt, request, output }) => {
+    return {
+      idempotency_key: idempotencyKey,
+      task_id: taskId,
+      created_at: createdAt,
+      request,
+      output,
+    };
+  });
+  screen.result(value, table(screen, ['KEY', 'TASK', 'BEGUN', 'PROMPT'], rows));
+}
+
+async function drop(name: string, screen: Screen): Promise<void> {
+  const entry = listEntries().find(({ taskId, idempotencyKey }) =>
+    [taskId, idempotencyKey].includes(name),
+  );
+  if (!entry) throw new Failure('not_found', `No unfinished generation has the name ${name}.`);
+  if (!(await takeEntry(entry.idempotencyKey))) {
+    throw new Failure('unfinished', 'Another fw is working on it.');
+  }
+  forget(entry);
+  screen.note('Forgotten. A task that was created goes on: see fw tasks.');
+  screen.result({ forgotten: name }, '');
+}

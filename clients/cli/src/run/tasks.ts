@@ -1,0 +1,52 @@
+import type { VideoTask } from '@framewright/client';
+import type { Call } from '../command.ts';
+import { clientOf } from '../state/login.ts';
+import { type Screen, table } from '../terminal/screen.ts';
+
+const USUAL_LIMIT = 20;
+const PAGE = 100;
+
+export async function run(call: Call): Promise<void> {
+  const [taskId] = call.words;
+  const client = clientOf();
+  if (taskId !== undefined) return show(await client.videos.get(taskId), call.screen);
+  const limit = call.integer('limit') ?? USUAL_LIMIT;
+  const filter = {
+    status: call.text('status') as VideoTask['status'] | undefined,
+    model: call.text('model') as VideoTask['model'] | undefined,
+    created_after: call.text('after'),
+    created_before: call.text('before'),
+    limit: Math.min(PAGE, Math.max(1, limit)),
+  };
+  const tasks: VideoTask[] = [];
+  for await (const task of client.videos.list(filter)) {
+    if (tasks.push(task) >= limit) break;
+  }
+  const rows = tasks.map((task) => [
+    task.id,
+    task.status,
+    task.model,
+    String(task.credits_used - task.credits_refunded),
+    task.created_at ?? '',
+    task.error?.code ?? '',
+  ]);
+  const head = ['TASK', 'STATUS', 'MODEL', 'CREDITS', 'CREATED', 'ERROR'];
+  const isEmpty = call.screen.isForPerson && rows.length === 0;
+  call.screen.result(tasks, isEmpty ? 'No tasks.' : table(call.screen, head, rows));
+}
+
+function show(task: VideoTask, screen: Screen): void {
+  const { error, output } = task;
+  const rows = [
+    ['task', task.id],
+    ['status', task.status],
+    ['model', task.model],
+    ['mode', task.mode],
+    ['credits used', String(task.credits_used)],
+    ['credits refunded', String(task.credits_refunded)],
+    ['created', task.created_at ?? ''],
+    ...(error ? [['error', `${error.code}: ${error.message}`]] : []),
+    ...(output ? [['video', output.video_url]] : []),
+  ];
+  screen.result(task, table(screen, ['', ''], rows).trimStart());
+}

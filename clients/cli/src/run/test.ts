@@ -1,0 +1,80 @@
+import type { Framewright, VideoTask } from '@framewright/client';
+import type { Call } from '../command.ts';
+import { Failure } from '../failure.ts';
+import { OUTCOMES } from '../outcomes.ts';
+import { clientOf, currentLogin, isTestKey } from '../state/login.ts';
+import { styled, table } from '../terminal/screen.ts';
+
+interface Result {
+  word: string;
+  /** What the create responded: 202, or the code of its error. */
+  create: string;
+  charged: string;
+  retry: string;
+  /** How its task ended; '' if there is none. */
+  end: string;
+  is_as_documented: boolean;
+}
+
+export async function run({ words, screen }: Call): Promise<void> {
+  const login = currentLogin();
+  if (!isTestKey(login)) {
+    const next = 'Make a test key on the website, then: FRAMEWRIGHT_API_KEY=fw_test_... fw test';
+    throw new Failure('key', 'fw test needs a test key; this one is live.', {
+      charged: 'no',
+      next,
+    });
+  }
+  // Errors are what is looked at, so they are not tried again.
+  const client = clientOf(login, 0);
+  const chosen = words.length > 0 ? words : Object.keys(OUTCOMES);
+  screen.progress(`running ${chosen.length} requests; the slowest takes half a minute`);
+  const results = await Promise.all(chosen.map((word) => resultOf(client, word)));
+  const rows = results.map(({ word, create, charged, retry, end, is_as_documented: isSo }) => {
+    const verdict = isSo ? 'as documented' : 'NOT as documented';
+    const shown = screen.isJson ? verdict : styled(isSo ? 'green' : 'red', verdict);
+    return [word, create, charged, retry, end, shown];
+  });
+  const head = ['WORD', 'CREATE', 'CHARGED', 'RETRY', 'TASK', ''];
+  screen.result(results, table(screen, head, rows));
+  if (results.some((one) => !one.is_as_documented)) process.exitCode = 1;
+}
+
+interface Created {
+  create: string;
+  charged: string;
+  retry: string;
+  taskId?: string | undefined;
+}
+
+async function resultOf(client: Framewright, word: string): Promise<Result> {
+  const { taskId, ...created } = await create(client, `A paper boat, ${word}`);
+  const end = taskId === undefined ? '' : await endOf(client, taskId);
+  const wanted = OUTCOMES[word];
+  const isSo = wanted?.create === created.create && (end === '' || end === wanted.end);
+  return { word, ...created, end, is_as_documented: isSo };
+}
+
+async function create(client: Framewright, prompt: string): Promise<Created> {
+  try {
+    const task = await client.videos.create({ prompt, duration: 4, resolution: '480p' });
+    return { create: '202', charged: 'reserved', retry: '', taskId: task.id };
+  } catch (error) {
+    const { ApiError } = await import('@framewright/client');
+    if (!(error instanceof ApiError) || error.code === 'unauthorized') throw error;
+    const { status, code, charged, retry, taskId } = error;
+    return { create: `${status} ${code}`, charged, retry, taskId };
+  }
+}
+
+/** `completed`, or the code of the error of a failed task. */
+async function endOf(client: Framewright, taskId: string): Promise<string> {
+  const { TaskFailedError } = await import('@framewright/client');
+  return client.videos.wait(taskId).then(
+    ({ status }: VideoTask) => status,
+    (error) => {
+      if (error instanceof TaskFailedError) return error.code;
+      throw error;
+    },
+  );
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { env, platform } from 'node:process';
+
+const NAME = 'framewright';
+
+/** A folder of the user: `variable` if it is set (XDG Base Directory), otherwise the usual one. */
+function folder(variable: string, usual: { windows: string; mac: string; other: string }): string {
+  const chosen = env[variable];
+  if (chosen && path.isAbsolute(chosen)) return path.join(chosen, NAME);
+  const { windows, mac, other } = usual;
+  if (platform === 'win32') return path.join(env[windows] ?? os.homedir(), NAME);
+  return path.join(os.homedir(), platform === 'darwin' ? mac : other, NAME);
+}
+
+const MAC = 'Library/Application Support';
+
+/** Where the login is. */
+export const configFolder = () =>
+  folder('XDG_CONFIG_HOME', { windows: 'APPDATA', mac: MAC, other: '.config' });
+
+/** Where unfinished generations are. */
+export const stateFolder = () =>
+  folder('XDG_STATE_HOME', { windows: 'LOCALAPPDATA', mac: MAC, other: '.local/state' });
+
+/** Makes a change of a folder's names last. Windows can't, and needs it not. */
+export function syncFolder(name: string): void {
+  if (platform === 'win32') return;
+  const descriptor = openSync(name, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Replaces a file that only its owner may read. After it returns, the new text outlives a crash of
+ * the machine; before, the old text is there. Never half of one.
+ */
+export function writeSynced(file: string, text: string): void {
+  const home = path.dirname(file);
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const draft = `${file}.${randomBytes(6).toString('hex')}.tmp`;
+  const descriptor = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(draft, file);
+  syncFolder(home);
+}

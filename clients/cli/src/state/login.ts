@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { env } from 'node:process';
+import { Framewright } from '@framewright/client';
+import { Failure } from '../failure.ts';
+import { configFolder, writeSynced } from './folders.ts';
+
+/** An API key, and the service that it is for. It is sent to no other one. */
+export interface Login {
+  baseUrl: string;
+  apiKey: string;
+}
+
+const LOCAL = 'http://127.0.0.1:8080/api/v1';
+const file = () => path.join(configFolder(), 'login.json');
+
+function stored(): Login | undefined {
+  try {
+    return JSON.parse(readFileSync(file(), 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Stores a login, readable by its owner only. */
+export function storeLogin(login: Login): void {
+  writeSynced(file(), `${JSON.stringify(login)}\n`);
+}
+
+/** @returns whether there was one */
+export function removeLogin(): boolean {
+  const hadOne = stored() !== undefined;
+  rmSync(file(), { force: true });
+  return hadOne;
+}
+
+/**
+ * The address of the API of a service, whose website may be given.
+ * @throws Failure `usage`
+ */
+export function baseUrlOf(given: string): string {
+  if (!/^https?:/.test(given) || !URL.canParse(given)) {
+    throw new Failure('usage', `The base URL is not an http or https address: ${given}`);
+  }
+  const url = new URL(given);
+  const folder = url.pathname.replace(/\/+$/, '');
+  return url.origin + (folder === '' ? '/api/v1' : folder);
+}
+
+/** The service that is used when none is named. */
+export const usualBaseUrl = () => baseUrlOf(env.FRAMEWRIGHT_BASE_URL || stored()?.baseUrl || LOCAL);
+
+/** @throws Failure `key`: it is not in the form of an API key. The text is not shown. */
+export function checkKey(apiKey: string): string {
+  if (/^fw_(live|test)_[0-9A-Za-z]+$/.test(apiKey)) return apiKey;
+  const message = 'This is not an API key: they begin with fw_live_ or fw_test_.';
+  throw new Failure('key', message, { charged: 'no', next: 'fw login stores an API key.' });
+}
+
+/**
+ * The API key to use: of the environment, otherwise the stored one.
+ * @throws Failure `key`
+ */
+export function currentLogin(): Login {
+  const baseUrl = usualBaseUrl();
+  const own = env.FRAMEWRIGHT_API_KEY;
+  if (own) return { baseUrl, apiKey: checkKey(own) };
+  const login = stored();
+  if (login?.baseUrl === baseUrl) return login;
+  throw new Failure('key', `There is no API key for ${baseUrl}.`, {
+    charged: 'no',
+    next: 'fw login stores one; or set FRAMEWRIGHT_API_KEY.',
+  });
+}
+
+export const isTestKey = ({ apiKey }: Login) => apiKey.startsWith('fw_test_');
+
+/** Tells API keys apart without telling them. */
+export function markOf({ apiKey }: Login): string {
+  return createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
+}
+
+/** A client of the SDK. */
+export function clientOf(login: Login = currentLogin(), maxRetries?: number): Framewright {
+  return new Framewright({ ...login, ...(maxRetries !== undefined && { maxRetries }) });
+}

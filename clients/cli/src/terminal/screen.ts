@@ -1,0 +1,87 @@
+import { env, stderr, stdout } from 'node:process';
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+/** Where a command writes. Results go to standard output, everything else to standard error. */
+export interface Screen {
+  isJson: boolean;
+  /** Whether a person reads the results; otherwise they are plain rows. */
+  isForPerson: boolean;
+  /** Prints the result: `value` with --json, otherwise the text. */
+  result(value: unknown, text: string): void;
+  /** Prints what only a person at a terminal wants to know. */
+  note(text: string): void;
+  /** Shows what happens at the moment; null removes it. Only at a terminal. */
+  progress(text: string | null): void;
+}
+
+/** Control characters of a text from outside must not reach the terminal. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+  return stripVTControlCharacters(text).replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
+}
+
+const CLEAR = '\r\x1b[K';
+
+/** NO_COLOR (no-color.org) and TERM=dumb are for all colours, on both streams. */
+const hasColours = ({ isTTY }: { isTTY: boolean }) => isTTY && !env.NO_COLOR && env.TERM !== 'dumb';
+
+export function styled(
+  style: 'bold' | 'dim' | 'red' | 'green',
+  text: string,
+  stream: { isTTY: boolean } = stdout,
+): string {
+  if (!hasColours(stream)) return text;
+  return styleText(style, text, { validateStream: false });
+}
+
+export function openScreen({ isJson }: { isJson: boolean }): Screen {
+  const isWatched = stderr.isTTY && !isJson;
+  let shown = false;
+  const progress = (text: string | null) => {
+    if (!isWatched || env.TERM === 'dumb') return;
+    if (text === null && !shown) return;
+    stderr.write(CLEAR + (text === null ? '' : text.slice(0, (stderr.columns || 80) - 1)));
+    shown = text !== null;
+  };
+  return {
+    isJson,
+    isForPerson: stdout.isTTY && !isJson,
+    progress,
+    note(text) {
+      progress(null);
+      if (isWatched) stderr.write(`${text}\n`);
+    },
+    result(value, text) {
+      progress(null);
+      const line = isJson ? JSON.stringify(value) : text;
+      if (line !== '') stdout.write(`${line}\n`);
+    },
+  };
+}
+
+/** Rows with a head for a person; for a program, values that are separated by tabs. */
+export function table(screen: Screen, head: string[], rows: string[][]): string {
+  const clean = rows.map((row) => row.map(printable));
+  if (!screen.isForPerson) return clean.map((row) => row.join('\t')).join('\n');
+  const all = [head, ...clean];
+  const widths = head.map((_, i) => Math.max(...all.map((row) => row[i]?.length ?? 0)));
+  const lines = all.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));
+  return lines
+    .map((line, i) => (i === 0 ? styled('dim', line.trimEnd()) : line.trimEnd()))
+    .join('\n');
+}
+
+const BAR_WIDTH = 24;
+
+/** A bar with the share of what is done. */
+export function bar(done: number, total: number): string {
+  const share = total > 0 ? Math.min(1, done / total) : 0;
+  const full = Math.round(share * BAR_WIDTH);
+  const percent = `${Math.floor(share * 100)}%`.padStart(4);
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}]${percent}`;
+}
+
+/** A number with separated thousands for a person; as it is for a program. */
+export function figure(screen: Screen, value: number): string {
+  return screen.isForPerson ? value.toLocaleString('en-US') : String(value);
+}

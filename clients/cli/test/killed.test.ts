@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { createAccount } from '../../../server/src/accounts/accounts.ts';
+import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import { type MediaFixture, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
+import { endOf, type Machine, openMachine } from './fw-process.ts';
+import { type Moment, openWatchedProxy } from './watched-proxy.ts';
+
+/** How many generations are killed, and how many of them at a time. */
+const RUNS = Number(process.env.FRAMEWRIGHT_CLIENT_RUNS ?? 4);
+const AT_ONCE = 6;
+const KILLS = 3;
+const PRICE = 250;
+
+let fixture: MediaFixture;
+before(async () => {
+  fixture = await openMediaFixture({ environment: { RECONCILE_SECONDS: '3600' } });
+});
+after(() => fixture.close());
+
+interface Death {
+  /** At which request, counted from the last kill; or after which time. */
+  at: { request: number; stage: Moment['stage'] } | { ms: number };
+}
+
+const below = (end: number) => Math.floor(Math.random() * end);
+
+function drawDeath(): Death {
+  if (below(4) === 0) return { at: { ms: below(4000) } };
+  const stage = (['received', 'answered', 'half'] as const)[below(3)] ?? 'half';
+  return { at: { request: below(6), stage } };
+}
+
+/** Runs a command, which is killed there if it gets so far. */
+async function runUntil(death: Death, machine: Machine, args: string[], watched: Watched) {
+  const child = machine.start(...args);
+  child.stdin.end();
+  let requests = -1;
+  const { at } = death;
+  const timer = 'ms' in at ? setTimeout(() => child.kill('SIGKILL'), at.ms) : undefined;
+  watched.watch = ({ stage }) => {
+    if (stage === 'received') requests += 1;
+    const isIt = 'stage' in at && requests === at.request && stage === at.stage;
+    return isIt && child.kill('SIGKILL') ? 'cut' : undefined;
+  };
+  const run = await endOf(child);
+  clearTimeout(timer);
+  watched.watch = () => undefined;
+  return run;
+}
+
+interface Watched {
+  watch(moment: Moment): 'cut' | undefined;
+}
+
+/** What was left: a whole video that was paid once, or nothing at all. */
+async function generationKilled(index: number): Promise<'made' | 'nothing'> {
+  const accountId = await createAccount(fixture.db, `ada${index}@example.com`);
+  const { secret } = await createKey(fixture.db, { accountId, mode: 'test' });
+  const watched: Watched = { watch: () => undefined };
+  await using proxy = await openWatchedProxy(fixture.url, (moment) => watched.watch(moment));
+  await using machine = await openMachine({
+    FRAMEWRIGHT_BASE_URL: `${proxy.url}/api/v1`,
+    FRAMEWRIGHT_API_KEY: secret,
+  });
+  const deaths = Array.from({ length: 1 + below(KILLS) }, drawDeath);
+  const story = JSON.stringify(deaths);
+  for (const [number, death] of deaths.entries()) {
+    const generate = ['generate', 'A paper boat', '--yes', '-o', 'boat.mp4'];
+    await runUntil(death, machine, number === 0 ? generate : ['resume'], watched);
+  }
+  const pair = await Promise.all([machine.fw('resume'), machine.fw('resume')]);
+  assert.ok(
+    pair.some(({ code }) => code === 0),
+    `${story} ${JSON.stringify(pair)}`,
+  );
+  const { out } = await machine.fw('tasks', '--json');
+  const tasks = JSON.parse(out);
+  const { available_credits: rest } = JSON.parse((await machine.fw('credits', '--json')).out);
+  const files = (await readdir(machine.folder)).filter((name) => !name.startsWith('.'));
+  assert.deepEqual(await machine.unfinished(), [], story);
+  if (tasks.length === 0) {
+    assert.deepEqual([rest, files], [100_000, []], story);
+    return 'nothing';
+  }
+  assert.deepEqual([tasks.length, rest, files], [1, 100_000 - PRICE, ['boat.mp4']], story);
+  const video = await fetch(tasks[0].output.video_url);
+  const whole = Buffer.from(await video.arrayBuffer());
+  assert.ok(whole.equals(await readFile(path.join(machine.folder, 'boat.mp4'))), story);
+  return 'made';
+}
+
+test(`${RUNS} generations, killed at any moment and resumed: one task, one charge, a whole file`, async () => {
+  const ends: string[] = [];
+  let next = 0;
+  const work = async () => {
+    while (next < RUNS) ends.push(await generationKilled(next++));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const made = ends.filter((end) => end === 'made').length;
+  console.log(`${made} videos; ${ends.length - made} died before anything was created`);
+});

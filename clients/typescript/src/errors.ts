@@ -32,13 +32,16 @@ export abstract class FramewrightError extends Error implements Facts {
   }
 }
 
+type OwnFacts = 'code' | 'status' | 'details' | 'retryAfterSeconds';
+
 /** The service responded with an error. */
 export class ApiError extends FramewrightError {
   override readonly name = 'ApiError';
   declare readonly code: ErrorResponse['error']['code'] | 'unknown';
   declare readonly status: number;
   declare readonly details: ErrorDetails;
-  constructor(message: string, facts: Facts & Pick<ApiError, 'code' | 'status' | 'details'>) {
+  declare readonly retryAfterSeconds: number | undefined;
+  constructor(message: string, facts: Facts & Pick<ApiError, OwnFacts>) {
     super(message, facts);
   }
 }

@@ -82,9 +82,10 @@ async function sendOnce<T>(
     const url = isOwn(call) ? settings.baseUrl + call.path : call.path;
     const response = await settings.fetch(url, { ...initOf(settings, call), signal });
     if (response.ok) return { value: await read(response) };
-    const retryAfterMs = 1000 * Number(response.headers.get('retry-after')) || 0;
+    const error = errorOf(response, await response.text(), call);
+    const retryAfterMs = 1000 * (error.retryAfterSeconds ?? 0);
     return {
-      error: errorOf(response, await response.text(), call),
+      error,
       again: isPassing(response.status),
       retryAfterMs: Math.min(LONGEST_RETRY_AFTER_MS, retryAfterMs),
     };
@@ -138,6 +139,7 @@ function errorOf({ status, headers }: Response, text: string, call: Call): ApiEr
     code: code ?? 'unknown',
     status,
     details,
+    retryAfterSeconds: Number(headers.get('retry-after')) || undefined,
     charged: details.charged ?? charged,
     retry: details.retry ?? retry,
     requestId: headers.get('x-request-id') ?? undefined,

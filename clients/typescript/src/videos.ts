@@ -1,7 +1,7 @@
 import { type DownloadOptions, download, type Target } from './download.ts';
-import { TaskFailedError } from './errors.ts';
+import { ApiError, TaskFailedError } from './errors.ts';
 import { type GenerateRequest, uploadMedia } from './media.ts';
-import type { CancelResult, Quote, TaskList, VideoTask } from './openapi.ts';
+import type { CancelResult, Quote, TaskList, VideoRequest, VideoTask } from './openapi.ts';
 import {
   type Call,
   type CallOptions,
@@ -59,14 +59,25 @@ export class Videos {
   /** Creates a task. The credits are reserved, and refunded if it fails. */
   async create(request: GenerateRequest, options: CreateOptions = {}): Promise<VideoTask> {
     const { signal, idempotencyKey = newKey() } = options;
-    const body = await this.#uploaded(request, { signal });
+    const body = await this.prepare(request, { signal });
     const path = '/video/generations';
-    return sendJson(this.#settings, { method: 'POST', path, body, idempotencyKey, signal });
+    const call = { method: 'POST', path, body, idempotencyKey, signal };
+    return sendJson<VideoTask>(this.#settings, call).catch((error) => {
+      throw JSON.stringify(body) === JSON.stringify(request) ? error : afterUploads(error);
+    });
+  }
+
+  /**
+   * Uploads the files of a request, and names them by their addresses. Keep the result with a key
+   * of your own: both can be sent again after a crash.
+   */
+  prepare(request: GenerateRequest, options: CallOptions = {}): Promise<VideoRequest> {
+    return uploadMedia(request, (file) => this.#uploads.create(file, options));
   }
 
   /** The price of a request; nothing is created. */
   async quote(request: GenerateRequest, { signal }: CallOptions = {}): Promise<Quote> {
-    const body = await this.#uploaded(request, { signal });
+    const body = await this.prepare(request, { signal });
     return sendJson(this.#settings, { method: 'POST', path: '/video/quotes', body, signal });
   }
 
@@ -128,10 +139,6 @@ export class Videos {
     return download({ settings: this.#settings, taskId: id, signal }, target, from);
   }
 
-  #uploaded(request: GenerateRequest, options: CallOptions) {
-    return uploadMedia(request, (file) => this.#uploads.create(file, options));
-  }
-
   #videoOf(task: VideoTask): Video {
     return {
       ...task,
@@ -139,6 +146,13 @@ export class Videos {
       download: (target, options) => this.download(task.id, target, options),
     };
   }
+}
+
+/** A file has another address after each upload: with a new key, the first request is paid too. */
+function afterUploads(error: unknown): unknown {
+  if (!(error instanceof ApiError) || error.code !== 'idempotency_conflict') return error;
+  const message = `${error.message} Upload files once, and send their url with this key.`;
+  return new ApiError(message, { ...error, charged: 'reserved', retry: 'never' });
 }
 
 const pathOf = (id: string) => `/tasks/${encodeURIComponent(id)}`;

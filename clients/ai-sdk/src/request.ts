@@ -1,0 +1,95 @@
+import type {
+  Experimental_VideoModelV4CallOptions as CallOptions,
+  SharedV4Warning,
+  Experimental_VideoModelV4File as VideoFile,
+} from '@ai-sdk/provider';
+import type { GenerateRequest, Media } from '@framewright/client';
+
+type Model = NonNullable<GenerateRequest['model']>;
+type Ratio = NonNullable<GenerateRequest['aspect_ratio']>;
+
+/** A request of the API, and what of the options it can't say. */
+interface Mapped {
+  request: GenerateRequest;
+  warnings: SharedV4Warning[];
+}
+
+const RESOLUTIONS = new Map<number, NonNullable<GenerateRequest['resolution']>>([
+  [480, '480p'],
+  [720, '720p'],
+  [1080, '1080p'],
+  [2160, '4k'],
+]);
+
+const RATIOS: readonly Ratio[] = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'];
+
+/** The request for options of the AI SDK. `providerOptions.framewright` overrides each field. */
+export function requestOf(model: Model, options: CallOptions): Mapped {
+  const size = sizeOf(options);
+  const { fps, prompt = '', duration, seed, generateAudio } = options;
+  const request: GenerateRequest = { prompt, model, ...mediaOf(options), ...size.fields };
+  if (duration !== undefined) request.duration = duration;
+  if (seed !== undefined) request.seed = seed;
+  if (generateAudio !== undefined) request.generate_audio = generateAudio;
+  Object.assign(request, options.providerOptions.framewright);
+  const unsupported = fps === undefined ? [] : [warning('fps', 'The model chooses it.')];
+  return { request, warnings: [...unsupported, ...size.warnings] };
+}
+
+function warning(feature: string, details: string): SharedV4Warning {
+  return { type: 'unsupported', feature, details };
+}
+
+/** A ratio and a resolution; `1920x1080` has both. */
+function sizeOf({ aspectRatio, resolution }: CallOptions) {
+  const fields: Pick<GenerateRequest, 'aspect_ratio' | 'resolution'> = {};
+  const warnings: SharedV4Warning[] = [];
+  const [width = 0, height = 0] = resolution?.split('x').map(Number) ?? [];
+  const wanted = aspectRatio ?? (resolution && nearestRatio(width / height));
+  const ratio = RATIOS.find((one) => one === wanted);
+  if (ratio) fields.aspect_ratio = ratio;
+  else if (wanted) warnings.push(warning('aspectRatio', `It is one of ${RATIOS.join(', ')}.`));
+  const lines = RESOLUTIONS.get(Math.min(width, height));
+  if (lines) fields.resolution = lines;
+  else if (resolution)
+    warnings.push(warning('resolution', 'Its short side is 480, 720, 1080 or 2160.'));
+  return { fields, warnings };
+}
+
+function nearestRatio(wanted: number): Ratio | undefined {
+  const widthOf = (ratio: Ratio) => {
+    const [width = 0, height = 0] = ratio.split(':').map(Number);
+    return width / height;
+  };
+  return RATIOS.find((ratio) => Math.abs(widthOf(ratio) - wanted) < 0.02);
+}
+
+/** Frames and references, each as a file or its address. The AI SDK gives a first frame twice. */
+function mediaOf({ image, frameImages = [], inputReferences = [] }: CallOptions) {
+  const fields: Partial<GenerateRequest> = {};
+  const frame = (type: string) => frameImages.find(({ frameType }) => frameType === type)?.image;
+  const [first, last] = [image ?? frame('first_frame'), frame('last_frame')];
+  if (first) fields.image_url = mediaFrom(first);
+  if (last) fields.end_image_url = mediaFrom(last);
+  const [videos, images] = [true, false].map((isWanted) =>
+    inputReferences.filter((file) => isVideo(file) === isWanted).map(mediaFrom),
+  );
+  if (images?.length) fields.reference_image_urls = images;
+  if (videos?.length) fields.reference_video_urls = videos;
+  if (inputReferences.length > 0) fields.mode = 'media-to-video';
+  if (first || last) fields.mode = 'image-to-video';
+  return fields;
+}
+
+const isVideo = (file: VideoFile) =>
+  file.mediaType?.startsWith('video/') ??
+  (file.type === 'url' && /\.(mp4|mov|webm|mkv)$/i.test(new URL(file.url).pathname));
+
+function mediaFrom(file: VideoFile): Media {
+  if (file.type === 'url') return new URL(file.url);
+  const { data, mediaType: type } = file;
+  const bytes = typeof data === 'string' ? bytesOf(data) : Uint8Array.from(data);
+  return new Blob([bytes], { type });
+}
+
+const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));

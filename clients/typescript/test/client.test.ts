@@ -10,7 +10,7 @@ import {
   openMediaFixture,
 } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
-import { Framewright, TaskFailedError } from '../src/index.ts';
+import { ApiError, Framewright, TaskFailedError } from '../src/index.ts';
 
 let fixture: MediaFixture;
 let client: Framewright;
@@ -52,4 +52,46 @@ test('a failed task is an error that says that it was refunded', async () => {
     assert.match(error.idempotencyKey ?? '', /^fw-/);
     return true;
   });
+});
+
+test('a file with a key of the caller: a prepared request fits again, another upload never pays', async () => {
+  const idempotencyKey = 'order-4711';
+  const image_url = new Blob([Uint8Array.from(await imageBytes('png'))]);
+  const request = { prompt: 'A paper boat', mode: 'image-to-video', image_url } as const;
+  const prepared = await client.videos.prepare(request);
+  const first = await client.videos.create(prepared, { idempotencyKey });
+  const again = await client.videos.create(prepared, { idempotencyKey });
+  assert.equal(again.id, first.id);
+  const { available_credits } = await client.credits.get();
+  await assert.rejects(client.videos.create(request, { idempotencyKey }), (error) => {
+    assert.ok(error instanceof ApiError);
+    const { code, charged, retry } = error;
+    assert.deepEqual(
+      { code, charged, retry },
+      { code: 'idempotency_conflict', charged: 'reserved', retry: 'never' },
+    );
+    return true;
+  });
+  assert.deepEqual(await client.credits.get(), { available_credits, balance_type: 'paid' });
+  await client.videos.wait(first);
+});
+
+test('the list, a quote, a cancel and the models', async () => {
+  const listed = await Array.fromAsync(client.videos.list({ limit: 1 }));
+  assert.equal(listed.length, 3);
+  const quote = await client.videos.quote({ prompt: 'A paper boat', duration: 4 });
+  assert.deepEqual([quote.credits, quote.enough], [200, true]);
+  const task = await client.videos.create({ prompt: 'A boat, test-slow' });
+  const { cancel } = await client.videos.cancel(task.id);
+  assert.equal(cancel, 'cancelled');
+  assert.ok((await client.models.list()).data.length > 0);
+});
+
+test('no key and a base URL without its version are refused at once', () => {
+  const apiKey = 'fw_test_any';
+  assert.throws(
+    () => new Framewright({ baseUrl: 'http://localhost/api/v1' }),
+    /FRAMEWRIGHT_API_KEY/,
+  );
+  assert.throws(() => new Framewright({ apiKey, baseUrl: 'http://localhost' }), /\/api\/v1/);
 });

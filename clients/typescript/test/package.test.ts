@@ -41,6 +41,7 @@ test('the types are those of openapi.json: npm run openapi', async () => {
 
 test('the client adds less than 5 KB to a bundle, minified and compressed', async (t) => {
   const entry = path.join(published, 'index.js');
+  t.after(() => delete process.env.NODE_ENV); // Vite sets it
   const { output } = await bundle({
     logLevel: 'silent',
     configFile: false,

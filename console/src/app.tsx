@@ -32,7 +32,7 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
     }
     if (state.kind !== 'in') return <Waiting />;
     if (access === 'operator' && !state.me.is_operator) return <NotFound />;
-    return <LazyPage />;
+    return <LazyPage key={state.me.mode} />;
   };
 }
 

@@ -1,7 +1,11 @@
+import type { Mode } from './site-api.ts';
+
 /** Changes with each sign-out in this browser, so that all its windows learn of it. */
 const SIGN_OUTS = 'sign-outs';
 /** Whose data this window keeps. */
 const OWNER = 'owner';
+/** Of this window in its own storage; as it was last chosen in that of the browser. */
+const MODE = 'mode';
 
 /** Runs work with the browser's storage, which may be switched off. */
 function trying<Result>(work: () => Result): Result | undefined {
@@ -12,7 +16,39 @@ function trying<Result>(work: () => Result): Result | undefined {
   }
 }
 
+const asMode = (text: string | null) => (text === 'test' || text === 'live' ? text : undefined);
+
+/** A link that leads to one side of the account says so. The page that it opens is as others. */
+function modeOfLink(): Mode | undefined {
+  const url = new URL(location.href);
+  const mode = asMode(url.searchParams.get(MODE));
+  if (mode === undefined) return undefined;
+  url.searchParams.delete(MODE);
+  history.replaceState(history.state, '', url);
+  return mode;
+}
+
+const linked = modeOfLink();
+let chosen: Mode | undefined;
+
+/** The mode of this window: no other window changes it. A new one begins as was chosen last. */
+export function windowMode(): Mode {
+  const kept = () => asMode(sessionStorage.getItem(MODE) ?? localStorage.getItem(MODE));
+  chosen ??= linked ?? trying(kept) ?? 'live';
+  return chosen;
+}
+
+/** Keeps the mode that was chosen in this window. */
+export function chooseMode(mode: Mode): void {
+  chosen = mode;
+  trying(() => {
+    sessionStorage.setItem(MODE, mode);
+    localStorage.setItem(MODE, mode);
+  });
+}
+
 function forgetHere(): void {
+  chosen = undefined;
   sessionStorage.clear();
   const signOuts = localStorage.getItem(SIGN_OUTS);
   if (signOuts !== null) sessionStorage.setItem(SIGN_OUTS, signOuts);
@@ -22,6 +58,7 @@ function forgetHere(): void {
 export function forgetPerson(): void {
   trying(() => {
     localStorage.setItem(SIGN_OUTS, crypto.randomUUID());
+    localStorage.removeItem(MODE);
     forgetHere();
   });
 }
@@ -51,8 +88,12 @@ export function whenForgotten(listener: () => void): () => void {
 export function keepFor(accountId: string): void {
   trying(() => {
     const owner = sessionStorage.getItem(OWNER);
-    if (owner !== null && owner !== accountId) forgetHere();
+    if (owner !== null && owner !== accountId) {
+      localStorage.removeItem(MODE);
+      forgetHere();
+    }
     sessionStorage.setItem(OWNER, accountId);
+    sessionStorage.setItem(MODE, windowMode()); // also that of a link, over a reload
   });
 }
 

@@ -3,7 +3,15 @@ import { useCallback, useContext, useEffect, useMemo, useRef, useState } from 'p
 import type { Me } from '../../server/src/site/account/me.ts';
 import { type ApiFailure, api, whenSignedOut } from './api.ts';
 import { asFailure } from './load.ts';
-import { forgetIfSignedOut, forgetPerson, keepFor, whenForgotten } from './personal.ts';
+import {
+  chooseMode,
+  forgetIfSignedOut,
+  forgetPerson,
+  keepFor,
+  whenForgotten,
+  windowMode,
+} from './personal.ts';
+import type { Mode } from './site-api.ts';
 
 /** Who is signed in, as far as it is known. */
 export type SessionState =
@@ -18,12 +26,15 @@ export interface Session {
   state: SessionState;
   /** Reads the account and its balance again: call it after whatever moves credits. */
   refresh(): Promise<void>;
+  /** Shows the other side of the account in this window, once its balance is read. */
+  switchTo(mode: Mode): Promise<void>;
   signOut(): Promise<void>;
 }
 
 const Context = createContext<Session>({
   state: { kind: 'loading', wasIn: false },
   refresh: async () => {},
+  switchTo: async () => {},
   signOut: async () => {},
 });
 
@@ -31,13 +42,16 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [state, setState] = useState<SessionState>(() => ({ kind: 'loading', wasIn: wasIn() }));
   const account = useRef<string | undefined>(undefined);
   const refresh = useCallback(async () => {
-    const next = await readSession();
+    const mode = windowMode();
+    const next = await readSession(mode);
     if (next.kind === 'in') {
       const { account_id: id } = next.me;
       forgetIfSignedOut();
       keepFor(id);
       if (account.current !== undefined && account.current !== id) return location.assign('/');
       account.current = id;
+      // It was chosen meanwhile, or was that of another account.
+      if (mode !== windowMode()) return refresh();
     }
     // A failed refresh keeps what is known: the page has its own error.
     setState((before) => {
@@ -45,13 +59,10 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
       return next.kind === 'unknown' && before.kind === 'in' ? before : next;
     });
   }, []);
-  const signOut = useCallback(async () => {
-    await api('POST /auth/sign-out').catch((error) => {
-      if (asFailure(error).status !== 401) throw error; // it had ended before
-    });
-    remember(false);
-    forgetPerson();
-    location.assign('/'); // nothing of the account stays in this window
+  const switchTo = useCallback(async (mode: Mode) => {
+    const me = await readMe(mode);
+    chooseMode(mode);
+    setState({ kind: 'in', me });
   }, []);
   useEffect(() => {
     whenSignedOut(() => setState(outAfter));
@@ -68,8 +79,17 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   useEffect(() => {
     if (state.kind === 'in' || state.kind === 'out') remember(state.kind === 'in');
   }, [state.kind]);
-  const session = useMemo(() => ({ state, refresh, signOut }), [state, refresh, signOut]);
+  const session = useMemo(() => ({ state, refresh, switchTo, signOut }), [state]);
   return <Context.Provider value={session}>{children}</Context.Provider>;
+}
+
+async function signOut(): Promise<void> {
+  await api('POST /auth/sign-out').catch((error) => {
+    if (asFailure(error).status !== 401) throw error; // it had ended before
+  });
+  remember(false);
+  forgetPerson();
+  location.assign('/'); // nothing of the account stays in this window
 }
 
 /**
@@ -101,9 +121,15 @@ function outAfter(before: SessionState): SessionState {
   };
 }
 
-async function readSession(): Promise<SessionState> {
+async function readMe(mode: Mode): Promise<Me> {
+  const me = await api('GET /console/api/me', { query: { mode } });
+  me.mode ??= 'live'; // a process of the release before does not send it
+  return me;
+}
+
+async function readSession(mode: Mode): Promise<SessionState> {
   try {
-    return { kind: 'in', me: await api('GET /console/api/me') };
+    return { kind: 'in', me: await readMe(mode) };
   } catch (error) {
     const failure = asFailure(error);
     const isOut = failure.status === 401 || failure.status === 404;
@@ -120,4 +146,14 @@ export function useMe(): Me {
   const { state } = useSession();
   if (state.kind !== 'in') throw new Error('this page needs a session');
   return state.me;
+}
+
+/** Which side of the account the page shows, and whose credits it spends. */
+export function useMode(): Mode {
+  return useMe().mode;
+}
+
+/** What the account can spend in the mode of the page. */
+export function availableOf({ mode, credits }: Me): number {
+  return mode === 'test' ? credits.test : credits.paid + credits.promotional;
 }

@@ -17,10 +17,20 @@ type Params<Path extends string> = [NamesIn<Path>] extends [never]
   ? { params?: undefined }
   : { params: Record<NamesIn<Path>, string> };
 
-/** Its values are texts of an address or a form: the server checks them. */
-type Query<Shape> = Shape extends object
-  ? { query?: { [Name in keyof Shape]?: string | undefined } }
-  : { query?: undefined };
+/** Which side of the account a page shows: what is paid, or what only spends test credits. */
+export type Mode = NonNullable<SiteApi['GET /console/api/me']['query']['mode']>;
+
+type Texts<Shape> = { [Name in Exclude<keyof Shape, 'mode'>]?: string | undefined };
+
+/**
+ * Its values are texts of an address or a form: the server checks them. A page says the mode
+ * wherever there is one, since the server takes none for live.
+ */
+type Query<Shape> = 'mode' extends keyof Shape
+  ? { query: Texts<Shape> & { mode: Mode } }
+  : Shape extends object
+    ? { query?: Texts<Shape> }
+    : { query?: undefined };
 
 type WithBody<Shape> = [Shape] extends [undefined] ? { body?: undefined } : { body: Shape };
 

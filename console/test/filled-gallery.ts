@@ -70,6 +70,26 @@ export async function fillGallery(site: Site, accountId: string, dataDir: string
   ];
   await sql(db, `update tasks set phase = 'generating' where id = $1`, [live]);
   await sql(db, `update tasks set phase = 'held', held_cause = 'acceptance' where id = $1`, [held]);
+  const [, tested = ''] = await testVideos(site, accountId, make);
   await postersOf(site, accountId);
-  return { completed: completed[0] ?? '', failed, live, held };
+  return { completed: completed[0] ?? '', failed, live, held, tested };
+}
+
+/** Makes a refused and a completed task in test mode; the service runs them. */
+async function testVideos(
+  { database: { db } }: Site,
+  accountId: string,
+  make: ReturnType<typeof galleryMaker>,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const prompt of ['A harbour test-refused', 'A harbour']) {
+    ids.push(await make(accountId, { prompt, surface: 'test' }));
+  }
+  const live = 'select from tasks where id = any($1) and due_at is not null';
+  await until(
+    () => sql(db, live, [ids]),
+    (rows) => rows.length === 0,
+    30,
+  );
+  return ids;
 }

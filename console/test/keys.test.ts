@@ -46,7 +46,7 @@ async function storeSecret(page: Page, secret: string): Promise<void> {
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret);
   await done.click();
   await page.locator('h1:focus').waitFor(); // the button of the empty list is gone
-  assert.ok(!(await page.evaluate(isLeavingAskedFor)));
+  await page.waitForFunction(() => dispatchEvent(new Event('beforeunload', { cancelable: true })));
 }
 
 /** Whether the browser would ask before the page is left. */
@@ -55,26 +55,37 @@ function isLeavingAskedFor(): boolean {
 }
 
 describe('test keys', { skip: NO_BROWSER }, () => {
-  test('a test key is marked, and its credits are refilled', async () => {
+  test('a test key is made in test mode, marked, and its credits are refilled', async () => {
     const { page } = await signedInPage(site);
-    await page.goto('/keys');
-    await page.getByRole('button', { name: 'New key' }).click();
+    await page.goto('/keys?mode=test');
+    await page.getByRole('button', { name: 'New test key' }).click();
     await page.getByLabel('Name').fill('continuous integration');
-    await page.getByLabel('Mode').selectOption('test');
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Create the key' }).click();
     const secret = (await page.locator('[data-secret]').textContent())?.trim() ?? '';
     assert.match(secret, /^fw_test_/);
     await page.getByLabel('I have stored it').check();
     await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByText('Test', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Refill' }).click();
+    await page.getByRole('table').getByText('test', { exact: true }).waitFor();
+    const body = JSON.stringify({ prompt: 'A harbour test-slow' });
+    const created = await fetch(`${site.service.url}/api/v1/video/generations`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${secret}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'one',
+      },
+      body,
+    });
+    assert.equal(created.status, 202);
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await page.getByRole('link', { name: /99.750.*test credits available/ }).waitFor();
+    await page.getByRole('button', { name: 'Refill test credits' }).click();
     await page.getByText('The test credits are refilled.').waitFor();
-    await page
-      .getByRole('region', { name: 'Test credits' })
-      .getByText(/100.000/)
-      .waitFor();
+    await page.getByRole('link', { name: /100.000.*test credits available/ }).waitFor();
     await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Leave test mode' }).click();
+    await page.getByText('No API key yet').waitFor();
   });
 });
 
@@ -137,17 +148,17 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     const { page } = await signedInPage(site);
     await page.goto('/keys');
     await settled(page, 'API keys');
-    await page.route('**/console/api/keys', (route) => route.abort());
+    await page.route('**/console/api/keys?mode=*', (route) => route.abort());
     await page.reload();
     await page.getByText('No connection').waitFor();
     await expectNoViolations(page);
-    await page.unroute('**/console/api/keys');
+    await page.unroute('**/console/api/keys?mode=*');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No API key yet').waitFor();
-    await page.route('**/console/api/keys', (route) => route.abort());
+    await page.route('**/console/api/keys?mode=*', (route) => route.abort());
     await page.reload();
     await page.getByText('No connection').waitFor();
-    await page.unroute('**/console/api/keys');
+    await page.unroute('**/console/api/keys?mode=*');
     await page.evaluate(() => dispatchEvent(new Event('online')));
     await page.getByText('No API key yet').waitFor();
   });
@@ -204,11 +215,11 @@ describe('webhooks', { skip: NO_BROWSER }, () => {
     await page.getByLabel('I have stored it').check();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('The earlier secret signs until').waitFor();
-    await page.route('**/console/api/webhooks', (route) => route.abort());
+    await page.route('**/console/api/webhooks?mode=*', (route) => route.abort());
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete the endpoint' }).click();
     await page.getByText('No connection').waitFor();
-    await page.unroute('**/console/api/webhooks');
+    await page.unroute('**/console/api/webhooks?mode=*');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No endpoint yet').waitFor();
     await page.goto('/webhooks/we_unknown');

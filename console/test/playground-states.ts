@@ -104,7 +104,7 @@ async function quote(page: Page, available: { promotional: number; paid: number 
   const promotional = Math.min(60, available.promotional);
   const is_affordable = available.promotional + available.paid >= 60;
   const shown = { credits: 60, promotional, paid: 60 - promotional, is_affordable, available };
-  await page.route('**/console/api/price', (route) => route.fulfill({ json: shown }));
+  await page.route('**/console/api/price?mode=*', (route) => route.fulfill({ json: shown }));
   await fillIn(page);
   await page.getByLabel('Length').fill('4');
 }

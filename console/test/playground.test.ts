@@ -12,6 +12,7 @@ import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
 import { NO_BROWSER } from './browser.ts';
+import { overflowsOf } from './long-texts.ts';
 import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
 
 const BROWSER = { skip: NO_BROWSER };
@@ -213,6 +214,78 @@ test('the form stays where it is, and a second video beside the first', BROWSER,
   await page.locator('video').nth(1).waitFor({ state: 'detached' });
   const first = page.getByRole('article', { name: 'Your video' });
   await first.getByText('A lighthouse at dawn').waitFor();
+});
+
+test('test mode is one window’s, and makes, cancels and deletes for nothing', BROWSER, async () => {
+  const { page, accountId } = await signedIn(1000);
+  const live = await page.context().newPage();
+  await live.goto('/playground');
+  await settled(live, 'Playground');
+  await page.getByRole('switch', { name: 'Test mode' }).check();
+  await page.getByText('nothing here costs credits').waitFor();
+  await page.getByRole('link', { name: /100.000.*test credits available/ }).waitFor();
+  await fillIn(page, 'A harbour');
+  await page.getByLabel('Outcome').selectOption('busy'); // it waits for ten minutes
+  assert.equal(await page.getByLabel('Prompt').inputValue(), 'A harbour test-busy');
+  await generate(page).click();
+  await page.getByText('60 test credits reserved').waitFor();
+  await expectNoViolations(page);
+  await page.reload();
+  const result = page.getByRole('article', { name: 'Your video' });
+  await result.getByText('test', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Details of this video' }).click();
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.getByRole('button', { name: 'Cancel the video' }).click();
+  await page.getByText('60 test credits were refunded').waitFor();
+  await expectNoViolations(page);
+  await page.goBack();
+  await settled(page, 'Playground');
+  await page.getByLabel('Outcome').selectOption('completed');
+  await generate(page).click();
+  await result.nth(1).waitFor();
+  await page.getByRole('link', { name: 'Details of this video' }).first().click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click({ timeout: 30_000 });
+  await page.getByRole('button', { name: 'Delete the video' }).click();
+  await page.getByText('The video was deleted').waitFor();
+  await page.goBack();
+  await page.getByText('The video was deleted').waitFor();
+  await page.goto('/videos');
+  await page.locator('article').nth(1).getByText('test', { exact: true }).waitFor();
+  await expectNoViolations(page);
+  await live.goto('/videos');
+  await live.getByText('No videos yet').waitFor();
+  const surfaces = 'select surface, credits from tasks where account_id = $1';
+  const made = { surface: 'test', credits: PRICE };
+  assert.deepEqual(await sql(site.database.db, surfaces, [accountId]), [made, made]);
+});
+
+test('each page shows the test side in test mode, which a sign-out ends', BROWSER, async () => {
+  const { page, accountId } = await signedIn(1000);
+  await page.goto('/usage?mode=test');
+  await page.getByText('Nothing was used in this period').waitFor();
+  await expectNoViolations(page);
+  for (const title of ['API keys', 'Webhooks', 'Videos']) {
+    await page.getByRole('link', { name: title, exact: true }).first().click();
+    await page.getByText(/No (test key|endpoint|videos) yet/).waitFor();
+    await page.getByText('nothing here costs credits').waitFor();
+  }
+  await page.getByRole('link', { name: 'Credits', exact: true }).first().click();
+  await page.getByText('Purchases are always live').waitFor();
+  await page.getByText('No entries yet').waitFor();
+  await expectNoViolations(page);
+  const wide = [
+    ...(await overflowsOf(page, '/credits')),
+    ...(await overflowsOf(page, '/playground')),
+  ];
+  assert.deepEqual(wide, []);
+  await page.getByLabel('Account').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await settled(page, 'Pay for the video');
+  await become(page, accountId);
+  await page.goto('/credits');
+  await settled(page, 'Credits');
+  await page.getByRole('link', { name: /^1.000.*credits available/ }).waitFor();
+  assert.equal(await page.getByText('nothing here costs credits').count(), 0);
 });
 
 test('without enough credits the button leads to more of them', BROWSER, async () => {

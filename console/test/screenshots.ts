@@ -120,6 +120,17 @@ const SHOTS: Shot[] = [
   { name: 'video-failed', path: ({ failed }) => `/videos/${failed}`, isSignedIn: true },
   { name: 'video-live', path: ({ live }) => `/videos/${live}`, isSignedIn: true },
   { name: 'video-held', path: ({ held }) => `/videos/${held}`, isSignedIn: true },
+  ...['playground', 'videos', 'usage', 'keys', 'webhooks', 'credits', 'pricing', 'operator'].map(
+    (page) => ({ name: `test-${page}`, path: () => `/${page}?mode=test`, isSignedIn: true }),
+  ),
+  { name: 'test-video', path: ({ tested }) => `/videos/${tested}`, isSignedIn: true },
+  { name: 'test-menu', path: '/settings?mode=test', isSignedIn: true, prepare: openMenu },
+  {
+    name: 'test-empty',
+    path: '/keys?mode=test',
+    isSignedIn: true,
+    prepare: (page) => page.getByRole('button', { name: 'New test key' }).click(),
+  },
   ...PLAYGROUND_STATES.map(({ name, prepare }) => ({
     name: `playground-${name}`,
     path: '/playground',

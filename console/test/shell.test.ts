@@ -83,7 +83,7 @@ test(
   BROWSER,
   async () => {
     const { page } = await signedInPage(site);
-    const me = '**/console/api/me';
+    const me = '**/console/api/me?mode=*';
     await page.route(me, (route) =>
       route.fulfill({
         status: 503,

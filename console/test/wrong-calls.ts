@@ -38,14 +38,18 @@ export async function names(): Promise<void> {
   await api('DELETE /console/api/keys/:id', { params: { key: 'key' } });
   // @ts-expect-error: the path names nothing
   await api('GET /console/api/keys', { params: { id: 'key' } });
-  addressOf('/console/api/usage.csv', { query: { from: '2026-11-22', to: undefined } });
+  addressOf('/console/api/usage.csv', {
+    query: { mode: 'test', from: '2026-11-22', to: undefined },
+  });
+  // @ts-expect-error: the mode is missing
+  addressOf('/console/api/usage.csv', { query: { from: '2026-11-22' } });
   // @ts-expect-error: the query has no such text
-  addressOf('/console/api/usage.csv', { query: { until: '2026-11-22' } });
+  addressOf('/console/api/usage.csv', { query: { mode: 'live', until: '2026-11-22' } });
 }
 
 /** Reads of a page. */
 export function Reads() {
-  const keys = useLoad('/console/api/keys');
+  const keys = useLoad('/console/api/keys', { query: { mode: 'live' } });
   keys.data?.items.map(({ monthly_cap: cap }) => cap?.toFixed());
   // @ts-expect-error: the entries have no such field
   keys.data?.items.map(({ cap }) => cap);
@@ -57,10 +61,10 @@ export function Reads() {
   useLoad('/console/api/sessions').data?.items[0]?.created_at.slice(0, 10);
   // What the path names may not be known yet.
   useLoad('/console/api/tasks/:id', undefined).data?.prompt.trim();
-  const tasks = useList('/console/api/tasks', { query: { state: 'failed' } });
+  const tasks = useList('/console/api/tasks', { query: { mode: 'live', state: 'failed' } });
   tasks.items?.map(({ failed_because: why }) => why?.trim());
   // @ts-expect-error: the list has no such filter
-  useList('/console/api/tasks', { query: { phase: 'failed' } });
+  useList('/console/api/tasks', { query: { mode: 'live', phase: 'failed' } });
   // @ts-expect-error: it is no list
   useList('/console/api/me');
   // @ts-expect-error: a route of operators has its shapes, too

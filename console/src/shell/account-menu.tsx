@@ -2,27 +2,29 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Me } from '../../../server/src/site/account/me.ts';
 import { asFailure } from '../load.ts';
-import { useSession } from '../session.tsx';
+import { availableOf, useSession } from '../session.tsx';
 import { Credits } from '../ui/format.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toast.tsx';
 import { DESTINATIONS, isOnPhone } from './navigation.tsx';
+import { ModeSwitch } from './test-mode.tsx';
 
-/** The available credits; a link to the page of credits. */
+/** The available credits of the mode; a link to the page of credits. */
 export function Balance({ me }: { me: Me }) {
-  const { paid, promotional } = me.credits;
+  const isTest = me.mode === 'test';
   return (
     <a
       href="/credits"
-      class="inline-flex h-9 items-center gap-2 border border-line px-3 text-sm hover:border-ink"
+      class={`inline-flex h-9 items-center gap-2 border px-3 text-sm hover:border-ink ${isTest ? 'border-tungsten bg-well' : 'border-line'}`}
     >
       <span aria-hidden="true" class="h-3 w-[5px] bg-tungsten" />
-      <Credits value={paid + promotional} />
+      <Credits value={availableOf(me)} />
       <span aria-hidden="true" class="text-dim">
+        {isTest && 'test '}
         <span class="sm:hidden md:inline lg:hidden">cr</span>
         <span class="hidden sm:inline md:hidden lg:inline">credits</span>
       </span>
-      <span class="sr-only">credits available</span>
+      <span class="sr-only">{isTest && 'test '}credits available</span>
     </a>
   );
 }
@@ -79,6 +81,9 @@ export function AccountMenu({ me }: { me: Me }) {
       </summary>
       <div class="absolute right-0 z-40 mt-2 w-64 border border-edge bg-sheet py-1.5">
         <p class="border-b border-line px-4 pt-1.5 pb-3 text-sm break-all text-dim">{me.email}</p>
+        <div class="border-b border-line px-4 py-2.5">
+          <ModeSwitch key={me.mode} mode={me.mode} />
+        </div>
         {links.map(({ href, title, icon }) => (
           <a key={href} href={href} class={ITEM}>
             <Icon name={icon} />

@@ -10,6 +10,7 @@ import { Brand } from './brand.tsx';
 import { DESTINATIONS, PhoneNavigation, TopNavigation } from './navigation.tsx';
 import { OfflineBanner } from './offline.tsx';
 import { ProofDialog } from './proof-dialog.tsx';
+import { HeaderSwitch, TestBar } from './test-mode.tsx';
 import { ThemeButton } from './theme.tsx';
 
 /** The pages for visitors who are not signed in. */
@@ -34,6 +35,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
         Skip to the content
       </a>
       <OfflineBanner />
+      {me?.mode === 'test' && <TestBar />}
       <header class="sticky top-0 z-30 bg-paper">
         <div class="mx-auto flex h-16 max-w-[76rem] items-center justify-between gap-5 px-4 sm:px-8">
           <div class="flex h-full items-center gap-6 lg:gap-11">
@@ -41,6 +43,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
             <TopNavigation items={me ? DESTINATIONS : PUBLIC} />
           </div>
           <div class="flex items-center gap-1.5">
+            {me && <HeaderSwitch key={me.mode} mode={me.mode} />}
             {me && <Balance me={me} />}
             <ThemeButton />
             {me && <AccountMenu me={me} />}

@@ -26,6 +26,11 @@ export function Badge({
   );
 }
 
+/** Marks what only spends test credits. */
+export function TestMark() {
+  return <span class="edge-print border border-print px-1.5">test</span>;
+}
+
 const STATES: Record<string, { tone: Tone; word: string }> = {
   processing: { tone: 'busy', word: 'Processing' },
   held: { tone: 'busy', word: 'Being checked' },

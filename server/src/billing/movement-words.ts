@@ -1,9 +1,10 @@
 import { type Queryable, statement } from '../database/database.ts';
 import { migratedAt } from '../database/migration/applied-migrations.ts';
-import type { BalanceName, Reason } from '../ledger/transfer.ts';
+import type { BalanceKind, BalanceName, Reason } from '../ledger/transfer.ts';
 
 /** What the words of a movement are made of. */
 export interface Described {
+  kind: BalanceKind;
   reason: Reason;
   from: BalanceName;
   reference: string;
@@ -32,7 +33,9 @@ const WORDS: Record<Exclude<Reason, 'grant' | 'clawback'>, string> = {
  * @param offers what orders have sold, by their ids
  */
 export function describeMovement(movement: Described, offers: Map<string, string>): string {
-  const { reason, from } = movement;
+  const { kind, reason, from } = movement;
+  if (kind === 'test' && reason === 'grant') return 'The first test credits';
+  if (kind === 'test' && reason === 'adjust') return 'Refilled';
   const order = orderIdOf(movement);
   const name = (order !== null && offers.get(order)) || 'credits';
   if (reason === 'grant') {

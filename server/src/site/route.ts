@@ -50,6 +50,12 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
 /** Of a query: how many entries of a list to send, from 1 to 100. */
 export const LimitSchema = Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' }));
 
+/**
+ * Of a query: which side of the account a page shows, and whose credits it spends: `live`, or
+ * `test` with test credits. Open pages of earlier releases send none: they are live.
+ */
+export const ModeSchema = Type.Optional(Type.Enum(['live', 'test']));
+
 /** The names in a path, such as `id` in `/console/api/keys/:id`. */
 export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
   ? Name | NamesIn<`/${Rest}`>

@@ -36,6 +36,7 @@ import {
 import type { OperatorDeps } from './operator/operator-route.ts';
 import { OPERATOR_ROUTES } from './operator/operator-routes.ts';
 import {
+  createTestGeneration,
   createWebGeneration,
   type GenerationDeps,
   getWebGeneration,
@@ -107,6 +108,7 @@ const ROUTES = [
   readUsage,
   downloadUsage,
   createWebGeneration,
+  createTestGeneration,
   getWebGeneration,
   getPrices,
   getQuote,

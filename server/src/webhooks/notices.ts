@@ -11,7 +11,7 @@ const CLAIM = statement(
        and coalesce(mail_claimed_at not between clock_now() - interval '5 minutes'
          and clock_now(), true)
      limit 1 for update skip locked)
-   returning id, account_id, url, notice, notice_from, mail_claimed_at::text as claim`,
+   returning id, account_id, mode, url, notice, notice_from, mail_claimed_at::text as claim`,
 );
 
 /** What the owner of an endpoint is told of. */
@@ -20,6 +20,7 @@ type Notice = 'created' | 'replaced' | 'moved' | 'gone' | 'failing';
 interface Claimed {
   id: string;
   account_id: string;
+  mode: 'live' | 'test';
   url: string;
   notice: Notice;
   /** Who did it, in the words of the mail; null: the service. */
@@ -65,9 +66,9 @@ const SUBJECTS: Record<Notice, string> = {
   failing: 'A webhook endpoint was switched off',
 };
 
-function mailOf({ url, notice, notice_from: from }: Claimed, publicUrl: string) {
+function mailOf({ mode, url, notice, notice_from: from }: Claimed, publicUrl: string) {
   const subject = SUBJECTS[notice];
-  const page = `${publicUrl}/webhooks`;
+  const page = `${publicUrl}/webhooks?mode=${mode}`;
   if (notice === 'gone' || notice === 'failing') {
     const cause =
       notice === 'gone'

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 interface OwnTask {
   prompt?: string;
   model?: 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini';
-  surface?: 'api' | 'web';
+  surface?: 'api' | 'web' | 'test';
   apiKeyId?: string;
   /** An ISO time. */
   createdAt?: string;

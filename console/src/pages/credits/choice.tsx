@@ -8,8 +8,8 @@ import { Segments, Switch } from '../../ui/form/controls.tsx';
 import { SendButton } from '../../ui/form/send-button.tsx';
 import { leaveFor } from '../../ui/form/sending.ts';
 import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
+import { SimulatedPayments } from '../../ui/simulated-payments.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { TestMode } from '../../ui/test-mode.tsx';
 import { isOver } from './subscription.tsx';
 
 type Pack = OnSale['packs'][number];
@@ -38,7 +38,7 @@ export function Choice({
       title="Buy credits"
       note="You pay on a page of Stripe, the payment provider, and then return here."
     >
-      {offers.is_test && <TestMode />}
+      {offers.is_test && <SimulatedPayments />}
       {packs.length > 0 && plans.length > 0 && <WayPicker way={way} onChange={setWay} />}
       {way === 'plans' && isSubscribed && (
         <p class="mb-6 max-w-[60ch] text-dim">

@@ -1,5 +1,5 @@
 import { useLoad } from '../../load.ts';
-import { useSession } from '../../session.tsx';
+import { useMe, useSession } from '../../session.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
 import { Balance, BlankBalance } from './balance.tsx';
@@ -9,9 +9,15 @@ import { Orders } from './orders.tsx';
 import { ReturnNotice } from './return-notice.tsx';
 import { Statement } from './statement.tsx';
 import { SubscriptionCard } from './subscription.tsx';
+import { TestCredits } from './test-credits.tsx';
 
 /** Balance, purchases, and every movement of credits. */
 export default function CreditsPage() {
+  const me = useMe();
+  return me.mode === 'test' ? <TestCredits credits={me.credits} /> : <LiveCredits />;
+}
+
+function LiveCredits() {
   const { refresh } = useSession();
   const credits = useLoad('/console/api/credits');
   const offers = useLoad('/console/api/packs');

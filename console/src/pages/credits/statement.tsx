@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { StatementLine } from '../../../../server/src/site/billing/statement.ts';
 import { useList } from '../../load.ts';
+import { useMode } from '../../session.tsx';
 import { addressOf } from '../../site-api.ts';
+import { TestMark } from '../../ui/badge.tsx';
 import { ButtonLink, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments } from '../../ui/form/controls.tsx';
@@ -17,10 +19,15 @@ const GROUPS = [
   { value: 'other', label: 'Other' },
 ];
 
+/** Nobody buys test credits. */
+const TEST_GROUPS = GROUPS.filter(({ value }) => value !== 'purchases');
+
+const KINDS = { paid: 'Paid', promotional: 'Promotional', test: <TestMark /> };
+
 const COLUMNS: Column<StatementLine>[] = [
   { title: 'Time (UTC)', cell: ({ at }) => <DateTime at={at} utc /> },
   { title: 'Description', kind: 'prose', cell: (line) => <What line={line} /> },
-  { title: 'Kind', cell: ({ kind }) => (kind === 'paid' ? 'Paid' : 'Promotional') },
+  { title: 'Kind', cell: ({ kind }) => KINDS[kind] },
   { title: 'Change', kind: 'number', cell: (line) => <Change line={line} /> },
   {
     title: 'Available after',
@@ -60,7 +67,8 @@ const ALL = { group: '', from: '', to: '' };
 /** Every change of the credits, the newest first. */
 export function Statement() {
   const [filter, setFilter] = useState(ALL);
-  const asked = { ...filter, to: filter.to && dayAfter(filter.to) };
+  const mode = useMode();
+  const asked = { ...filter, mode, to: filter.to && dayAfter(filter.to) };
   const { group: _, ...period } = asked;
   const list = useList('/console/api/statement', { query: asked });
   return (
@@ -71,7 +79,7 @@ export function Statement() {
         <ButtonLink
           icon="download"
           href={addressOf('/console/api/statement.csv', { query: period })}
-          download="credits.csv"
+          download={mode === 'test' ? 'test-credits.csv' : 'credits.csv'}
         >
           Download CSV
         </ButtonLink>
@@ -100,7 +108,7 @@ function Filter({ filter, onChange }: FilterProps) {
       <Segments
         label="Show"
         value={filter.group}
-        choices={GROUPS}
+        choices={useMode() === 'test' ? TEST_GROUPS : GROUPS}
         onChange={(group) => onChange({ ...filter, group })}
       />
       <div class="flex flex-wrap gap-4">
@@ -128,7 +136,7 @@ function NoEntry({ isFiltered }: { isFiltered: boolean }) {
   }
   return (
     <Empty title="No entries yet">
-      Purchases, and the credits of every video, will be listed here.
+      The credits of every video, and where they came from, will be listed here.
     </Empty>
   );
 }

@@ -2,15 +2,12 @@ import type { NewApiKey } from '../../../../server/src/site/keys/keys.ts';
 import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
+import { useMode } from '../../session.tsx';
 import { Select } from '../../ui/form/controls.tsx';
 import { Field, type TextProps } from '../../ui/form/field.tsx';
 import { DraftDialog } from '../../ui/form/form-dialog.tsx';
 
 const DAY_MS = 86_400_000;
-const MODES = [
-  { value: 'live', label: 'Live: videos are paid with your credits' },
-  { value: 'test', label: 'Test: small sample videos, paid with test credits' },
-];
 const EXPIRIES = [
   { value: '', label: 'Never' },
   { value: '30', label: 'In 30 days' },
@@ -47,13 +44,12 @@ function CapField(cap: ControlOf) {
   );
 }
 
-const EMPTY = { name: '', mode: 'live', days: '', monthly_cap: '' };
+const EMPTY = { name: '', days: '', monthly_cap: '' };
 
-function bodyOf({ name, mode, days, monthly_cap: cap }: typeof EMPTY) {
+function bodyOf({ name, days, monthly_cap: cap }: typeof EMPTY) {
   const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
   return {
     name,
-    mode: mode === 'test' ? ('test' as const) : ('live' as const),
     ...(expires && { expires_at: expires }),
     ...(cap !== '' && { monthly_cap: Number(cap) }),
   };
@@ -66,20 +62,20 @@ interface CreateProps {
 
 /** The dialog that makes a key. */
 export function CreateKey({ onClose, onMade }: CreateProps) {
+  const mode = useMode();
   const draft = useDraft('key', () => EMPTY);
   return (
     <DraftDialog
-      title="New API key"
+      title={mode === 'test' ? 'New test key' : 'New API key'}
       action="Create the key"
       draft={draft}
       onClose={onClose}
-      onSend={() => api('POST /console/api/keys', { body: bodyOf(draft.value) })}
+      onSend={() => api('POST /console/api/keys', { body: { ...bodyOf(draft.value), mode } })}
       onSent={onMade}
     >
       {(field) => (
         <>
           <NameField {...field('name')} />
-          <Select label="Mode" {...field('mode')} choices={MODES} />
           <Select label="Expires" {...field('days')} choices={EXPIRIES} />
           <CapField {...field('monthly_cap')} />
         </>

@@ -5,17 +5,18 @@ import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { showOverPages } from '../../over-pages.tsx';
-import { Badge } from '../../ui/badge.tsx';
+import { useMode } from '../../session.tsx';
+import { Badge, TestMark } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Code } from '../../ui/code.tsx';
 import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
-import { Credits, RelativeTime } from '../../ui/format.tsx';
+import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { Cell, type Column, RowButtons, Table } from '../../ui/table.tsx';
-import { toast, toastOutcome } from '../../ui/toast.tsx';
+import { toast } from '../../ui/toast.tsx';
 import { CreateKey, EditKey } from './key-forms.tsx';
 import { CapUsed, RequestBars, RequestsByDay } from './key-use.tsx';
 
@@ -26,30 +27,36 @@ function isValid({ revoked_at, expires_at }: ApiKey): boolean {
   return revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
 }
 
+const LIVE_LEAD = (
+  <>
+    Your server sends a key with each request to the <Link href="/openapi.json">API</Link>. Give
+    each program its own key, so that you can revoke one without the others. Test keys, which cost
+    nothing, are shown in test mode.
+  </>
+);
+const TEST_LEAD =
+  'Your tests send a test key to the API. The whole service runs, with test credits and small ' +
+  'sample videos, and a word in the prompt chooses what happens.';
+
 export default function KeysPage() {
-  const list = useLoad('/console/api/keys');
+  const mode = useMode();
+  const list = useLoad('/console/api/keys', { query: { mode } });
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const create = (
     <Button look="primary" icon="plus" onClick={() => setOpen({ kind: 'create' })}>
-      New key
+      {mode === 'test' ? 'New test key' : 'New key'}
     </Button>
   );
   return (
     <Page
-      title="API keys"
-      lead={
-        <>
-          Your server sends a key with each request to the <Link href="/openapi.json">API</Link>.
-          Give each program its own key, so that you can revoke one without the others.
-        </>
-      }
+      title={mode === 'test' ? 'Test keys' : 'API keys'}
+      lead={mode === 'test' ? TEST_LEAD : LIVE_LEAD}
       actions={list.data && list.data.items.length > 0 && create}
     >
       <Load from={list} skeleton={<Skeleton lines={6} />}>
-        {({ items, test_credits: test }) => (
+        {({ items }) => (
           <>
-            {test !== null && <TestCredits available={test} onRefilled={list.reload} />}
             <ValidKeys keys={items.filter(isValid)} create={create} onOpen={setOpen} />
             <EndedKeys keys={items.filter((key) => !isValid(key))} />
           </>
@@ -57,32 +64,6 @@ export default function KeysPage() {
       </Load>
       {open && <OpenDialog open={open} onClose={close} onChanged={list.reload} />}
     </Page>
-  );
-}
-
-/** What test keys can spend, and the button that refills it. */
-function TestCredits({
-  available,
-  onRefilled,
-}: {
-  available: number;
-  onRefilled: () => Promise<void>;
-}) {
-  const refill = () =>
-    toastOutcome(
-      api('POST /console/api/test-credits').then(onRefilled),
-      'The test credits are refilled.',
-    );
-  return (
-    <Card
-      title="Test credits"
-      note={
-        <>
-          <Credits value={available} /> are available to test keys. They are worth nothing.
-        </>
-      }
-      actions={<Button onClick={() => void refill()}>Refill</Button>}
-    />
   );
 }
 
@@ -172,9 +153,10 @@ function ValidKeys({
 }) {
   if (keys.length === 0) {
     return (
-      <Empty title="No API key yet" action={create}>
-        Create one to call the API from your own program. A key is free; videos are paid with your
-        credits.
+      <Empty title={useMode() === 'test' ? 'No test key yet' : 'No API key yet'} action={create}>
+        {useMode() === 'test'
+          ? 'Create one to test your own program. Nothing that it makes costs credits.'
+          : 'Create one to call the API from your own program. A key is free; videos are paid with your credits.'}
       </Empty>
     );
   }
@@ -218,7 +200,7 @@ const COLUMNS: Column<ApiKey>[] = [
     kind: 'prose',
     cell: (key) => (
       <div class="md:max-w-72">
-        <span class="font-medium">{nameOf(key)}</span> {key.mode === 'test' && <Badge>Test</Badge>}
+        <span class="font-medium">{nameOf(key)}</span> {key.mode === 'test' && <TestMark />}
         <span class="figures block text-sm text-dim" title={key.id}>
           {key.id.slice(0, 12)}…
         </span>

@@ -1,5 +1,6 @@
 import { isMissing, useList, useLoad } from '../../load.ts';
 import type { OperatorAccount, OperatorMovement } from '../../operator-shapes.ts';
+import { TestMark } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
@@ -124,7 +125,15 @@ function factsOf(account: OperatorAccount) {
 }
 
 const KEYS: Column<OperatorAccount['keys'][number]>[] = [
-  { title: 'Name', kind: 'prose', cell: ({ name }) => name ?? <span class="text-dim">–</span> },
+  {
+    title: 'Name',
+    kind: 'prose',
+    cell: ({ name, mode }) => (
+      <span>
+        {name ?? <span class="text-dim">–</span>} {mode === 'test' && <TestMark />}
+      </span>
+    ),
+  },
   { title: 'Key ID', kind: 'mono', cell: (key) => key.key_id },
   { title: 'Created', cell: (key) => <RelativeTime at={key.created_at} /> },
   {

@@ -1,3 +1,4 @@
+import { TestMark } from '../../ui/badge.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { type Column, ListCard, type ListProps } from '../../ui/table.tsx';
 import { AccountLink, Id, OperatorPage, type OperatorPageProps } from './frame.tsx';
@@ -26,9 +27,14 @@ export const ACCOUNT: Column<{ account_id: string; email: string | null }> = {
   kind: 'prose',
   cell: (row) => <AccountLink of={row} />,
 };
-export const TASK: Column<{ id: string }> = {
+export const TASK: Column<{ id: string; surface: string }> = {
   title: 'Task',
-  cell: ({ id }) => <Id href={`/operator/tasks/${id}`} id={id} />,
+  cell: ({ id, surface }) => (
+    <span class="inline-flex flex-wrap items-baseline gap-2">
+      <Id href={`/operator/tasks/${id}`} id={id} />
+      {surface === 'test' && <TestMark />}
+    </span>
+  ),
 };
 export const PROVIDER: Column<{ provider: string }> = {
   title: 'Provider',

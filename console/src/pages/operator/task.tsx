@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { isMissing, useLoad } from '../../load.ts';
 import type { OperatorAttempt, OperatorTask } from '../../operator-shapes.ts';
+import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
@@ -96,7 +97,7 @@ function factsOf(task: OperatorTask) {
   return [
     { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
     { name: 'Account', value: <AccountLink of={task} /> },
-    { name: 'Surface', value: task.surface },
+    { name: 'Surface', value: task.surface === 'test' ? <TestMark /> : task.surface },
     { name: 'Provider', value: task.provider },
     { name: 'Credits', value: <Credits value={task.credits} /> },
     { name: 'Created', value: <DateTime at={task.created_at} /> },

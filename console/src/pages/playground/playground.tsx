@@ -5,7 +5,7 @@ import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts'
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useLoad } from '../../load.ts';
-import { useMe } from '../../session.tsx';
+import { availableOf, useMe, useMode } from '../../session.tsx';
 import { Link } from '../../ui/button.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -25,6 +25,7 @@ import {
   missingIn,
   type Rules,
 } from './form-model.ts';
+import { Outcomes } from './outcomes.tsx';
 import { PriceBox } from './price-box.tsx';
 import { Result } from './result.tsx';
 import { publicBody, samplesOf } from './samples.ts';
@@ -79,7 +80,7 @@ interface PlaygroundProps {
 function useForm({ from = '', rules: { schema }, earlier }: PlaygroundProps) {
   const me = useMe();
   const first = () => {
-    const request = earlier ?? followedRequest(me.account_id);
+    const request = earlier ?? followedRequest(me);
     return request ? formOf({ ...request }, schema) : emptyForm(schema);
   };
   const kept = { keep: keptForm, read: (form: unknown) => formOfKept(form, schema) };
@@ -93,9 +94,9 @@ function Playground(props: PlaygroundProps) {
   const [tries, setTries] = useState(0);
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
-  const { runs, update, generate, retry, dismiss } = useRuns();
+  const { runs, update, generate, retry, dismiss } = useRuns(me);
   const newest = runs[0]?.generation;
-  const live = useQuote(form, rules.prices, me.credits.paid + me.credits.promotional);
+  const live = useQuote(form, rules.prices, availableOf(me));
   const onMedia = (field: MediaField, next: (before: Medium[]) => Medium[]) =>
     change((before) => {
       return { ...before, media: { ...before.media, [field]: next(before.media[field]) } };
@@ -113,7 +114,8 @@ function Playground(props: PlaygroundProps) {
   const sizeOf = (task: ShownTask) => sizeIn(rules, task);
   return (
     <form noValidate onSubmit={submit} class={COLUMNS}>
-      <div ref={settings} class="min-w-0">
+      <div ref={settings} class="grid min-w-0 gap-8">
+        <Outcomes prompt={form.prompt} onChange={(prompt) => set({ prompt })} />
         <Settings form={form} rules={rules} errors={errors} onMedia={onMedia} onChange={set} />
       </div>
       <div class={`${BESIDE} ${runs.length === 0 ? ALONE : ''}`}>
@@ -214,7 +216,15 @@ function Request({ form, rules }: { form: Form; rules: Rules }) {
         The same request to the API
       </h2>
       <p class="max-w-[60ch] text-dim">
-        Send it with an <Link href="/keys">API key</Link>. The API spends paid credits only.
+        {useMode() === 'test' ? (
+          <>
+            Send it with a <Link href="/keys">test key</Link>.
+          </>
+        ) : (
+          <>
+            Send it with an <Link href="/keys">API key</Link>. The API spends paid credits only.
+          </>
+        )}
       </p>
       <CodeTabs label="Create this video" samples={samples} />
     </section>

@@ -1,4 +1,5 @@
 import type { Quote } from '../../../../server/src/site/playground/prices.ts';
+import { RefillButton } from '../../shell/test-mode.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import type { LiveQuote } from './use-quote.ts';
@@ -20,9 +21,13 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
       </output>
       <div class="mt-4 grid gap-2">
         {quote?.is_affordable === false ? (
-          <ButtonLink look="primary" icon="coins" href="/credits">
-            Add credits
-          </ButtonLink>
+          'test' in quote.available ? (
+            <RefillButton />
+          ) : (
+            <ButtonLink look="primary" icon="coins" href="/credits">
+              Add credits
+            </ButtonLink>
+          )
         ) : (
           <Button look="primary" icon="play" type="submit" busy={isBusy}>
             {isBusy ? 'Sending' : 'Generate'}
@@ -37,7 +42,9 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
 /** How it is paid, and what is left or missing. */
 function Payment({ quote }: { quote: Quote }) {
   const { credits, promotional, paid, is_affordable: isAffordable, available } = quote;
-  const all = available.promotional + available.paid;
+  const isTest = 'test' in available;
+  const all = isTest ? available.test : available.promotional + available.paid;
+  const unit = isTest ? ' test credits' : '';
   return (
     <span class="mt-1 grid gap-0.5 text-sm text-dim">
       {promotional > 0 && isAffordable && (
@@ -51,11 +58,13 @@ function Payment({ quote }: { quote: Quote }) {
       <span>
         {isAffordable ? (
           <>
-            You have <Credits value={all} />, <Credits value={all - credits} /> will be left
+            You have <Credits value={all} />
+            {unit}, <Credits value={all - credits} /> will be left
           </>
         ) : (
           <>
-            You have <Credits value={all} /> and need <Credits value={credits - all} /> more
+            You have <Credits value={all} />
+            {unit} and need <Credits value={credits - all} /> more
           </>
         )}
       </span>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import type { ApiFailure } from '../../api.ts';
 import { useEvery } from '../../every.ts';
-import { Badge, Status } from '../../ui/badge.tsx';
+import { Badge, Status, TestMark } from '../../ui/badge.tsx';
 import { Button, ButtonLink, IconButton } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
@@ -109,7 +109,8 @@ function Following(props: FollowingProps) {
           Details of this video
         </ButtonLink>
         <span class="text-sm text-dim">
-          <Credits value={task.credits_used} unit /> {task.charge}
+          <Credits value={task.credits_used} /> {task.surface === 'test' && 'test '}credits{' '}
+          {task.charge}
         </span>
       </div>
     </article>
@@ -124,6 +125,7 @@ function Heading({ id, task, readAt, onDismiss }: FollowingProps & { id: string 
         Your video
       </h2>
       <div class="flex items-center gap-3">
+        {task.surface === 'test' && <TestMark />}
         {isLive ? <Badge tone="busy">{task.label}</Badge> : <Status state={task.status} />}
         <Elapsed task={task} readAt={readAt} />
         {!isLive && <IconButton icon="cross" label="Close the result" onClick={onDismiss} />}
@@ -149,6 +151,9 @@ function Outcome({ task, size }: { task: ShownTask; size: readonly [number, numb
           height={size?.[1]}
           label={task.prompt || 'Video'}
         />
+      )}
+      {task.video?.state === 'deleted' && (
+        <p class="border border-line bg-sheet px-5 py-4 text-dim">The video was deleted.</p>
       )}
       {task.failure && (
         <div role="alert" class="border border-line border-l-4 border-l-bad bg-sheet px-5 py-4">

@@ -1,9 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { Me } from '../../../../server/src/site/account/me.ts';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { isKeptFor } from '../../personal.ts';
-import { useMe, useSession } from '../../session.tsx';
+import { useSession } from '../../session.tsx';
 import type { Body } from './form-model.ts';
 
 /**
@@ -32,14 +33,20 @@ export interface Run {
   generation: Generation;
 }
 
-const STORED = 'framewright.generation';
+/** By mode: what was sent in one is never sent again in the other. */
+const STORED = { live: 'framewright.generation', test: 'framewright.test-generation' };
 /** The older ones are in the gallery. */
 const MOST = 5;
 
+/** Whose runs they are. */
+type Owner = Pick<Me, 'account_id' | 'mode'>;
+
 /** What this window has sent, the newest first, unless it was for another account. */
-function stored(accountId: string): Submission[] {
+function stored({ account_id: accountId, mode }: Owner): Submission[] {
   try {
-    const found: Submission | Submission[] = JSON.parse(sessionStorage.getItem(STORED) ?? '[]');
+    const found: Submission | Submission[] = JSON.parse(
+      sessionStorage.getItem(STORED[mode]) ?? '[]',
+    );
     return [found].flat().filter((submission) => submission.accountId === accountId);
   } catch {
     return [];
@@ -47,20 +54,20 @@ function stored(accountId: string): Submission[] {
 }
 
 /** The request that was sent last, for the form. */
-export function followedRequest(accountId: string): Body | undefined {
-  return stored(accountId)[0]?.body;
+export function followedRequest(owner: Owner): Body | undefined {
+  return stored(owner)[0]?.body;
 }
 
 /**
  * Keeps the runs over a reload, but not those that were refused, and none after a sign-out: a
  * response may still be on its way then.
  */
-function store(accountId: string, runs: Run[]): void {
+function store({ account_id: accountId, mode }: Owner, runs: Run[]): void {
   if (!isKeptFor(accountId)) return;
   const kept = runs.filter(({ generation: { kind } }) => kind !== 'refused');
   const submissions = kept.map(({ submission }) => submission);
-  if (kept.length > 0) sessionStorage.setItem(STORED, JSON.stringify(submissions));
-  else sessionStorage.removeItem(STORED);
+  if (kept.length > 0) sessionStorage.setItem(STORED[mode], JSON.stringify(submissions));
+  else sessionStorage.removeItem(STORED[mode]);
 }
 
 /** Statuses after which it is not known whether the request was taken. */
@@ -84,7 +91,7 @@ function withNewest(runs: Run[], run: Run): Run[] {
 }
 
 /** What is known of the newest requests, and what changes it; both are kept over a reload. */
-function useKnownRuns(accountId: string) {
+function useKnownRuns(owner: Owner) {
   const { refresh } = useSession();
   const [runs, setRuns] = useState<Run[]>([]);
   const current = useRef(runs);
@@ -92,10 +99,10 @@ function useKnownRuns(accountId: string) {
     (next: Run[]) => {
       const known = next.filter(({ generation }) => generation.kind !== 'gone');
       current.current = known;
-      store(accountId, known);
+      store(owner, known);
       setRuns(known);
     },
-    [accountId],
+    [owner],
   );
   const update = useCallback(
     (key: string, generation: Generation) => {
@@ -114,27 +121,30 @@ function useKnownRuns(accountId: string) {
   return { runs, current, change, update };
 }
 
-/** Sends requests, and keeps what became of the newest ones, also over a reload. */
-export function useRuns() {
+/**
+ * Sends requests, and keeps what became of the newest ones, also over a reload.
+ * @param me another account or mode needs another component
+ */
+export function useRuns(me: Owner) {
   const { refresh } = useSession();
-  const { account_id: accountId } = useMe();
-  const { runs, current, change, update } = useKnownRuns(accountId);
+  const [owner] = useState(me);
+  const { runs, current, change, update } = useKnownRuns(owner);
   const send = useCallback(
     async (submission: Submission) => {
       change(withNewest(current.current, { submission, generation: { kind: 'sending' } }));
-      update(submission.key, await create(submission));
+      update(submission.key, await create(owner, submission));
       void refresh();
     },
     [change, update, refresh],
   );
   useEffect(() => {
-    const before = stored(accountId);
+    const before = stored(owner);
     change(before.map((submission) => ({ submission, generation: { kind: 'reading' } })));
     for (const submission of before) {
       if (submission.taskId === undefined) void send(submission);
       else void readTask(submission.taskId).then((read) => update(submission.key, read));
     }
-  }, [accountId, change, send, update]);
+  }, [owner, change, send, update]);
   return {
     runs,
     update,
@@ -145,7 +155,13 @@ export function useRuns() {
       const isSame = ({ submission, generation }: Run) =>
         generation.kind === 'lost' && JSON.stringify(submission.body) === JSON.stringify(body);
       const lost = known.find(isSame)?.submission;
-      await send(lost ?? { key: crypto.randomUUID(), accountId, body });
+      await send(
+        lost ?? {
+          key: crypto.randomUUID(),
+          accountId: owner.account_id,
+          body,
+        },
+      );
     },
     /** The request again, with its own key. */
     retry: ({ submission }: Run) => send(submission),
@@ -154,10 +170,15 @@ export function useRuns() {
   };
 }
 
-async function create({ key, body }: Submission): Promise<Generation> {
+const CREATES = {
+  live: 'POST /console/api/generations',
+  test: 'POST /console/api/test-generations',
+} as const;
+
+async function create({ mode }: Owner, { key, body }: Submission): Promise<Generation> {
   try {
     const headers = { 'idempotency-key': key };
-    const task = await api('POST /console/api/generations', { body, headers });
+    const task = await api(CREATES[mode], { body, headers });
     return { kind: 'task', task, readAt: performance.now() };
   } catch (thrown) {
     const error = asFailure(thrown);

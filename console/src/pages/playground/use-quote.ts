@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Prices, Quote } from '../../../../server/src/site/playground/prices.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
+import { useMode } from '../../session.tsx';
 import { type Form, mediaOf } from './form-model.ts';
 
 const PAUSE_MS = 150;
@@ -24,6 +25,7 @@ export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote
   const seconds = videos.map((video) => video.seconds);
   const body = { model, resolution, duration, reference_video_durations: seconds };
   const text = JSON.stringify(body);
+  const mode = useMode();
   const [returns, setReturns] = useState(0);
   useEffect(() => {
     const onOnline = () => setReturns((count) => count + 1);
@@ -33,7 +35,7 @@ export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(async () => {
-      const given = { body: JSON.parse(text), signal: stop.signal };
+      const given = { query: { mode }, body: JSON.parse(text), signal: stop.signal };
       const next = await api('POST /console/api/price', given).then(
         (quote) => ({ of: text, quote }),
         (error) => ({ of: text, error: asFailure(error) }),
@@ -44,7 +46,7 @@ export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote
       clearTimeout(timer);
       stop.abort();
     };
-  }, [text, balance, returns]);
+  }, [text, mode, balance, returns]);
   const { of, ...last } = shown;
   return { ...last, isOld: of !== text };
 }

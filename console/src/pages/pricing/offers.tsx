@@ -1,8 +1,8 @@
 import type { About } from '../../../../server/src/site/about.ts';
 import { Link } from '../../ui/button.tsx';
 import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
+import { SimulatedPayments } from '../../ui/simulated-payments.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { TestMode } from '../../ui/test-mode.tsx';
 
 type Offer = About['packs'][number] & { paid: string };
 
@@ -23,7 +23,7 @@ export function Offers({ offers }: { offers: Pick<About, 'packs' | 'plans' | 'is
         You buy them on the page <Link href="/credits">Credits</Link> and pay at Stripe, the payment
         provider. They are spent on this website and through the API alike.
       </p>
-      {isTest && <TestMode />}
+      {isTest && <SimulatedPayments />}
       <Table
         caption="Packs and plans"
         columns={COLUMNS}

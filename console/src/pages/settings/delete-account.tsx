@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Me } from '../../../../server/src/site/account/me.ts';
 import { api } from '../../api.ts';
+import { useLoad } from '../../load.ts';
 import { forgetPerson } from '../../personal.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -26,8 +27,10 @@ export function DeleteAccount({ me }: { me: Me }) {
 }
 
 /** What is lost with the account, and what happens to the rest. */
-function Consequences({ me: { credits } }: { me: Me }) {
-  const { paid, promotional, reserved, owed } = credits;
+function Consequences() {
+  const { data } = useLoad('/console/api/me', { query: { mode: 'live' } });
+  const credits = data?.mode === 'live' ? data.credits : undefined;
+  const { paid = 0, promotional = 0, reserved = 0, owed = 0 } = credits ?? {};
   return (
     <ul class="grid list-disc gap-1.5 pl-5">
       {paid + promotional + reserved > 0 && (
@@ -72,7 +75,7 @@ function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
     >
       {(failure) => (
         <>
-          <Consequences me={me} />
+          <Consequences />
           <p class="text-dim">
             To continue, type <span class="break-all text-ink">{email}</span>.
           </p>

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Usage } from '../../../../server/src/site/tasks/read-usage.ts';
 import { useLoad } from '../../load.ts';
+import { useMode } from '../../session.tsx';
 import { addressOf } from '../../site-api.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Card, Figure } from '../../ui/card.tsx';
@@ -22,7 +23,8 @@ export default function UsagePage() {
   const from = query.from ?? daysUntil(to, 30);
   const set = (next: { from: string; to: string }) =>
     route(`/usage?${new URLSearchParams(next)}`, true);
-  const period = { query: { from, to } };
+  const mode = useMode();
+  const period = { query: { mode, from, to } };
   const loaded = useLoad('/console/api/usage', period);
   return (
     <Page
@@ -32,7 +34,7 @@ export default function UsagePage() {
         <ButtonLink
           icon="download"
           href={addressOf('/console/api/usage.csv', period)}
-          download="usage.csv"
+          download={mode === 'test' ? 'test-usage.csv' : 'usage.csv'}
         >
           Download CSV
         </ButtonLink>
@@ -128,7 +130,7 @@ function Shown({ usage }: { usage: Usage }) {
 }
 
 function keyName({ surface, api_key_id: id, api_key_name: name }: Usage['rows'][number]): string {
-  if (surface === 'web') return 'Website';
+  if (surface === 'web' || (surface === 'test' && id === null)) return 'Website';
   return name ?? id ?? 'Not recorded';
 }
 

@@ -67,10 +67,12 @@ const MOVEMENTS: Record<string, string> = {
 
 type Movement = ShownTask['movements'][number];
 
+const KINDS: Record<string, string> = { paid: 'Paid', promotional: 'Promotional', test: 'Test' };
+
 const MOVEMENT_COLUMNS: Column<Movement>[] = [
   { title: 'Change', cell: ({ reason }) => MOVEMENTS[reason] ?? reason },
   { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
-  { title: 'Kind', cell: ({ kind }) => (kind === 'paid' ? 'Paid' : 'Promotional') },
+  { title: 'Kind', cell: ({ kind }) => KINDS[kind] ?? kind },
   { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
 ];
 
@@ -169,7 +171,11 @@ function File({ video }: { video: NonNullable<ShownTask['video']> }) {
   );
 }
 
-const SURFACES: Record<string, string> = { web: 'Website', api: 'API', test: 'Test key' };
+function originOf({ surface, api_key_id: key }: ShownTask): string {
+  if (surface === 'api') return 'API';
+  if (surface === 'test') return key === null ? 'Website, in test mode' : 'Test key';
+  return 'Website';
+}
 
 function Ids({ task }: { task: ShownTask }) {
   const id = (name: string, text: string | null) =>
@@ -181,7 +187,7 @@ function Ids({ task }: { task: ShownTask }) {
         ...id('Request ID', task.request_id),
         ...id('Idempotency-Key', task.idempotency_key),
         ...id('API key ID', task.api_key_id),
-        { name: 'Created through', value: SURFACES[task.surface] ?? task.surface },
+        { name: 'Created through', value: originOf(task) },
         { name: 'Seed', value: String(task.seed), mono: true },
       ]}
     />

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
-import { Status } from '../../ui/badge.tsx';
+import { Status, TestMark } from '../../ui/badge.tsx';
 import { Working } from '../../ui/button.tsx';
 import { Credits, DateTime } from '../../ui/format.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -15,6 +15,7 @@ export function Stage({ task }: { task: ShownTask }) {
         <div role="status">
           <Status state={task.held !== null ? 'held' : task.status} />
         </div>
+        {task.surface === 'test' && <TestMark />}
         <p>
           <Charge task={task} />
         </p>
@@ -130,7 +131,12 @@ function Progress({ label }: { label: string }) {
 }
 
 function Charge({ task }: { task: ShownTask }) {
-  const credits = <Credits value={task.credits_used} unit={true} />;
+  const isTest = task.surface === 'test';
+  const credits = (
+    <>
+      <Credits value={task.credits_used} /> {isTest && 'test '}credits
+    </>
+  );
   if (task.charge === 'charged') return <>Charged {credits}.</>;
   if (task.charge === 'refunded') return <>Nothing was charged: {credits} were refunded.</>;
   return <>{credits} are reserved. They are charged only if the video is made.</>;

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLoad } from '../../load.ts';
+import { useMode } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
@@ -9,8 +10,9 @@ export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 
 const NAMES = ['text', 'state', 'model', 'key', 'surface', 'from', 'to'] as const;
 
-/** The filters in the query of an address; others are dropped. */
-export function filtersOf(query: Record<string, string>): Filters {
+/** The filters in the query of an address; others are dropped, also one of an earlier release. */
+export function filtersOf({ ...query }: Record<string, string>): Filters {
+  if (query.surface === 'test') delete query.surface;
   return Object.fromEntries(NAMES.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
 }
 
@@ -93,7 +95,6 @@ const SURFACES = [
   { value: '', label: 'Website or API' },
   { value: 'web', label: 'Website' },
   { value: 'api', label: 'API' },
-  { value: 'test', label: 'Test key' },
 ];
 
 function RareFilters({
@@ -103,7 +104,8 @@ function RareFilters({
   filters: Filters;
   set: (name: keyof Filters) => (value: string) => void;
 }) {
-  const { data } = useLoad('/console/api/task-filters');
+  const mode = useMode();
+  const { data } = useLoad('/console/api/task-filters', { query: { mode } });
   const models = (data?.models ?? []).map((model) => ({ value: model, label: model }));
   const keys = (data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }));
   const day = (name: 'from' | 'to', label: string) => (
@@ -125,12 +127,14 @@ function RareFilters({
           choices={[{ value: '', label: 'Any API key' }, ...keys]}
           onChange={set('key')}
         />
-        <Select
-          label="Created through"
-          value={filters.surface ?? ''}
-          choices={SURFACES}
-          onChange={set('surface')}
-        />
+        {mode === 'live' && (
+          <Select
+            label="Created through"
+            value={filters.surface ?? ''}
+            choices={SURFACES}
+            onChange={set('surface')}
+          />
+        )}
         {day('from', 'From (UTC)')}
         {day('to', 'To (UTC)')}
       </div>

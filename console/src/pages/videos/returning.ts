@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
 import { type LoadedList, type Part, useList } from '../../load.ts';
+import { useMode } from '../../session.tsx';
 import type { Filters } from './filters.tsx';
 
 /** What the list showed when its page was left. */
@@ -9,7 +10,7 @@ interface Left {
   scrollY: number;
 }
 
-/** By the key of the entry in the history. A new window knows none, and signing out opens one. */
+/** By mode and entry of the history. A new window knows none, and signing out opens one. */
 const left = new Map<string, Left>();
 
 /** The key of the present entry in the history of the window; it gets one the first time. */
@@ -23,9 +24,10 @@ function entryKey(): string {
 
 /** The list of videos, which Back finds as it was left: all its parts, at the same place. */
 export function useReturningList(filters: Filters): LoadedList<VideoItem> {
-  const [key] = useState(entryKey);
+  const mode = useMode();
+  const [key] = useState(() => `${mode} ${entryKey()}`);
   const [before] = useState(() => left.get(key));
-  const list = useList('/console/api/tasks', { query: filters }, before?.parts);
+  const list = useList('/console/api/tasks', { query: { ...filters, mode } }, before?.parts);
   const now = useRef<Left>({ parts: [], scrollY: 0 });
   now.current.parts = list.parts;
   useLayoutEffect(() => {

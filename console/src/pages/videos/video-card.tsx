@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
-import { Status } from '../../ui/badge.tsx';
+import { Status, TestMark } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { awaitsPoster } from './live.ts';
 
@@ -26,7 +26,10 @@ export function VideoCard({ item }: { item: VideoItem }) {
         </a>
       </h2>
       <div class="mt-2 flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
-        <Status state={item.is_held ? 'held' : item.status} />
+        <span class="flex items-baseline gap-2.5">
+          <Status state={item.is_held ? 'held' : item.status} />
+          {item.surface === 'test' && <TestMark />}
+        </span>
         <span class="text-sm text-dim">
           <RelativeTime at={item.created_at} />
         </span>

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { useList } from '../../load.ts';
+import { useMode } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, ErrorState } from '../../ui/states.tsx';
@@ -10,6 +11,11 @@ import { useLive } from './live.ts';
 import { useReturningList } from './returning.ts';
 import { BlankCard, VideoCard } from './video-card.tsx';
 
+const LEADS = {
+  live: 'Every video of your account, created on this website or through the API.',
+  test: 'Every test video, created on this website in test mode or with a test key. Each is kept for a day.',
+};
+
 export default function VideosPage() {
   const { query, route, url } = useLocation();
   const filters = filtersOf(query);
@@ -17,7 +23,7 @@ export default function VideosPage() {
   return (
     <Page
       title="Videos"
-      lead="Every video of your account, created on this website or through the API."
+      lead={LEADS[useMode()]}
       actions={
         !isNew && (
           <ButtonLink look="primary" icon="plus" href="/playground">
@@ -50,7 +56,7 @@ function Videos({
   const list = useReturningList(filters);
   const items = useLive(list.items);
   const isFiltered = Object.keys(filters).length > 0;
-  const isNew = items?.length === 0 && !isFiltered;
+  const isNew = items?.length === 0 && !isFiltered && !list.hasMore;
   useEffect(() => onNew(isNew), [isNew]);
   return (
     <>
@@ -67,7 +73,7 @@ function Videos({
             </li>
           ))}
         </Grid>
-      ) : isFiltered ? (
+      ) : isFiltered || list.hasMore ? (
         <NoMatch hasMore={list.hasMore} clear={clear} />
       ) : (
         <FirstSteps />

@@ -7,6 +7,7 @@ import { Card } from '../../ui/card.tsx';
 import { DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Cell, type Column, ListTable, RowButtons } from '../../ui/table.tsx';
 import { toastOutcome } from '../../ui/toast.tsx';
+import type { Endpoint } from './endpoint-state.tsx';
 
 type Delivery = Result<'GET /console/api/webhooks/:id/deliveries'>['items'][number];
 type Attempt = Delivery['attempts'][number];
@@ -25,22 +26,22 @@ function useReloads(items: Delivery[] | undefined, reload: () => Promise<unknown
 
 /** What was sent to an endpoint in the last 30 days. */
 export function Deliveries({
-  endpointId,
-  isEnabled,
+  endpoint,
   log,
   onChanged,
 }: {
-  endpointId: string;
-  isEnabled: boolean;
+  endpoint: Endpoint;
   log: LoadedList<Delivery>;
   /** The tries may have changed the state of the endpoint. */
   onChanged: () => Promise<void>;
 }) {
+  const isEnabled = endpoint.disabled_at === null;
   useReloads(isEnabled ? log.items : undefined, () => Promise.all([log.reload(), onChanged()]));
   const sendAgain = ({ event_id: eventId }: Delivery) =>
     toastOutcome(
       api('POST /console/api/webhooks/:id/deliveries/:eventId/send', {
-        params: { id: endpointId, eventId },
+        params: { id: endpoint.id, eventId },
+        query: { mode: endpoint.mode },
       }).then(() => void log.reload()),
       'The event is sent again.',
     );

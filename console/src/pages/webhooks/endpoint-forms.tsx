@@ -1,11 +1,12 @@
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { showOverPages } from '../../over-pages.tsx';
+import { useMode } from '../../session.tsx';
 import type { Result } from '../../site-api.ts';
 import { Field } from '../../ui/form/field.tsx';
 import { DraftDialog, type DraftField } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
-import { type Endpoint, EVENTS, type EventType, hostOf } from './endpoint-state.tsx';
+import { type Endpoint, EVENTS, type EventType, hostOf, namesOf } from './endpoint-state.tsx';
 
 function EventChoice({ value: chosen, onChange, error }: DraftField<EventType[]>) {
   const names = Object.keys(EVENTS) as EventType[];
@@ -75,14 +76,15 @@ const EMPTY = {
 
 /** The dialog that makes an endpoint. */
 export function CreateEndpoint({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
+  const mode = useMode();
   const draft = useDraft('webhook', () => EMPTY);
   return (
     <DraftDialog
-      title="New endpoint"
+      title={mode === 'test' ? 'New test endpoint' : 'New endpoint'}
       action="Create the endpoint"
       draft={draft}
       onClose={onClose}
-      onSend={() => api('POST /console/api/webhooks', { body: draft.value })}
+      onSend={() => api('POST /console/api/webhooks', { query: { mode }, body: draft.value })}
       onSent={(made) => {
         showSecret(made);
         onMade();
@@ -124,7 +126,9 @@ export function EditEndpoint({ endpoint, onClose, onSaved }: EditProps) {
       action="Save"
       draft={draft}
       onClose={onClose}
-      onSend={() => api('PATCH /console/api/webhooks/:id', { params: { id }, body: draft.value })}
+      onSend={() =>
+        api('PATCH /console/api/webhooks/:id', { ...namesOf(endpoint), body: draft.value })
+      }
       onSent={onSaved}
     >
       {(field) => (

@@ -4,6 +4,11 @@ import { Badge } from '../../ui/badge.tsx';
 export type Endpoint = Result<'GET /console/api/webhooks/:id'>;
 export type EventType = Endpoint['events'][number];
 
+/** How requests name an endpoint. */
+export function namesOf({ id, mode }: Endpoint) {
+  return { params: { id }, query: { mode } };
+}
+
 /** What an endpoint can hear of, in the words of the pages. */
 export const EVENTS: Record<EventType, string> = {
   'task.completed': 'A task is completed',

@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import { api } from '../../api.ts';
 import { asFailure, isMissing, useList, useLoad } from '../../load.ts';
+import { useMode } from '../../session.tsx';
+import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Confirm } from '../../ui/form/form-dialog.tsx';
@@ -12,18 +14,19 @@ import { toast, toastOutcome } from '../../ui/toast.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { EditEndpoint, showSecret } from './endpoint-forms.tsx';
-import { type Endpoint, EndpointState, hostOf, NO_ADDRESS } from './endpoint-state.tsx';
+import { type Endpoint, EndpointState, hostOf, NO_ADDRESS, namesOf } from './endpoint-state.tsx';
 
 export default function EndpointPage() {
   const { id = '' } = useRoute().params;
-  const params = { id };
-  const loaded = useLoad('/console/api/webhooks/:id', { params });
-  const log = useList('/console/api/webhooks/:id/deliveries', { params });
+  const mode = useMode();
+  const named = { params: { id }, query: { mode } };
+  const loaded = useLoad('/console/api/webhooks/:id', named);
+  const log = useList('/console/api/webhooks/:id/deliveries', named);
   if (isMissing(loaded)) {
     return (
       <NotFound
         title="Endpoint not found"
-        lead="This account has no webhook endpoint with this id."
+        lead={`This account has no ${mode} endpoint with this id.`}
         href="/webhooks"
         action="All webhooks"
       />
@@ -32,7 +35,7 @@ export default function EndpointPage() {
   const { data } = loaded;
   const sendTest = () =>
     toastOutcome(
-      api('POST /console/api/webhooks/:id/test', { params }).then(() => void log.reload()),
+      api('POST /console/api/webhooks/:id/test', named).then(() => void log.reload()),
       'The test event is on its way.',
     );
   return (
@@ -45,12 +48,7 @@ export default function EndpointPage() {
         {(endpoint) => (
           <>
             <Settings endpoint={endpoint} onChanged={loaded.set} />
-            <Deliveries
-              endpointId={id}
-              isEnabled={endpoint.disabled_at === null}
-              log={log}
-              onChanged={loaded.reload}
-            />
+            <Deliveries endpoint={endpoint} log={log} onChanged={loaded.reload} />
           </>
         )}
       </Load>
@@ -69,7 +67,7 @@ function Settings({ endpoint, onChanged }: Changes) {
   const [open, setOpen] = useState<Open>();
   const enable = () =>
     api('PATCH /console/api/webhooks/:id', {
-      params: { id: endpoint.id },
+      ...namesOf(endpoint),
       body: { enabled: true },
     }).then(onChanged, (error) => toast(asFailure(error).message, 'bad'));
   return (
@@ -104,10 +102,12 @@ function Settings({ endpoint, onChanged }: Changes) {
 }
 
 function factsOf(endpoint: Endpoint) {
-  const { url, description, events, created_at, failing_since, earlier_secret_until } = endpoint;
+  const { mode, url, description, events, created_at, failing_since, earlier_secret_until } =
+    endpoint;
   return [
     { name: 'Address', value: url ?? NO_ADDRESS, mono: url !== null },
     ...(description ? [{ name: 'Description', value: description }] : []),
+    ...(mode === 'test' ? [{ name: 'Hears of', value: <TestMark /> }] : []),
     { name: 'Events', value: events.join(', '), mono: true },
     { name: 'State', value: <EndpointState endpoint={endpoint} /> },
     ...(failing_since ? [{ name: 'Fails since', value: <RelativeTime at={failing_since} /> }] : []),
@@ -137,14 +137,14 @@ function OpenDialog({
 }
 
 function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: () => void }) {
-  const params = { id: endpoint.id };
+  const named = namesOf(endpoint);
   return {
     secret: {
       title: 'Replace the secret?',
       action: 'Replace the secret',
       text: 'The present secret signs beside the new one for a day. A secret that was replaced before ends now.',
       run: async () => {
-        const made = await api('POST /console/api/webhooks/:id/secret', { params });
+        const made = await api('POST /console/api/webhooks/:id/secret', named);
         const { secret: _, ...changed } = made;
         onChanged(changed);
         showSecret(made);
@@ -156,7 +156,7 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
       text: 'Nothing is sent to it. What happens until you enable it again is not sent later.',
       run: async () => {
         const body = { enabled: false };
-        onChanged(await api('PATCH /console/api/webhooks/:id', { params, body }));
+        onChanged(await api('PATCH /console/api/webhooks/:id', { ...named, body }));
       },
     },
     delete: {
@@ -164,7 +164,7 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
       action: 'Delete the endpoint',
       text: 'Nothing more is sent to it, and its log is deleted. This can’t be undone.',
       run: async () => {
-        await api('DELETE /console/api/webhooks/:id', { params });
+        await api('DELETE /console/api/webhooks/:id', named);
         toast('The endpoint is deleted.');
         onDeleted();
       },

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useLoad } from '../../load.ts';
+import { useMode } from '../../session.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -8,8 +9,14 @@ import { Cell, type Column, ListCard } from '../../ui/table.tsx';
 import { CreateEndpoint } from './endpoint-forms.tsx';
 import { type Endpoint, EndpointState, NO_ADDRESS } from './endpoint-state.tsx';
 
+const MADE = {
+  live: 'tasks that were made with an API key',
+  test: 'test tasks, made with a test key or on this website in test mode',
+};
+
 export default function WebhooksPage() {
-  const list = useLoad('/console/api/webhooks');
+  const mode = useMode();
+  const list = useLoad('/console/api/webhooks', { query: { mode } });
   const [isOpen, setOpen] = useState(false);
   const { data } = list;
   const create = (
@@ -21,7 +28,7 @@ export default function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      lead="Your server hears of tasks that were made with an API key, without polling: each event is sent to it as a signed POST."
+      lead={`Your server hears of ${MADE[mode]}, without polling: each event is sent to it as a signed POST.`}
       actions={hasRoom && create}
     >
       <ListCard

@@ -77,7 +77,7 @@ export const listTasksOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: L
         const { status: state, model, created_after, created_before, cursor, limit = 20 } = query;
         const from = timeOf('created_after', created_after);
         const until = timeOf('created_before', created_before);
-        const filter = { state, model, from, until, surface };
+        const filter = { state, model, from, until, surfaces: [surface] };
         const page = { after: cursor === undefined ? undefined : readCursor(cursor), limit };
         const { tasks, next } = await listAccountTasks(db, accountId, filter, page);
         const data = tasks.map((task) => {

@@ -6,7 +6,7 @@ import {
   violatedConstraint,
 } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
-import { insufficientCredits } from '../ledger.ts';
+import { insufficientCredits, type KindBalances } from '../ledger.ts';
 import { partsOf, type TaskCredits, transfer } from '../transfer.ts';
 
 /** What the test balance of an account is at first, and after each refill. */
@@ -24,7 +24,7 @@ const OPEN = statement(
      'grant:test:' || account_id, available, 0 from opened`,
 );
 
-/** Gives an account its test balance, unless it has one. Test keys need it. */
+/** Gives an account its test balance, unless it has one. */
 export async function openTestBalance(db: Queryable, accountId: string): Promise<void> {
   await db.query(OPEN, [accountId]);
 }
@@ -38,6 +38,7 @@ export async function reserveTest(
   reservation: Omit<TaskCredits, 'promotionalCredits' | 'isTest'>,
 ): Promise<void> {
   const { accountId, credits } = reservation;
+  await openTestBalance(tx, accountId); // the website makes test tasks without a test key
   for (const { kind, name } of partsOf({ ...reservation, isTest: true })) {
     const sides = { source: 'available', target: 'reserved' } as const;
     const move = { accountId, kind, ...sides, credits, reason: 'reserve' } as const;
@@ -80,11 +81,11 @@ export async function refillTestCredits(db: Database, accountId: string): Promis
 
 const READ = statement(
   'ledger_test_read',
-  `select available from ledger_balances where account_id = $1 and kind = 'test'`,
+  `select available, reserved from ledger_balances where account_id = $1 and kind = 'test'`,
 );
 
-/** The available test credits of an account; null if it never had a test key. */
-export async function testCredits(db: Queryable, accountId: string): Promise<number | null> {
-  const [row] = await db.query<{ available: number }>(READ, [accountId]);
-  return row?.available ?? null;
+/** The test balance of an account, also if it is only opened by its first test key or test task. */
+export async function testBalance(db: Queryable, accountId: string): Promise<KindBalances> {
+  const [row] = await db.query<KindBalances>(READ, [accountId]);
+  return row ?? { available: TEST_CREDITS, reserved: 0 };
 }

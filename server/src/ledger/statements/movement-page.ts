@@ -1,5 +1,5 @@
 import { type Database, namedStatement } from '../../database/database.ts';
-import type { CreditKind, Reason } from '../transfer.ts';
+import type { BalanceKind, Reason } from '../transfer.ts';
 import type { Movement } from './account-statement.ts';
 
 /** A transfer in a list of the newest, with its number, by which the list continues. */
@@ -33,7 +33,7 @@ export function movementPage(
   db: Database,
   accountId: string,
   wanted: {
-    kinds: readonly CreditKind[];
+    kinds: readonly BalanceKind[];
     /** null: all. */
     reasons: readonly Reason[] | null;
     /** Included, and not included. */

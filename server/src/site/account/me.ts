@@ -1,29 +1,40 @@
+import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
+import { testBalance } from '../../ledger/kinds/test-credits.ts';
 import { readOverview } from '../../ledger/overview.ts';
-import { type ResultOf, siteRoute } from '../route.ts';
+import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
-/** The account that is signed in, and its credits. */
+/** The account that is signed in, and what it can spend in the mode that the page shows. */
 export type Me = ResultOf<typeof getMe>;
 
 export const getMe = siteRoute({
   method: 'GET',
   url: '/console/api/me',
-  handle: async ({ db }: { db: Database }, { session }) => {
-    const { paid, promotional } = await readOverview(db, session.accountId);
-    return {
+  query: Type.Object({ mode: ModeSchema }),
+  handle: async ({ db }: { db: Database }, { query, session }) => {
+    const person = {
       account_id: session.accountId,
       email: session.email,
       is_operator: session.isOperator,
       created_at: session.createdAt,
-      credits: {
-        // Available, of each kind.
-        paid: paid.available,
-        promotional: promotional.available,
-        // Set aside for live tasks.
-        reserved: paid.reserved + promotional.reserved,
-        // Taken back after they were spent, and not paid yet.
-        owed: paid.debt + promotional.debt,
-      },
     };
+    if (query.mode === 'test') {
+      const { available: test, reserved } = await testBalance(db, session.accountId);
+      return { ...person, mode: 'test' as const, credits: { test, reserved } };
+    }
+    return { ...person, mode: 'live' as const, credits: await liveCredits(db, session.accountId) };
   },
 });
+
+async function liveCredits(db: Database, accountId: string) {
+  const { paid, promotional } = await readOverview(db, accountId);
+  return {
+    // Available, of each kind.
+    paid: paid.available,
+    promotional: promotional.available,
+    // Set aside for live tasks.
+    reserved: paid.reserved + promotional.reserved,
+    // Taken back after they were spent, and not paid yet.
+    owed: paid.debt + promotional.debt,
+  };
+}

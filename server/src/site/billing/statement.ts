@@ -12,8 +12,8 @@ import { csvLine } from '../../kernel/text/csv.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { type Movement, openStatement } from '../../ledger/statements/account-statement.ts';
 import { movementPage, type PagedMovement } from '../../ledger/statements/movement-page.ts';
-import type { CreditKind, Reason } from '../../ledger/transfer.ts';
-import { LimitSchema, type ResultOf, siteRoute } from '../route.ts';
+import type { BalanceKind, Reason } from '../../ledger/transfer.ts';
+import { LimitSchema, ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
 /** One movement of credits in a statement. */
 export type StatementLine = ResultOf<typeof getStatement>['items'][number];
@@ -33,6 +33,7 @@ const GROUPS: Record<Static<typeof GROUP>, Reason[]> = {
 };
 
 const PERIOD = {
+  mode: ModeSchema,
   kind: Type.Optional(KIND),
   /** ISO 8601; a time without a zone is UTC. `from` is included, `to` is not. */
   from: Type.Optional(Type.String({ maxLength: 40 })),
@@ -86,13 +87,19 @@ function changeOf({ from, to, credits }: Pick<PagedMovement, 'from' | 'to' | 'cr
 }
 
 interface Asked {
-  kind?: CreditKind;
+  mode?: 'live' | 'test';
+  kind?: Static<typeof KIND>;
   from?: string;
   to?: string;
 }
 
-function periodOf({ kind, from, to }: Asked) {
-  const kinds = kind === undefined ? (['paid', 'promotional'] as const) : [kind];
+const KINDS: Record<NonNullable<Asked['mode']>, BalanceKind[]> = {
+  live: ['paid', 'promotional'],
+  test: ['test'],
+};
+
+function periodOf({ mode = 'live', kind, from, to }: Asked) {
+  const kinds = KINDS[mode].filter((one) => kind === undefined || one === kind);
   return { kinds, from: readTime('from', from), until: readTime('to', to) };
 }
 
@@ -130,11 +137,12 @@ export const getStatementCsv = siteRoute({
   query: Type.Object(PERIOD),
   handle: async ({ db }: { db: Database }, { query, reply, session: { accountId } }) => {
     const { kinds, from, until } = periodOf(query);
+    const fileName = query.mode === 'test' ? 'test-credits.csv' : 'credits.csv';
     const period = { kinds, from: from ?? undefined, until: until ?? undefined };
     const { movements } = await openStatement(db, accountId, period);
     reply
       .type('text/csv; charset=utf-8')
-      .header('content-disposition', 'attachment; filename="credits.csv"');
+      .header('content-disposition', `attachment; filename="${fileName}"`);
     return reply.send(Readable.from(csv(db, movements)));
   },
 });

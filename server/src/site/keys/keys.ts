@@ -5,10 +5,10 @@ import { recentRequests } from '../../accounts/key-usage.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
-import { refillTestCredits, testCredits } from '../../ledger/kinds/test-credits.ts';
+import { refillTestCredits } from '../../ledger/kinds/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
 import { nameSchema } from '../name-schema.ts';
-import { type ResultOf, siteRoute } from '../route.ts';
+import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 import { readKey, readKeys } from './read-keys.ts';
 
@@ -16,7 +16,7 @@ interface KeyDeps extends TellOwnerDeps {
   db: Database;
 }
 
-/** How many valid keys an account may have at a time. */
+/** How many valid keys an account may have at a time, of both modes together. */
 const MAX_KEYS = 50;
 /** A revoked key stays listed, and a new one has a rate window of its own. */
 const CREATES = { max: 100, seconds: 86_400 };
@@ -32,15 +32,15 @@ export type NewApiKey = ResultOf<typeof createOwnKey>;
 /** Of one key on each of the last days (UTC), the oldest first. */
 export type KeyRequests = ResultOf<typeof requestsOfOwnKey>;
 
-/** GET: the keys of the account that is signed in. */
+/** GET: the keys of the account that is signed in, of one mode. */
 export const listOwnKeys = siteRoute({
   method: 'GET',
   url: '/console/api/keys',
-  handle: async ({ db }: KeyDeps, { session: { accountId } }) => {
-    const items = await readKeys(db, accountId);
-    const test_credits = await testCredits(db, accountId);
-    // test_credits: what is available of them; null: the account never had a test key.
-    return { items, next: null, max_keys: MAX_KEYS, test_credits };
+  query: Type.Object({ mode: ModeSchema }),
+  handle: async ({ db }: KeyDeps, { query, session: { accountId } }) => {
+    const keys = await readKeys(db, accountId);
+    const items = keys.filter(({ mode }) => mode === (query.mode ?? 'live'));
+    return { items, next: null, max_keys: MAX_KEYS };
   },
 });
 
@@ -52,7 +52,7 @@ export const createOwnKey = siteRoute({
   proof: 'api_key',
   body: Type.Object({
     name: NameSchema,
-    mode: Type.Optional(Type.Enum(['live', 'test'])),
+    mode: ModeSchema,
     expires_at: Type.Optional(Type.String({ maxLength: 40 })),
     monthly_cap: Type.Optional(CapSchema),
   }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
+import { sql } from '../../../test/task-fixtures.ts';
 import {
   openTestWebsite,
   type TestVisitor,
@@ -217,6 +218,97 @@ test('an account creates at most 30 videos a minute on the website', async () =>
   assertError(refused, 'rate_limited');
   assert.ok(Number(refused.headers['retry-after']) > 0);
 });
+
+const PRICED = {
+  model: 'video-2.0-mini',
+  resolution: '480p',
+  duration: 10,
+  reference_video_durations: [],
+};
+const HOOK = { url: 'https://hooks.example/', events: ['task.failed'], description: 'mine' };
+
+type Mode = 'live' | 'test';
+
+/** Everything that the pages read of one mode, without the times of the reads. */
+async function sideOf(visitor: TestVisitor, mode: Mode): Promise<string> {
+  const paths = ['me', 'tasks', 'usage', 'statement', 'keys', 'task-filters', 'webhooks'];
+  const read = paths.map((path) => visitor.get(`/console/api/${path}?mode=${mode}`));
+  const headers = { cookie: visitor.cookie };
+  const csv = ['statement.csv', 'usage.csv'].map(async (path) => {
+    const url = `/console/api/${path}?mode=${mode}`;
+    const { statusCode: status, body } = await website.app.inject({ url, headers });
+    return { status, body };
+  });
+  const quote = visitor.write(`/console/api/price?mode=${mode}`, PRICED);
+  const money = mode === 'live' ? [visitor.get('/console/api/credits')] : [];
+  const all = await Promise.all([...read, ...csv, quote, ...money]);
+  assert.deepEqual(new Set(all.map(({ status }) => status)), new Set([200]));
+  return JSON.stringify(all.map(({ body }) => body));
+}
+
+/** Does in one mode whatever a page can do. */
+async function actIn(visitor: TestVisitor, mode: Mode): Promise<string> {
+  const path = mode === 'test' ? '/console/api/test-generations' : URL;
+  const headers = { 'content-type': 'application/json', 'idempotency-key': 'the-same' };
+  const payload = JSON.stringify(BODY);
+  const sent = { method: 'POST', url: path, headers, payload } as const;
+  const { status, body } = await visitor.send(sent);
+  assert.equal(status, 202, JSON.stringify(body));
+  assert.equal((await visitor.send(sent)).body.id, body.id);
+  await visitor.write('/console/api/keys', { name: 'ci', mode });
+  const hook = await visitor.write(`/console/api/webhooks?mode=${mode}`, HOOK);
+  assert.equal(hook.body.mode, mode);
+  if (mode === 'test') await visitor.write('/console/api/test-credits');
+  return body.id;
+}
+
+test('a live request never reads or spends test credits, and a test request no others', async () => {
+  const visitor = await visitorWith(1000, 100);
+  const liveBefore = await sideOf(visitor, 'live');
+  const testBefore = await sideOf(visitor, 'test');
+  const testTask = await actIn(visitor, 'test');
+  assert.equal(await sideOf(visitor, 'live'), liveBefore);
+  const testAfter = await sideOf(visitor, 'test');
+  assert.notEqual(testAfter, testBefore);
+  const liveTask = await actIn(visitor, 'live');
+  assert.equal(await sideOf(visitor, 'test'), testAfter);
+  assert.notEqual(await sideOf(visitor, 'live'), liveBefore);
+  const rows = await sql(
+    website.database.db,
+    `select task.id, task.surface, task.provider, array_agg(t.kind order by t.kind) as kinds
+     from tasks task join ledger_transfers t on t.reference like 'reserve:' || task.id || '%'
+     where task.account_id = $1 group by 1, 2, 3 order by 1`,
+    [visitor.accountId],
+  );
+  assert.deepEqual(rows, [
+    { id: testTask, surface: 'test', provider: 'scripted', kinds: ['test'] },
+    { id: liveTask, surface: 'web', provider: 'local', kinds: ['paid', 'promotional'] },
+  ]);
+});
+
+test('a test create without enough test credits, and a wrong mode, spend nothing', async () => {
+  const visitor = await visitorWith(1000);
+  await sql(
+    website.database.db,
+    `insert into ledger_balances (account_id, kind) values ($1, 'test')`,
+    [visitor.accountId],
+  );
+  const before = await sideOf(visitor, 'live');
+  assertError(await createTest(visitor, BODY), 'insufficient_credits');
+  const limited = { prompt: 'a harbour test-rate-limited' };
+  assertError(await createTest(visitor, limited), 'rate_limited');
+  for (const wrong of ['?mode=TEST', '?mode=', '?mode=live&mode=test']) {
+    assertError(await visitor.get(`/console/api/me${wrong}`), 'invalid_request');
+    assertError(await visitor.write(`/console/api/price${wrong}`, PRICED), 'invalid_request');
+  }
+  assert.equal(await sideOf(visitor, 'live'), before);
+});
+
+function createTest(visitor: TestVisitor, body: object) {
+  const headers = { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() };
+  const url = '/console/api/test-generations';
+  return visitor.send({ method: 'POST', url, headers, payload: JSON.stringify(body) });
+}
 
 test('the price is the one of a create, split as it would be paid', async () => {
   const visitor = await visitorWith(100, 60);

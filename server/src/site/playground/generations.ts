@@ -1,10 +1,11 @@
 import { countRequest } from '../../accounts/rate-window.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { type CreateFlowDeps, createFlow } from '../../http/create-flow.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { readCreateClosures } from '../../providers/host/outages.ts';
 import type { Links } from '../../storage/links.ts';
 import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
-import { createTask, readBoundKey } from '../../tasks/create/create.ts';
+import { createTask, providerOfNew, readBoundKey } from '../../tasks/create/create.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 import { readShownTask } from '../tasks/show-task.ts';
 import type { ShownTask } from '../tasks/shown-task.ts';
@@ -13,46 +14,60 @@ export interface GenerationDeps extends CreateFlowDeps {
   links: Links;
 }
 
-/** Creates of an account on the website, beside those of its API keys. */
+/** Creates of an account on the website on each surface, beside those of its API keys. */
 const CREATES = { max: 30, seconds: 60 };
 
 /**
- * POST /console/api/generations: what POST /video/generations of the public API does, for the
- * account that is signed in, in the same order and with the same errors. It does not wait, so the
- * task is announced at once (C2).
+ * What POST /video/generations of the public API does, for the account that is signed in, in the
+ * same order and with the same errors. It does not wait, so the task is announced at once (C2).
  */
-export const createWebGeneration: SiteRoute<
+function createOn<Url extends string>(
+  url: Url,
+  surface: string,
+): SiteRoute<
   GenerationDeps,
   {
-    url: '/console/api/generations';
+    url: Url;
     method: 'POST';
     body: Partial<GenerationRequest>;
     query: undefined;
     result: ShownTask;
   }
-> = {
-  serve(scope, deps) {
-    const { db, providerName } = deps;
-    const flow = createFlow(deps, {
-      callerOf: (request) => ({ accountId: sessionOf(request).accountId, surface: WEB_SURFACE }),
-      readKey: async (_request, binding) => {
-        await countRequest(db, `creates:${binding.accountId}`, CREATES);
-        return readBoundKey(db, binding);
-      },
-      closuresOf: () => readCreateClosures(db, providerName),
-      create: (checked) => createTask({ ...deps, createWaitSeconds: 0 }, checked),
-      awaited: async (_request, task) => task,
-      shown: ({ account_id, id }) => readShown(deps, account_id, id),
-    });
-    scope.route<{ Body: GenerationRequest }>({
-      ...flow,
-      method: 'POST',
-      url: '/console/api/generations',
-      schema: { body: GenerationBodySchema },
-      config: { ...flow.config, access: 'session' },
-    });
-  },
-};
+> {
+  return {
+    serve(scope, deps) {
+      const { db } = deps;
+      const flow = createFlow(deps, {
+        callerOf: (request) => ({ accountId: sessionOf(request).accountId, surface }),
+        readKey: async (_request, binding) => {
+          const isTest = surface === TEST_SURFACE;
+          await countRequest(db, `${isTest ? 'test-' : ''}creates:${binding.accountId}`, CREATES);
+          return readBoundKey(db, binding);
+        },
+        closuresOf: () => readCreateClosures(db, providerOfNew(deps, { surface })),
+        create: (checked) => createTask({ ...deps, createWaitSeconds: 0 }, checked),
+        awaited: async (_request, task) => task,
+        shown: ({ account_id, id }) => readShown(deps, account_id, id),
+      });
+      scope.route<{ Body: GenerationRequest }>({
+        ...flow,
+        method: 'POST',
+        url,
+        schema: { body: GenerationBodySchema },
+        config: { ...flow.config, access: 'session' },
+      });
+    },
+  };
+}
+
+/** POST: a video that is paid with the credits of the account. */
+export const createWebGeneration = createOn('/console/api/generations', WEB_SURFACE);
+
+/**
+ * POST: a task of the surface of test keys. It has an address of its own, so that a process of an
+ * earlier release refuses it: a query it would overlook, and charge a live task.
+ */
+export const createTestGeneration = createOn('/console/api/test-generations', TEST_SURFACE);
 
 type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
 

@@ -19,9 +19,12 @@ import type { Database } from '../../database/database.ts';
 import { MAX_UPLOAD_BYTES } from '../../http/uploads/upload-limits.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { splitCredits } from '../../ledger/kinds/promotional.ts';
+import { testBalance } from '../../ledger/kinds/test-credits.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
-import { type ResultOf, siteRoute } from '../route.ts';
+import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
+
+export type { TestOutcome } from '../../catalog/test-outcomes.ts';
 
 /** What a form must know beside the schema in openapi.json. */
 export type Prices = typeof PRICES;
@@ -91,8 +94,9 @@ const PricedSchema = Type.Object({
 export const getQuote = siteRoute({
   method: 'POST',
   url: '/console/api/price',
+  query: Type.Object({ mode: ModeSchema }),
   body: PricedSchema,
-  handle: async ({ db }: { db: Database }, { body, session: { accountId } }) => {
+  handle: async ({ db }: { db: Database }, { body, query, session: { accountId } }) => {
     const { model, resolution } = body;
     const durations = body.reference_video_durations;
     const price = priceOf({ ...body, reference_video_urls: durations.map(String) });
@@ -100,9 +104,15 @@ export const getQuote = siteRoute({
       const details = { field: 'resolution', reason: 'not_offered', model, resolution };
       throw new ApiError('invalid_request', `${model} does not offer ${resolution}.`, { details });
     }
+    const { credits } = price;
+    if (query.mode === 'test') {
+      const { available: test } = await testBalance(db, accountId);
+      const is_affordable = credits <= test;
+      return { credits, promotional: 0, paid: 0, is_affordable, available: { test } };
+    }
     const { paid, promotional } = await balances(db, accountId);
     const available = { promotional: promotional.available, paid: paid.available };
-    const { isAffordable, ...split } = splitCredits(price.credits, available);
-    return { credits: price.credits, ...split, is_affordable: isAffordable, available };
+    const { isAffordable, ...split } = splitCredits(credits, available);
+    return { credits, ...split, is_affordable: isAffordable, available };
   },
 });

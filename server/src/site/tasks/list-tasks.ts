@@ -1,10 +1,13 @@
 import { Type } from 'typebox';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
+import { PUBLIC_API } from '../../http/public/public-api.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import type { Links } from '../../storage/links.ts';
+import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
 import { listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
-import { LimitSchema, siteRoute } from '../route.ts';
+import { LimitSchema, ModeSchema, siteRoute } from '../route.ts';
 import { dayAfter, startOfDay } from './days.ts';
 import { videoItem } from './video-item.ts';
 
@@ -16,10 +19,11 @@ interface ListDeps {
 const LIMIT = 24;
 
 const Query = Type.Object({
+  mode: ModeSchema,
   state: Type.Optional(Type.Enum(['processing', 'completed', 'failed'])),
   model: Type.Optional(Type.Enum(MODELS)),
   key: Type.Optional(Type.String({ maxLength: 120 })),
-  surface: Type.Optional(Type.Enum(['api', 'web', 'test'])),
+  surface: Type.Optional(Type.Enum(['api', 'web'])),
   from: Type.Optional(Type.String()),
   to: Type.Optional(Type.String()),
   text: Type.Optional(Type.String({ maxLength: 200 })),
@@ -27,15 +31,18 @@ const Query = Type.Object({
   limit: LimitSchema,
 });
 
-/** Lists all tasks of the account. Days are UTC; `to` is the last day that counts. */
+const SURFACES = { live: [PUBLIC_API.surface, WEB_SURFACE], test: [TEST_SURFACE] };
+
+/** Lists the tasks of the account, of one mode. Days are UTC; `to` is the last day that counts. */
 export const listTasksOfAccount = siteRoute({
   method: 'GET',
   url: '/console/api/tasks',
   query: Query,
   handle: async ({ db, links }: ListDeps, { query, session: { accountId } }) => {
-    const { from, to, cursor, limit, text, ...rest } = query;
+    const { mode = 'live', surface, from, to, cursor, limit, text, ...rest } = query;
     const filter = {
       ...rest,
+      surfaces: SURFACES[mode].filter((one) => surface === undefined || one === surface),
       text: text === undefined || text.trim() === '' ? undefined : text.trim(),
       from: from === undefined ? undefined : startOfDay('from', from),
       until: to === undefined ? undefined : dayAfter('to', to),

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/gallery/usage.ts';
-import { siteRoute } from '../route.ts';
+import { ModeSchema, siteRoute } from '../route.ts';
 import { DAY_MS, dayAfter, daysBefore, startOfDay } from './days.ts';
 
 /** What was used on a day, with one model and one API key. */
@@ -26,6 +26,7 @@ const MAX_DAYS = 366;
 const READS = { max: 30, seconds: 60 };
 
 const Query = Type.Object({
+  mode: ModeSchema,
   from: Type.Optional(Type.String()),
   to: Type.Optional(Type.String()),
 });
@@ -56,7 +57,7 @@ export const downloadUsage = siteRoute({
     const { from, to, rows } = await usageOf(db, accountId, query);
     const columns = [...COLUMNS, ...COUNTS];
     const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));
-    const fileName = `usage-${from}-${to}.csv`;
+    const fileName = `${query.mode === 'test' ? 'test-' : ''}usage-${from}-${to}.csv`;
     reply.headers({
       'content-type': 'text/csv; charset=utf-8',
       'content-disposition': `attachment; filename="${fileName}"`,
@@ -76,7 +77,8 @@ async function usageOf(
   const start = startOfDay('from', from);
   const days = (until.getTime() - start.getTime()) / DAY_MS;
   if (days < 1 || days > MAX_DAYS) throw badPeriod();
-  const rows = await accountUsage(db, accountId, { from: start, until });
+  const isTest = query.mode === 'test';
+  const rows = await accountUsage(db, accountId, { isTest, from: start, until });
   const names = new Map((await listKeys(db, accountId)).map((key) => [key.key_id, key.name]));
   const nameOf = ({ api_key_id: id }: UsageRow) => (id === null ? null : (names.get(id) ?? null));
   return { from, to, rows: rows.map((row) => ({ ...row, api_key_name: nameOf(row) })) };

@@ -1,7 +1,8 @@
+import { Type } from 'typebox';
 import { listKeys } from '../../accounts/api-keys.ts';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
-import { siteRoute } from '../route.ts';
+import { ModeSchema, siteRoute } from '../route.ts';
 
 /** By what the gallery can be filtered: the response of GET /console/api/task-filters. */
 export interface TaskFilters {
@@ -13,8 +14,13 @@ export interface TaskFilters {
 export const readTaskFilters = siteRoute({
   method: 'GET',
   url: '/console/api/task-filters',
-  handle: async ({ db }: { db: Database }, { session: { accountId } }): Promise<TaskFilters> => {
-    const keys = await listKeys(db, accountId);
+  query: Type.Object({ mode: ModeSchema }),
+  handle: async (
+    { db }: { db: Database },
+    { query, session: { accountId } },
+  ): Promise<TaskFilters> => {
+    const all = await listKeys(db, accountId);
+    const keys = all.filter(({ mode }) => mode === (query.mode ?? 'live'));
     return { models: [...MODELS], keys: keys.map(({ key_id: id, name }) => ({ id, name })) };
   },
 });

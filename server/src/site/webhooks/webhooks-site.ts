@@ -20,7 +20,7 @@ import {
   updateEndpoint,
 } from '../../webhooks/endpoints.ts';
 import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
-import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
+import { LimitSchema, ModeSchema, sessionOf, siteRoute } from '../route.ts';
 import { placeOf } from '../tell-owner.ts';
 
 interface WebhookSiteDeps {
@@ -31,8 +31,11 @@ interface WebhookSiteDeps {
 
 const BASE = '/console/api/webhooks';
 
+/** Endpoints of one mode are unknown in the other. */
+const QuerySchema = Type.Object({ mode: ModeSchema });
+
 /** Whose endpoints a request is about. Its mails name where it came from. */
-function ownerOf(request: FastifyRequest, mode: Changer['mode'] = 'live'): Changer {
+function ownerOf(request: FastifyRequest, { mode = 'live' }: { mode?: Changer['mode'] }): Changer {
   const by = `the website, ${describePlace(placeOf(request))}`;
   return { accountId: sessionOf(request).accountId, mode, by };
 }
@@ -40,8 +43,9 @@ function ownerOf(request: FastifyRequest, mode: Changer['mode'] = 'live'): Chang
 const list = siteRoute({
   method: 'GET',
   url: BASE,
-  handle: async ({ db }: WebhookSiteDeps, { request }) => {
-    const items = await listEndpoints(db, ownerOf(request));
+  query: QuerySchema,
+  handle: async ({ db }: WebhookSiteDeps, { query, request }) => {
+    const items = await listEndpoints(db, ownerOf(request, query));
     return { items, next: null, max_endpoints: MAX_ENDPOINTS };
   },
 });
@@ -52,19 +56,25 @@ const create = siteRoute({
   url: BASE,
   proof: 'webhook',
   body: CreateBodySchema,
-  handle: async ({ db, clientHosts }: WebhookSiteDeps, { body, request, reply }) => {
+  query: QuerySchema,
+  handle: async ({ db, clientHosts }: WebhookSiteDeps, { body, query, request, reply }) => {
     const { url = null, events, description = '' } = body;
     if (url !== null) requirePublic(url, clientHosts);
     reply.code(201);
-    return createEndpoint(db, ownerOf(request), { url, events, description: description || null });
+    return createEndpoint(db, ownerOf(request, query), {
+      url,
+      events,
+      description: description || null,
+    });
   },
 });
 
 const read = siteRoute({
   method: 'GET',
   url: `${BASE}/:id`,
-  handle: async ({ db }: WebhookSiteDeps, { params, request }) =>
-    readEndpoint(db, ownerOf(request), params.id),
+  query: QuerySchema,
+  handle: async ({ db }: WebhookSiteDeps, { params, query, request }) =>
+    readEndpoint(db, ownerOf(request, query), params.id),
 });
 
 /** The address stays: another one is another endpoint, which needs a proof. */
@@ -76,23 +86,26 @@ const update = siteRoute({
     description: Type.Optional(DescriptionSchema),
     enabled: Type.Optional(Type.Boolean()),
   }),
-  handle: async ({ db }: WebhookSiteDeps, { body, params, request }) =>
-    updateEndpoint(db, ownerOf(request), params.id, body),
+  query: QuerySchema,
+  handle: async ({ db }: WebhookSiteDeps, { body, params, query, request }) =>
+    updateEndpoint(db, ownerOf(request, query), params.id, body),
 });
 
 const replace = siteRoute({
   method: 'POST',
   url: `${BASE}/:id/secret`,
   proof: 'webhook_secret',
-  handle: async ({ db }: WebhookSiteDeps, { params, request }) =>
-    replaceSecret(db, ownerOf(request), params.id),
+  query: QuerySchema,
+  handle: async ({ db }: WebhookSiteDeps, { params, query, request }) =>
+    replaceSecret(db, ownerOf(request, query), params.id),
 });
 
 const remove = siteRoute({
   method: 'DELETE',
   url: `${BASE}/:id`,
-  handle: async ({ db }: WebhookSiteDeps, { params, request, reply }) => {
-    await deleteEndpoint(db, ownerOf(request), params.id);
+  query: QuerySchema,
+  handle: async ({ db }: WebhookSiteDeps, { params, query, request, reply }) => {
+    await deleteEndpoint(db, ownerOf(request, query), params.id);
     return reply.code(204).send();
   },
 });
@@ -101,13 +114,14 @@ const log = siteRoute({
   method: 'GET',
   url: `${BASE}/:id/deliveries`,
   query: Type.Object({
+    mode: ModeSchema,
     limit: LimitSchema,
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
   }),
   handle: async ({ db }: WebhookSiteDeps, { params, query, request }) => {
     const before = query.cursor === undefined ? null : Number(query.cursor);
     const page = { endpointId: params.id, before, limit: Number(query.limit ?? 20) };
-    const { data, next_cursor: next } = await listDeliveries(db, ownerOf(request), page);
+    const { data, next_cursor: next } = await listDeliveries(db, ownerOf(request, query), page);
     return { items: data, next };
   },
 });
@@ -115,8 +129,9 @@ const log = siteRoute({
 const again = siteRoute({
   method: 'POST',
   url: `${BASE}/:id/deliveries/:eventId/send`,
-  handle: async ({ db }: WebhookSiteDeps, { params: { id, eventId }, request }) => {
-    await sendAgain(db, ownerOf(request), { endpointId: id, eventId });
+  query: QuerySchema,
+  handle: async ({ db }: WebhookSiteDeps, { params: { id, eventId }, query, request }) => {
+    await sendAgain(db, ownerOf(request, query), { endpointId: id, eventId });
     return { event_id: eventId };
   },
 });
@@ -124,8 +139,9 @@ const again = siteRoute({
 const sendTestEvent = siteRoute({
   method: 'POST',
   url: `${BASE}/:id/test`,
-  handle: async ({ db }: WebhookSiteDeps, { params, request }) => ({
-    event_id: await sendTest(db, ownerOf(request), params.id),
+  query: QuerySchema,
+  handle: async ({ db }: WebhookSiteDeps, { params, query, request }) => ({
+    event_id: await sendTest(db, ownerOf(request, query), params.id),
   }),
 });
 

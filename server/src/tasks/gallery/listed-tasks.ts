@@ -34,7 +34,7 @@ export interface TaskFilter {
   model?: string | undefined;
   /** The id of an API key. */
   key?: string | undefined;
-  surface?: string | undefined;
+  surfaces: string[];
   /** Created at this time or later. */
   from?: Date | undefined;
   /** Created before this time. */
@@ -75,7 +75,7 @@ const LIST = namedStatement(
     'state',
     'model',
     'key',
-    'surface',
+    'surfaces',
     'text',
   ] as const,
   `select ${NAMES}, is_archived, ${POSITION} as position,
@@ -88,11 +88,11 @@ const LIST = namedStatement(
       from ${rows} where ${scanned(key)}`,
      )}) as both_places
      order by created_at desc, id desc limit :window::int) as scanned
-     where (:state::text is null or :state = case when phase in ('completed', 'failed')
+     where surface = any(:surfaces::text[])
+       and (:state::text is null or :state = case when phase in ('completed', 'failed')
          then phase else 'processing' end)
        and (:model::text is null or request->>'model' = :model)
        and (:key::text is null or api_key_id = :key)
-       and (:surface::text is null or surface = :surface)
        and (:text::text is null or strpos(lower(request->>'prompt'), lower(:text)) > 0)
      order by created_at desc, id desc limit :limit::int) as page
    order by created_at desc, id desc`,
@@ -116,9 +116,8 @@ export interface TaskPage {
 }
 
 /**
- * A page of the tasks of an account, of all surfaces: the newest first. A
- * search looks at {@link WINDOW} tasks for one page, so a page may have few tasks, or none, and a
- * next one.
+ * A page of the tasks of an account: the newest first. It looks at {@link WINDOW} tasks at most, so
+ * it may have few tasks, or none, and a next one.
  * @param after a cursor of an earlier page, checked by {@link parseCursor}
  */
 export async function listAccountTasks(
@@ -127,27 +126,25 @@ export async function listAccountTasks(
   filter: TaskFilter,
   page: { after: Cursor | undefined; limit: number },
 ): Promise<TaskPage> {
-  const { state = null, model = null, key = null, surface = null, text = null } = filter;
+  const { surfaces, state = null, model = null, key = null, text = null } = filter;
   const period = { from: filter.from ?? '-infinity', until: filter.until ?? 'infinity' };
-  const isSearch = [state, model, key, surface, text].some((wanted) => wanted !== null);
   const limit = page.limit + 1;
   const start = page.after ?? { afterAt: 'infinity', afterId: '' };
   // Most pages are full after a few tasks: only a rare match makes a search look at many.
-  const windows = isSearch ? [2 * limit, WINDOW] : [limit];
   let found: TaskPage = { tasks: [], next: null };
-  for (const window of windows) {
+  for (const window of [2 * limit, WINDOW]) {
     const range = { accountId, ...period, ...start, window };
-    const values = LIST.values({ ...range, limit, state, model, key, surface, text });
+    const values = LIST.values({ ...range, limit, surfaces, state, model, key, text });
     const rows = await db.query<ListedTask>(LIST, values);
     const tasks = rows.slice(0, page.limit);
     if (rows.length === limit) return { tasks, next: tasks.at(-1)?.position ?? null };
-    found = { tasks, next: isSearch ? await endOfWindow(db, range) : null };
+    found = { tasks, next: await endOfWindow(db, range) };
     if (found.next === null) return found;
   }
   return found;
 }
 
-/** Where the search continues after its window; null: there are no more tasks. */
+/** Where the list continues after its window; null: there are no more tasks. */
 async function endOfWindow(
   db: Database,
   range: Cursor & { accountId: string; from: Date | string; until: Date | string; window: number },

@@ -19,7 +19,7 @@ export interface UsageRow {
 
 const READ = namedStatement(
   'gallery_usage',
-  ['accountId', 'from', 'until'],
+  ['accountId', 'isTest', 'from', 'until'],
   `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day, model, surface, api_key_id,
      count(*)::int as tasks, (count(*) filter (where phase = 'completed'))::int as videos,
      (count(*) filter (where phase = 'failed'))::int as failed,
@@ -31,17 +31,17 @@ const READ = namedStatement(
       from ${table} where ${key}.account_id = :accountId
         and ${key}.created_at >= :from::timestamptz and ${key}.created_at < :until::timestamptz`,
      )}) as used
-   where surface <> '${TEST_SURFACE}' group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+   where (surface = '${TEST_SURFACE}') = :isTest::boolean group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
 );
 
 /**
- * What an account used in a period, by day, model, surface and API key, without tasks of test keys.
- * Days are UTC.
+ * What an account used in a period, by day, model, surface and API key: in test tasks, or in all
+ * others. Days are UTC.
  */
 export function accountUsage(
   db: Database,
   accountId: string,
-  period: { from: Date; until: Date },
+  wanted: { isTest: boolean; from: Date; until: Date },
 ): Promise<UsageRow[]> {
-  return db.query<UsageRow>(READ, READ.values({ accountId, ...period }));
+  return db.query<UsageRow>(READ, READ.values({ accountId, ...wanted }));
 }

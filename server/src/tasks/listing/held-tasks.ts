@@ -4,6 +4,7 @@ import { HELD_SINCE } from './task-listing.ts';
 export interface HeldTask {
   id: string;
   account_id: string;
+  surface: string;
   held_cause: string;
   provider: string;
   credits: number;
@@ -17,11 +18,11 @@ const FIND = namedStatement(
   'operator_held_to_decide',
   ['provider', 'accountId', 'hours', 'cause'],
   `with held as (
-     select id, account_id, held_cause, provider, credits, ${HELD_SINCE} as held_since
+     select id, account_id, surface, held_cause, provider, credits, ${HELD_SINCE} as held_since
      from tasks where phase = 'held' and provider = coalesce(:provider::text, provider)
        and account_id = coalesce(:accountId::text, account_id)
        and held_cause = coalesce(:cause::text, held_cause))
-   select id, account_id, held_cause, provider, credits, held_since from held
+   select id, account_id, surface, held_cause, provider, credits, held_since from held
    where held_since <= (select clock_now()) - :hours::float8 * interval '1 hour'
    order by held_since, id limit ${MOST}`,
 );

@@ -13,6 +13,8 @@ import type { Phase, Task } from '../task.ts';
 export interface TaskListing {
   id: string;
   account_id: string;
+  /** `test`: it spends test credits only. */
+  surface: string;
   phase: string;
   held_cause: string | null;
   provider: string;
@@ -28,8 +30,8 @@ export interface TaskListing {
   archived_at?: Date;
 }
 
-const COLUMNS = `id, account_id, phase, held_cause, provider, request->>'model' as model, credits,
-     created_at, updated_at`;
+const COLUMNS = `id, account_id, surface, phase, held_cause, provider,
+     request->>'model' as model, credits, created_at, updated_at`;
 
 /** The page that begins after the task $1; null: the first page. */
 const NEWEST = `($1::text is null
@@ -154,8 +156,8 @@ export async function lockState(tx: Transaction, id: string): Promise<TaskState>
 
 const LIST_ARCHIVED = statement(
   'operator_tasks_archived',
-  `select id, account_id, phase, null as held_cause, provider,
-     record#>>'{task,request,model}' as model, credits,
+  `select id, account_id, record#>>'{task,surface}' as surface, phase, null as held_cause,
+     provider, record#>>'{task,request,model}' as model, credits,
      (record#>>'{task,created_at}')::timestamptz as created_at,
      (record#>>'{task,updated_at}')::timestamptz as updated_at, archived_at
    from archived_tasks

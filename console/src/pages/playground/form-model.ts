@@ -23,12 +23,20 @@ export interface Rules {
   prices: Prices;
 }
 
-/** @throws Error when the document has no such schema */
+interface Document {
+  components: { schemas: { VideoRequest?: BodySchema } };
+  paths: {
+    '/api/v1/video/generations': {
+      post: { requestBody: { content: { 'application/json': { schema: BodySchema } } } };
+    };
+  };
+}
+
+/** During a rolling upgrade, a process of an earlier release may have sent the document. */
 export function bodySchemaOf(document: unknown): BodySchema {
-  const { components } = document as { components: { schemas: { VideoRequest?: BodySchema } } };
-  const { VideoRequest } = components.schemas;
-  if (!VideoRequest) throw new Error('openapi.json has no VideoRequest');
-  return VideoRequest;
+  const { components, paths } = document as Document;
+  const { content } = paths['/api/v1/video/generations'].post.requestBody;
+  return components.schemas.VideoRequest ?? content['application/json'].schema;
 }
 
 /** A file of a request: an address, or an upload that may be under way. */

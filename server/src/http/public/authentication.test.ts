@@ -12,6 +12,7 @@ import { until } from '../../../test/until.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
 import { createKey, newSecret, revokeKey } from '../../accounts/api-keys.ts';
 import { grant } from '../../ledger/ledger.ts';
+import { ENDPOINTS } from './public-api.ts';
 
 let api: TestApp;
 before(async () => {
@@ -19,13 +20,22 @@ before(async () => {
 });
 after(() => api.close());
 
+const ALL_ROUTES = ENDPOINTS.filter(({ description }) => description.url !== '/models').map(
+  ({ description: { method, url } }) => {
+    return { method, url: `/api/v1${url.replace(/:\w+/g, 'task_none')}` };
+  },
+);
+
 const ROUTES = [
   { method: 'POST', url: '/api/v1/video/generations' },
   { method: 'GET', url: '/api/v1/tasks/task_none' },
   { method: 'GET', url: '/api/v1/credits' },
 ] as const;
 
-async function ask(authorization: string | undefined, route: (typeof ROUTES)[number] = ROUTES[2]) {
+async function ask(
+  authorization: string | undefined,
+  route: (typeof ALL_ROUTES)[number] = ROUTES[2],
+) {
   const headers = authorization === undefined ? {} : { authorization };
   return parseResponse(await api.app.inject({ ...route, headers }));
 }
@@ -34,7 +44,7 @@ test('every operation requires a known API key, and its 401 names the scheme', a
   const { secret } = await makeCustomer(api.database.db, 0);
   const flipped = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a');
   const unknown = newSecret();
-  for (const route of ROUTES) {
+  for (const route of ALL_ROUTES) {
     for (const authorization of [
       undefined,
       '',
@@ -104,7 +114,7 @@ test('30 requests pass in any 60 seconds; the 31st on any route is 429', async (
     assert.ok([400, 404, 200].includes(status), String(status));
     if (count === 0) await api.database.setClock(20);
   }
-  for (const route of ROUTES) {
+  for (const route of ALL_ROUTES) {
     const refused = await ask(bearer, route);
     assertError(refused, 'rate_limited');
     const seconds = Number(refused.headers['retry-after']);

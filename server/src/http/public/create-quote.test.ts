@@ -5,6 +5,7 @@ import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { MODELS, MODES, RESOLUTIONS } from '../../catalog/models.ts';
+import { grant } from '../../ledger/ledger.ts';
 
 let api: TestApp;
 let customer: TestCustomer;
@@ -120,6 +121,8 @@ test('for any body, what is quoted is what a create reserves, or the same error'
 
 test('enough says whether a create would get a 402, also because of the cap of its key', async () => {
   const poor = await api.customer(249);
+  const promotional = { credits: 5000, kind: 'promotional', reference: 'not spent' } as const;
+  await grant(api.database.db, { accountId: poor.accountId, ...promotional });
   const sent = { prompt: 'a lighthouse' };
   assert.equal((await quote(sent, poor)).body.enough, false);
   assertError(await poor.create(sent), 'insufficient_credits');

@@ -74,6 +74,14 @@ async function providerSays(id: string, outcome: CancelOutcome): Promise<void> {
   await until(ask, (state) => state !== undefined && state !== 'requested');
 }
 
+test('the Idempotency-Key of a cancelled task returns this task, and makes no other', async () => {
+  const [body, headers] = [{ prompt: 'a lighthouse' }, { 'idempotency-key': 'cancelled' }];
+  const { id } = (await customer.create(body, headers)).body;
+  await cancel(id);
+  const again = await customer.create(body, headers);
+  assert.deepEqual([again.status, again.body.id, again.body.status], [200, id, 'failed']);
+});
+
 test('a task that was not submitted fails at once with its refund, and a second cancel is harmless', async () => {
   const id = await createTask();
   const both = await Promise.all([cancel(id), cancel(id)]);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import pathlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from framewright import AsyncFramewright, Framewright
 
+MEDIA = pathlib.Path(os.environ["FRAMEWRIGHT_TEST_MEDIA"])
 KEYS = iter(os.environ["FRAMEWRIGHT_TEST_KEYS"].split(","))
 
 

@@ -8,14 +8,14 @@ import pathlib
 from collections.abc import Callable
 
 import pytest
-from conftest import Face
+from conftest import MEDIA, Face
 
 from framewright import ApiError, FramewrightError, TaskFailedError, VideoTask, WaitTimeoutError
 
 SMALL = {"duration": 4, "resolution": "480p", "model": "video-2.0-mini"}
 PRICE = 60
-PICTURE = pathlib.Path(os.environ["FRAMEWRIGHT_TEST_MEDIA"], "picture.png")
-CLIP = pathlib.Path(os.environ["FRAMEWRIGHT_TEST_MEDIA"], "clip.mp4")
+PICTURE = MEDIA / "picture.png"
+CLIP = MEDIA / "clip.mp4"
 
 
 def test_generate_returns_a_finished_video_whose_file_is_whole(

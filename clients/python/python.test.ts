@@ -5,20 +5,17 @@ import { after, before, test } from 'node:test';
 import { FIRST_KEY, FIRST_REQUEST } from '../../console/src/samples/first-request.ts';
 import { pythonSample } from '../../console/src/samples/python.ts';
 import { createAccount } from '../../server/src/accounts/accounts.ts';
-import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { newWebhookSecret, signatureHeaders } from '../../server/src/webhooks/signature.ts';
 import { serveClientCases } from '../../server/test/clients/fault-cases.ts';
+import type { Program } from '../../server/test/clients/killed-client.ts';
+import { newTestKeys, type Orders, proveOrders } from '../../server/test/clients/orders.ts';
 import {
   imageBytes,
   type MediaFixture,
   openMediaFixture,
   videoBytes,
 } from '../../server/test/media/media-fixture.ts';
-import { createRandom } from '../../server/test/random.ts';
-import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
-import { openFaultProxy } from '../../simulators/fault-proxy/fault-proxy.ts';
-import { runKilled } from './test/kills.ts';
 import {
   FOLDER,
   openVirtualEnvironment,
@@ -31,7 +28,7 @@ const read = (name: string) => readFile(path.join(FOLDER, name), 'utf8');
 
 test('what is written from openapi.json and from the asynchronous client is fresh', async () => {
   for (const [file, text] of writtenFiles()) {
-    const hint = `run: node clients/python/write.ts (${path.basename(file)})`;
+    const hint = `run: npm run openapi (${path.basename(file)})`;
     assert.equal(await readFile(file, 'utf8'), text, hint);
   }
 });
@@ -58,16 +55,8 @@ before(async () => {
   cleanup.defer(() => fixture.close());
   cleanup.use(python);
   const accountId = await createAccount(fixture.db, 'ada@example.com');
-  keys = await newTestKeys(accountId, KEYS);
+  keys = await newTestKeys(fixture.db, accountId, KEYS);
 });
-/** Many, because a key may send 30 requests a minute. */
-async function newTestKeys(accountId: string, count: number): Promise<string[]> {
-  const made = Array.from({ length: count }, () =>
-    createKey(fixture.db, { accountId, mode: 'test' }),
-  );
-  return (await Promise.all(made)).map(({ secret }) => secret);
-}
-
 after(() => cleanup.disposeAsync());
 
 test('mypy finds nothing in strict mode', skip, async () => {
@@ -166,59 +155,13 @@ test('each call works on the real service, blocking and asynchronous', skip, asy
   console.log(printed);
 });
 
-/** How many videos are made while the network fails and the clients are killed. */
-const VIDEOS = Number(process.env.FRAMEWRIGHT_GENERATIONS ?? 20);
-const PRICE = 60;
-
-test(
-  `${VIDEOS} calls through faults and kills are ${VIDEOS} videos, each charged once`,
-  skip,
-  async (t) => {
-    const seed = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 2 ** 31));
-    t.diagnostic(`FRAMEWRIGHT_SEED=${seed}`);
-    const random = createRandom(seed);
-    await using media = await testMedia();
-    await using folder = await temporaryFolder();
-    await using proxy = await openFaultProxy({ target: fixture.url, rate: 0.2, seed });
-    const accountId = await createAccount(fixture.db, 'orders@example.com');
-    const env = {
-      ...process.env,
-      FRAMEWRIGHT_BASE_URL: `${proxy.url}/api/v1`,
-      FRAMEWRIGHT_TEST_KEYS: (await newTestKeys(accountId, Math.ceil(VIDEOS / 2))).join(),
-      FRAMEWRIGHT_TEST_MEDIA: media.path,
-    };
-    const half = Math.floor(VIDEOS / 2);
-    const client = (kind: string, first: number, last: number) => {
-      const script = path.join(FOLDER, 'test/many_orders.py');
-      const args = [script, kind, folder.path, String(first), String(last)];
-      const program = { command: python.program('python'), args, env };
-      return runKilled(program, Math.ceil(VIDEOS / 20), random.fork());
-    };
-    const kills = await Promise.all([client('sync', 1, half), client('async', half + 1, VIDEOS)]);
-    t.diagnostic(`${kills} kills, ${proxy.requests.length} requests`);
-    const tasks = await sql<{ phase: string; order: string; output: string; size_bytes: number }>(
-      fixture.db,
-      `select phase, key as "order", o.id as output, o.size_bytes from tasks t
-      join idempotency_keys k on k.task_id = t.id
-      left join stored_objects o on o.owner_id = t.id and o.role = 'output' and o.state = 'ready'
-      where t.account_id = $1`,
-      [accountId],
-    );
-    assert.equal(new Set(tasks.map(({ order }) => order)).size, VIDEOS);
-    assert.deepEqual([tasks.length, await spentBy(accountId)], [VIDEOS, VIDEOS * PRICE]);
-    for (const { phase, order, output } of tasks) {
-      assert.equal(phase, 'completed');
-      const file = await readFile(path.join(folder.path, `${order.replace('order-', '')}.mp4`));
-      const stored = path.join(fixture.dataDir, 'objects', output.slice(-2), output);
-      assert.ok(file.equals(await readFile(stored)), `the file of ${order} is whole`);
-    }
-  },
-);
-
-/** The test credits of an account that tasks have used. */
-async function spentBy(accountId: string): Promise<number> {
-  const text = `select spent + reserved as used from ledger_balances
-    where account_id = $1 and kind = 'test'`;
-  const [{ used } = { used: 0 }] = await sql<{ used: number }>(fixture.db, text, [accountId]);
-  return used;
-}
+test('calls through faults and kills are as many videos, each charged once', skip, async (t) => {
+  const script = path.join(FOLDER, 'test/many_orders.py');
+  const client =
+    (kind: string) =>
+    ({ folder, first, last }: Orders): Program => ({
+      command: python.program('python'),
+      args: [script, kind, folder, String(first), String(last)],
+    });
+  await proveOrders(fixture, t, [client('sync'), client('async')]);
+});

@@ -256,6 +256,7 @@ async function testSources(): Promise<string> {
     '../../clients/python/test/virtual-environment',
     '../src/media/measure.test',
     'billing/orders.test',
+    'clients/orders',
     'crash/rounds',
     'crash/kill-stream.test',
     'faults/forged-keys.test',

@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Random } from '../../../server/test/random.ts';
+import type { Random } from '../random.ts';
 
 /** A program that continues its work when it is started again. */
-interface Program {
+export interface Program {
   command: string;
   args: string[];
-  env: NodeJS.ProcessEnv;
 }
 
 /**
@@ -14,12 +13,12 @@ interface Program {
  * @returns how often it was killed
  * @throws Error with what it printed, when it fails by itself
  */
-export async function runKilled(program: Program, kills: number, random: Random): Promise<number> {
+export async function runKilled(
+  { command, args }: Program,
+  { env, kills, random }: { env: NodeJS.ProcessEnv; kills: number; random: Random },
+): Promise<number> {
   for (let done = 0; ; done++) {
-    const child = spawn(program.command, program.args, {
-      env: program.env,
-      stdio: ['ignore', 'inherit', 'pipe'],
-    });
+    const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'pipe'] });
     const seconds = random.between(1, 8);
     const timer =
       done < kills ? setTimeout(() => child.kill('SIGKILL'), 1000 * seconds) : undefined;

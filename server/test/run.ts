@@ -26,8 +26,8 @@ if (files.length === 0) {
 
 const home = await mkdtemp(path.join(await fastestFolder(), 'framewright-test-'));
 process.env.FRAMEWRIGHT_TEST_HOME = home;
-// Each process would otherwise strip the types of the same sources again.
-process.env.NODE_COMPILE_CACHE = path.join(home, 'compile-cache');
+// Each process would otherwise strip the types of the same sources again. `npm ci` removes it.
+process.env.NODE_COMPILE_CACHE = path.resolve('node_modules/.cache/compiled');
 // Each process that serves the pages would otherwise build them at its start.
 const { buildPages } = await import('../../console/build.ts');
 await buildPages();

@@ -53,15 +53,19 @@ export interface Child {
   end(): Promise<void>;
 }
 
+/** Where Node keeps compiled sources, if it does: with them, a child starts in half the time. */
+const COMPILE_CACHE = 'NODE_COMPILE_CACHE';
+
 /**
- * Starts a script in a child process with an empty environment, so that untrusted bytes never share
- * a process with secrets or the database. The child ends with its parent, also when the parent is
- * killed, because its standard input closes. It leads its own process group, so that a Ctrl-C for
- * the service does not end it.
+ * Starts a script in a child process without our variables, but for the compile cache, so that
+ * untrusted bytes never share a process with secrets or the database. The child ends with its
+ * parent, also when the parent is killed, because its standard input closes. It leads its own
+ * process group, so that a Ctrl-C for the service does not end it.
  */
 export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgram): Child {
+  const cache = process.env[COMPILE_CACHE];
   const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(script)], {
-    env: {},
+    env: cache === undefined ? {} : { [COMPILE_CACHE]: cache },
     detached: true,
     stdio: 'pipe',
   });

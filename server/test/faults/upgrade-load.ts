@@ -58,7 +58,7 @@ export function startUpgradeLoad(newKey: () => Promise<string>, urls: string[]):
         const id = String(created?.body.id);
         if (created) await measured('read', (url) => client(url, secret).task(id));
         await measured('credits', (url) => client(url, secret).credits());
-        await delay(200);
+        await delay(500);
       }
     }
   };

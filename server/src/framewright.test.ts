@@ -37,8 +37,12 @@ test('commands work on the embedded database while a service uses it', async (t)
   const created = await api.create(request);
   assert.equal(created.status, 202);
   const taskId = String(created.body.id);
-  const shown = () => ask(embedded, `tasks show ${taskId}`);
-  const task = await until(shown, ({ phase }) => phase === 'completed');
+  await until(
+    () => api.task(taskId),
+    ({ body }) => body.status === 'completed',
+  );
+  const task = await ask(embedded, `tasks show ${taskId}`);
+  assert.equal(task.phase, 'completed');
   assert.ok(Array.isArray(task.attempts) && task.attempts.length === 1);
   const listed = await ask(embedded, 'tasks list --phase completed --account ada@example.com');
   assert.ok(Array.isArray(listed));

@@ -96,12 +96,17 @@ test('a POST that waits at shutdown gets 202, and its task continues after the n
   await assertBalance(fixture.database.db, accountId, 0);
 });
 
-test('clients that keep their connections open do not delay the end of the API', async () => {
+test('clients that keep their connections open do not delay the end of the API', async (t) => {
   await using fixture = await openCrashFixture('text-to-video');
   const { db } = fixture.database;
   const { secret } = await makeCustomer(db, VIDEO_CREDITS);
   const env = { ...fixture.env, ROLES: 'api', SHUTDOWN_SECONDS: '3600' };
   await using service = await startServiceProcess(env);
+  await t.test('a service whose port is taken prints that and ends', async () => {
+    const { port } = new URL(service.url);
+    const taken = startServiceProcess({ ...fixture.env, PORT: port });
+    await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* the port is in use/s);
+  });
   const response = client(service.url, secret).create(fixture.body, 'kept');
   await until(
     () => phaseOf(db, 'kept'),
@@ -129,37 +134,34 @@ test('a signal a second later ends the process at once, and no task is lost', as
   await assertFinishes(fixture, 'slow', body.id);
 });
 
-test('a render is requeued at shutdown and finished after the next start', async () => {
-  await using fixture = await openCrashFixture('text-to-video');
-  const { db } = fixture.database;
-  const { secret } = await makeCustomer(db, VIDEO_CREDITS);
-  await using service = await startServiceProcess(fixture.env);
-  const { body } = await client(service.url, secret).create(fixture.body, 'render');
-  await until(
-    () => db.query<{ state: string }>(RENDERS),
-    ([job]) => job?.state === 'rendering',
-  );
-  assert.equal(await stop(service), 0);
-  assert.deepEqual(warnings(service), []);
-  assert.deepEqual(await db.query(RENDERS), [{ state: 'queued' }]);
-  assert.deepEqual(await db.query(LEASED), []);
-  await assertFinishes(fixture, 'render', body.id);
-});
-
-test('a step under way at shutdown is finished before the process ends', async () => {
+test('a render is requeued at shutdown, and a step under way is finished', async (t) => {
   await using fixture = await openCrashFixture('text-to-video');
   const { db } = fixture.database;
   const { accountId, secret } = await makeCustomer(db, VIDEO_CREDITS);
-  await using service = await startServiceProcess(fixture.env);
-  await client(service.url, secret).create(fixture.body, 'archive');
-  await until(
-    () => phaseOf(db, 'archive'),
-    (phase) => phase === 'archiving' || phase === 'completed',
-  );
-  assert.equal(await stop(service), 0);
-  assert.deepEqual(warnings(service), []);
-  assert.equal(await phaseOf(db, 'archive'), 'completed');
-  await assertBalance(db, accountId, 0);
+  await t.test('the render', async () => {
+    await using service = await startServiceProcess(fixture.env);
+    await client(service.url, secret).create(fixture.body, 'render');
+    await until(
+      () => db.query<{ state: string }>(RENDERS),
+      ([job]) => job?.state === 'rendering',
+    );
+    assert.equal(await stop(service), 0);
+    assert.deepEqual(warnings(service), []);
+    assert.deepEqual(await db.query(RENDERS), [{ state: 'queued' }]);
+    assert.deepEqual(await db.query(LEASED), []);
+  });
+  await t.test('the archiving, after the next start', async () => {
+    await using service = await startServiceProcess(fixture.env);
+    await until(
+      () => phaseOf(db, 'render'),
+      (phase) => phase === 'archiving' || phase === 'completed',
+    );
+    assert.equal(await stop(service), 0);
+    assert.deepEqual(warnings(service), []);
+    const [task] = await tasksOfKey(db, 'render');
+    await assertOneVideo(db, 'render', task?.id ?? '');
+    await assertBalance(db, accountId, 0);
+  });
 });
 
 test('a client that never finishes its request does not delay the end of the service', async () => {
@@ -252,14 +254,6 @@ for (const PROCESSES of ['1', '2']) {
     });
   });
 }
-
-test('a service whose port is taken prints that and ends', async () => {
-  await using fixture = await openCrashFixture('text-to-video');
-  await using service = await startServiceProcess(fixture.env);
-  const { port } = new URL(service.url);
-  const taken = startServiceProcess({ ...fixture.env, PORT: port });
-  await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* the port is in use/s);
-});
 
 test('the embedded database is stopped last, by an orderly shutdown', async () => {
   await using folder = await temporaryFolder();

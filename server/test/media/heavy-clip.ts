@@ -2,7 +2,7 @@ import { Encoder, Muxer } from 'node-av/api';
 import { FF_ENCODER_LIBSVTAV1 } from 'node-av/constants';
 import { FFmpegError, FilterGraph, Frame, type Packet, Rational } from 'node-av/lib';
 
-const GROUP_FRAMES = 30;
+const GROUP_FRAMES = 10;
 
 /** The encoder prints only fatal errors. */
 process.env.SVT_LOG = '0';

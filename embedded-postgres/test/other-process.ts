@@ -28,12 +28,14 @@ const PROGRAM = `
   }
 `;
 
+const { NODE_COMPILE_CACHE } = process.env;
+
 /** Starts a process that opens the database. Does not wait until it is open. */
 export function spawnOpener(dataDir: string, uid?: number): ChildProcess {
   return spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, '--', dataDir], {
     stdio: ['pipe', 'pipe', 'inherit'],
     cwd: '/',
-    env: {},
+    env: NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE },
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
 }

@@ -9,7 +9,7 @@ const ROOT = new URL('../../../', import.meta.url);
 const CLI = fileURLToPath(new URL('server/src/framewright.ts', ROOT));
 
 /** The programs of a page in one language, in their order. */
-export function programsOf(page: string, language: string): string[] {
+function programsOf(page: string, language: string): string[] {
   const blocks = page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'));
   return [...blocks].map(([, program = '']) => program);
 }

@@ -15,6 +15,8 @@ export interface ClientCase extends AsyncDisposable {
   baseUrl: string;
   /** The service without the proxy. */
   directUrl: string;
+  /** Another test key of the account, whose rate window is empty. */
+  newKey(): Promise<string>;
   report(): Promise<CaseReport>;
 }
 
@@ -43,13 +45,14 @@ export async function openClientCase(
   { faults = [], ...draw }: CaseFaults,
 ): Promise<ClientCase> {
   const accountId = await createAccount(db, `${crypto.randomUUID()}@example.com`);
-  const newTestKey = async () => (await createKey(db, { accountId, mode: 'test' })).secret;
+  const newKey = async () => (await createKey(db, { accountId, mode: 'test' })).secret;
   const proxy = await openFaultProxy({ target: url, plans: faults, ...draw });
   return {
-    apiKey: await newTestKey(),
+    apiKey: await newKey(),
     baseUrl: `${proxy.url}/api/v1`,
     directUrl: `${url}/api/v1`,
-    report: async () => reportOf(proxy, `${url}/api/v1`, await newTestKey()),
+    newKey,
+    report: async () => reportOf(proxy, `${url}/api/v1`, await newKey()),
     [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
   };
 }

@@ -25,4 +25,5 @@ async function make({ apiKey, key, file }: (typeof orders)[number]): Promise<voi
 }
 
 const made = await Promise.allSettled(orders.map(make));
+for (const one of made) if (one.status === 'rejected') console.error(one.reason);
 process.exitCode = made.every(({ status }) => status === 'fulfilled') ? 0 : 1;

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { publint } from 'publint';
 import { build as bundle } from 'vite';
-import { serveClientCases } from '../../../server/test/clients/fault-cases.ts';
-import { openMediaFixture } from '../../../server/test/media/media-fixture.ts';
+import { FIRST_KEY, FIRST_REQUEST } from '../../../console/src/samples/first-request.ts';
+import { typeScriptSample } from '../../../console/src/samples/typescript.ts';
+import { openClientCase, serveClientCases } from '../../../server/test/clients/fault-cases.ts';
+import { type MediaFixture, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import { TYPES_FILE, typesText } from '../write-declarations.ts';
 
@@ -27,10 +30,13 @@ const EXPECTED = {
 const cleanup = new AsyncDisposableStack();
 /** The package as it is published. */
 let published: string;
+let fixture: MediaFixture;
 
 before(async () => {
   const folder = cleanup.use(await temporaryFolder());
-  await run(process.execPath, [PACK, folder.path, 'typescript']);
+  fixture = await openMediaFixture();
+  cleanup.defer(() => fixture.close());
+  await run(process.execPath, [PACK, folder.path]);
   published = path.join(folder.path, 'typescript');
 });
 after(() => cleanup.disposeAsync());
@@ -63,12 +69,10 @@ const programFor = (casesUrl: string) => `
   const sdk = await import(${JSON.stringify(path.join(published, 'index.js'))});
   console.log(JSON.stringify(await runCoreCases(sdk, ${JSON.stringify(casesUrl)})));`;
 
-/** Programs that run it, besides the Node of the tests: `FRAMEWRIGHT_RUNTIMES="/usr/bin/node bun"`. */
+/** Other programs that run it: `FRAMEWRIGHT_RUNTIMES="/usr/bin/node bun deno workerd"`. */
 const runtimes = [process.execPath, ...(process.env.FRAMEWRIGHT_RUNTIMES?.split(' ') ?? [])];
 
 test('the published package loses nothing and pays once on each runtime', async () => {
-  const fixture = await openMediaFixture();
-  cleanup.defer(() => fixture.close());
   const cases = cleanup.use(await serveClientCases(fixture));
   const file = path.join(published, 'run.mjs');
   await writeFile(file, programFor(cases.url));
@@ -78,5 +82,36 @@ test('the published package loses nothing and pays once on each runtime', async 
     assert.deepEqual(rest, EXPECTED, runtime);
     const { tries, keys, tasks, charge } = report;
     assert.deepEqual([tries.create, keys.length, tasks, charge], [3, 1, 1, 250], runtime);
+  }
+});
+
+test('the first example of the README, and those of the website, make a video', async () => {
+  const readme = await readFile(path.join(published, 'README.md'), 'utf8');
+  const [, first = ''] = /^```ts\n(.*?)```/ms.exec(readme) ?? [];
+  await using opened = await openClientCase(fixture, {});
+  const { apiKey: FRAMEWRIGHT_API_KEY, directUrl: FRAMEWRIGHT_BASE_URL } = opened;
+  const env = { FRAMEWRIGHT_API_KEY, FRAMEWRIGHT_BASE_URL };
+  const samples = [
+    first,
+    typeScriptSample(FRAMEWRIGHT_BASE_URL, FIRST_REQUEST, FIRST_KEY),
+    typeScriptSample(FRAMEWRIGHT_BASE_URL, { prompt: "It's a boat", generate_audio: false }),
+  ];
+  await Promise.all(
+    samples.map(async (text, at) => {
+      await using folder = await temporaryFolder();
+      const file = path.join(published, `sample-${at}.mjs`);
+      await writeFile(file, text); // beside package.json: a package may import itself by its name
+      await run(process.execPath, [file], { env, cwd: folder.path });
+      const written = (await readdir(folder.path)).map((name) => path.extname(name));
+      assert.deepEqual(written, ['.mp4'], text);
+    }),
+  );
+  assert.equal((await opened.report()).tasks, samples.length);
+});
+
+test('publint finds nothing in the packages', async () => {
+  for (const name of await readdir(path.dirname(published))) {
+    const { messages } = await publint({ pkgDir: path.join(published, '..', name), strict: true });
+    assert.deepEqual(messages, [], name);
   }
 });

@@ -1,5 +1,6 @@
 import { FIRST_KEY, FIRST_REQUEST } from '../../samples/first-request.ts';
 import { pythonSample } from '../../samples/python.ts';
+import { typeScriptSample } from '../../samples/typescript.ts';
 import { CodeTabs } from '../../ui/code.tsx';
 import { Part } from './part.tsx';
 
@@ -10,20 +11,7 @@ function samples(url: string): Record<string, string> {
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: ${FIRST_KEY}" \\
   -d '${JSON.stringify(FIRST_REQUEST, null, 2).replaceAll('\n', '\n  ')}'`,
-    TypeScript: `const response = await fetch('${url}/video/generations', {
-  method: 'POST',
-  headers: {
-    Authorization: \`Bearer \${FRAMEWRIGHT_KEY}\`,
-    'Content-Type': 'application/json',
-    'Idempotency-Key': order.id,
-  },
-  body: JSON.stringify({
-    prompt: 'A lighthouse at dawn, waves below',
-    model: 'video-2.0-fast',
-    resolution: '720p',
-    duration: 5,
-  }),
-});`,
+    TypeScript: typeScriptSample(url, FIRST_REQUEST, FIRST_KEY),
     Python: pythonSample(url, { ...FIRST_REQUEST, idempotency_key: FIRST_KEY }),
   };
 }

@@ -1,4 +1,5 @@
 import { pythonSample } from '../../samples/python.ts';
+import { typeScriptSample } from '../../samples/typescript.ts';
 import type { Body } from './form-model.ts';
 
 /** Stands for the prompt, which the API requires, until there is one. */
@@ -23,7 +24,7 @@ export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
   const url = `${apiUrl}/api/v1`;
   return {
     curl: curlOf(url, body),
-    TypeScript: typeScriptOf(url, body),
+    TypeScript: typeScriptSample(url, body),
     Python: pythonSample(url, body),
   };
 }
@@ -54,37 +55,4 @@ curl ${url}/video/generations \\
 curl ${url}/tasks/TASK_ID \\
   -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
   -H "Prefer: wait=30"`;
-}
-
-function typeScriptOf(url: string, body: Body): string {
-  return `import { env } from 'node:process';
-
-const api = '${url}';
-const headers = {
-  Authorization: \`Bearer \${env.FRAMEWRIGHT_KEY}\`,
-  'Content-Type': 'application/json',
-};
-const body = JSON.stringify(${JSON.stringify(body, null, 2)});
-
-// ${QUOTE}
-const quote = await fetch(\`\${api}/video/quotes\`, { method: 'POST', headers, body });
-console.log(await quote.json());
-
-// ${CREATE}
-const key = crypto.randomUUID();
-const created = await fetch(\`\${api}/video/generations\`, {
-  method: 'POST',
-  headers: { ...headers, 'Idempotency-Key': key },
-  body,
-});
-let task = await created.json();
-
-// ${WAIT}
-while (task.status === 'processing') {
-  const read = await fetch(\`\${api}/tasks/\${task.id}\`, {
-    headers: { ...headers, Prefer: 'wait=30' },
-  });
-  task = await read.json();
-}
-console.log(task);`;
 }

@@ -1,0 +1,25 @@
+/**
+ * A video by the TypeScript client: the text that its tests run.
+ * @param apiUrl with /api/v1
+ * @param body of a create
+ * @param key the caller's own Idempotency-Key, if it has one
+ */
+export function typeScriptSample(
+  apiUrl: string,
+  body: Readonly<Record<string, unknown>>,
+  key?: string,
+): string {
+  const fields = Object.entries(body).map(
+    ([name, value]) => `  ${name}: ${JSON.stringify(value)},\n`,
+  );
+  const options = key === undefined ? '' : `, { idempotencyKey: ${JSON.stringify(key)} }`;
+  return `// npm install @framewright/client
+import { Framewright } from '@framewright/client';
+
+// The API key is FRAMEWRIGHT_API_KEY of the environment.
+const client = new Framewright({ baseUrl: '${apiUrl}' });
+// All tries have one Idempotency-Key: a lost response is never charged twice.
+const video = await client.generate({
+${fields.join('')}}${options});
+await video.download('video.mp4');`;
+}

@@ -1,6 +1,8 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
 import { setPriority } from 'node:os';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -53,9 +55,6 @@ export interface Child {
   end(): Promise<void>;
 }
 
-/** Where Node keeps compiled sources, if it does: with them, a child starts in half the time. */
-const COMPILE_CACHE = 'NODE_COMPILE_CACHE';
-
 /**
  * Starts a script in a child process without our variables, but for the compile cache, so that
  * untrusted bytes never share a process with secrets or the database. The child ends with its
@@ -63,9 +62,8 @@ const COMPILE_CACHE = 'NODE_COMPILE_CACHE';
  * process group, so that a Ctrl-C for the service does not end it.
  */
 export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgram): Child {
-  const cache = process.env[COMPILE_CACHE];
   const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(script)], {
-    env: cache === undefined ? {} : { [COMPILE_CACHE]: cache },
+    env: compileCache(),
     detached: true,
     stdio: 'pipe',
   });
@@ -91,6 +89,12 @@ export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgra
       await gone;
     },
   };
+}
+
+/** Where Node keeps compiled sources, if it does: with them, a child starts in half the time. */
+function compileCache(): NodeJS.ProcessEnv {
+  const folder = getCompileCacheDir(); // that of this version of Node, in the one that was given
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(folder) };
 }
 
 /** A child that is gone, or a system that refuses, is no error: this only helps other processes. */

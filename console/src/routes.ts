@@ -16,7 +16,6 @@ export const ROUTES: PageRoute[] = [
   { path: '/', access: 'public', load: () => import('./pages/landing/landing.tsx') },
   { path: '/pricing', access: 'public', load: () => import('./pages/pricing/pricing.tsx') },
   { path: '/sign-in', access: 'public', load: () => import('./pages/sign-in/sign-in.tsx') },
-  { path: '/kit', access: 'public', load: () => import('./pages/kit/kit.tsx') },
   {
     path: '/playground',
     access: 'session',

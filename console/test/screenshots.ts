@@ -36,7 +36,6 @@ const SHOTS: Shot[] = [
   { name: 'pricing', path: '/pricing' },
   { name: 'sign-in', path: '/sign-in' },
   { name: 'not-found', path: '/no/such/page' },
-  { name: 'kit', path: '/kit' },
   { name: 'playground', path: '/playground', isSignedIn: true },
   { name: 'videos-empty', path: '/videos', isSignedIn: true },
   { name: 'usage-empty', path: '/usage', isSignedIn: true },

@@ -26,14 +26,6 @@ test('an unknown address says so, with status 404', BROWSER, async () => {
   await expectNoViolations(page);
 });
 
-test('the components have no fault of accessibility', BROWSER, async () => {
-  const page = await site.newPage();
-  await page.goto('/kit');
-  await settled(page, 'Components');
-  await page.locator('.uplot').waitFor();
-  await expectNoViolations(page);
-});
-
 test('the balance is in sight, and the menu works by keyboard', BROWSER, async () => {
   const { page } = await signedInPage(site, { email: 'ada@example.com', credits: 12_840 });
   await page.goto('/settings');
@@ -133,7 +125,6 @@ test('no page scrolls sideways, from 320 to 1920 px, however long its texts', BR
   const paths = [
     '/',
     '/pricing',
-    '/kit',
     '/no/such/page',
     '/playground',
     '/videos',

@@ -3,7 +3,6 @@ export const PAGE_PATHS = [
   '/',
   '/pricing',
   '/sign-in',
-  '/kit',
   '/playground',
   '/videos',
   '/videos/:id',

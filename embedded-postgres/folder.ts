@@ -3,19 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { EmbeddedPostgresError } from './error.ts';
 
 /** The paths of the embedded database, all in `<data folder>/postgres/`. */
-export interface DatabaseFolder {
-  path: string;
-  /** The data directory of Postgres; it exists only when it is complete. */
-  cluster: string;
-  /** The password of the role `framewright`, mode 0600. */
-  password: string;
-  /** The file locked while a process opens or closes the database; see `lock.ts`. */
-  lock: string;
-  /** The named pipe that every member process keeps open; see `membership.ts`. */
-  pipe: string;
-  /** The log of Postgres; with its backup it stays below about twice `MAX_LOG_BYTES`. */
-  log: string;
-}
+export type DatabaseFolder = Awaited<ReturnType<typeof makeFolder>>;
 
 /**
  * Creates the data folder and the database's folder in it if they are missing.
@@ -23,17 +11,22 @@ export interface DatabaseFolder {
  * unprivileged OS user that runs Postgres can reach the database's folder.
  * @throws EmbeddedPostgresError when they can't be created
  */
-export async function makeFolder(dataDir: string): Promise<DatabaseFolder> {
+export async function makeFolder(dataDir: string) {
   const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
   const path = await makePath(dataDir, mode).catch((error: unknown) => {
     throw new EmbeddedPostgresError(`the data folder ${dataDir} can't be used: ${String(error)}`);
   });
   return {
     path,
+    /** The data directory of Postgres; it exists only when it is complete. */
     cluster: join(path, 'cluster'),
+    /** The password of the role `framewright`, mode 0600. */
     password: join(path, 'password'),
+    /** The file locked while a process opens or closes the database; see `lock.ts`. */
     lock: join(path, 'lock'),
+    /** The named pipe that every member process keeps open; see `membership.ts`. */
     pipe: join(path, 'users'),
+    /** The log of Postgres; with its backup it stays below about twice `MAX_LOG_BYTES`. */
     log: join(path, 'postgres.log'),
   };
 }

@@ -27,13 +27,6 @@ export type OsUser =
   /** With CAP_DAC_OVERRIDE, because its files are in a folder that it may not enter. */
   | ({ kind: 'capable' } & UserIds);
 
-/** A program and its arguments, with the spawn options that make it run as an OS user. */
-export interface Command {
-  file: string;
-  args: string[];
-  options: { uid?: number; gid?: number; cwd: string; env: Record<string, string> };
-}
-
 /** @throws EmbeddedPostgresError when an ordinary OS user opens a database folder of another */
 export async function refuseForeignFolder(folder: DatabaseFolder): Promise<void> {
   const self = process.getuid?.();
@@ -66,8 +59,8 @@ export async function chooseOsUser(folder: DatabaseFolder, binaries: Binaries): 
   return { kind: 'capable', ...ids };
 }
 
-/** The command that runs a program as an OS user, in the given working folder. */
-export function commandAs(osUser: OsUser, argv: [string, ...string[]], cwd: string): Command {
+/** A program and its arguments, with the spawn options that make it run as an OS user. */
+export function commandAs(osUser: OsUser, argv: [string, ...string[]], cwd: string) {
   const [file, ...args] = argv;
   const options = { cwd, env: PROGRAM_ENVIRONMENT };
   switch (osUser.kind) {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import type { DatabaseFolder } from './folder.ts';
-import { type Membership, makePipe, openBothEnds } from './membership.ts';
+import { makePipe, openBothEnds } from './membership.ts';
 import { commandAs, lastLinesOf, type OsUser } from './os-user.ts';
 
 const LOG_TAIL_BYTES = 4096;
@@ -47,16 +47,6 @@ const SETTINGS: Record<string, string> = {
   log_error_verbosity: 'terse',
 };
 
-/** A server that is starting. */
-export interface Startup {
-  membership: Membership;
-  port: number;
-  /** Whether its process still runs. */
-  isAlive(): boolean;
-  /** The last lines it has logged since it was started, on one line. */
-  lastLogLines(): Promise<string>;
-}
-
 export interface StartOptions {
   folder: DatabaseFolder;
   osUser: OsUser;
@@ -66,7 +56,7 @@ export interface StartOptions {
 }
 
 /** Starts Postgres under its guard. Does not wait until it is ready. */
-export async function startServer(options: StartOptions): Promise<Startup> {
+export async function startServer(options: StartOptions) {
   const { folder, osUser, port } = options;
   await makePipe(folder, osUser);
   await removeConfirmations(folder);
@@ -89,7 +79,9 @@ export async function startServer(options: StartOptions): Promise<Startup> {
   return {
     membership,
     port,
+    /** Whether its process still runs. */
     isAlive: () => isAlive,
+    /** The last lines it has logged since it was started, on one line. */
     lastLogLines: async () => lastLinesOf(await readFrom(folder.log, logStart)),
   };
 }

@@ -3,25 +3,10 @@ import { createHash } from 'node:crypto';
 /**
  * One soft light of the backdrop. It drifts round its centre. Lengths are fractions of the frame.
  */
-export interface Light {
-  /** Red, green, blue, 0 to 1. */
-  colour: readonly [number, number, number];
-  centre: { x: number; y: number };
-  drift: { x: number; y: number };
-  turnsPerSecond: number;
-  phase: number;
-  radius: number;
-}
+export type Light = ReturnType<typeof light>;
 
 /** Everything that makes one video differ from another. */
-export interface Look {
-  ground: readonly [number, number, number];
-  lights: Light[];
-  /** Frequencies of the tone, lowest first. */
-  chordHertz: number[];
-  /** How often the tone swells. */
-  swellHertz: number;
-}
+export type Look = ReturnType<typeof lookOf>;
 
 const LIGHTS = 5;
 const ROOT_HERTZ = 110;
@@ -35,25 +20,28 @@ const CHORDS = [
 ] as const;
 
 /** The look of a prompt and seed: the same for the same prompt and seed, otherwise different. */
-export function lookOf(prompt: string, seed: number): Look {
+export function lookOf(prompt: string, seed: number) {
   const next = seededRandom(JSON.stringify([prompt, seed]));
   const hue = next() * 360;
   const spread = 40 + next() * 50;
   return {
     ground: fromHsl(hue, 0.5, 0.12),
     lights: Array.from({ length: LIGHTS }, (_, index) => light(hue, spread, index, next)),
+    /** Frequencies of the tone, lowest first. */
     chordHertz: chord(next),
+    /** How often the tone swells. */
     swellHertz: 0.2 + next() * 0.3,
   };
 }
 
-function light(hue: number, spread: number, index: number, next: () => number): Light {
+function light(hue: number, spread: number, index: number, next: () => number) {
   // One light has a distant hue, so that the frame does not look like a single colour.
   const tint =
     index === LIGHTS - 1
       ? hue + 110 + next() * 40
       : hue + (index / (LIGHTS - 2) - 0.5) * 2 * spread;
   return {
+    /** Red, green, blue, 0 to 1. */
     colour: fromHsl(tint, 0.55 + next() * 0.2, 0.3 + next() * 0.18),
     centre: { x: (index + 0.2 + next() * 0.6) / LIGHTS, y: 0.1 + next() * 0.8 },
     drift: { x: 0.12 + next() * 0.2, y: 0.12 + next() * 0.2 },

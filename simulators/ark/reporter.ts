@@ -14,18 +14,13 @@ export interface ReporterDeps {
   show(task: ArkTask, status?: string): unknown;
 }
 
-export interface Reporter {
-  /** Sends the callback of a task now, if its status has changed. */
-  report(task: ArkTask): Promise<void>;
-  /** Checks all tasks until the process ends. */
-  start(): void;
-}
+export type Reporter = ReturnType<typeof createReporter>;
 
 /**
  * Sends a callback for every change of a task's status, except to `cancelled`. The record keeps the
  * last reported status, so that a simulator continues after a kill.
  */
-export function createReporter({ record, word, show }: ReporterDeps): Reporter {
+export function createReporter({ record, word, show }: ReporterDeps) {
   const busy = new Set<string>();
   const delivery = (task: ArkTask, status: string): Delivery => {
     return { body: JSON.stringify(show(task, status)), headers: {} };
@@ -47,7 +42,9 @@ export function createReporter({ record, word, show }: ReporterDeps): Reporter {
   }
 
   return {
+    /** Sends the callback of a task now, if its status has changed. */
     report,
+    /** Checks all tasks until the process ends. */
     start() {
       setInterval(() => {
         for (const task of record.all()) void report(task);

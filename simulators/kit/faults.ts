@@ -86,20 +86,12 @@ export interface DrawOptions {
   drawn: Record<string, Fault[]>;
 }
 
-export interface FaultSource {
-  add(plan: Plan): void;
-  clear(): void;
-  pending(): Plan[];
-  /** The faults of one request: those of the oldest matching plan, or else drawn ones. */
-  take(call: string, text: string): Fault[];
-  /** Like `take`, before the body is read: only plans with `reset_before_body`. */
-  takeBeforeBody(call: string, path: string): Fault | undefined;
-}
+export type FaultSource = ReturnType<typeof createFaultSource>;
 
 const resetsBeforeBody = (plan: Plan) =>
   plan.faults.some((fault) => fault.kind === 'reset_before_body');
 
-export function createFaultSource(draw: DrawOptions): FaultSource {
+export function createFaultSource(draw: DrawOptions) {
   const plans: Plan[] = [];
   const drawFor = createDraws(draw);
   const use = (plan: Plan) => {
@@ -108,14 +100,16 @@ export function createFaultSource(draw: DrawOptions): FaultSource {
     return plan.faults;
   };
   return {
-    add: (plan) => plans.push({ ...plan }),
+    add: (plan: Plan) => plans.push({ ...plan }),
     clear: () => plans.splice(0),
     pending: () => plans,
-    take(call, text) {
+    /** The faults of one request: those of the oldest matching plan, or else drawn ones. */
+    take(call: string, text: string) {
       const plan = plans.find((one) => !resetsBeforeBody(one) && isFor(one, call, text));
       return plan ? use(plan) : drawFor(call);
     },
-    takeBeforeBody(call, path) {
+    /** Like `take`, before the body is read: only plans with `reset_before_body`. */
+    takeBeforeBody(call: string, path: string) {
       const plan = plans.find((one) => resetsBeforeBody(one) && isFor(one, call, path));
       return plan && use(plan).find((fault) => fault.kind === 'reset_before_body');
     },

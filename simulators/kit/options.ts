@@ -1,24 +1,7 @@
 import { parseArgs } from 'node:util';
 
 /** The command line of a simulator. */
-export interface SimulatorOptions {
-  host: string;
-  /** 0 picks a free port. */
-  port: number;
-  /** The file of the durable record. */
-  record: string;
-  /** Share of the requests that get a drawn fault, 0 to 1. */
-  faultRate: number;
-  seed: number;
-  /** From acceptance to the end of a job; for the first third it is in the queue. */
-  jobSeconds: number;
-  /** How long the links to an output work after the end of its job. */
-  outputSeconds: number;
-  /** The file that every output is; without it, a video of the requested size and length. */
-  outputFile: string | undefined;
-  /** The simulator ends when the process that started it ends or is killed. */
-  untilStdinEnds: boolean;
-}
+export type SimulatorOptions = ReturnType<typeof readOptions>;
 
 const OPTIONS = {
   host: { value: 'ADDRESS', default: '127.0.0.1', about: 'where it listens' },
@@ -33,19 +16,26 @@ const OPTIONS = {
 };
 
 /** Reads the command line of a simulated provider. */
-export function readOptions(name: string): SimulatorOptions {
+export function readOptions(name: string) {
   const about =
     'Simulates a video provider, for trials and tests only. See simulators/kit/README.md.';
   const line = readCommandLine(name, about, OPTIONS);
   return {
     host: line.text('host'),
+    /** 0 picks a free port. */
     port: line.number('port'),
+    /** The file of the durable record. */
     record: line.text('record'),
+    /** Share of the requests that get a drawn fault, 0 to 1. */
     faultRate: line.number('fault-rate'),
     seed: line.number('seed'),
+    /** From acceptance to the end of a job; for the first third it is in the queue. */
     jobSeconds: line.number('job-seconds'),
+    /** How long the links to an output work after the end of its job. */
     outputSeconds: line.number('output-seconds'),
+    /** The file that every output is; without it, a video of the requested size and length. */
     outputFile: line.text('output-file') || undefined,
+    /** The simulator ends when the process that started it ends or is killed. */
     untilStdinEnds: line.flag('until-stdin-ends'),
   };
 }

@@ -13,17 +13,7 @@ export interface OutputSpec {
   audio: boolean;
 }
 
-export interface Outputs {
-  /** The path of a link that works until `expiresAt` (milliseconds since 1970). */
-  pathOf(jobId: string, expiresAt: number): string;
-  /** Responds to a GET of such a link with a real MP4 of the spec, changed by the job's faults. */
-  serve(
-    jobId: string,
-    query: URLSearchParams,
-    quirks: Fault[],
-    spec: OutputSpec,
-  ): Promise<SimulatedResponse>;
-}
+export type Outputs = ReturnType<typeof createOutputs>;
 
 const TOO_LARGE_BYTES = 300 * 2 ** 20;
 const PATTERN = {
@@ -39,12 +29,14 @@ const MP4 = { 'content-type': 'video/mp4' };
  * Outputs in a folder: one file for each combination of size, length and sound.
  * @param outputFile if given, every output is this file instead
  */
-export function createOutputs(folder: string, outputFile?: string): Outputs {
+export function createOutputs(folder: string, outputFile?: string) {
   const video = outputFile === undefined ? createVideos(folder) : () => readOnce(outputFile);
   return {
-    pathOf: (jobId, expiresAt) =>
+    /** The path of a link that works until `expiresAt` (milliseconds since 1970). */
+    pathOf: (jobId: string, expiresAt: number) =>
       `/outputs/${jobId}.mp4?expires=${expiresAt}&signature=${signatureOf(jobId, expiresAt)}`,
-    async serve(jobId, query, quirks, spec) {
+    /** Responds to a GET of such a link with a real MP4 of the spec, changed by the job's faults. */
+    async serve(jobId: string, query: URLSearchParams, quirks: Fault[], spec: OutputSpec) {
       const has = (kind: Fault['kind']) => quirk({ quirks }, kind) !== undefined;
       const expiresAt = Number(query.get('expires'));
       const isSigned = query.get('signature') === signatureOf(jobId, expiresAt);

@@ -2,33 +2,18 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type RequestLine, RequestLineSchema } from './control.ts';
+import { RequestLineSchema } from './control.ts';
 import type { Plan } from './faults.ts';
-import { type BaseJob, BaseJobSchema } from './record.ts';
+import { BaseJobSchema } from './record.ts';
 
 /** A simulator in another process, as a test controls it. */
-export interface SimulatorProcess {
-  /** `http://127.0.0.1:PORT` */
-  url: string;
-  plan(plan: Plan): Promise<void>;
-  clearPlans(): Promise<void>;
-  jobs(): Promise<BaseJob[]>;
-  /** Overwrites fields of a job, for example `{ forcedStatus: 'expired' }`. */
-  changeJob(id: string, changes: Record<string, unknown>): Promise<void>;
-  requests(): Promise<RequestLine[]>;
-  /** Kills it, by default with SIGKILL, and resolves when it is gone. */
-  kill(signal?: NodeJS.Signals): Promise<void>;
-}
+export type SimulatorProcess = Awaited<ReturnType<typeof startSimulator>>;
 
 /**
  * Starts `simulators/NAME/main.ts`.
  * @param args its options; by default a free port and a record in `folder`
  */
-export async function startSimulator(
-  name: string,
-  folder: string,
-  args: string[] = [],
-): Promise<SimulatorProcess> {
+export async function startSimulator(name: string, folder: string, args: string[] = []) {
   const script = new URL(`../${name}/main.ts`, import.meta.url).pathname;
   const own = ['--port', '0', '--record', `${folder}/${name}.jsonl`, '--until-stdin-ends'];
   const child = spawn(process.execPath, [script, ...own, ...args], {
@@ -36,19 +21,22 @@ export async function startSimulator(
   });
   const url = await urlOf(child);
   return {
+    /** `http://127.0.0.1:PORT` */
     url,
-    async plan(plan) {
+    async plan(plan: Plan) {
       await ask(url, 'POST', 'faults', plan);
     },
     async clearPlans() {
       await ask(url, 'DELETE', 'faults');
     },
     jobs: async () => expect(Type.Array(BaseJobSchema), await ask(url, 'GET', 'jobs')),
-    async changeJob(id, changes) {
+    /** Overwrites fields of a job, for example `{ forcedStatus: 'expired' }`. */
+    async changeJob(id: string, changes: Record<string, unknown>) {
       await ask(url, 'POST', `jobs/${id}`, changes);
     },
     requests: async () => expect(Type.Array(RequestLineSchema), await ask(url, 'GET', 'requests')),
-    async kill(signal = 'SIGKILL') {
+    /** Kills it, by default with SIGKILL, and resolves when it is gone. */
+    async kill(signal: NodeJS.Signals = 'SIGKILL') {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill(signal);
       await once(child, 'exit');

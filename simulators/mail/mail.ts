@@ -16,21 +16,10 @@ interface ReceivedMail {
  */
 type MailBehaviour = 'take' | 'refuse' | 'busy' | 'hang';
 
-export interface SimulatedMail {
-  /** For SMTP_URL. */
-  url: string;
-  /** All mails that were taken, the oldest first. */
-  mails: ReceivedMail[];
-  /** How many mails were sent to it, refused ones too. */
-  tries(): number;
-  behave(behaviour: MailBehaviour): void;
-  /** The newest mail to an address, as soon as there is one beyond the first `after`. */
-  mailTo(address: string, after?: number): Promise<ReceivedMail>;
-  close(): Promise<void>;
-}
+export type SimulatedMail = Awaited<ReturnType<typeof startSimulatedMail>>;
 
 /** Starts an SMTP server on the loopback that delivers nothing. */
-export async function startSimulatedMail({ port = 0 } = {}): Promise<SimulatedMail> {
+export async function startSimulatedMail({ port = 0 } = {}) {
   const mails: ReceivedMail[] = [];
   let behaviour: MailBehaviour = 'take';
   let tries = 0;
@@ -61,13 +50,17 @@ export async function startSimulatedMail({ port = 0 } = {}): Promise<SimulatedMa
   server.on('error', () => {}); // a client that breaks its connection
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
   return {
+    /** For SMTP_URL. */
     url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    /** All mails that were taken, the oldest first. */
     mails,
+    /** How many mails were sent to it, refused ones too. */
     tries: () => tries,
-    behave: (next) => {
+    behave: (next: MailBehaviour) => {
       behaviour = next;
     },
-    async mailTo(address, after = 0) {
+    /** The newest mail to an address, as soon as there is one beyond the first `after`. */
+    async mailTo(address: string, after: number = 0) {
       for (;;) {
         const found = mails.filter(({ to }) => to.includes(address));
         const newest = found.at(-1);

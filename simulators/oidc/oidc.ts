@@ -2,19 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { closeServer, listenOn } from '../kit/http-server.ts';
 import { authorizePage } from './authorize-page.ts';
 import { githubEndpoints, type OidcFault, oidcEndpoints, Refusal } from './endpoints.ts';
-import { createGrants, type Grants } from './grants.ts';
+import { createGrants } from './grants.ts';
 
-export interface SimulatedOidc extends Pick<Grants, 'decide'> {
-  /** The issuer; also the address of the simulated GitHub. */
-  url: string;
-  /** The one client that is registered. */
-  client: { clientId: string; clientSecret: string };
-  fault(fault: OidcFault): void;
-  close(): Promise<void>;
-}
+export type SimulatedOidc = Awaited<ReturnType<typeof startSimulatedOidc>>;
 
 /** Starts an issuer that speaks OpenID Connect, and as much of GitHub as a sign-in needs. */
-export async function startSimulatedOidc({ port = 0 } = {}): Promise<SimulatedOidc> {
+export async function startSimulatedOidc({ port = 0 } = {}) {
   const client = { clientId: 'framewright', clientSecret: 'oidc-secret' };
   const grants = createGrants(client.clientSecret);
   let fault: OidcFault = 'none';
@@ -38,10 +31,12 @@ export async function startSimulatedOidc({ port = 0 } = {}): Promise<SimulatedOi
   }
 
   return {
+    /** The issuer; also the address of the simulated GitHub. */
     url,
+    /** The one client that is registered. */
     client,
     decide: grants.decide,
-    fault: (next) => {
+    fault: (next: OidcFault) => {
       fault = next;
     },
     close: () => closeServer(server),

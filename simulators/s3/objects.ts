@@ -3,13 +3,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { S3Refusal } from './refusal.ts';
 
 /** An object of a bucket, in memory. */
-export interface S3Object {
-  bytes: Buffer;
-  etag: string;
-  /** As the client sent it, in base64; undefined when it sent none. */
-  sha256: string | undefined;
-  contentType: string;
-}
+export type S3Object = ReturnType<typeof receivedObject>;
 
 const MAX_BYTES = 5 * 2 ** 30;
 
@@ -25,11 +19,7 @@ export function checkBodyHeaders(headers: IncomingHttpHeaders, payload: string):
  * @param payload the SHA-256 that was signed, in hex, or UNSIGNED-PAYLOAD
  * @throws S3Refusal
  */
-export function receivedObject(
-  bytes: Buffer,
-  headers: IncomingHttpHeaders,
-  payload: string,
-): S3Object {
+export function receivedObject(bytes: Buffer, headers: IncomingHttpHeaders, payload: string) {
   const digest = (algorithm: string) => createHash(algorithm).update(bytes).digest();
   if (bytes.length !== Number(headers['content-length'])) {
     throw new S3Refusal(400, 'IncompleteBody');
@@ -46,6 +36,7 @@ export function receivedObject(
   return {
     bytes,
     etag: `"${digest('md5').toString('hex')}"`,
+    /** As the client sent it, in base64; undefined when it sent none. */
     sha256: sha256 === undefined ? undefined : String(sha256),
     contentType: headers['content-type'] ?? 'application/octet-stream',
   };

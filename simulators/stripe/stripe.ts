@@ -5,30 +5,13 @@ import { control } from './controls.ts';
 import type { Fault, Faults } from './faults.ts';
 import { type PageResponse, page } from './pages.ts';
 import { type ApiResponse, openModes, refused, respondToCall } from './respond.ts';
-import { newObjectId, type State } from './state.ts';
+import { newObjectId } from './state.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
-export interface SimulatedStripe {
-  url: string;
-  /** What the key `sk_test_1` sees: the test mode of the first account. */
-  state: State;
-  /** What another key sees: `sk_live_1` the live mode, `sk_live_other_1` another account. */
-  stateOf(key: string): State;
-  webhooks: Webhooks;
-  faults: Faults;
-  /** How many calls of the API arrived, by method and path without ids. */
-  calls: Map<string, number>;
-  /** The next responses of writing calls are lost after their work is done. */
-  loseResponses(count: number): void;
-  /** The fault befalls the next calls that it fits. */
-  failNext(fault: Fault, count?: number): void;
-  close(): Promise<void>;
-}
+export type SimulatedStripe = Awaited<ReturnType<typeof startSimulatedStripe>>;
 
 /** Starts a Stripe on the loopback, with accounts that have sold nothing yet. */
-export async function startSimulatedStripe(
-  options: { port?: number; chance?: () => number } = {},
-): Promise<SimulatedStripe> {
+export async function startSimulatedStripe(options: { port?: number; chance?: () => number } = {}) {
   const chance = options.chance ?? Math.random;
   const webhooks = createWebhooks(chance);
   const faults: Faults = { next: [], share: {} };
@@ -46,13 +29,18 @@ export async function startSimulatedStripe(
   const stateOf = (key: string) => modes.of(key).state;
   return {
     url,
+    /** What the key `sk_test_1` sees: the test mode of the first account. */
     state: stateOf('sk_test_1'),
+    /** What another key sees: `sk_live_1` the live mode, `sk_live_other_1` another account. */
     stateOf,
     webhooks,
     faults,
+    /** How many calls of the API arrived, by method and path without ids. */
     calls: parts.calls,
+    /** The fault befalls the next calls that it fits. */
     failNext,
-    loseResponses(count) {
+    /** The next responses of writing calls are lost after their work is done. */
+    loseResponses(count: number) {
       faults.next = faults.next.filter(({ kind }) => kind !== 'lost');
       failNext({ kind: 'lost' }, count);
     },

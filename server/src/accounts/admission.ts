@@ -33,17 +33,7 @@ export interface CallerRead {
 }
 
 /** The account, API key and surface (C20) of an admitted request. */
-export interface Caller {
-  accountId: string;
-  keyId: string;
-  /** Whether the key has a monthly spending cap. */
-  hasCap: boolean;
-  surface: string;
-  /** How many more requests its rate window takes until the oldest one leaves it. */
-  remaining: number;
-  /** Seconds until then. */
-  resetSeconds: number;
-}
+export type Caller = ReturnType<typeof callerFrom>;
 
 /** The caller of an admitted request, and the columns of the {@link CallerRead}. */
 export interface Admitted<Row> {
@@ -116,13 +106,16 @@ export function openAdmission<Row extends object>(
   };
 }
 
-function callerFrom(row: ResultRow<object>): Caller {
+function callerFrom(row: ResultRow<object>) {
   return {
     accountId: row.account_id,
     keyId: row.key_id,
+    /** Whether the key has a monthly spending cap. */
     hasCap: row.has_cap,
     surface: row.caller_surface,
+    /** How many more requests its rate window takes until the oldest one leaves it. */
     remaining: Math.max(0, REQUESTS_PER_WINDOW - row.used),
+    /** Seconds until then. */
     resetSeconds: Math.max(1, Math.min(WINDOW_SECONDS, Math.ceil(row.reset_seconds))),
   };
 }

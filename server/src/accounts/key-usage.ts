@@ -3,14 +3,6 @@ import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
 import { networkOf } from './client-network.ts';
 
-/** Uses of API keys that are not written yet. */
-export interface KeyUsage {
-  /** Counts an admitted request of a key, in memory. */
-  note(keyId: string, address: string): void;
-  /** Writes what was noted since the last call. After a failure it is kept for the next call. */
-  flush(): Promise<void>;
-}
-
 interface Use {
   requests: number;
   /** Of the last request, in milliseconds of `now`. */
@@ -49,7 +41,7 @@ const WRITE = namedStatement(
  * A crash loses what was noted since then.
  * @param now monotonic milliseconds
  */
-export function openKeyUsage(db: Queryable, now = () => performance.now()): KeyUsage {
+export function openKeyUsage(db: Queryable, now = () => performance.now()) {
   let uses = new Map<string, Use>();
   const add = (keyId: string, use: Use) => {
     const earlier = uses.get(keyId);
@@ -61,7 +53,9 @@ export function openKeyUsage(db: Queryable, now = () => performance.now()): KeyU
     for (const [keyId, use] of newer) add(keyId, use);
   };
   return {
-    note: (keyId, address) => add(keyId, { requests: 1, usedAt: now(), address }),
+    /** Counts an admitted request of a key, in memory. */
+    note: (keyId: string, address: string) => add(keyId, { requests: 1, usedAt: now(), address }),
+    /** Writes what was noted since the last call. After a failure it is kept for the next call. */
     async flush() {
       const noted = [...uses];
       uses = new Map();

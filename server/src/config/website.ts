@@ -12,17 +12,7 @@ import { parseDenyList } from '../outbound/deny-list.ts';
 import type { IssuerSettings } from '../sign-in/issuers/configured-issuers.ts';
 import type { OidcSettings } from '../sign-in/issuers/oidc.ts';
 
-export interface WebsiteSettings {
-  /** The e-mail addresses of operators, in lower case. */
-  adminEmails: ReadonlySet<string>;
-  /** The proxies in front of the service, as fastify takes them; undefined: there is none. */
-  trustedProxies: string | undefined;
-  /** Promotional credits of a new account. */
-  signupCredits: number;
-  /** undefined: mails are printed in the log. */
-  mail: MailSettings | undefined;
-  issuers: IssuerSettings;
-}
+export type WebsiteSettings = ReturnType<typeof readWebsite>;
 
 function listOf(env: Environment, name: string): string[] {
   const entries = read(env, name, '').split(',');
@@ -111,11 +101,15 @@ function issuerSettings(env: Environment): IssuerSettings {
 }
 
 /** @throws UsageError, one line that names the variable, when a value is malformed */
-export function readWebsite(env: Environment): WebsiteSettings {
+export function readWebsite(env: Environment) {
   return {
+    /** The e-mail addresses of operators, in lower case. */
     adminEmails: adminEmails(env),
+    /** The proxies in front of the service, as fastify takes them; undefined: there is none. */
     trustedProxies: trustedProxies(env),
+    /** Promotional credits of a new account. */
     signupCredits: wholeNumber(env, 'SIGNUP_CREDITS', 0, { min: 0, max: 1_000_000 }),
+    /** undefined: mails are printed in the log. */
     mail: mail(env),
     issuers: issuerSettings(env),
   };

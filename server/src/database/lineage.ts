@@ -20,13 +20,7 @@ export interface LineageDeps {
 }
 
 /** The server that runs the database; null: this server does not tell. */
-interface Lineage {
-  systemIdentifier: string | null;
-  /** Changes when a replica is promoted, and after a restore to a point in time. */
-  timeline: string | null;
-  /** Changes when a dump is restored. */
-  tableOid: string | null;
-}
+type Lineage = Awaited<ReturnType<typeof readLineage>>;
 
 /** A condition: no recovery is under way. */
 export const NO_RECOVERY = 'not exists (select from recoveries where ended_at is null)';
@@ -163,13 +157,15 @@ function moved(row: MarkRow, now: Lineage, trustsPromotion: boolean): string | u
 }
 
 /** Which server runs the database. */
-export async function readLineage(db: Database): Promise<Lineage> {
+export async function readLineage(db: Database) {
   const [systemIdentifier, timeline, tableOid] = await Promise.all(
     [SYSTEM, TIMELINE, TABLE].map((sql) => readValue(db, sql)),
   );
   return {
     systemIdentifier: systemIdentifier ?? null,
+    /** Changes when a replica is promoted, and after a restore to a point in time. */
     timeline: timeline ?? null,
+    /** Changes when a dump is restored. */
     tableOid: tableOid ?? null,
   };
 }

@@ -17,15 +17,7 @@ const MAX_WAITING = 5000;
 /** A connection that is lent to one piece of work. Release it with an error to close it. */
 export type LentConnection = Connection & Pick<pg.PoolClient, 'release'>;
 
-export interface ConnectionPool {
-  readonly pooler: PoolerStatements | undefined;
-  readonly isClosed: boolean;
-  /** @throws pg's error or {@link NoResponse} when no connection can be had now */
-  connect(): Promise<LentConnection>;
-  /** Closes the idle connections, because the server did not respond on another one. */
-  distrust(): void;
-  close(): Promise<void>;
-}
+export type ConnectionPool = ReturnType<typeof openPool>;
 
 /**
  * Opens a pool of connections.
@@ -38,7 +30,7 @@ export function openPool(options: {
   log: Log;
   pooler: PoolerStatements | undefined;
   onBroken(client: object): void;
-}): ConnectionPool {
+}) {
   const { settings, connections, log, pooler } = options;
   const pool = new pg.Pool({
     ...settings,
@@ -74,6 +66,7 @@ export function openPool(options: {
     get isClosed() {
       return isClosed;
     },
+    /** @throws pg's error or {@link NoResponse} when no connection can be had now */
     async connect() {
       outage.check();
       if (pool.waitingCount >= MAX_WAITING) throw new Error('too much work waits for a connection');
@@ -89,6 +82,7 @@ export function openPool(options: {
         throw error;
       }
     },
+    /** Closes the idle connections, because the server did not respond on another one. */
     distrust,
     close() {
       isClosed = true;

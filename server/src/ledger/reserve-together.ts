@@ -15,12 +15,7 @@ interface Reservation {
 type ReserveVerdict = 'reserved' | 'insufficient' | 'unsettled';
 
 /** The paid balances of some accounts, locked until the transaction ends. */
-export interface LockedBalances {
-  /** Decides about a reservation, after the earlier ones. {@link book} writes it. */
-  reserve(reservation: Reservation): ReserveVerdict;
-  /** Books all that were reserved. Its promise must be awaited before the commit. */
-  book(): Promise<unknown>;
-}
+export type LockedBalances = Awaited<ReturnType<typeof lockBalances>>;
 
 // In the order of their ids, so that two transactions with several accounts can't deadlock. See
 // RESERVE in ledger/transfer.ts for what is up to date.
@@ -45,12 +40,13 @@ export async function lockBalances(
   tx: Transaction,
   accountIds: Iterable<string>,
   whenLocked: WhenLocked,
-): Promise<LockedBalances> {
+) {
   const rows = await tx.query<Balance>(LOCK_BY[whenLocked], [[...new Set(accountIds)].sort()]);
   const balances = new Map(rows.map((row) => [row.account_id, row]));
   const booked: Booking[] = [];
   return {
-    reserve({ accountId, taskId, credits }) {
+    /** Decides about a reservation, after the earlier ones. {@link book} writes it. */
+    reserve({ accountId, taskId, credits }: Reservation): ReserveVerdict {
       const balance = balances.get(accountId);
       if (!balance) return 'unsettled';
       if (balance.available < credits) return 'insufficient';
@@ -60,6 +56,7 @@ export async function lockBalances(
       booked.push({ accountId, reference: `reserve:${taskId}`, credits, available, reserved });
       return 'reserved';
     },
+    /** Books all that were reserved. Its promise must be awaited before the commit. */
     book: () => (booked.length === 0 ? Promise.resolve() : book(tx, booked)),
   };
 }

@@ -11,13 +11,6 @@ import { RefusedMedia } from './measurement.ts';
 /** Two decoding threads: the smallest supported machine has two cores. */
 const THREADS = 2;
 
-/** One open FFmpeg decoder. The media is refused after any of its errors. */
-interface OpenDecoder extends Disposable {
-  codec: string;
-  /** Decodes one packet (null: the end of the stream) and calls `onFrame` with each frame. */
-  decode(packet: Packet | null, onFrame: (frame: Frame) => void): void;
-}
-
 interface DecoderOptions {
   codec: Codec;
   maxPixels: number;
@@ -28,7 +21,7 @@ interface DecoderOptions {
 }
 
 /** @throws RefusedMedia when the codec rejects its parameters */
-export async function openDecoder(options: DecoderOptions): Promise<OpenDecoder> {
+export async function openDecoder(options: DecoderOptions) {
   const context = new CodecContext();
   context.allocContext3(options.codec);
   if (options.stream) {
@@ -47,7 +40,8 @@ export async function openDecoder(options: DecoderOptions): Promise<OpenDecoder>
     codec: options.codec.name ?? 'unknown',
     // Synchronous: the process does nothing else, and a turn of the event loop for each packet and
     // each frame takes longer than a small frame.
-    decode(packet, onFrame) {
+    /** Decodes one packet (null: the end of the stream) and calls `onFrame` with each frame. */
+    decode(packet: Packet | null, onFrame: (frame: Frame) => void) {
       requireSuccess(context.sendPacketSync(packet));
       while (receive(context, frame)) onFrame(frame);
     },

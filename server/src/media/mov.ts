@@ -24,15 +24,8 @@ export function movMediaType(file: ByteSource): 'video/mp4' | 'video/quicktime' 
   return head.startsWith('ftyp') && head !== 'ftypqt  ' ? 'video/mp4' : 'video/quicktime';
 }
 
-/** The first bytes of a box: its type, its own length and that of the whole box. */
-interface BoxHeader {
-  type: string;
-  headerBytes: number;
-  sizeBytes: number;
-}
-
 /** Size 1: a 64-bit size follows the type. Size 0: up to the file's end (ISO/IEC 14496-12, 4.2). */
-export function boxAt(file: ByteSource, at: number): BoxHeader {
+export function boxAt(file: ByteSource, at: number) {
   const head = file.read(at, 16);
   const type = head.toString('latin1', 4, 8);
   const size = head.readUInt32BE(0);

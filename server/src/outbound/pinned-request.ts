@@ -1,6 +1,5 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import type { Readable } from 'node:stream';
 import { Client } from 'undici';
 import { checkAddresses, type HostRules, isAllowed, literalAddress } from './addresses.ts';
 import type { DownloadSession } from './download-session.ts';
@@ -21,13 +20,7 @@ export interface RequestRules extends HostRules {
 }
 
 /** A host's response, its body not read yet. Header names are in lower case. */
-export interface PinnedResponse {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: Readable;
-  /** Closes the connection without reading the rest of the body. */
-  close(): Promise<void>;
-}
+export type PinnedResponse = Awaited<ReturnType<typeof requestPinned>>;
 
 const USER_AGENT = 'Framewright/1.0';
 const HEADERS_BYTES = 16 * 1024;
@@ -50,7 +43,7 @@ export async function requestPinned(
   { headers, body }: PinnedRequest,
   rules: RequestRules,
   session: DownloadSession,
-): Promise<PinnedResponse> {
+) {
   const addresses = await findAddresses(url, rules, session);
   const client = connectTo(url, addresses, rules);
   session.addClient(client);
@@ -71,6 +64,7 @@ export async function requestPinned(
     status: response.statusCode,
     headers: response.headers,
     body: response.body,
+    /** Closes the connection without reading the rest of the body. */
     close: () => session.closeClient(client),
   };
 }

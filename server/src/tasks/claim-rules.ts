@@ -13,25 +13,12 @@ const UNSERVED_AFTER_SECONDS = 60;
  */
 const SHARE_OF_ACCOUNT = 1 / 8;
 
-/** Whose tasks a worker may claim, and how many, by what it knows of the other workers. */
-export interface ClaimRules {
-  /** Takes note of the other workers. */
-  update(fleet: Fleet): void;
-  /**
-   * The providers whose tasks it claims: its own. If no worker has a provider, its tasks that are
-   * not submitted yet are claimed too: their submit step ends them as not accepted.
-   */
-  providers(pool: WorkerPool): string[];
-  /** How many tasks of one account may fetch their files at a time, in all processes together. */
-  accountLimit(): number;
-}
-
 /** @param monotonic milliseconds by a clock of this process that never goes back */
 export function createClaimRules(options: {
   providers: string[];
   ingestPlaces: number;
   monotonic(): number;
-}): ClaimRules {
+}) {
   const { providers: own, monotonic } = options;
   const unservedSince = new Map<string, number>();
   let { ingestPlaces } = options;
@@ -40,7 +27,8 @@ export function createClaimRules(options: {
       .filter(([, since]) => monotonic() - since >= UNSERVED_AFTER_SECONDS * 1000)
       .map(([provider]) => provider);
   return {
-    update(fleet) {
+    /** Takes note of the other workers. */
+    update(fleet: Fleet) {
       ingestPlaces = Math.max(options.ingestPlaces, fleet.ingestPlaces);
       for (const provider of unservedSince.keys()) {
         if (!fleet.unservedProviders.includes(provider)) unservedSince.delete(provider);
@@ -49,9 +37,14 @@ export function createClaimRules(options: {
         if (!unservedSince.has(provider)) unservedSince.set(provider, monotonic());
       }
     },
-    providers(pool) {
+    /**
+     * The providers whose tasks it claims: its own. If no worker has a provider, its tasks that are
+     * not submitted yet are claimed too: their submit step ends them as not accepted.
+     */
+    providers(pool: WorkerPool) {
       return pool === 'submit' || pool === 'ingest' ? [...own, ...unserved()] : own;
     },
+    /** How many tasks of one account may fetch their files at a time, in all processes together. */
     accountLimit: () => Math.max(1, Math.floor(ingestPlaces * SHARE_OF_ACCOUNT)),
   };
 }

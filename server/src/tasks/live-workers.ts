@@ -54,23 +54,20 @@ export function unservedTasks(db: Queryable, providers: string[] = []): Promise<
 const GONE = statement('worker_gone', 'delete from workers where id = $1');
 
 /** What a worker needs to know of the other workers. */
-export interface Fleet {
-  /** How many tasks all running workers together ingest at a time. */
-  ingestPlaces: number;
-  /** Providers of tasks before their submit that no running worker has. */
-  unservedProviders: string[];
-}
+export type Fleet = Awaited<ReturnType<typeof reportAlive>>;
 
 /** Reports that this worker runs, and reads what all running workers have. */
 export async function reportAlive(
   db: Database,
   worker: { id: string; providers: string[]; ingestPlaces: number },
-): Promise<Fleet> {
+) {
   await db.query(REPORT, REPORT.values(worker));
   const [fleet] = await db.query<{ places: number }>(INGEST_PLACES);
   const unserved = await db.query<{ provider: string }>(UNSERVED);
   return {
+    /** How many tasks all running workers together ingest at a time. */
     ingestPlaces: fleet?.places ?? 0,
+    /** Providers of tasks before their submit that no running worker has. */
     unservedProviders: unserved.map(({ provider }) => provider),
   };
 }

@@ -3,17 +3,7 @@ import { report, secondsSince } from '../telemetry/reports.ts';
 import type { Task } from './task.ts';
 
 /** A bounded set of tasks that this process works on at once. */
-export interface Pool {
-  /**
-   * Claims due tasks for the free places and starts them; without a free place, as soon as there is
-   * one. Calls during a claim share the next one.
-   */
-  fill(): Promise<void>;
-  /** Works on a task that is leased already, unless no place is free. */
-  take(task: Task): boolean;
-  /** Resolves when a claim under way has ended, and then all tasks have. */
-  finish(): Promise<void>;
-}
+export type Pool = ReturnType<typeof createPool>;
 
 interface PoolOptions {
   name: string;
@@ -27,7 +17,7 @@ interface PoolOptions {
   work(task: Task): Promise<void>;
 }
 
-export function createPool(options: PoolOptions): Pool {
+export function createPool(options: PoolOptions) {
   const { name, places, log, stopping, claim, work } = options;
   const inProgress = new Set<Promise<void>>();
   let filling: Promise<void> | undefined;
@@ -73,12 +63,18 @@ export function createPool(options: PoolOptions): Pool {
     return filling;
   };
   return {
+    /**
+     * Claims due tasks for the free places and starts them; without a free place, as soon as there is
+     * one. Calls during a claim share the next one.
+     */
     fill,
-    take(task) {
+    /** Works on a task that is leased already, unless no place is free. */
+    take(task: Task) {
       const isFree = inProgress.size < places && !stopping.aborted;
       if (isFree) start(task);
       return isFree;
     },
+    /** Resolves when a claim under way has ended, and then all tasks have. */
     async finish() {
       await filling;
       while (inProgress.size > 0) await Promise.all(inProgress);

@@ -33,12 +33,6 @@ interface Delivery {
   attempts: LoggedAttempt[];
 }
 
-/** A page of the log and where the next one begins. */
-export interface DeliveryPage {
-  data: Delivery[];
-  next_cursor: string | null;
-}
-
 // A delivery that was sent again very often shows the last tries.
 const ATTEMPTS = `(
      select coalesce(jsonb_agg(jsonb_build_object('at', a.at, 'duration_ms', a.duration_ms,
@@ -65,7 +59,7 @@ export async function listDeliveries(
   db: Queryable,
   owner: Owner,
   page: { endpointId: string; before: number | null; limit: number },
-): Promise<DeliveryPage> {
+) {
   await readEndpoint(db, owner, page.endpointId);
   const rows = await db.query<Delivery & { id: number }>(LIST, LIST.values(page));
   const last = rows.at(-1);

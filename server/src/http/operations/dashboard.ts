@@ -1,11 +1,7 @@
 import { METRICS, type MetricName, metric } from './metric-list.ts';
 
 /** One query of a panel, and how its lines are named. */
-interface Target {
-  refId: string;
-  expr: string;
-  legendFormat: string;
-}
+type Target = ReturnType<typeof target>;
 
 interface Panel {
   id: number;
@@ -17,13 +13,6 @@ interface Panel {
   fieldConfig?: object;
   options?: object;
   targets?: Target[];
-}
-
-/** What Grafana imports: the part of its dashboard model that we use. */
-export interface Dashboard {
-  title: string;
-  panels: Panel[];
-  [field: string]: unknown;
 }
 
 type Drawn = Pick<Panel, 'title' | 'targets'> & { unit: string; description: string };
@@ -86,7 +75,7 @@ const OVERVIEW: Drawn[] = [
 ];
 
 /** The dashboard: an overview, and for each section of the list a row with a panel per metric. */
-export function buildDashboard(): Dashboard {
+export function buildDashboard() {
   const names = Object.keys(METRICS) as MetricName[];
   const sections = [...new Set(names.map((name) => metric(name).section))];
   const rows = [
@@ -184,7 +173,7 @@ function unitOf(name: string): string {
   return name.endsWith('_seconds') ? 's' : 'short';
 }
 
-function target(refId: string, expr: string, legendFormat: string): Target {
+function target(refId: string, expr: string, legendFormat: string) {
   return { refId, expr, legendFormat };
 }
 

@@ -1,4 +1,4 @@
-import { type FastifyInstance, fastify } from 'fastify';
+import { fastify } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import type { ProviderCall } from '../../providers/host/instrumented.ts';
@@ -12,7 +12,7 @@ import {
   metric,
   type ProcessGaugeName,
 } from './metric-list.ts';
-import { openRecentMinutes, type RecentMinutes } from './recent-minutes.ts';
+import { openRecentMinutes } from './recent-minutes.ts';
 import { shareMetrics } from './shared-metrics.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
@@ -20,21 +20,14 @@ import { gaugeTasks } from './task-gauges.ts';
 const LAG_SAMPLE_SECONDS = 0.1;
 
 /** The counters of the service, and the server from which Prometheus reads all metrics. */
-export interface Metrics {
-  app: FastifyInstance;
-  /** The same counts by minute, for the operator's console. */
-  recent: RecentMinutes;
-  countResponse(response: { route: string; status: number; seconds: number }): void;
-  countProviderCall(call: ProviderCall): void;
-  countCallback(provider: string, result: CallbackResult | 'failed'): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
  * Creates the metrics and a server with `/metrics`; docs/operations/metrics.md explains each.
  * @param processName the name of this process, where one start has several: the first process reads
  *   its metrics, and each has this label
  */
-export function createMetrics(db: Database, processName?: string): Metrics {
+export function createMetrics(db: Database, processName?: string) {
   const registry = new Registry();
   if (processName !== undefined) shareMetrics(registry, processName);
   const eventLoopMonitoringPrecision = LAG_SAMPLE_SECONDS * 1000;
@@ -51,18 +44,19 @@ export function createMetrics(db: Database, processName?: string): Metrics {
   });
   return {
     app,
+    /** The same counts by minute, for the operator's console. */
     recent,
-    countResponse({ route, status, seconds }) {
+    countResponse({ route, status, seconds }: { route: string; status: number; seconds: number }) {
       recent.countResponse({ route, status, seconds });
       inc('framewright_http_responses_total', { route, status });
       observe('framewright_http_response_seconds', { route }, seconds);
     },
-    countProviderCall({ provider, call, outcome, seconds }) {
+    countProviderCall({ provider, call, outcome, seconds }: ProviderCall) {
       recent.countProviderCall({ outcome });
       inc('framewright_provider_calls_total', { provider, call, outcome });
       observe('framewright_provider_call_seconds', { provider, call }, seconds);
     },
-    countCallback(provider, result) {
+    countCallback(provider: string, result: CallbackResult | 'failed') {
       inc('framewright_callbacks_total', { provider, result });
     },
   };

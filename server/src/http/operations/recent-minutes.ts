@@ -34,17 +34,10 @@ interface Counted extends Omit<RecentMinute, 'read_p50' | 'read_p95' | 'create_p
 }
 
 /** Counts what this process did in each of the last two hours' minutes, in memory. */
-export interface RecentMinutes {
-  countResponse(response: { route: string; status: number; seconds: number }): void;
-  countProviderCall(call: { outcome: string }): void;
-  /** Notes the tasks of the database in the present minute. */
-  noteFigures(figures: Pick<Figures, 'live' | 'held' | 'due'>): void;
-  /** The last minutes, the oldest first. */
-  list(): RecentMinute[];
-}
+export type RecentMinutes = ReturnType<typeof openRecentMinutes>;
 
 /** @param prefix of the routes that are counted */
-export function openRecentMinutes(prefix: string, now = () => Date.now()): RecentMinutes {
+export function openRecentMinutes(prefix: string, now = () => Date.now()) {
   const minutes: Counted[] = [];
   const current = (): Counted => {
     const at = Math.floor(now() / 60_000) * 60;
@@ -56,7 +49,7 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()): Recen
     return added;
   };
   return {
-    countResponse({ route, status, seconds }) {
+    countResponse({ route, status, seconds }: { route: string; status: number; seconds: number }) {
       if (!route.startsWith(prefix)) return;
       const minute = current();
       minute.responses += 1;
@@ -65,17 +58,19 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()): Recen
       if (status < 300)
         (route.endsWith('/generations') ? minute.creates : minute.reads).add(seconds);
     },
-    countProviderCall({ outcome }) {
+    countProviderCall({ outcome }: { outcome: string }) {
       const minute = current();
       minute.calls += 1;
       if (FAILED_CALL.test(outcome)) minute.failed_calls += 1;
     },
-    noteFigures({ live, held, due }) {
+    /** Notes the tasks of the database in the present minute. */
+    noteFigures({ live, held, due }: Pick<Figures, 'live' | 'held' | 'due'>) {
       const minute = current();
       minute.live = sumOf(live);
       minute.held = sumOf(held);
       minute.due = sumOf(due);
     },
+    /** The last minutes, the oldest first. */
     list: () =>
       minutes.map(({ reads, creates, ...minute }) => ({
         ...minute,
@@ -119,26 +114,23 @@ function newMinute(at: number): Counted {
   };
 }
 
-interface Durations {
-  add(seconds: number): void;
-  /** In milliseconds, rounded up by at most a fifth; null without a duration. */
-  quantile(share: number): number | null;
-}
+type Durations = ReturnType<typeof durations>;
 
 /** Each step is 2^(1/4) times as long as the one before. */
 const STEPS = 80;
 
-function durations(): Durations {
+function durations() {
   const counts = new Uint32Array(STEPS);
   let total = 0;
   return {
-    add(seconds) {
+    add(seconds: number) {
       const step = Math.floor(Math.log2(1 + seconds * 1000) * 4);
       const index = Math.min(STEPS - 1, Math.max(0, step));
       counts[index] = (counts[index] ?? 0) + 1;
       total += 1;
     },
-    quantile(share) {
+    /** In milliseconds, rounded up by at most a fifth; null without a duration. */
+    quantile(share: number) {
       if (total === 0) return null;
       let seen = 0;
       const step = counts.findIndex((count) => {

@@ -20,24 +20,7 @@ import { paymentSums } from '../../ledger/payments.ts';
 import { type Action, performAction } from '../actions.ts';
 
 /** Of an order in a list for operators. Amounts are in minor units of the currency. */
-export interface OrderListing {
-  order_id: string;
-  account_id: string;
-  created_at: Date;
-  kind: CreditOrder['kind'];
-  offer: string;
-  state: CreditOrder['state'];
-  credits: number;
-  /** Credits that the ledger has of it now. */
-  booked: number;
-  price: number;
-  currency: string;
-  refunded: number;
-  disputed: number;
-  dispute: string | null;
-  /** Of Stripe: `test` or `live`; null: not known, from before modes were kept. */
-  mode: CreditOrder['stripe_mode'];
-}
+export type OrderListing = ReturnType<typeof listingOf>;
 
 /**
  * A page of orders, the newest first; of one account if `accountId` is given.
@@ -56,7 +39,7 @@ export async function listOrdersForOperator(
   return orders.map(listingOf);
 }
 
-function listingOf(order: CreditOrder): OrderListing {
+function listingOf(order: CreditOrder) {
   const { id, account_id, created_at, kind, offer_name, state, credits, booked } = order;
   const { price, currency, refunded, disputed, dispute, stripe_mode: mode } = order;
   return {
@@ -67,12 +50,14 @@ function listingOf(order: CreditOrder): OrderListing {
     offer: offer_name,
     state,
     credits,
+    /** Credits that the ledger has of it now. */
     booked,
     price,
     currency,
     refunded,
     disputed,
     dispute,
+    /** Of Stripe: `test` or `live`; null: not known, from before modes were kept. */
     mode,
   };
 }

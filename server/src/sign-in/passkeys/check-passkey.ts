@@ -22,11 +22,7 @@ const FIND = statement(
 );
 
 /** A response whose signature is right. It is used up by {@link usePasskey}. */
-export interface CheckedPasskey {
-  id: string;
-  accountId: string;
-  counter: number;
-}
+export type CheckedPasskey = Awaited<ReturnType<typeof checkPasskey>>;
 
 /**
  * Checks a browser's response to a challenge of ours.
@@ -37,7 +33,7 @@ export async function checkPasskey(
   { db, publicUrl }: { db: Database; publicUrl: string },
   response: { id: string },
   owner: ChallengeOwner,
-): Promise<CheckedPasskey> {
+) {
   const [stored] = await db.query<StoredPasskey>(FIND, [response.id]);
   if (!stored) throw passkeyFailed();
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');

@@ -1,18 +1,7 @@
 import { UsageError } from '../../kernel/errors.ts';
 
 /** Where an S3 bucket is and how to address it. Credentials are not part of it. */
-export interface S3Settings {
-  bucket: string;
-  /** Put before each object's id; without slashes at its ends, may be empty. */
-  prefix: string;
-  region: string;
-  /** Where this service reaches the store: scheme and host, without a slash at its end. */
-  endpoint: string;
-  /** Where clients and providers reach it, for presigned links. */
-  publicEndpoint: string;
-  /** Whether the bucket is in the path of a URL; otherwise it is in the host name. */
-  pathStyle: boolean;
-}
+export type S3Settings = ReturnType<typeof parseS3Url>;
 
 const PARAMETERS = ['endpoint', 'region', 'pathStyle', 'publicEndpoint'];
 const EXAMPLE = 's3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1';
@@ -22,7 +11,7 @@ const EXAMPLE = 's3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1'
  * endpoint it is Amazon S3. `pathStyle` is true by default if there is an endpoint.
  * @throws UsageError that says what is wrong
  */
-export function parseS3Url(text: string): S3Settings {
+export function parseS3Url(text: string) {
   const url = URL.parse(text);
   if (url?.protocol !== 's3:' || url.hostname === '') throw new UsageError(`expected ${EXAMPLE}`);
   if (url.username || url.password || text.includes('@')) {
@@ -40,10 +29,14 @@ export function parseS3Url(text: string): S3Settings {
   const endpoint = given ?? `https://s3.${region}.amazonaws.com`;
   return {
     bucket: url.hostname,
+    /** Put before each object's id; without slashes at its ends, may be empty. */
     prefix: decoded(url.pathname).replace(/^\/+|\/+$/g, ''),
     region,
+    /** Where this service reaches the store: scheme and host, without a slash at its end. */
     endpoint,
+    /** Where clients and providers reach it, for presigned links. */
     publicEndpoint: address(searchParams, 'publicEndpoint') ?? endpoint,
+    /** Whether the bucket is in the path of a URL; otherwise it is in the host name. */
     pathStyle: yesOrNo(searchParams, 'pathStyle', given !== undefined),
   };
 }

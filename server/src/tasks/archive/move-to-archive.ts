@@ -103,19 +103,13 @@ const DELETE = [
 ];
 
 /** What became of some old tasks. */
-export interface Moved {
-  archived: number;
-  /** Tasks that stay, because a file of them is kept. */
-  kept_with_files: number;
-  /** Tasks that stay, because another task or a metric may need their records. */
-  kept_with_records: number;
-}
+export type Moved = Awaited<ReturnType<typeof moveToArchive>>;
 
 /**
  * Moves those of the tasks to the archive that have ended and that nothing needs, with their
  * attempts, evidence, history and objects: one row each.
  */
-export async function moveToArchive(tx: Transaction, taskIds: string[]): Promise<Moved> {
+export async function moveToArchive(tx: Transaction, taskIds: string[]) {
   await tx.query(LOCK_ATTEMPTS, [taskIds]);
   const locked = await tx.query<{ id: string }>(LOCK, [taskIds]);
   const choices = await tx.query<Choice>(CHOOSE, [locked.map(({ id }) => id)]);
@@ -123,7 +117,9 @@ export async function moveToArchive(tx: Transaction, taskIds: string[]): Promise
   if (ids.length > 0) await move(tx, ids);
   return {
     archived: ids.length,
+    /** Tasks that stay, because a file of them is kept. */
     kept_with_files: choices.filter((task) => task.is_stored).length,
+    /** Tasks that stay, because another task or a metric may need their records. */
     kept_with_records: choices.filter((task) => task.is_needed && !task.is_stored).length,
   };
 }

@@ -1,4 +1,4 @@
-import { runSimulator } from '../kit/run.ts';
+import { runSimulator } from '../kit/server.ts';
 import { simulateArk } from './ark.ts';
 
 await runSimulator('ark', simulateArk);

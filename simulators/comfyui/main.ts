@@ -1,4 +1,4 @@
-import { runSimulator } from '../kit/run.ts';
+import { runSimulator } from '../kit/server.ts';
 import { simulateComfyui } from './comfyui.ts';
 
 await runSimulator('comfyui', simulateComfyui);

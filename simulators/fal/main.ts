@@ -1,4 +1,4 @@
-import { runSimulator } from '../kit/run.ts';
+import { runSimulator } from '../kit/server.ts';
 import { simulateFal } from './fal.ts';
 
 await runSimulator('fal', simulateFal);

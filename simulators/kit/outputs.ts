@@ -35,7 +35,7 @@ export function createOutputs(folder: string, outputFile?: string) {
     /** The path of a link that works until `expiresAt` (milliseconds since 1970). */
     pathOf: (jobId: string, expiresAt: number) =>
       `/outputs/${jobId}.mp4?expires=${expiresAt}&signature=${signatureOf(jobId, expiresAt)}`,
-    /** Responds to a GET of such a link with a real MP4 of the spec, changed by the job's faults. */
+    /** Serves such a link: a real MP4 of the spec, changed by the job's faults. */
     async serve(jobId: string, query: URLSearchParams, quirks: Fault[], spec: OutputSpec) {
       const has = (kind: Fault['kind']) => quirk({ quirks }, kind) !== undefined;
       const expiresAt = Number(query.get('expires'));

@@ -4,20 +4,32 @@ import { controlCalls, type RequestLine } from './control.ts';
 import { reset, respond, type SimulatedResponse } from './exchange.ts';
 import { createFaultSource, type Fault, isExchangeFault } from './faults.ts';
 import { closeServer, listenOn } from './http-server.ts';
-import type { SimulatorOptions } from './options.ts';
+import { readOptions, type SimulatorOptions } from './options.ts';
 import type { BaseJob } from './record.ts';
 import type { SimulatedCall, Simulation } from './simulation.ts';
 
-export interface RunningSimulator {
-  url: string;
-  close(): Promise<void>;
+/**
+ * The main program of a simulator: reads the command line, prints one line with its address and
+ * serves until a signal (or the end of standard input, if asked) ends it.
+ */
+export async function runSimulator<Job extends BaseJob>(
+  name: string,
+  simulate: (options: SimulatorOptions) => Simulation<Job>,
+): Promise<void> {
+  const options = readOptions(name);
+  const running = await serveSimulation(simulate(options), options);
+  console.log(`${name} simulator listens at ${running.url}`);
+  const end = () => void running.close().then(() => process.exit(0));
+  process.once('SIGTERM', end);
+  process.once('SIGINT', end);
+  if (options.untilStdinEnds) process.stdin.resume().once('end', end);
 }
 
 /** Serves a simulation and its control calls (see the README) on the port of the options. */
-export async function serveSimulation<Job extends BaseJob>(
+async function serveSimulation<Job extends BaseJob>(
   simulation: Simulation<Job>,
   options: SimulatorOptions,
-): Promise<RunningSimulator> {
+) {
   const faults = createFaultSource({
     rate: options.faultRate,
     seed: options.seed,

@@ -1,4 +1,4 @@
-import { runSimulator } from '../kit/run.ts';
+import { runSimulator } from '../kit/server.ts';
 import { simulateReplicate } from './replicate.ts';
 
 await runSimulator('replicate', simulateReplicate);

@@ -1,5 +1,4 @@
 import path from 'node:path';
-import type { PoolerStatements } from '../database/connection.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { choice, type Environment, namingVariables, read } from '../kernel/variables.ts';
 import type { StorageSettings } from '../storage/open-storage.ts';
@@ -8,22 +7,17 @@ import { parseS3Url } from '../storage/s3/settings.ts';
 // What operator commands read. They load no provider: a command would take half as long again.
 
 /** The variables that locate the database. Operator commands need no others. */
-export interface DatabaseConfig {
-  dataDir: string;
-  /** undefined: the embedded database. */
-  databaseUrl: string | undefined;
-  /** Postgres itself, where `databaseUrl` is a connection pooler; undefined: it is no pooler. */
-  databaseDirectUrl: string | undefined;
-  /** How statements are sent through the connection pooler. */
-  poolerStatements: PoolerStatements;
-}
+export type DatabaseConfig = ReturnType<typeof readDatabaseConfig>;
 
 /** @throws UsageError, one line, when an address is malformed */
-export function readDatabaseConfig(env: Environment = process.env): DatabaseConfig {
+export function readDatabaseConfig(env: Environment = process.env) {
   const config = {
     dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
+    /** undefined: the embedded database. */
     databaseUrl: databaseUrl(env, 'DATABASE_URL'),
+    /** Postgres itself, where `databaseUrl` is a connection pooler; undefined: it is no pooler. */
     databaseDirectUrl: databaseUrl(env, 'DATABASE_DIRECT_URL'),
+    /** How statements are sent through the connection pooler. */
     poolerStatements: choice(env, 'POOLER_STATEMENTS', 'named', ['named', 'unnamed']),
   };
   if (config.databaseDirectUrl !== undefined && config.databaseUrl === undefined) {

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import type { StripeSettings } from '../billing/stripe-client.ts';
 import { UsageError } from '../kernel/errors.ts';
 import {
   bad,
@@ -13,74 +12,19 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../kernel/variables.ts';
-import { type HostRules, parseAllowList } from '../outbound/addresses.ts';
+import { parseAllowList } from '../outbound/addresses.ts';
 import { parseDenyList } from '../outbound/deny-list.ts';
-import { type DnsServers, parseDnsServers } from '../outbound/host-lookup.ts';
-import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
+import { parseDnsServers } from '../outbound/host-lookup.ts';
 import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
-import type { StorageSettings } from '../storage/open-storage.ts';
-import type { TracingSettings } from '../telemetry/tracing-settings.ts';
 import { readBilling } from './billing.ts';
-import { type DatabaseConfig, readDatabaseConfig, readStorageSettings } from './command-config.ts';
+import { readDatabaseConfig, readStorageSettings } from './command-config.ts';
 import { readTracing } from './tracing.ts';
-import { readWebsite, type WebsiteSettings } from './website.ts';
+import { readWebsite } from './website.ts';
 
 type Role = 'api' | 'worker';
 
 /** The validated configuration of the service. Seconds and days may be fractions. */
-export interface Config extends DatabaseConfig {
-  host: string;
-  port: number;
-  metricsPort: number | undefined;
-  /**
-   * The URL at which clients and providers reach the service, without a slash at its end.
-   * undefined with `PORT=0` and no PUBLIC_URL: the port is known only once the service listens.
-   */
-  publicUrl: string | undefined;
-  /** How many processes serve the API; 1: this one does. */
-  processes: number;
-  /** The most connections of the pool of each process. */
-  databaseConnections: number;
-  /** Whether a replica that is promoted has every commit. */
-  trustsPromotion: boolean;
-  /** Whether a worker may start on a database that may forget commits. */
-  databaseVolatile: boolean;
-  roles: ReadonlySet<Role>;
-  /** The name of the provider that gets new tasks. */
-  provider: string;
-  /** Every configured provider: a task stays with the provider that it was given to. */
-  configuredProviders: ConfiguredProvider[];
-  createWaitSeconds: number;
-  submitTimeoutSeconds: number;
-  submitRetrySeconds: number;
-  pollMinSeconds: number;
-  pollMaxSeconds: number;
-  reconcileSeconds: number;
-  /** For the URLs of clients. */
-  clientHosts: HostRules;
-  /** For the URLs of providers. */
-  providerHosts: HostRules;
-  /** For the names in URLs of clients and providers; empty: the system's. */
-  dnsServers: DnsServers;
-  storage: StorageSettings;
-  /** Whether clients download outputs from the storage itself, or through the service. */
-  deliveryMode: 'redirect' | 'proxy';
-  /** Whether providers download inputs from the storage itself. */
-  presignsInputs: boolean;
-  deliverySeconds: number;
-  retentionDays: number;
-  /** Whether workers draw a small picture of each output, for the website. */
-  drawsPosters: boolean;
-  /** How long the API still accepts requests after the shutdown has begun. */
-  drainSeconds: number;
-  shutdownSeconds: number;
-  logLevel: string;
-  website: WebsiteSettings;
-  /** undefined: nothing is sold; operators grant credits. */
-  stripe: StripeSettings | undefined;
-  /** undefined: no traces. */
-  tracing: TracingSettings | undefined;
-}
+export type Config = ReturnType<typeof readConfig>;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 const TEN_YEARS = { days: 3650, seconds: 315_360_000 };
@@ -93,19 +37,19 @@ function roles(env: Environment): ReadonlySet<Role> {
   return new Set(valid);
 }
 
-function hostRules(env: Environment): Pick<Config, 'clientHosts' | 'providerHosts'> {
+function hostRules(env: Environment) {
   const parsed = <List>(name: string, parse: (text: string) => List) =>
     namingVariables(name, () => parse(read(env, name, '')));
   const deny = parsed('OUTBOUND_DENY', parseDenyList);
   return {
+    /** For the URLs of clients. */
     clientHosts: { allow: parsed('OUTBOUND_ALLOW', parseAllowList), deny },
+    /** For the URLs of providers. */
     providerHosts: { allow: parsed('PROVIDER_ALLOW', parseAllowList), deny },
   };
 }
 
-function storageVariables(
-  env: Environment,
-): Pick<Config, 'storage' | 'deliveryMode' | 'presignsInputs'> {
+function storageVariables(env: Environment) {
   const storage = readStorageSettings(env);
   const fallback = storage.kind === 's3' ? 'redirect' : 'proxy';
   const deliveryMode = choice(env, 'DELIVERY_MODE', fallback, ['redirect', 'proxy']);
@@ -116,7 +60,13 @@ function storageVariables(
   if (storage.kind === 'disk' && presignsInputs) {
     throw new UsageError('INPUT_LINKS=presigned needs an S3 bucket: set STORAGE_URL');
   }
-  return { storage, deliveryMode, presignsInputs };
+  return {
+    storage,
+    /** Whether clients download outputs from the storage itself, or through the service. */
+    deliveryMode,
+    /** Whether providers download inputs from the storage itself. */
+    presignsInputs,
+  };
 }
 
 /**
@@ -164,28 +114,38 @@ function connectionsEach(processes: number): number {
  * Reads all variables of the service. Only this folder reads the environment.
  * @throws UsageError, one line that names the variable, when a value is unknown or malformed
  */
-export function readConfig(env: Environment = process.env): Config {
+export function readConfig(env: Environment = process.env) {
   const host = read(env, 'HOST', '127.0.0.1');
   const metrics = read(env, 'METRICS_PORT', 'off');
   const provider = providerOfNewTasks(env);
   const processes = apiProcesses(env);
   const listens = { host, port: port(env, 'PORT', '8080') };
-  const config: Config = {
+  const config = {
     ...listens,
     metricsPort: metrics === 'off' ? undefined : port(env, 'METRICS_PORT', ''),
+    /**
+     * The URL at which clients and providers reach the service, without a slash at its end.
+     * undefined with `PORT=0` and no PUBLIC_URL: the port is known only once the service listens.
+     */
     publicUrl: webAddress(env, 'PUBLIC_URL') ?? addressOf(listens),
     ...readDatabaseConfig(env),
+    /** How many processes serve the API; 1: this one does. */
     processes,
+    /** The most connections of the pool of each process. */
     databaseConnections: wholeNumber(env, 'DATABASE_CONNECTIONS', connectionsEach(processes), {
       min: 4,
       max: 1000,
     }),
+    /** Whether a replica that is promoted has every commit. */
     trustsPromotion:
       choice(env, 'DATABASE_REPLICAS', 'asynchronous', ['asynchronous', 'synchronous']) ===
       'synchronous',
+    /** Whether a worker may start on a database that may forget commits. */
     databaseVolatile: yesOrNo(env, 'DATABASE_VOLATILE', 'no'),
     roles: roles(env),
+    /** The name of the provider that gets new tasks. */
     provider,
+    /** Every configured provider: a task stays with the provider that it was given to. */
     configuredProviders: readProviders(env, provider),
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
     submitTimeoutSeconds: number(env, 'SUBMIT_TIMEOUT_SECONDS', 30),
@@ -194,16 +154,21 @@ export function readConfig(env: Environment = process.env): Config {
     pollMaxSeconds: number(env, 'POLL_MAX_SECONDS', 15, { min: 0.01 }),
     reconcileSeconds: number(env, 'RECONCILE_SECONDS', 30, { min: 0.01 }),
     ...hostRules(env),
+    /** For the names in URLs of clients and providers; empty: the system's. */
     dnsServers: parseDnsServers(read(env, 'OUTBOUND_DNS', '')),
     ...storageVariables(env),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
+    /** Whether workers draw a small picture of each output, for the website. */
     drawsPosters: yesOrNo(env, 'POSTERS', 'yes'),
+    /** How long the API still accepts requests after the shutdown has begun. */
     drainSeconds: number(env, 'DRAIN_SECONDS', 1),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     website: readWebsite(env),
+    /** undefined: nothing is sold; operators grant credits. */
     stripe: readBilling(env),
+    /** undefined: no traces. */
     tracing: readTracing(env),
   };
   if (config.pollMaxSeconds < config.pollMinSeconds) {

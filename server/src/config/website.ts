@@ -12,8 +12,6 @@ import { parseDenyList } from '../outbound/deny-list.ts';
 import type { IssuerSettings } from '../sign-in/issuers/configured-issuers.ts';
 import type { OidcSettings } from '../sign-in/issuers/oidc.ts';
 
-export type WebsiteSettings = ReturnType<typeof readWebsite>;
-
 function listOf(env: Environment, name: string): string[] {
   const entries = read(env, name, '').split(',');
   return entries.map((entry) => entry.trim()).filter((entry) => entry !== '');

@@ -1,28 +1,15 @@
 import { PRICE_TABLE } from '../catalog/price.ts';
 import type { Issuer, IssuerName } from '../sign-in/issuers/issuer.ts';
 import { passkeyHost } from '../sign-in/passkeys/passkeys.ts';
-import { type OnSale, onSale } from './billing/packs.ts';
+import { onSale } from './billing/packs.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';
-import { siteRoute } from './route.ts';
+import { type ResultOf, siteRoute } from './route.ts';
 
 /** By the names of models, then of resolutions. */
 type CreditRates = Record<string, Partial<Record<string, number>>>;
 
 /** What everybody may know of this installation. */
-export interface About extends OnSale {
-  name: string;
-  api_url: string;
-  /** Credits per second by model and resolution; `referenced`: with reference videos. */
-  prices: { version: number; standard: CreditRates; referenced: CreditRates };
-  /** The ways to sign in, beside a mailed code. */
-  sign_in: { passkeys: boolean; github: boolean; google: boolean; oidc: boolean };
-  /** Whether packs and plans are sold. */
-  billing: boolean;
-  /** Promotional credits of a new account. */
-  signup_credits: number;
-  /** Whether codes are printed in the service's log instead of being mailed. */
-  mail_is_logged: boolean;
-}
+export type About = ResultOf<typeof getAbout>;
 
 export interface AboutDeps extends BillingSiteDeps {
   publicUrl(): string;
@@ -35,22 +22,27 @@ export const getAbout = siteRoute({
   method: 'GET',
   url: '/console/api/site',
   access: 'public',
-  handle: async (deps: AboutDeps): Promise<About> => {
+  handle: async (deps: AboutDeps) => {
     const publicUrl = deps.publicUrl();
     const { issuers } = deps;
     return {
       name: 'Framewright',
       api_url: `${publicUrl}/api/v1`,
-      prices: PRICE_TABLE,
+      /** Credits per second by model and resolution; `referenced`: with reference videos. */
+      prices: PRICE_TABLE as { version: number; standard: CreditRates; referenced: CreditRates },
+      /** The ways to sign in, beside a mailed code. */
       sign_in: {
         passkeys: passkeyHost(publicUrl) !== undefined,
         github: issuers.has('github'),
         google: issuers.has('google'),
         oidc: issuers.has('oidc'),
       },
+      /** Whether packs and plans are sold. */
       billing: deps.billing !== undefined,
       ...(await onSale(deps)),
+      /** Promotional credits of a new account. */
       signup_credits: deps.signupCredits,
+      /** Whether codes are printed in the service's log instead of being mailed. */
       mail_is_logged: deps.isMailLogged,
     };
   },

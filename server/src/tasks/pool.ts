@@ -64,8 +64,8 @@ export function createPool(options: PoolOptions) {
   };
   return {
     /**
-     * Claims due tasks for the free places and starts them; without a free place, as soon as there is
-     * one. Calls during a claim share the next one.
+     * Claims due tasks for the free places and starts them; without a free place, as soon as there
+     * is one. Calls during a claim share the next one.
      */
     fill,
     /** Works on a task that is leased already, unless no place is free. */

@@ -4,21 +4,6 @@ import { knownCustomer, savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
 import type { BillingDeps } from '../stripe-client.ts';
 
-/** What an account wants to happen when its paid credits run low. */
-export interface LowBalanceSettings {
-  /** A mail is sent when fewer credits are available; null: none. */
-  alert_below: number | null;
-  /** null: no pack is bought automatically. */
-  auto_reload: {
-    pack_id: string;
-    below: number;
-    /** The most that is spent so in a calendar month, in minor units of the pack's currency. */
-    monthly_limit: number;
-    /** Why it stopped; null: it has not. */
-    stopped: string | null;
-  } | null;
-}
-
 const READ = statement(
   'low_balance_read',
   `select alert_below, reload_pack, reload_below, reload_limit, reload_stopped
@@ -33,15 +18,24 @@ interface Row {
   reload_stopped: string | null;
 }
 
-export async function readLowBalance(
-  db: Queryable,
-  accountId: string,
-): Promise<LowBalanceSettings> {
+/** What an account wants to happen when its paid credits run low. */
+export async function readLowBalance(db: Queryable, accountId: string) {
   const [row] = await db.query<Row>(READ, [accountId]);
-  if (!row) return { alert_below: null, auto_reload: null };
-  const { alert_below, reload_pack: pack_id, reload_below: below } = row;
-  const rest = { below, monthly_limit: row.reload_limit, stopped: row.reload_stopped };
-  return { alert_below, auto_reload: pack_id === null ? null : { pack_id, ...rest } };
+  const reload = row &&
+    row.reload_pack !== null && {
+      pack_id: row.reload_pack,
+      below: row.reload_below,
+      /** The most that is spent so in a calendar month, in minor units of the pack's currency. */
+      monthly_limit: row.reload_limit,
+      /** Why it stopped; null: it has not. */
+      stopped: row.reload_stopped,
+    };
+  return {
+    /** A mail is sent when fewer credits are available; null: none. */
+    alert_below: row?.alert_below ?? null,
+    /** null: no pack is bought automatically. */
+    auto_reload: reload || null,
+  };
 }
 
 // A mail that is being sent counts for the new setting: it says what the balance is now.

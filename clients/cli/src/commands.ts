@@ -18,13 +18,7 @@ const SETTINGS: Record<string, Option> = {
     value: 'FILE',
     isFile: true,
     isList: true,
-    summary: 'image or video to follow; may be repeated',
-  },
-  'reference-seconds': {
-    kind: 'integer',
-    value: 'N',
-    isList: true,
-    summary: 'length of a reference video that is a URL; in their order',
+    summary: 'image or video to follow; may be repeated; a URL of a video of 5 s ends with #5',
   },
   model: { kind: 'text', value: 'NAME', summary: 'see fw models; default video-2.0-fast' },
   resolution: {

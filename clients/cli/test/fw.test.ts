@@ -115,7 +115,7 @@ test('what is wrong with a command line is said before anything is sent', async 
     [['generate', 'a boat', '-y', '-o', 'there.mp4'], 2, /There is a file there\.mp4 already/],
     [['generate', 'a boat', '-y', '-o', 'no/b.mp4'], 10, /There is no folder/],
     [['generate', 'a boat'], 2, /--yes/],
-    [['quote', 'a boat', '--reference', 'https://a.example/b.mp4'], 2, /--reference-seconds/],
+    [['quote', 'a boat', '--reference', 'https://a.example/b.mp4'], 2, /b\.mp4#5/],
     [['listen'], 2, /--forward/],
     [['completion', 'tcsh'], 2, /bash, zsh and fish/],
   ] as const) {

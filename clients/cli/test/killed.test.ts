@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { type MediaFixture, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
+import { until } from '../../../server/test/until.ts';
 import { endOf, type Machine, openMachine } from './fw-process.ts';
 import { type Moment, openWatchedProxy } from './watched-proxy.ts';
 
@@ -55,10 +56,20 @@ interface Watched {
   watch(moment: Moment): 'cut' | undefined;
 }
 
+/** The test key of a new account. A busy machine may need several tries to connect. */
+function newTester(email: string): Promise<string> {
+  const { db } = fixture;
+  let accountId: string | undefined;
+  const make = async () => {
+    accountId ??= await createAccount(db, email);
+    return (await createKey(db, { accountId, mode: 'test' })).secret;
+  };
+  return until(() => make().catch(() => ''), Boolean);
+}
+
 /** What was left: a whole video that was paid once, or nothing at all. */
 async function generationKilled(index: number): Promise<'made' | 'nothing'> {
-  const accountId = await createAccount(fixture.db, `ada${index}@example.com`);
-  const { secret } = await createKey(fixture.db, { accountId, mode: 'test' });
+  const secret = await newTester(`ada${index}@example.com`);
   const watched: Watched = { watch: () => undefined };
   await using proxy = await openWatchedProxy(fixture.url, (moment) => watched.watch(moment));
   await using machine = await openMachine({
@@ -71,16 +82,18 @@ async function generationKilled(index: number): Promise<'made' | 'nothing'> {
     const generate = ['generate', 'A paper boat', '--yes', '-o', 'boat.mp4'];
     await runUntil(death, machine, number === 0 ? generate : ['resume'], watched);
   }
-  const pair = await Promise.all([machine.fw('resume'), machine.fw('resume')]);
-  assert.ok(
-    pair.some(({ code }) => code === 0),
-    `${story} ${JSON.stringify(pair)}`,
+  // On a busy machine the service may refuse one for a while.
+  const runs = await until(
+    () => Promise.all([machine.fw('resume'), machine.fw('resume')]),
+    (pair) =>
+      pair.every(({ code }) => code !== 7 && code !== 8) || pair.some((one) => one.code === 1),
+    180,
   );
   const { out } = await machine.fw('tasks', '--json');
   const tasks = JSON.parse(out);
   const { available_credits: rest } = JSON.parse((await machine.fw('credits', '--json')).out);
   const files = (await readdir(machine.folder)).filter((name) => !name.startsWith('.'));
-  assert.deepEqual(await machine.unfinished(), [], story);
+  assert.deepEqual(await machine.unfinished(), [], `${story} ${JSON.stringify(runs)}`);
   if (tasks.length === 0) {
     assert.deepEqual([rest, files], [100_000, []], story);
     return 'nothing';
@@ -94,11 +107,19 @@ async function generationKilled(index: number): Promise<'made' | 'nothing'> {
 
 test(`${RUNS} generations, killed at any moment and resumed: one task, one charge, a whole file`, async () => {
   const ends: string[] = [];
+  const failures: unknown[] = [];
   let next = 0;
   const work = async () => {
-    while (next < RUNS) ends.push(await generationKilled(next++));
+    while (next < RUNS) {
+      const end = generationKilled(next++);
+      await end.then(
+        (one) => ends.push(one),
+        (error) => failures.push(error),
+      );
+    }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   const made = ends.filter((end) => end === 'made').length;
   console.log(`${made} videos; ${ends.length - made} died before anything was created`);
+  assert.deepEqual(failures, []);
 });

@@ -40,7 +40,7 @@ export function planOf(call: Call): Plan {
       ...((hasFrames || references.length > 0) && { mode }),
       ...settingsOf(call),
     },
-    media: [...framesOf(frames), ...referencesOf(call, references)],
+    media: [...framesOf(frames), ...references.map(referenceOf)],
   };
 }
 
@@ -66,21 +66,13 @@ function framesOf([image, endImage]: (string | undefined)[]): Media[] {
   return fields.flatMap(([field, from]) => (from === undefined ? [] : [mediaOf(field, from)]));
 }
 
-function referencesOf(call: Call, references: string[]): Media[] {
-  const seconds = call.texts('reference-seconds').map(Number);
-  const media = references.map((from) => {
-    const field = isVideo(from) ? 'reference_video_urls' : 'reference_image_urls';
-    const one = mediaOf(field, from);
-    const isRemote = field === 'reference_video_urls' && one.url !== null;
-    return isRemote ? { ...one, seconds: seconds.shift() ?? null } : one;
-  });
-  const unknown = media.find(
-    (one) => one.field === 'reference_video_urls' && one.url !== null && one.seconds === null,
-  );
-  if (unknown) {
-    throw new Failure('usage', `How long is ${unknown.from}? Say it with --reference-seconds N.`);
-  }
-  return media;
+function referenceOf(from: string): Media {
+  const [, address = from, seconds] = /^(https?:.*)#(\d+)$/.exec(from) ?? [];
+  if (seconds !== undefined)
+    return { field: 'reference_video_urls', from, url: address, seconds: Number(seconds) };
+  const field = isVideo(from) ? 'reference_video_urls' : 'reference_image_urls';
+  if (field === 'reference_image_urls' || !isUrl(from)) return mediaOf(field, from);
+  throw new Failure('usage', `How long is ${from}? Add its seconds, such as ${from}#5`);
 }
 
 function mediaOf(field: Media['field'], from: string): Media {

@@ -1,4 +1,5 @@
 import { FIRST_KEY, FIRST_REQUEST } from '../../samples/first-request.ts';
+import { fwSample } from '../../samples/fw.ts';
 import { pythonSample } from '../../samples/python.ts';
 import { typeScriptSample } from '../../samples/typescript.ts';
 import { CodeTabs } from '../../ui/code.tsx';
@@ -13,10 +14,11 @@ function samples(url: string): Record<string, string> {
   -d '${JSON.stringify(FIRST_REQUEST, null, 2).replaceAll('\n', '\n  ')}'`,
     TypeScript: typeScriptSample(url, FIRST_REQUEST, FIRST_KEY),
     Python: pythonSample(url, { ...FIRST_REQUEST, idempotency_key: FIRST_KEY }),
+    fw: fwSample(url, FIRST_REQUEST),
   };
 }
 
-/** The request of the sample, in three languages. */
+/** The request of the sample, in each language. */
 export function OneRequest({
   apiUrl = `${location.origin}/api/v1`,
 }: {

@@ -1,3 +1,4 @@
+import { fwSample } from '../../samples/fw.ts';
 import { pythonSample } from '../../samples/python.ts';
 import { typeScriptSample } from '../../samples/typescript.ts';
 import type { Body } from './form-model.ts';
@@ -19,13 +20,14 @@ export function publicBody(form: Body, apiUrl: string): Body {
   );
 }
 
-/** The same request in three languages. */
+/** The same request in each language. */
 export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
   const url = `${apiUrl}/api/v1`;
   return {
     curl: curlOf(url, body),
     TypeScript: typeScriptSample(url, body),
     Python: pythonSample(url, body),
+    fw: fwSample(url, body),
   };
 }
 

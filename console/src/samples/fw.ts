@@ -1,0 +1,39 @@
+/** Options of `fw generate`, by field; a mode follows from them. */
+const OPTIONS: Record<string, string> = {
+  image_url: '--image',
+  end_image_url: '--end-image',
+  reference_image_urls: '--reference',
+  reference_video_urls: '--reference',
+  model: '--model',
+  resolution: '--resolution',
+  duration: '--duration',
+  aspect_ratio: '--aspect-ratio',
+  seed: '--seed',
+};
+
+/**
+ * A video by the command line: the text that its tests run.
+ * @param apiUrl with /api/v1
+ * @param body of a create
+ */
+export function fwSample(apiUrl: string, body: Readonly<Record<string, unknown>>): string {
+  const { prompt, generate_audio: hasAudio, reference_video_durations: seconds } = body;
+  const given = Object.entries(OPTIONS).flatMap(([field, option]) => {
+    const values = [body[field] ?? []].flat();
+    const isVideo = field === 'reference_video_urls' && Array.isArray(seconds);
+    return values.map((value, i) => {
+      return `${option} ${shellText(isVideo ? `${value}#${seconds[i]}` : String(value))}`;
+    });
+  });
+  const options = [...given, ...(hasAudio === false ? ['--no-audio'] : []), '-o video.mp4'];
+  return `# npm install --global @framewright/cli
+fw login --base-url ${apiUrl}
+
+# It shows the price and asks. After a crash, fw resume goes on: it is never charged twice.
+fw generate ${[shellText(String(prompt)), ...options].join(' \\\n  ')}`;
+}
+
+/** A text as one word of a shell. */
+function shellText(text: string): string {
+  return /^[\w.,:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

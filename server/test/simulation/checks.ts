@@ -1,14 +1,19 @@
 import { statement } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
-import type { CreditKind } from '../../src/ledger/transfer.ts';
+import { type CreditKind, TEST_SURFACE } from '../../src/ledger/transfer.ts';
 import { audit } from '../../src/operator/audit.ts';
+import { TEST_PROVIDER } from '../../src/providers/test-provider.ts';
 import { WEB_SURFACE } from '../../src/tasks/create/checked-request.ts';
+import { readTaskFigures } from '../../src/tasks/listing/task-figures.ts';
 import type { Phase } from '../../src/tasks/task.ts';
 import { splitProblems } from '../ledger/split-problems.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { checkOrphans, type OrphanEnd, readOrphans } from './orphan-checks.ts';
 import { hasRun, isBilled, type SimulatedJob } from './provider-state.ts';
-import type { Simulation } from './simulation.ts';
+import { allJobs, type Simulation } from './simulation.ts';
+
+/** The description of endpoints that are there for the whole history. */
+export const KEPT = 'kept';
 
 export interface CheckResult {
   /** One sentence for each broken promise; empty if all were kept. */
@@ -32,6 +37,8 @@ interface TaskEnd {
   ends: number;
   /** Of the API: how often it ended or was held, less its events. On the website: none. */
   missing_events: number;
+  /** Whether an endpoint got more events of it. */
+  has_extra_events: boolean;
   attempts: Array<{ id: string; state: string; job_id: string | null; outcome_by: string | null }>;
 }
 
@@ -41,13 +48,18 @@ const TASKS = statement(
      t.announced_at is not null as announced, k.task_id is not distinct from t.id as is_bound,
      (select count(*) from task_history h
       where h.task_id = t.id and h.phase in ('completed', 'failed')) as ends,
-     (select count(*) from task_history h where h.task_id = t.id and t.surface = 'api'
-        and h.phase in ('completed', 'failed', 'held'))
-       - (select count(*) from webhook_deliveries d where d.task_id = t.id) as missing_events,
+     told.times - (select count(*) from webhook_deliveries d
+        join webhook_endpoints e on e.id = d.endpoint_id and e.description = '${KEPT}'
+        where d.task_id = t.id) as missing_events,
+     exists (select from webhook_deliveries d where d.task_id = t.id
+       group by d.endpoint_id having count(*) > told.times) as has_extra_events,
      (select coalesce(json_agg(a order by a.created_at), '[]') from attempts a
       where a.task_id = t.id) as attempts
    from tasks t left join idempotency_keys k
      on k.account_id = t.account_id and k.key = t.idempotency_key
+   cross join lateral (
+     select count(*) as times from task_history h where h.task_id = t.id
+       and t.surface <> '${WEB_SURFACE}' and h.phase in ('completed', 'failed', 'held')) told
    order by t.created_at`,
 );
 
@@ -61,6 +73,7 @@ export async function checkHistory(
   const problems = [
     ...(await audit(simulation.db)).problems,
     ...(await checkCredits(simulation, tasks, granted)),
+    ...(await checkTestCredits(simulation, tasks)),
     ...checkJobs(simulation, tasks),
     ...(await checkOrphans(simulation, orphans)),
     ...tasks.flatMap((task) => checkTask(simulation, task)),
@@ -103,7 +116,42 @@ async function checkCredits(
   return [...problems, ...wrong.map(({ id }) => `${id} of the API has promotional credits`)];
 }
 
-function partOf({ promotional_credits: promotional }: TaskEnd, kind: CreditKind): number {
+const TEST_BALANCE = statement(
+  'simulation_test_balance',
+  `select reserved::int, spent::int, (select coalesce(sum(reserved), 0)::int from ledger_balances
+     where kind <> 'test') as reserved_of_others
+   from ledger_balances where account_id = $1 and kind = 'test'`,
+);
+
+interface TestBalance {
+  reserved: number;
+  spent: number;
+  reserved_of_others: number;
+}
+
+/** Test credits pay for the tasks of test keys, and nobody counts them as others. */
+async function checkTestCredits({ db, accountId }: Simulation, tasks: TaskEnd[]) {
+  const [is] = await db.query<TestBalance>(TEST_BALANCE, [accountId]);
+  const figures = await readTaskFigures(db);
+  const ofTests = tasks.filter(({ surface }) => surface === TEST_SURFACE);
+  const priceOf = (wanted: TaskEnd[]) => wanted.length * PRICE.credits;
+  const reserved = priceOf(ofTests.filter((task) => !hasEnded(task)));
+  const spent = priceOf(ofTests.filter(({ phase }) => phase === 'completed'));
+  const problems: string[] = [];
+  if (is?.reserved !== reserved || is.spent !== spent) {
+    problems.push(`${is?.reserved}/${is?.spent} test credits, not ${reserved}/${spent}`);
+  }
+  const shown = figures.live.reduce((sum, { credits }) => sum + credits, 0);
+  if (shown !== is?.reserved_of_others) problems.push(`figures: ${shown} reserved credits`);
+  if (figures.losses.some(({ provider }) => provider === TEST_PROVIDER)) {
+    problems.push('figures: a loss by a task of a test key');
+  }
+  return problems;
+}
+
+function partOf(task: TaskEnd, kind: CreditKind): number {
+  const { promotional_credits: promotional, surface } = task;
+  if (surface === TEST_SURFACE) return 0;
   return kind === 'promotional' ? promotional : PRICE.credits - promotional;
 }
 
@@ -111,8 +159,9 @@ function partOf({ promotional_credits: promotional }: TaskEnd, kind: CreditKind)
 const NO_JOB = ['rejected', 'not_sent', 'absent'];
 
 /** Each job ran for an attempt on record, and at most one job ran per task. */
-function checkJobs({ providerState, scheduler }: Simulation, tasks: TaskEnd[]): string[] {
-  const ran = providerState.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
+function checkJobs(simulation: Simulation, tasks: TaskEnd[]): string[] {
+  const nowMs = simulation.scheduler.nowMs();
+  const ran = allJobs(simulation).filter((job) => hasRun(job, nowMs));
   const taskOf = (job: SimulatedJob) =>
     tasks.find(({ attempts }) => attempts.some(({ id }) => id === job.attemptId));
   return [
@@ -134,23 +183,28 @@ function checkTask(simulation: Simulation, task: TaskEnd): string[] {
   const report = (what: string) => problems.push(`${task.id} (${task.phase}): ${what}`);
   if (task.ends !== (hasEnded(task) ? 1 : 0)) report(`it ended ${task.ends} times`);
   if (task.missing_events !== 0) report(`it lacks ${task.missing_events} events`);
+  if (task.has_extra_events) report('an endpoint got more events than there were');
   if (!hasEnded(task) && task.phase !== 'held') report('it neither ended nor is held');
   const accepted = task.attempts.find(({ state }) => state === 'accepted');
-  const job = simulation.providerState.jobs.find(({ id }) => id === accepted?.job_id);
+  const job = allJobs(simulation).find(({ id }) => id === accepted?.job_id);
   if (accepted && job?.attemptId !== accepted.id) {
     report(`${accepted.id} has ${accepted.job_id}, which ran for ${job?.attemptId}`);
   }
   if (task.phase === 'completed' && !(job && isBilled(job, simulation.scheduler.nowMs()))) {
     report('it has no billed job');
   }
+  const runsOn = job && !job.isCancelled && !job.ending.startsWith('fails');
+  if (task.error_code === 'cancelled' && runsOn) report('it was refunded, and its job runs on');
   const reason = task.phase === 'held' ? whyHeld(simulation, task) : 'ended';
   if (!reason) report(`it is held (${task.held_cause}) without a reason`);
   return problems;
 }
 
 /** Why the outcome can't be known; undefined when it could have been found out. */
-function whyHeld(simulation: Simulation, { held_cause, attempts }: TaskEnd): string | undefined {
-  const { providerState, scheduler } = simulation;
+function whyHeld(simulation: Simulation, task: TaskEnd): string | undefined {
+  const { held_cause, attempts, surface } = task;
+  const { scheduler } = simulation;
+  const providerState = simulation[surface === TEST_SURFACE ? 'testState' : 'providerState'];
   const attempt = attempts.at(-1);
   const job = providerState.jobs.find(({ attemptId }) => attemptId === attempt?.id);
   if (held_cause === 'outcome') {
@@ -204,11 +258,11 @@ function checkKeys(tasks: TaskEnd[]): string[] {
 }
 
 function tallyOf(
-  { providerState, observations }: Simulation,
+  { providerState, observations, acts }: Simulation,
   tasks: TaskEnd[],
   orphans: OrphanEnd[],
 ): Record<string, number> {
-  const tally: Record<string, number> = {};
+  const tally: Record<string, number> = Object.fromEntries(acts);
   const count = (what: string) => {
     tally[what] = (tally[what] ?? 0) + 1;
   };
@@ -218,6 +272,7 @@ function tallyOf(
     if (partOf(task, 'promotional') * partOf(task, 'paid') > 0) count(`both kinds ${phase}`);
     count(`task ${phase} ${held_cause ?? error_code ?? ''}`.trim());
     if (!is_bound) count('key released');
+    if (task.surface === TEST_SURFACE) count(`test task ${phase}`);
     for (const { state, outcome_by } of attempts) count(`attempt ${state} by ${outcome_by}`);
   }
   for (const { state } of orphans) count(`orphan ${state}`);

@@ -1,6 +1,7 @@
 import type { Database } from '../../src/database/database.ts';
 import { videoTask } from '../../src/http/public/video-task.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
+import { TEST_SURFACE } from '../../src/ledger/transfer.ts';
 import { WEB_SURFACE } from '../../src/tasks/create/checked-request.ts';
 import { createTask } from '../../src/tasks/create/create.ts';
 import { awaitResponse } from '../../src/tasks/create/response.ts';
@@ -11,6 +12,7 @@ import type { Random } from '../random.ts';
 import { bindingFor, REQUEST, requestFor } from '../task-fixtures.ts';
 import { LINKS, LOST_WAKE_UPS, PICTURES, pictureUrl } from './fake-deps.ts';
 import type { ClientObservation } from './observations.ts';
+import { actOn } from './owner.ts';
 import type { Process } from './scheduler/process.ts';
 import { type Thread, within } from './scheduler/scheduler.ts';
 import { processOn, type Simulation } from './simulation.ts';
@@ -20,7 +22,7 @@ type Api = Process & { db: Database };
 /** An Idempotency-Key, and the surface and the body that a client sends it with each time. */
 export interface SimulatedRequest {
   key: string;
-  surface: 'api' | typeof WEB_SURFACE;
+  surface: 'api' | typeof WEB_SURFACE | typeof TEST_SURFACE;
   request: typeof REQUEST;
 }
 
@@ -29,7 +31,7 @@ export function drawRequests(random: Random, count: number): SimulatedRequest[] 
     const prompt = `Scene ${i}`;
     const seed = random.whole(0, 1000);
     const plain = { ...REQUEST, prompt, seed };
-    const surface = random.chance(0.4) ? WEB_SURFACE : 'api';
+    const surface = random.weighted({ api: 4, [WEB_SURFACE]: 3, [TEST_SURFACE]: 3 });
     if (!random.chance(0.25)) return { key: `key-${i}`, surface, request: plain };
     const picture = random.chance(0.6) ? 'good' : random.pick(PICTURES);
     const request = { ...plain, mode: 'image-to-video', image_url: pictureUrl(picture) } as const;
@@ -50,16 +52,30 @@ export async function runClient(
     await own.sleep(random.between(0, random.pick([0.5, 4, 15])));
     const planned = requests[i] ?? random.pick(requests);
     const taskId = simulation.observations.taskOf(thread.name, planned.key);
-    const isRead = taskId !== undefined && random.chance(0.4);
-    const observation = isRead
-      ? await serve(simulation, thread, (api) => readStatus(api, taskId, planned.key))
-      : await serve(simulation, thread, (api) => post(simulation, api, planned));
+    const observation = await serve(simulation, thread, (api) =>
+      requestOf(simulation, api, planned, taskId),
+    );
     if (observation) {
       simulation.trace.note(thread.name, `got ${describeObservation(simulation, observation)}`);
       simulation.observations.add({ client: thread.name, ...observation });
     }
   }
   scheduler.end(own.lifetime);
+}
+
+/** What a client does next with its key, whose task it may know. */
+function requestOf(
+  simulation: Simulation,
+  api: Api,
+  planned: SimulatedRequest,
+  taskId: string | undefined,
+): Promise<Observed | undefined> {
+  const { random } = simulation;
+  if (taskId === undefined || random.chance(0.5)) return post(simulation, api, planned);
+  if (random.chance(0.5)) return readStatus(api, taskId, planned.key);
+  return actOn(simulation, api.db, taskId).then((isRefunded) =>
+    isRefunded ? { key: planned.key, kind: 'refunded', taskId } : undefined,
+  );
 }
 
 function describeObservation({ trace }: Simulation, observation: Observed): string {
@@ -78,7 +94,7 @@ type Observed = ClientObservation extends infer One
 async function serve(
   simulation: Simulation,
   thread: Thread,
-  handle: (api: Api) => Promise<Observed>,
+  handle: (api: Api) => Promise<Observed | undefined>,
 ): Promise<Observed | undefined> {
   const api = processOn(simulation, thread, simulation.scheduler.newLifetime());
   const observed = await within(api.lifetime, () => handle(api));
@@ -107,7 +123,7 @@ async function post(
   api: Api,
   { key, surface, request }: SimulatedRequest,
 ): Promise<Observed> {
-  const createWaitSeconds = surface === 'api' ? simulation.settings.createWaitSeconds : 0;
+  const createWaitSeconds = surface === WEB_SURFACE ? 0 : simulation.settings.createWaitSeconds;
   const deps = {
     db: api.db,
     wakeUps: LOST_WAKE_UPS,

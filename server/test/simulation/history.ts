@@ -1,6 +1,7 @@
 import { createAccount } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import { openTestBalance } from '../../src/ledger/kinds/test-credits.ts';
 import { grant } from '../../src/ledger/ledger.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -8,12 +9,18 @@ import { EVENT_TYPES } from '../../src/webhooks/events.ts';
 import { createRandom, type Random } from '../random.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { sendCallbacks } from './callbacks.ts';
-import { type CheckResult, checkHistory } from './checks.ts';
+import { type CheckResult, checkHistory, KEPT } from './checks.ts';
 import { drawRequests, runClient } from './client.ts';
 import type { SimulatedServer } from './database.ts';
 import { createObservations } from './observations.ts';
 import { runOperator } from './operator.ts';
-import { createProviderState, drawProfile, SUBMIT_WEIGHTS } from './provider-state.ts';
+import { passOnCancels, runOwner } from './owner.ts';
+import {
+  createProviderState,
+  drawProfile,
+  SCRIPTED_PROFILE,
+  SUBMIT_WEIGHTS,
+} from './provider-state.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
 import { createTrace } from './scheduler/trace.ts';
 import { processOn, type Simulation, type SimulationSettings } from './simulation.ts';
@@ -45,7 +52,8 @@ export async function runHistory(
   const credits = { paid, promotional: random.pick([0, 100, PRICE.credits, 600]) };
   const accountId = await makeAccount(db, seed, credits);
   const providerState = createProviderState(drawProfile(random));
-  const basis = { random, scheduler, trace, providerState, db, scratch, accountId };
+  const testState = createProviderState(SCRIPTED_PROFILE);
+  const basis = { random, scheduler, trace, providerState, testState, db, scratch, accountId };
   const settings = drawSettings(random);
   const observations = createObservations();
   const simulation: Simulation = {
@@ -53,6 +61,7 @@ export async function runHistory(
     settings,
     observations,
     storedObjects: new Set(),
+    acts: new Map(),
     stage: 'faulty',
   };
   trace.note('simulation', `${providerState.profile.name} ${JSON.stringify(settings)}`);
@@ -72,8 +81,11 @@ async function makeAccount(
     const credits = given[kind];
     if (credits > 0) await grant(db, { accountId, credits, kind, reference: `${kind}-${seed}` });
   }
-  const choice = { url: 'https://example.com/', description: null, events: [...EVENT_TYPES] };
-  await createEndpoint(db, { accountId, mode: 'live', by: 'a test' }, choice);
+  await openTestBalance(db, accountId);
+  const choice = { url: 'https://example.com/', description: KEPT, events: [...EVENT_TYPES] };
+  for (const mode of ['live', 'test'] as const) {
+    await createEndpoint(db, { accountId, mode, by: 'a test' }, choice);
+  }
   return accountId;
 }
 
@@ -113,6 +125,8 @@ function begin(simulation: Simulation): void {
     });
   }
   scheduler.start('provider', (thread) => sendCallbacks(simulation, thread));
+  scheduler.start('cancels', (thread) => passOnCancels(simulation, thread));
+  scheduler.start('owner', (thread) => runOwner(simulation, thread));
   if (settings.hasOperator)
     scheduler.start('operator', (thread) => runOperator(simulation, thread));
   scheduler.start('calm', async (thread) => {

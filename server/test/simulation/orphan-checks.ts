@@ -1,6 +1,6 @@
 import { type Database, statement } from '../../src/database/database.ts';
 import { hasRun } from './provider-state.ts';
-import type { Simulation } from './simulation.ts';
+import { allJobs, type Simulation } from './simulation.ts';
 
 /** A recorded orphan job, as a history leaves it. */
 export interface OrphanEnd {
@@ -36,8 +36,8 @@ export async function checkOrphans(
   simulation: Simulation,
   orphans: OrphanEnd[],
 ): Promise<string[]> {
-  const { providerState, db, scheduler } = simulation;
-  const ran = providerState.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
+  const { db, scheduler } = simulation;
+  const ran = allJobs(simulation).filter((job) => hasRun(job, scheduler.nowMs()));
   const named = await db.query<{ attempt_id: string; job_id: string }>(LOST);
   const lost = named.filter(({ attempt_id, job_id }) =>
     ran.some((job) => job.id === job_id && job.attemptId === attempt_id),

@@ -72,6 +72,16 @@ const PROFILES: readonly ProviderProfile[] = [
   },
 ];
 
+/** The provider of test keys, as `providers/scripted` is. */
+export const SCRIPTED_PROFILE: ProviderProfile = {
+  name: 'scripted',
+  find: 'exact',
+  shows: 'mark',
+  absence: 'final',
+  findLagSeconds: 0,
+  callbacks: 'none',
+};
+
 /** A random profile. One whose absence proves something comes twice as often: it has more to check. */
 export function drawProfile(random: Random): ProviderProfile {
   const decisive = PROFILES.filter(({ absence }) => absence !== 'weak');
@@ -137,6 +147,8 @@ export interface SimulatedJob {
   output: 'good' | 'gone' | 'damaged';
   /** A find came before the job arrived, and keeps it from ever running. */
   isBarred: boolean;
+  /** The provider has said that the job will not run on. */
+  isCancelled: boolean;
 }
 
 /** A callback that the provider will send. */
@@ -170,7 +182,7 @@ export function sendJob(
   const lagMs = random.between(0, profile.findLagSeconds) * 1000;
   const endsAtMs = arrivesAtMs + random.between(0.5, 120) * 1000;
   const job: SimulatedJob = {
-    id: `job-${jobs.length + 1}`,
+    id: `${profile.name}-job-${jobs.length + 1}`,
     attemptId,
     likeness: likenessOf(jobSpec),
     arrivesAtMs,
@@ -180,6 +192,7 @@ export function sendJob(
     vanishesAtMs: random.chance(0.06) ? arrivesAtMs + random.between(1, 200) * 1000 : Infinity,
     output: random.weighted({ good: 14, gone: 1, damaged: 1 }),
     isBarred: false,
+    isCancelled: false,
   };
   jobs.push(job);
   if (profile.callbacks !== 'none') planCallbacks(providerState, random, job);
@@ -222,6 +235,18 @@ export function isInList({ profile }: ProviderState, job: SimulatedJob, nowMs: n
 /** Whether a read finds the job. */
 export function isShown(job: SimulatedJob, nowMs: number): boolean {
   return hasRun(job, nowMs) && job.shownAtMs <= nowMs && nowMs < job.vanishesAtMs;
+}
+
+/** Ends a job that runs, as its customer wants. @returns whether it will not run on */
+export function cancelJob(state: ProviderState, jobId: string, nowMs: number): boolean {
+  const job = state.jobs.find(({ id }) => id === jobId);
+  if (!job || !isShown(job, nowMs)) return false;
+  if (job.isCancelled) return true;
+  if (job.ending !== 'never' && job.endsAtMs <= nowMs) return false;
+  job.isCancelled = true;
+  job.ending = 'fails';
+  job.endsAtMs = nowMs;
+  return true;
 }
 
 /** Whether the provider charges for the job. */

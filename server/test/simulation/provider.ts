@@ -12,6 +12,7 @@ import {
 } from '../../src/providers/provider.ts';
 import type { Random } from '../random.ts';
 import {
+  cancelJob,
   hasRun,
   isInList,
   isShown,
@@ -59,6 +60,12 @@ export function providerOf(process: Process, deps: SimulatedProviderDeps): Provi
     },
     read: (jobId) =>
       respond(`read ${jobId}`, () => statusOf(providerState, jobId, process.nowMs())),
+    cancel: (jobId) =>
+      respond(`cancel ${jobId}`, () =>
+        deps.random.chance(0.7) && cancelJob(providerState, jobId, process.nowMs())
+          ? { kind: 'accepted' as const }
+          : { kind: 'refused' as const, cause: 'it runs on' },
+      ),
     openOutput: (output) => respond(`open ${output.job}`, () => openOutput(providerState, output)),
     readCallback: async ({ body }) => readCallback(providerState, body),
   };

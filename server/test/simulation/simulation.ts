@@ -3,14 +3,19 @@ import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { openClosures } from '../../src/providers/host/closures.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createFirstSeen } from '../../src/tasks/attempts/first-seen.ts';
-import type { StepDeps } from '../../src/tasks/steps/steps.ts';
+import { providerFor, type StepDeps } from '../../src/tasks/steps/steps.ts';
 import { quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import { databaseOf, START_SECONDS } from './database.ts';
 import { guardedFetchOf, LINKS, measurerOf, storageOf } from './fake-deps.ts';
 import type { Observations } from './observations.ts';
 import { providerOf } from './provider.ts';
-import { type ProviderState, SUBMIT_CALL_SECONDS, type SubmitWeights } from './provider-state.ts';
+import {
+  type ProviderState,
+  type SimulatedJob,
+  SUBMIT_CALL_SECONDS,
+  type SubmitWeights,
+} from './provider-state.ts';
 import { createProcess, type FaultRates, NO_FAULTS, type Process } from './scheduler/process.ts';
 import type { Lifetime, Scheduler, Thread } from './scheduler/scheduler.ts';
 import type { Trace } from './scheduler/trace.ts';
@@ -35,6 +40,10 @@ export interface Simulation {
   scheduler: Scheduler;
   trace: Trace;
   providerState: ProviderState;
+  /** The provider of tasks of test keys. */
+  testState: ProviderState;
+  /** How often customers did what, beside creates. */
+  acts: Map<string, number>;
   /** The database itself, without turns and faults. */
   db: Database;
   scratch: ScratchDirectory;
@@ -57,8 +66,26 @@ export function processOn(
   return { ...process, db: databaseOf(process, simulation.db, trace) };
 }
 
-export function providerOn(simulation: Simulation, process: Process): Provider {
-  const { providerState, random, trace, settings } = simulation;
+/** The jobs of all providers. */
+export function allJobs({ providerState, testState }: Simulation): SimulatedJob[] {
+  return [...providerState.jobs, ...testState.jobs];
+}
+
+/** All providers, by their names. */
+export function providersOn(simulation: Simulation, process: Process): Map<string, Provider> {
+  const { providerState, testState } = simulation;
+  const providers = [providerState, testState].map((state) =>
+    providerOn(simulation, process, state),
+  );
+  return new Map(providers.map((provider) => [provider.name, provider]));
+}
+
+export function providerOn(
+  simulation: Simulation,
+  process: Process,
+  providerState = simulation.providerState,
+): Provider {
+  const { random, trace, settings } = simulation;
   const isCalm = () => simulation.stage !== 'faulty';
   return providerOf(process, {
     providerState,
@@ -72,7 +99,7 @@ export function providerOn(simulation: Simulation, process: Process): Provider {
 
 /** The dependencies of the steps in a process. */
 export function stepDepsOf(simulation: Simulation, process: Process & { db: Database }): StepDeps {
-  const provider = providerOn(simulation, process);
+  const providers = providersOn(simulation, process);
   const measurer = measurerOf(process);
   return {
     db: process.db,
@@ -82,7 +109,7 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     links: LINKS,
     measurer,
     outputMeasurer: measurer,
-    providerOf: () => provider,
+    providerOf: (task) => providerFor(providers, task),
     monotonic: process.nowMs,
     wallClock: process.nowMs,
     closures: openClosures({ db: process.db, log: quiet }),

@@ -77,11 +77,12 @@ async function work(
 
 /** A batch of due tasks of the first pool that has some; the pools come in a random order. */
 async function claimSome(
-  { random, trace, providerState }: Simulation,
+  { random, trace, providerState, testState }: Simulation,
   db: Database,
 ): Promise<{ pool: WorkerPool; tasks: Task[] } | undefined> {
   const places = random.whole(1, 3);
-  const limits = new Map([[providerState.profile.name, places]]);
+  const names = [providerState.profile.name, testState.profile.name];
+  const limits = new Map(names.map((name) => [name, places]));
   for (const pool of shuffled(WORKER_POOLS, random)) {
     const tasks = await claimDue(db, pool, { places, limits, accountLimit: random.whole(1, 4) });
     // In an order that does not depend on their random ids.

@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { type Behaviour, type MediaHost, startMediaHost } from '../media/media-host.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../service/webhook-receiver.ts';
+import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** What {@link CrashFixture.body} costs: 4 s of the mini model in 480p. */
@@ -21,6 +22,8 @@ export interface CrashFixture extends AsyncDisposable {
   env: Record<string, string>;
   host: MediaHost;
   receiver: WebhookReceiver;
+  /** The data folder, or the ids of what is in the bucket. */
+  stored: string | (() => string[]);
   /** How the host serves a picture. */
   picture: Extract<Behaviour, { kind: 'bytes' }>;
   /** Moves the database's clock past all leases. */
@@ -29,11 +32,13 @@ export interface CrashFixture extends AsyncDisposable {
 
 type CrashMode = 'text-to-video' | 'image-to-video';
 
-export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
+/** @param hasBucket whether the services store files in a bucket */
+export async function openCrashFixture(mode: CrashMode, hasBucket = false): Promise<CrashFixture> {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const host = await startMediaHost();
   const receiver = await startWebhookReceiver();
+  const bucket = hasBucket ? await simulatedBucket() : undefined;
   const picture = { kind: 'bytes', bytes: await imageBytes('png', 96, 54) } as const;
   const imageUrl = host.serve('/frame.png', picture);
   const dataDir = path.join(folder.path, 'data');
@@ -43,6 +48,7 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
     dataDir,
     host,
     receiver,
+    stored: bucket ? () => idsIn(bucket) : dataDir,
     picture,
     body: {
       mode,
@@ -61,6 +67,11 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
       POLL_MIN_SECONDS: '0.05',
       POLL_MAX_SECONDS: '0.1',
       CREATE_WAIT_SECONDS: '120',
+      ...(bucket && {
+        STORAGE_URL: bucket.url,
+        AWS_ACCESS_KEY_ID: bucket.credentials.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: bucket.credentials.secretAccessKey,
+      }),
     },
     async expireLeases() {
       clockSeconds += PAST_LEASES_SECONDS;
@@ -69,8 +80,14 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
     async [Symbol.asyncDispose]() {
       await host.close();
       await receiver.close();
+      await bucket?.s3[Symbol.asyncDispose]();
       await database.close();
       await folder[Symbol.asyncDispose]();
     },
   };
+}
+
+function idsIn({ s3 }: Awaited<ReturnType<typeof simulatedBucket>>): string[] {
+  const keys = [...(s3.buckets.get('videos')?.keys() ?? [])];
+  return keys.map((key) => path.basename(key)).sort();
 }

@@ -55,7 +55,7 @@ async function assertBought(
   );
   await assertOneVideo(db, key, id);
   await assertBalance(db, buyer.accountId, 0);
-  await assertTidyObjects(db, fixture.dataDir);
+  await assertTidyObjects(db, fixture.stored);
 }
 
 // A request with a text has no points that the one with a picture lacks.
@@ -77,10 +77,10 @@ describe('a service killed at any point of a request', { concurrency: 2 }, () =>
       await crashAtManyPoints(t, fixture, { leastPoints: 40, open });
     });
   }
-  for (const [i, { title, leastPoints, open }] of CUSTOMER_LIVES.entries()) {
+  for (const [i, { title, leastPoints, hasBucket, open }] of CUSTOMER_LIVES.entries()) {
     const skip = skipUnless(seed % CUSTOMER_LIVES.length === i);
     test(title, { skip }, async (t) => {
-      await using fixture = await openCrashFixture('image-to-video');
+      await using fixture = await openCrashFixture('image-to-video', hasBucket);
       await crashAtManyPoints(t, fixture, { leastPoints, open: () => open(fixture) });
     });
   }

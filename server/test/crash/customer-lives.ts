@@ -139,7 +139,7 @@ async function cancelBeforeSubmit(fixture: CrashFixture): Promise<Story> {
     async check(url) {
       await assertCancelled(story, url);
       await customer.assertBooks({ paid: VIDEO_CREDITS, test: null });
-      await assertTidyObjects(fixture.database.db, fixture.dataDir);
+      await assertTidyObjects(fixture.database.db, fixture.stored);
     },
   };
   return story;
@@ -193,7 +193,7 @@ async function deleteOutput(fixture: CrashFixture): Promise<Story> {
       assert.equal(status, 204, JSON.stringify(body));
       const { pathname, search } = new URL(link);
       assert.equal((await fetch(url + pathname + search)).status, 410);
-      await assertTidyObjects(db, fixture.dataDir);
+      await assertTidyObjects(db, fixture.stored);
       await customer.assertBooks({ paid: VIDEO_CREDITS, test: TEST_CREDITS - VIDEO_CREDITS });
     },
   };
@@ -260,7 +260,29 @@ async function refill(fixture: CrashFixture): Promise<Story> {
   return story;
 }
 
-async function uploadAndCreate(fixture: CrashFixture): Promise<Story> {
+/** @returns the file as media fields name it */
+async function uploadTo(customer: Customer, url: string, bytes: Uint8Array<ArrayBuffer>) {
+  const headers = { 'content-type': 'image/png' };
+  const stored = await customer.send(url, 'POST', '/uploads', { headers, body: bytes });
+  assert.equal(stored.status, 201, JSON.stringify(stored.body));
+  return `upload:${stored.body.id}`;
+}
+
+/** Sends the file to the bucket; the service may be dead meanwhile. */
+async function putInto(customer: Customer, url: string, bytes: Uint8Array<ArrayBuffer>) {
+  const file = { content_type: 'image/png', size_bytes: bytes.length };
+  const headers = { 'content-type': 'application/json' };
+  const init = { headers, body: JSON.stringify(file) };
+  const link = await customer.send(url, 'POST', '/uploads/presigned', init);
+  assert.equal(link.status, 201, JSON.stringify(link.body));
+  const { upload, id } = link.body;
+  const typed = { 'content-type': 'image/png' };
+  const put = await fetch(upload.url, { method: 'PUT', headers: typed, body: bytes });
+  assert.equal(put.status, 200);
+  return `upload:${id}`;
+}
+
+async function uploadAndCreate(fixture: CrashFixture, store: typeof uploadTo): Promise<Story> {
   const customer = await Customer.open(fixture, 'live');
   const { db } = fixture.database;
   const picture = new Uint8Array(fixture.picture.bytes);
@@ -268,12 +290,7 @@ async function uploadAndCreate(fixture: CrashFixture): Promise<Story> {
   const story: Story = {
     mark: customer.mark,
     async act(url) {
-      if (upload === undefined) {
-        const headers = { 'content-type': 'image/png' };
-        const stored = await customer.send(url, 'POST', '/uploads', { headers, body: picture });
-        assert.equal(stored.status, 201, JSON.stringify(stored.body));
-        upload = `upload:${stored.body.id}`;
-      }
+      upload ??= await store(customer, url, picture);
       const media = { mode: 'image-to-video', image_url: upload };
       return customer.create(url, customer.secret, media);
     },
@@ -293,14 +310,19 @@ async function uploadAndCreate(fixture: CrashFixture): Promise<Story> {
         `update stored_objects set created_at = created_at - interval '2 days'
          where state = 'writing'`,
       );
-      await assertTidyObjects(db, fixture.dataDir);
+      await assertTidyObjects(db, fixture.stored);
     },
   };
   return story;
 }
 
 /** What customers do beside buying a video, and how many points it has at least. */
-export const CUSTOMER_LIVES = [
+export const CUSTOMER_LIVES: {
+  title: string;
+  leastPoints: number;
+  hasBucket?: boolean;
+  open(fixture: CrashFixture): Promise<Story>;
+}[] = [
   {
     title: 'a cancel before the submit refunds once, and its event arrives',
     leastPoints: 15,
@@ -326,6 +348,12 @@ export const CUSTOMER_LIVES = [
   {
     title: 'an upload that a create uses has its bytes, and makes one video',
     leastPoints: 50,
-    open: uploadAndCreate,
+    open: (fixture: CrashFixture) => uploadAndCreate(fixture, uploadTo),
+  },
+  {
+    title: 'a file sent to the bucket by a link that a create uses makes one video',
+    leastPoints: 40,
+    hasBucket: true,
+    open: (fixture: CrashFixture) => uploadAndCreate(fixture, putInto),
   },
 ];

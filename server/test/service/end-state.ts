@@ -74,9 +74,13 @@ const DELETE_NOW = statement(
 
 /**
  * Waits until the sweeper is done, then asserts that no object is half-written, that no input is
- * left, and that the files on disk are exactly the objects that are ready.
+ * left, and that the files that are stored are exactly the objects that are ready.
+ * @param stored the data folder of the service, or what lists the ids in its bucket, sorted
  */
-export async function assertTidyObjects(db: Database, dataDir: string): Promise<void> {
+export async function assertTidyObjects(
+  db: Database,
+  stored: string | (() => string[]),
+): Promise<void> {
   await db.query(DELETE_NOW);
   const objects = await until(
     () => db.query<ObjectRow>(OBJECTS),
@@ -87,8 +91,8 @@ export async function assertTidyObjects(db: Database, dataDir: string): Promise<
     ready.filter(({ role }) => role === 'input'),
     [],
   );
-  const files = await filesUnder(path.join(dataDir, 'objects'));
-  assert.deepEqual(files, ready.map(({ id }) => id).sort());
+  const files = typeof stored === 'string' ? filesUnder(path.join(stored, 'objects')) : stored();
+  assert.deepEqual(await files, ready.map(({ id }) => id).sort());
 }
 
 async function filesUnder(folder: string): Promise<string[]> {

@@ -29,6 +29,7 @@ import { EVENT_TYPES, recordEvent } from './events.ts';
 import { listDeliveries, purgeDeliveries, sendAgain, sendTest } from './log.ts';
 import { tellOwners } from './notices.ts';
 import { RETRY_SECONDS } from './outcome.ts';
+import { createPace, type DeliveryPace } from './pace.ts';
 
 interface Received {
   headers: IncomingHttpHeaders;
@@ -36,7 +37,7 @@ interface Received {
 }
 
 let fixture: TaskFixture;
-let deps: DeliverDeps;
+let deps: DeliverDeps & { pace: DeliveryPace };
 let url: string;
 let close: () => Promise<void>;
 const received: Received[] = [];
@@ -65,6 +66,7 @@ before(async () => {
     emailOf: async () => 'ada@example.com',
     sendMail: async (mail) => mails.push(mail) > 0,
     publicUrl: () => 'https://video.example',
+    pace: createPace(() => false),
   };
   close = async () => {
     await outbound.close();

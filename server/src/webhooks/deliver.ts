@@ -15,11 +15,10 @@ import {
 } from './claim.ts';
 import { type NoticeDeps, tellOwners } from './notices.ts';
 import { type DeliveryAttempt, isDelivered, recordTurn } from './outcome.ts';
+import { createPace, type DeliveryPace } from './pace.ts';
 import { openDeliveryPlaces } from './places.ts';
 import { signatureHeaders } from './signature.ts';
 
-/** How many deliveries an endpoint gets at once. One that failed the last time gets one. */
-const AT_ONCE = 8;
 /** How long a process keeps an endpoint, so that the others get their turn. */
 const TURN_SECONDS = 10;
 /** For one delivery, from the look-up of the host to the response. */
@@ -35,6 +34,8 @@ export interface DeliverDeps extends NoticeDeps {
   taskOf(task: { accountId: string; id: string }): Promise<object | undefined>;
 }
 
+type PacedDeps = DeliverDeps & { pace: DeliveryPace };
+
 /**
  * Delivers events until the signal aborts. Each process leases endpoints that have due deliveries,
  * so that a slow endpoint delays no other one, and an event whose process dies is sent again.
@@ -42,14 +43,17 @@ export interface DeliverDeps extends NoticeDeps {
  */
 export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
   const places = openDeliveryPlaces(() => performance.now());
+  const pace = createPace();
   const turns = new Set<Promise<void>>();
   startInterval(TELL_SECONDS, { name: 'mails of webhooks', log: deps.log, signal }, () =>
     tellOwners(deps),
   );
   startInterval(CLAIM_SECONDS, { name: 'webhooks', log: deps.log, signal }, async () => {
-    for (const endpoint of await claimEndpoints(deps.db, places.free())) {
+    const free = places.free();
+    if (pace.isBehind()) return;
+    for (const endpoint of await claimEndpoints(deps.db, free)) {
       const leave = places.take(endpoint);
-      const turn = takeTurns(deps, endpoint, signal).finally(() => {
+      const turn = takeTurns({ ...deps, pace }, endpoint, signal).finally(() => {
         leave();
         turns.delete(turn);
       });
@@ -61,7 +65,7 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
 }
 
 /** After a fault of the service the lease ends by itself, so that nothing repeats at once. */
-async function takeTurns(deps: DeliverDeps, endpoint: LeasedEndpoint, signal: AbortSignal) {
+async function takeTurns(deps: PacedDeps, endpoint: LeasedEndpoint, signal: AbortSignal) {
   await deliverDue(deps, endpoint, signal).catch((error: unknown) => {
     if (signal.aborted) return;
     deps.log.warn({ err: error, webhook: endpoint.id }, 'deliveries of a webhook failed');
@@ -70,18 +74,21 @@ async function takeTurns(deps: DeliverDeps, endpoint: LeasedEndpoint, signal: Ab
 
 /** Delivers what is due to a leased endpoint, for the length of a turn. */
 export async function deliverDue(
-  deps: DeliverDeps,
+  deps: PacedDeps,
   leased: LeasedEndpoint,
   signal: AbortSignal,
 ): Promise<void> {
   const endsAt = performance.now() + TURN_SECONDS * 1000;
   let endpoint: LeasedEndpoint | undefined = leased;
   while (endpoint && !signal.aborted && performance.now() < endsAt) {
-    const limit = endpoint.place === 'failing' ? 1 : AT_ONCE;
+    const limit = endpoint.place === 'failing' ? 1 : deps.pace.atOnce();
     const due = await dueDeliveries(deps.db, endpoint.id, limit);
     if (due.length === 0) break;
+    await deps.pace.begin(due.length, signal);
+    if (signal.aborted) break;
     const attempts = await attemptAll(deps, endpoint, due);
     endpoint = await deps.db.transaction((tx) => recordTurn(tx, leased, attempts));
+    if (deps.pace.isBehind()) break;
   }
   if (endpoint) await releaseEndpoint(deps.db, endpoint.id);
 }

@@ -7,7 +7,9 @@ import { type Ingest, measureIngest } from './ingest.ts';
 import { type EndToEnd, measureEndToEnd } from './lines/end-to-end.ts';
 import { ENDED_TASKS, type Growth, LIVE_TASKS, measureGrowth } from './lines/growth.ts';
 import { type Idle, measureIdle } from './lines/idle.ts';
+import { measureUploads, UPLOAD_MEGABYTES, type UploadMemory } from './lines/uploads.ts';
 import { measureWaitingReads, WAITING_READS, type WaitingReads } from './lines/waiting-reads.ts';
+import { type BesideWebhooks, measureWebhooks, WAITING_EVENTS } from './lines/webhooks.ts';
 import { type Comparison, ROUND_SECONDS, ROUNDS } from './rounds.ts';
 import type { Sample } from './sample.ts';
 import { CLIENTS, compareThroughput, MANY_CLIENTS } from './throughput.ts';
@@ -31,6 +33,8 @@ const LINES = {
   throughput: printThroughput,
   waiting: async () => print(waitingLine(await measureWaitingCreate())),
   'waiting-reads': async () => print(waitingReadsLine(await measureWaitingReads())),
+  webhooks: async () => print(webhooksLine(await measureWebhooks())),
+  uploads: async () => print(uploadsLine(await measureUploads())),
   'end-to-end': async () => print(endToEndLine(await measureEndToEnd(END_TO_END_SECONDS))),
   ingest: async () => print(ingestLine(await measureIngest())),
   growth: async () => printGrowth(await measureGrowth(print)),
@@ -103,6 +107,27 @@ function waitingReadsLine(measured: WaitingReads | undefined): string {
     `${(bytesEach / 1024).toFixed(0)} KB each while nothing happens; from the commit of the end ` +
     `to the response p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms ` +
     `(${targetCell(limit / p99, `target <= ${limit} ms`)})`
+  );
+}
+
+function webhooksLine({ beside, alone, deliveredPerSecond }: BesideWebhooks): string {
+  const times = [beside, alone].map(({ p50Milliseconds: p50, p99Milliseconds: p99 }) => {
+    return `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`;
+  });
+  return (
+    `tasks beside ${WAITING_EVENTS} waiting events of quick, slow and dead endpoints: ${times[0]}; ` +
+    `without deliveries: ${times[1]}; ${deliveredPerSecond.toFixed(0)} delivered/s`
+  );
+}
+
+function uploadsLine(memory: UploadMemory | undefined): string {
+  if (!memory) return 'uploads: memory can be measured on Linux only';
+  const [before, peak, after] = [memory.beforeBytes, memory.peakBytes, memory.afterBytes].map(
+    (bytes) => Math.round(bytes / 1024 / 1024),
+  );
+  return (
+    `${memory.uploads} uploads of ${UPLOAD_MEGABYTES} MB at once: ${before} MB before, peak ` +
+    `${peak} MB, ${after} MB after`
   );
 }
 

@@ -34,34 +34,37 @@ export interface EndToEnd {
  * stored, synced and captured.
  */
 export async function measureEndToEnd(seconds: number): Promise<EndToEnd> {
+  return withInstantProvider((env) => withProvider(env, seconds));
+}
+
+/** A simulated fal whose jobs end at once. @param work gets the variables of a service with it */
+export async function withInstantProvider<T>(
+  work: (env: Record<string, string>) => Promise<T>,
+): Promise<T> {
   await using folder = await temporaryFolder();
   const outputFile = path.join(folder.path, 'output.mp4');
   await makeVideo(outputFile, OUTPUT);
-  const provider = await startSimulator('fal', folder.path, [
-    '--job-seconds',
-    '0',
-    '--output-file',
-    outputFile,
-  ]);
+  const options = ['--job-seconds', '0', '--output-file', outputFile];
+  const provider = await startSimulator('fal', folder.path, options);
   try {
-    return await withProvider(provider.url, seconds);
+    return await work({
+      ROLES: 'api,worker',
+      CREATE_WAIT_SECONDS: '0',
+      PROVIDER: 'fal',
+      FAL_API_KEY: 'bench',
+      FAL_QUEUE_URL: provider.url,
+      PROVIDER_ALLOW: new URL(provider.url).host,
+      LOG_LEVEL: 'warn',
+    });
   } finally {
     await provider.kill();
   }
 }
 
-async function withProvider(providerUrl: string, seconds: number): Promise<EndToEnd> {
+async function withProvider(env: Record<string, string>, seconds: number): Promise<EndToEnd> {
   await using bench = await openBenchSetup();
   const keys = await makeFundedKeys(bench.db, KEY_COUNTS);
-  await using service = await bench.startService({
-    ROLES: 'api,worker',
-    CREATE_WAIT_SECONDS: '0',
-    PROVIDER: 'fal',
-    FAL_API_KEY: 'bench',
-    FAL_QUEUE_URL: providerUrl,
-    PROVIDER_ALLOW: new URL(providerUrl).host,
-    LOG_LEVEL: 'warn',
-  });
+  await using service = await bench.startService(env);
   const targets = keys.map(({ secret }) => ({ secret, taskId: '' }));
   const setup = { url: service.url, clients: CLIENTS, act: 'create', targets } as const;
   await using clients = await startProgram<HttpClientsSetup, HttpClientsLoad, Sample>(

@@ -127,6 +127,9 @@ test(
     await page.goto(`/playground?from=${task?.id}`);
     await page.getByText('96 × 54').waitFor();
     assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
+    await page.getByRole('button', { name: 'Delete the file: First frame' }).click();
+    await page.getByText('The file is deleted.').waitFor();
+    await page.getByText('96 × 54').waitFor({ state: 'detached' });
   },
 );
 

@@ -44,6 +44,7 @@ import {
 import { getPrices, getQuote } from './playground/prices.ts';
 import {
   createSiteUpload,
+  deleteOwnUpload,
   getUpload,
   getUploadFile,
   type SiteUploadDeps,
@@ -114,6 +115,7 @@ const ROUTES = [
   getQuote,
   getUpload,
   getUploadFile,
+  deleteOwnUpload,
   ...BILLING_ROUTES,
   ...WEBHOOK_ROUTES,
   ...OPERATOR_ROUTES,

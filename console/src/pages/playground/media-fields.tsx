@@ -48,7 +48,7 @@ const MEGABYTE = 2 ** 20;
 
 function keptText({ unpaid, paid }: Prices['limits']['stored_bytes']): string {
   const limits = `${unpaid / MEGABYTE} MB together until you buy credits, then ${paid / MEGABYTE} MB`;
-  return `Uploaded files are kept for 7 days after their last use: ${limits}.`;
+  return `Files uploaded here are kept for 7 days after their last use, those of the API for a day: ${limits}.`;
 }
 
 interface ListProps {

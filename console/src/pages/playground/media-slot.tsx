@@ -1,8 +1,10 @@
 import { useId, useMemo, useState } from 'preact/hooks';
+import { api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { INPUT } from '../../ui/form/field.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { toastOutcome } from '../../ui/toast.tsx';
 import { type Medium, newMedium } from './form-model.ts';
 import { uploadFile } from './upload.ts';
 
@@ -62,12 +64,27 @@ export function MediaSlot(props: SlotProps) {
           <p class="figures text-dim">{factsOf(medium)}</p>
         </div>
         <IconButton icon="cross" label={`Remove: ${props.label}`} onClick={remove} />
+        <DeleteFile {...props} medium={medium} />
       </div>
       <Progress medium={medium} />
       {props.seconds && !medium.progress && (
         <Seconds medium={medium} limits={props.seconds} onChange={onChange} />
       )}
     </div>
+  );
+}
+
+/** Deletes an upload now, so that it counts in the limit no longer. */
+function DeleteFile({ label, medium: { key, upload }, onRemove }: SlotProps & { medium: Medium }) {
+  if (!upload) return null;
+  const params = { id: upload.id };
+  const remove = () =>
+    toastOutcome(
+      api('DELETE /console/api/uploads/:id', { params }).then(() => onRemove(key)),
+      'The file is deleted.',
+    );
+  return (
+    <IconButton icon="trash" label={`Delete the file: ${label}`} onClick={() => void remove()} />
   );
 }
 

@@ -381,6 +381,21 @@ test('another account’s upload, and an expired one, can’t be read or used', 
   assert.deepEqual(await sql(db, 'select from uploads where object_id = $1', [body.id]), []);
 });
 
+test('an upload is deleted by its account, once and for all, and counts no longer', async () => {
+  const owner = await website.signIn({ credits: 1000 });
+  const other = await website.signIn();
+  const { body } = await owner.upload(picture);
+  const url = `${URL}/${body.id}`;
+  assertError(await other.delete(url), 'not_found');
+  assertError(await owner.delete(`${URL}/obj_unknown`), 'not_found');
+  assert.equal((await owner.get(url)).status, 200);
+  const deleted = await Promise.all([owner.delete(url), owner.delete(url)]);
+  assert.deepEqual(new Set(deleted.map(({ status }) => status)), new Set([200]));
+  assertError(await owner.get(url), 'not_found');
+  assertError(await createWith(owner, body.url), 'invalid_request');
+  assert.deepEqual(await rowsOf(owner), [{ id: body.id, state: 'deleting' }]);
+});
+
 test('a use makes an upload last longer', async () => {
   const visitor = await website.signIn({ credits: 1000 });
   const { body } = await visitor.upload(picture);

@@ -5,6 +5,7 @@ import { noUpload, shownUpload, type UploadView } from '../../http/uploads/uploa
 import type { Log } from '../../kernel/log.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished } from '../../storage/vanished.ts';
+import { deleteUpload } from '../../tasks/uploads/uploads.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 
 export interface SiteUploadDeps {
@@ -60,6 +61,16 @@ export const getUpload = siteRoute({
   url: '/console/api/uploads/:id',
   handle: ({ db }: SiteUploadDeps, { params, session: { accountId } }) =>
     existing(db, { accountId, id: params.id }),
+});
+
+/** DELETE /console/api/uploads/{id}: it can't be used any more, and no longer counts. */
+export const deleteOwnUpload = siteRoute({
+  method: 'DELETE',
+  url: '/console/api/uploads/:id',
+  handle: async ({ db }: SiteUploadDeps, { params: { id }, session: { accountId } }) => {
+    if (!(await deleteUpload(db, { accountId, id }))) throw noUpload();
+    return { deleted: true };
+  },
 });
 
 /** GET /console/api/uploads/{id}/file: its bytes, for a preview. */

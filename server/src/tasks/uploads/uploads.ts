@@ -5,9 +5,15 @@ import {
   type RequestedInput,
   uploadIdOf,
 } from '../../catalog/request.ts';
-import { type Queryable, statement, type Transaction } from '../../database/database.ts';
+import {
+  type Database,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { extendingUploads, USABLE_UPLOADS } from '../../storage/object-sql.ts';
+import { removeStoredUploads } from '../../storage/removal.ts';
 import { type ArrivalDeps, acceptArrived, type NotArrived } from './arrival.ts';
 
 /** An upload that can be used. */
@@ -168,4 +174,22 @@ const IS_UPLOAD = statement('upload_exists', 'select from uploads where object_i
 
 export async function isUpload(db: Queryable, id: string): Promise<boolean> {
   return (await db.query(IS_UPLOAD, [id])).length > 0;
+}
+
+const OWN = statement('upload_own', 'select from uploads where object_id = $1 and account_id = $2');
+
+/**
+ * Deletes an upload of the account before its time is over. A task that has not copied it yet fails
+ * with a refund. Doing it again changes nothing.
+ * @returns whether the account has, or had, such an upload
+ */
+export function deleteUpload(
+  db: Database,
+  { accountId, id }: { accountId: string; id: string },
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    if ((await tx.query(OWN, [id, accountId])).length === 0) return false;
+    await removeStoredUploads(tx, [id]);
+    return true;
+  });
 }

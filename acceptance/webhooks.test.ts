@@ -90,6 +90,9 @@ test('the end of a task arrives once for each endpoint that chose it', options, 
   assert.ok(first);
   const event = verified(first, secret);
   assert.deepEqual([event.type, event.mode], ['task.completed', 'test']);
+  const { body: document } = await send(`${process.env.FRAMEWRIGHT_URL}/openapi.json`);
+  const { required } = document.components.schemas.TaskEvent;
+  assert.deepEqual(Object.keys(event).sort(), required.toSorted(), 'as openapi.json has it');
   assert.ok(Math.abs(Date.parse(event.timestamp) - Date.now()) < 60_000);
   const { status, headers, body } = await waitForEnd(task.id, key);
   assertVideoTask({ status, headers, body: event.data });

@@ -6,9 +6,9 @@ import {
   type Transaction,
   violatedConstraint,
 } from '../database/database.ts';
-import { Refusal, UsageError } from '../kernel/errors.ts';
+import { UsageError } from '../kernel/errors.ts';
 import { bringUpToDate } from './lots.ts';
-import { type CreditKind, transfer } from './transfer.ts';
+import { type CreditKind, requireAboveZero, transfer } from './transfer.ts';
 
 /** Credits of a payment that are taken back, because the customer got the money back. */
 export interface Clawback {
@@ -50,9 +50,7 @@ export async function clawBack(
   record: (tx: Transaction) => Promise<void>,
 ): Promise<{ kind: CreditKind; booked: boolean }> {
   const { accountId, credits, payment } = wanted;
-  if (!Number.isSafeInteger(credits) || credits <= 0) {
-    throw new Refusal('credits', credits, 'must be a whole number above zero');
-  }
+  requireAboveZero(credits);
   const [grant] = await db.query<Payment>(PAYMENT, [payment]);
   if (!grant || grant.account_id !== accountId) {
     throw new UsageError(`the account has no grant with the reference ${JSON.stringify(payment)}`);

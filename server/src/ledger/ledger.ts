@@ -13,6 +13,7 @@ import {
   type BalanceKind,
   type CreditKind,
   partsOf,
+  requireAboveZero,
   reserveIfUpToDate,
   type TaskCredits,
   type TaskPart,
@@ -162,9 +163,7 @@ export function grant(
   record?: RecordTransfer,
 ): Promise<boolean> {
   const { credits, reference } = given;
-  if (!Number.isSafeInteger(credits) || credits <= 0) {
-    throw new Refusal('credits', credits, 'must be a whole number above zero');
-  }
+  requireAboveZero(credits);
   const sides = { source: 'granted', target: 'available' } as const;
   const move = { ...given, ...sides, reason: 'grant', reference: `grant:${reference}` } as const;
   return bookOnce(db, move, record);

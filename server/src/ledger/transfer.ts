@@ -1,4 +1,5 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { Refusal } from '../kernel/errors.ts';
 
 /** The kinds of balances, in the order in which they are locked. Test keys spend test credits. */
 export const BALANCE_KINDS = ['paid', 'promotional', 'test'] as const;
@@ -8,6 +9,12 @@ export type BalanceKind = (typeof BALANCE_KINDS)[number];
  * promotional ones.
  */
 export type CreditKind = Exclude<BalanceKind, 'test'>;
+
+/** @throws Refusal unless this many credits can be given or taken back */
+export function requireAboveZero(credits: number): void {
+  if (Number.isSafeInteger(credits) && credits > 0) return;
+  throw new Refusal('credits', credits, 'must be a whole number above zero');
+}
 
 /** The surface whose tasks spend test credits, and no others do (C20). */
 export const TEST_SURFACE = 'test';

@@ -11,7 +11,7 @@ import { type Action, performAction } from './actions.ts';
 export function acknowledgeOrphan(
   db: Database,
   action: Action,
-  { provider, jobId }: { provider: string; jobId: string },
+  { provider, job_id: jobId }: { provider: string; job_id: string },
 ) {
   return performAction(db, action, { target: `${provider}/${jobId}` }, async (tx) => {
     const changed = await markAcknowledged(tx, { provider, jobId });

@@ -25,14 +25,14 @@ export async function waysIn(db: Database, accountId: string) {
 export async function signOutByOperator(
   db: Database,
   action: Action,
-  { account, onlySessions }: { account: string; onlySessions: boolean },
+  { account, only_sessions: keepsOthers }: { account: string; only_sessions: boolean },
 ) {
   const target = await findAccount(db, account);
   return performAction(db, action, { target }, async (tx) => {
     await lockAccount(tx, target);
     const ended_sessions = await endSessions(tx, target);
-    const removed_passkeys = onlySessions ? 0 : await removePasskeys(tx, target);
-    const removed_identities = onlySessions ? 0 : await removeIdentities(tx, target);
+    const removed_passkeys = keepsOthers ? 0 : await removePasskeys(tx, target);
+    const removed_identities = keepsOthers ? 0 : await removeIdentities(tx, target);
     const changed = ended_sessions + removed_passkeys + removed_identities > 0;
     return { account_id: target, ended_sessions, removed_passkeys, removed_identities, changed };
   });

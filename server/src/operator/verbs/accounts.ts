@@ -60,8 +60,7 @@ export const ACCOUNTS = {
         'them may be a thief’s. Its person signs in by a mailed code. API keys stay.',
       isDangerous: true,
     },
-    run: ({ db }, { account, only_sessions: onlySessions }, action) =>
-      signOutByOperator(db, action, { account, onlySessions }),
+    run: ({ db }, input, action) => signOutByOperator(db, action, input),
   }),
   'accounts remove-passkey': verb({
     summary: 'Remove one passkey of an account, named by its id in accounts sessions',

@@ -6,8 +6,14 @@ import { verb } from '../verb/verb.ts';
 
 const ID = text('Its id: 1 to 40 characters of a-z, 0-9 and -, such as starter.', { word: 'ID' });
 
+const ID_SHAPE = /^[a-z0-9][a-z0-9-]{0,39}$/;
+
+/** The bounds of what is sold; nothing else sets an offer. */
 const TERMS = {
-  id: ID,
+  id: text(ID.about, {
+    word: ID.word,
+    pattern: [ID_SHAPE, 'must have 1 to 40 characters of a-z, 0-9 and -, such as starter'],
+  }),
   name: text('What customers read.', { word: 'N', max: 80 }),
   credits: whole('Credits that the customer gets.', { word: 'C', min: 1, max: 1_000_000_000 }),
   price: whole('Its price in minor units of the currency, such as 990 for 9.90 USD.', {

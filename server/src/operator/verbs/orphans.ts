@@ -19,7 +19,6 @@ export const ORPHANS = {
     words: ['provider', 'job_id'],
     reason: 'required',
     dialog: { title: 'Acknowledge the orphan job' },
-    run: ({ db }, { provider, job_id: jobId }, action) =>
-      acknowledgeOrphan(db, action, { provider, jobId }),
+    run: ({ db }, input, action) => acknowledgeOrphan(db, action, input),
   }),
 };

@@ -201,7 +201,7 @@ test('a sign-out by an operator leaves no passkey or key that a session adds mea
   const response = createAuthenticator(ORIGIN).register(body.challenge);
   const { adding, signedOut } = await db.transaction(async (tx) => {
     await lockAccount(tx, accountId);
-    const given = { account: accountId, onlySessions: false };
+    const given = { account: accountId, only_sessions: false };
     const signedOut = signOutByOperator(db, action, given);
     await untilBlocked(db); // first in the queue
     const adding = [thief.write('/auth/passkeys', { name: 'thief', response }), createKey(thief)];

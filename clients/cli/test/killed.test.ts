@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
-import { type MediaFixture, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
+import {
+  imageBytes,
+  type MediaFixture,
+  openMediaFixture,
+} from '../../../server/test/media/media-fixture.ts';
 import { until } from '../../../server/test/until.ts';
+import { openFaultProxy } from '../../../simulators/fault-proxy/fault-proxy.ts';
 import { endOf, type Machine, openMachine } from './fw-process.ts';
 import { type Moment, openWatchedProxy } from './watched-proxy.ts';
 
@@ -14,6 +19,8 @@ const RUNS = Number(process.env.FRAMEWRIGHT_CLIENT_RUNS ?? 4);
 const AT_ONCE = 6;
 const KILLS = 3;
 const PRICE = 250;
+/** The share of the requests that are lost, cut, delayed, doubled or get a 503, besides. */
+const FAULTS = 0.05;
 
 let fixture: MediaFixture;
 before(async () => {
@@ -71,15 +78,19 @@ function newTester(email: string): Promise<string> {
 async function generationKilled(index: number): Promise<'made' | 'nothing'> {
   const secret = await newTester(`ada${index}@example.com`);
   const watched: Watched = { watch: () => undefined };
-  await using proxy = await openWatchedProxy(fixture.url, (moment) => watched.watch(moment));
+  const faulty = { target: fixture.url, rate: FAULTS, seed: below(2 ** 31) };
+  await using faults = await openFaultProxy(faulty);
+  await using proxy = await openWatchedProxy(faults.url, (moment) => watched.watch(moment));
   await using machine = await openMachine({
     FRAMEWRIGHT_BASE_URL: `${proxy.url}/api/v1`,
     FRAMEWRIGHT_API_KEY: secret,
   });
+  await writeFile(path.join(machine.folder, '.a.png'), await imageBytes('png'));
   const deaths = Array.from({ length: 1 + below(KILLS) }, drawDeath);
-  const story = JSON.stringify(deaths);
+  const story = JSON.stringify([faulty.seed, ...deaths]);
+  const frame = below(3) === 0 ? ['--image', '.a.png'] : [];
   for (const [number, death] of deaths.entries()) {
-    const generate = ['generate', 'A paper boat', '--yes', '-o', 'boat.mp4'];
+    const generate = ['generate', 'A paper boat', '--yes', '-o', 'boat.mp4', ...frame];
     await runUntil(death, machine, number === 0 ? generate : ['resume'], watched);
   }
   // On a busy machine the service may refuse one for a while.

@@ -1,14 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { Framewright } from '../src/index.ts';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { Framewright, FramewrightError } from '../src/index.ts';
 
-// Makes one video for each order whose file is not there yet: `node generate-many.ts FILE`.
-// It may be killed at any moment and started again: each order keeps its key.
-const {
-  baseUrl,
-  orders,
-}: { baseUrl: string; orders: Record<'apiKey' | 'key' | 'file', string>[] } = JSON.parse(
-  readFileSync(process.argv[2] ?? '', 'utf8'),
-);
+// Makes the videos FIRST to LAST that are not in FOLDER yet, each with a key of its own:
+// `node generate-many.ts FOLDER FIRST LAST`. It may be killed at any moment and started again.
+const [folder = '', first, last] = process.argv.slice(2);
+const apiKeys = process.env.FRAMEWRIGHT_TEST_KEYS?.split(',') ?? [];
+const AT_ONCE = 6;
 
 const REQUEST = {
   prompt: 'A paper boat',
@@ -17,13 +15,22 @@ const REQUEST = {
   duration: 4,
 } as const;
 
-async function make({ apiKey, key, file }: (typeof orders)[number]): Promise<void> {
-  if (existsSync(file)) return;
-  const client = new Framewright({ apiKey, baseUrl });
-  const video = await client.generate(REQUEST, { idempotencyKey: key });
-  await video.download(file);
+async function make(order: number): Promise<void> {
+  const file = path.join(folder, `${order}.mp4`);
+  const client = new Framewright({ apiKey: apiKeys[order % apiKeys.length] });
+  while (!existsSync(file)) {
+    try {
+      const video = await client.generate(REQUEST, { idempotencyKey: `order-${order}` });
+      await video.download(file);
+    } catch (error) {
+      if (!(error instanceof FramewrightError) || error.retry !== 'same_key') throw error;
+    }
+  }
 }
 
-const made = await Promise.allSettled(orders.map(make));
-for (const one of made) if (one.status === 'rejected') console.error(one.reason);
-process.exitCode = made.every(({ status }) => status === 'fulfilled') ? 0 : 1;
+let next = Number(first);
+async function makeRest(): Promise<void> {
+  while (next <= Number(last)) await make(next++);
+}
+
+await Promise.all(Array.from({ length: AT_ONCE }, makeRest));

@@ -9,7 +9,11 @@ import { publint } from 'publint';
 import { build as bundle } from 'vite';
 import { FIRST_KEY, FIRST_REQUEST } from '../../../console/src/samples/first-request.ts';
 import { typeScriptSample } from '../../../console/src/samples/typescript.ts';
-import { openClientCase, serveClientCases } from '../../../server/test/clients/fault-cases.ts';
+import {
+  type ClientCase,
+  openClientCase,
+  serveClientCases,
+} from '../../../server/test/clients/fault-cases.ts';
 import { type MediaFixture, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import { TYPES_FILE, typesText } from '../write-declarations.ts';
@@ -45,18 +49,19 @@ test('the types are those of openapi.json: npm run openapi', async () => {
   assert.equal(await readFile(TYPES_FILE, 'utf8'), typesText());
 });
 
+/** What a bundler makes of a program. */
+async function bundled(entry: string) {
+  const { NODE_ENV } = process.env;
+  const lib = { entry, formats: ['es' as const] };
+  const build = { write: false, lib, rolldownOptions: { external: /^node:/ } };
+  const built = await bundle({ logLevel: 'silent', configFile: false, build });
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV; // Vite sets it
+  return [built].flat().find((one) => 'output' in one)?.output ?? assert.fail('no output');
+}
+
 test('the client adds less than 5 KB to a bundle, minified and compressed', async (t) => {
   const entry = path.join(published, 'index.js');
-  t.after(() => delete process.env.NODE_ENV); // Vite sets it
-  const { output } = await bundle({
-    logLevel: 'silent',
-    configFile: false,
-    build: {
-      write: false,
-      lib: { entry, formats: ['es'] },
-      rolldownOptions: { external: /^node:/ },
-    },
-  }).then((built) => [built].flat().find((one) => 'output' in one) ?? assert.fail('no output'));
+  const output = await bundled(entry);
   const bytes = output.map((part) => ('code' in part ? gzipSync(part.code).length : 0));
   const total = bytes.reduce((sum, one) => sum + one);
   t.diagnostic(`@framewright/client: ${total} bytes`);
@@ -69,7 +74,15 @@ const programFor = (casesUrl: string) => `
   const sdk = await import(${JSON.stringify(path.join(published, 'index.js'))});
   console.log(JSON.stringify(await runCoreCases(sdk, ${JSON.stringify(casesUrl)})));`;
 
-/** Other programs that run it: `FRAMEWRIGHT_RUNTIMES="/usr/bin/node bun deno workerd"`. */
+type Core = typeof EXPECTED & { report: Awaited<ReturnType<ClientCase['report']>> };
+
+function checkCore({ report, ...rest }: Core, runtime: string): void {
+  assert.deepEqual(rest, EXPECTED, runtime);
+  const { tries, keys, tasks, charge } = report;
+  assert.deepEqual([tries.create, keys.length, tasks, charge], [3, 1, 1, 250], runtime);
+}
+
+/** Other programs that run it: `FRAMEWRIGHT_RUNTIMES="/usr/bin/node bun deno"`. */
 const runtimes = [process.execPath, ...(process.env.FRAMEWRIGHT_RUNTIMES?.split(' ') ?? [])];
 
 test('the published package loses nothing and pays once on each runtime', async () => {
@@ -78,11 +91,30 @@ test('the published package loses nothing and pays once on each runtime', async 
   await writeFile(file, programFor(cases.url));
   for (const runtime of runtimes) {
     const args = path.basename(runtime).startsWith('deno') ? ['run', '-A', file] : [file];
-    const { report, ...rest } = JSON.parse((await run(runtime, args)).stdout);
-    assert.deepEqual(rest, EXPECTED, runtime);
-    const { tries, keys, tasks, charge } = report;
-    assert.deepEqual([tries.create, keys.length, tasks, charge], [3, 1, 1, 250], runtime);
+    checkCore(JSON.parse((await run(runtime, args)).stdout), runtime);
   }
+});
+
+const MINIFLARE = process.env.FRAMEWRIGHT_MINIFLARE;
+const withoutMiniflare = MINIFLARE === undefined && 'FRAMEWRIGHT_MINIFLARE is not set';
+
+test('the client loses nothing and pays once in a Worker', { skip: withoutMiniflare }, async () => {
+  const cases = cleanup.use(await serveClientCases(fixture));
+  const file = path.join(published, 'worker.mjs');
+  await writeFile(
+    file,
+    `import { runCoreCases } from ${JSON.stringify(new URL(CORE_CASES).pathname)};
+    import * as sdk from './index.js';
+    const run = () => runCoreCases(sdk, '${cases.url}');
+    export default { fetch: async () => Response.json(await run()) };`,
+  );
+  const [main] = await bundled(file);
+  const { Miniflare } = await import(MINIFLARE ?? '');
+  const contents = 'code' in main ? main.code : '';
+  const modules = [{ type: 'ESModule', path: 'worker.mjs', contents }];
+  const worker = new Miniflare({ modules, compatibilityDate: '2026-01-01' });
+  cleanup.defer(() => worker.dispose());
+  checkCore(await (await worker.dispatchFetch('http://worker.test/')).json(), 'workerd');
 });
 
 test('the first example of the README, and those of the website, make a video', async () => {
@@ -109,9 +141,14 @@ test('the first example of the README, and those of the website, make a video', 
   assert.equal((await opened.report()).tasks, samples.length);
 });
 
-test('publint finds nothing in the packages', async () => {
+const ATTW = process.env.FRAMEWRIGHT_ATTW;
+
+test('publint and attw find nothing in the packages', async (t) => {
   for (const name of await readdir(path.dirname(published))) {
-    const { messages } = await publint({ pkgDir: path.join(published, '..', name), strict: true });
+    const folder = path.join(published, '..', name);
+    const { messages } = await publint({ pkgDir: folder, strict: true });
     assert.deepEqual(messages, [], name);
+    if (ATTW === undefined) t.diagnostic('FRAMEWRIGHT_ATTW is not set');
+    else if (name !== 'cli') await run(ATTW, ['--profile', 'esm-only', '--pack', folder]);
   }
 });

@@ -15,8 +15,6 @@ export interface ClientCase extends AsyncDisposable {
   baseUrl: string;
   /** The service without the proxy. */
   directUrl: string;
-  /** Another test key of the account, whose rate window is empty. */
-  newKey(): Promise<string>;
   report(): Promise<CaseReport>;
 }
 
@@ -51,7 +49,6 @@ export async function openClientCase(
     apiKey: await newKey(),
     baseUrl: `${proxy.url}/api/v1`,
     directUrl: `${url}/api/v1`,
-    newKey,
     report: async () => reportOf(proxy, `${url}/api/v1`, await newKey()),
     [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
   };

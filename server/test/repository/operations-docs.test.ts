@@ -254,6 +254,7 @@ async function testSources(): Promise<string> {
     '../src/http/operations/dashboard.test',
     '../../clients/cli/test/killed.test',
     '../../clients/python/test/virtual-environment',
+    '../../clients/typescript/test/package.test',
     '../src/media/measure.test',
     'billing/orders.test',
     'clients/orders',

@@ -1,20 +1,13 @@
-import type { SimulatedResponse } from '../kit/exchange.ts';
-
 /** The folder `temp`, kept in memory, because ComfyUI empties it at every start. */
-export interface TempFolder {
-  /** Whether a loader node finds `subfolder/name [temp]`. */
-  has(annotatedName: string): boolean;
-  /** `POST /upload/image` */
-  take(body: Buffer, contentType: string): Promise<SimulatedResponse>;
-  /** `GET /view?type=temp` */
-  view(query: URLSearchParams): Uint8Array | undefined;
-}
+export type TempFolder = ReturnType<typeof createTempFolder>;
 
-export function createTempFolder(): TempFolder {
+export function createTempFolder() {
   const files = new Map<string, Uint8Array>();
   return {
-    has: (annotatedName) => files.has(/^(.*) \[temp\]$/.exec(annotatedName)?.[1] ?? ''),
-    async take(body, contentType) {
+    /** Whether a loader node finds `subfolder/name [temp]`. */
+    has: (annotatedName: string) => files.has(/^(.*) \[temp\]$/.exec(annotatedName)?.[1] ?? ''),
+    /** `POST /upload/image` */
+    async take(body: Buffer, contentType: string) {
       const sent = new Response(new Uint8Array(body), { headers: { 'content-type': contentType } });
       const form = await sent.formData();
       const file = form.get('image');
@@ -23,6 +16,8 @@ export function createTempFolder(): TempFolder {
       files.set(`${subfolder}/${file.name}`, new Uint8Array(await file.arrayBuffer()));
       return { status: 200, json: { name: file.name, subfolder, type: 'temp' } };
     },
-    view: (query) => files.get(`${query.get('subfolder')}/${query.get('filename')}`),
+    /** `GET /view?type=temp` */
+    view: (query: URLSearchParams) =>
+      files.get(`${query.get('subfolder')}/${query.get('filename')}`),
   };
 }

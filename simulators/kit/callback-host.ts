@@ -9,17 +9,9 @@ export interface ReceivedCallback {
 }
 
 /** A local HTTP server that records callbacks. */
-export interface CallbackHost {
-  /** A callback URL for the given id, which is the last part of its path. */
-  url(id: string): string;
-  /** The callbacks that have arrived for an id, oldest first. */
-  received(id: string): ReceivedCallback[];
-  /** Resolves when that many have arrived for an id; rejects after 15 seconds. */
-  arrived(id: string, count: number): Promise<ReceivedCallback[]>;
-  close(): Promise<void>;
-}
+export type CallbackHost = Awaited<ReturnType<typeof startCallbackHost>>;
 
-export async function startCallbackHost(): Promise<CallbackHost> {
+export async function startCallbackHost() {
   const received = new Map<string, ReceivedCallback[]>();
   const events = new EventEmitter();
   const server = createServer(async (request, response) => {
@@ -33,9 +25,12 @@ export async function startCallbackHost(): Promise<CallbackHost> {
   const address = await listenOn(server);
   const callbacksOf = (id: string) => received.get(id) ?? [];
   return {
-    url: (id) => `${address}/callbacks/${id}`,
+    /** A callback URL for the given id, which is the last part of its path. */
+    url: (id: string) => `${address}/callbacks/${id}`,
+    /** The callbacks that have arrived for an id, oldest first. */
     received: callbacksOf,
-    async arrived(id, count) {
+    /** Resolves when that many have arrived for an id; rejects after 15 seconds. */
+    async arrived(id: string, count: number) {
       const signal = AbortSignal.timeout(15_000);
       while (callbacksOf(id).length < count) await once(events, 'arrived', { signal });
       return callbacksOf(id);

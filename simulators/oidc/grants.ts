@@ -16,27 +16,18 @@ export interface Grant {
 }
 
 /** The codes and access tokens that the simulated issuer has given. */
-export interface Grants {
-  /**
-   * Signs somebody in, or says no for them, as they would in a browser.
-   * @param authorizationUrl where the service sent the browser
-   * @returns where the browser is sent back to
-   */
-  decide(authorizationUrl: string, person: SimulatedPerson | 'deny'): string;
-  /**
-   * The grant of a code, which is used up.
-   * @returns undefined unless secret, redirect address and PKCE verifier fit
-   */
-  redeem(form: URLSearchParams, authorization?: string): Grant | undefined;
-  accessToken(person: SimulatedPerson): string;
-  personOf(authorization: string | undefined): SimulatedPerson | undefined;
-}
+export type Grants = ReturnType<typeof createGrants>;
 
-export function createGrants(clientSecret: string): Grants {
+export function createGrants(clientSecret: string) {
   const grants = new Map<string, Grant>();
   const people = new Map<string, SimulatedPerson>();
   return {
-    decide(authorizationUrl, person) {
+    /**
+     * Signs somebody in, or says no for them, as they would in a browser.
+     * @param authorizationUrl where the service sent the browser
+     * @returns where the browser is sent back to
+     */
+    decide(authorizationUrl: string, person: SimulatedPerson | 'deny') {
       const { origin, pathname, searchParams: asked } = new URL(authorizationUrl);
       const redirectUri = asked.get('redirect_uri') ?? '';
       const back = new URL(redirectUri);
@@ -52,7 +43,11 @@ export function createGrants(clientSecret: string): Grants {
       back.searchParams.set('code', code);
       return back.href;
     },
-    redeem(form, authorization = '') {
+    /**
+     * The grant of a code, which is used up.
+     * @returns undefined unless secret, redirect address and PKCE verifier fit
+     */
+    redeem(form: URLSearchParams, authorization = '') {
       const code = form.get('code') ?? '';
       const grant = grants.get(code);
       grants.delete(code);
@@ -64,12 +59,13 @@ export function createGrants(clientSecret: string): Grants {
         grant?.challenge === proved;
       return fits ? grant : undefined;
     },
-    accessToken(person) {
+    accessToken(person: SimulatedPerson) {
       const token = randomUUID();
       people.set(token, person);
       return token;
     },
-    personOf: (authorization = '') => people.get(/^Bearer (.+)$/i.exec(authorization)?.[1] ?? ''),
+    personOf: (authorization: string | undefined = '') =>
+      people.get(/^Bearer (.+)$/i.exec(authorization)?.[1] ?? ''),
   };
 }
 

@@ -1,14 +1,11 @@
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { generateKeyPairSync, sign } from 'node:crypto';
 
 const KEY_ID = 'simulated';
 
 /** A key that signs ID tokens, and how others read it. */
-export interface SigningKey {
-  privateKey: KeyObject;
-  jwks: { keys: object[] };
-}
+export type SigningKey = ReturnType<typeof newSigningKey>;
 
-export function newSigningKey(): SigningKey {
+export function newSigningKey() {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: KEY_ID, alg: 'ES256', use: 'sig' };
   return { privateKey, jwks: { keys: [jwk] } };

@@ -26,22 +26,17 @@ export interface S3Fault {
 }
 
 /** The faults that are planned, the oldest first. */
-export interface S3Faults {
-  plan(fault: S3Fault): void;
-  clear(): void;
-  /** The faults that no request met yet. */
-  pending(): S3Fault[];
-  /** The oldest fault for a request with this method. */
-  take(method: string): S3Fault | undefined;
-}
+export type S3Faults = ReturnType<typeof createS3Faults>;
 
-export function createS3Faults(): S3Faults {
+export function createS3Faults() {
   const planned: Array<S3Fault & { times: number }> = [];
   return {
-    plan: (fault) => void planned.push({ times: 1, ...fault }),
+    plan: (fault: S3Fault) => void planned.push({ times: 1, ...fault }),
+    /** The faults that no request met yet. */
     pending: () => planned,
     clear: () => void planned.splice(0),
-    take(method) {
+    /** The oldest fault for a request with this method. */
+    take(method: string) {
       const fault = planned.find((one) => one.method === undefined || one.method === method);
       if (!fault) return undefined;
       fault.times -= 1;

@@ -80,6 +80,7 @@ async function fillDisk({ disk, database }: Deployment): Promise<void> {
     await until(
       () => database.db.query<{ failures: number; moving: number }>(DISK_EFFECTS),
       ([row]) => row !== undefined && (row.failures > 0 || row.moving === 0),
+      300, // the provider's faults may all meet the last task that moves
     );
   } finally {
     await freeDisk();

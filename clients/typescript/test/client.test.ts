@@ -4,11 +4,13 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import { createTestDatabase } from '../../../server/test/database.ts';
 import {
   imageBytes,
   type MediaFixture,
   openMediaFixture,
 } from '../../../server/test/media/media-fixture.ts';
+import { startServiceProcess } from '../../../server/test/service/service-process.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import { ApiError, Framewright, TaskFailedError } from '../src/index.ts';
 
@@ -94,4 +96,25 @@ test('no key and a base URL without its version are refused at once', () => {
     /FRAMEWRIGHT_API_KEY/,
   );
   assert.throws(() => new Framewright({ apiKey, baseUrl: 'http://localhost' }), /\/api\/v1/);
+});
+
+test('a wait outlives a service that is killed and started again', async () => {
+  await using folder = await temporaryFolder();
+  const database = await createTestDatabase();
+  await using _ = { [Symbol.asyncDispose]: () => database.close() };
+  const accountId = await createAccount(database.db, 'ada@example.com');
+  const { secret: apiKey } = await createKey(database.db, { accountId, mode: 'test' });
+  const variables = { DATABASE_URL: database.url, DATA_DIR: folder.path };
+  await using first = await startServiceProcess(variables);
+  const patient = new Framewright({ apiKey, baseUrl: `${first.url}/api/v1`, maxRetries: 1 });
+  const created = Promise.withResolvers<void>();
+  const made = patient.generate(
+    { prompt: 'A paper boat' },
+    { onProgress: () => created.resolve() },
+  );
+  await created.promise;
+  await first.kill('SIGKILL');
+  const PORT = new URL(first.url).port;
+  await using _second = await startServiceProcess((ports) => ({ ...ports, ...variables, PORT }));
+  assert.equal((await made).status, 'completed');
 });

@@ -6,19 +6,10 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { SOURCES } from './build.ts';
 
 const run = promisify(execFile);
 const HOME = import.meta.dirname;
-const FILES = [
-  'src',
-  'public',
-  'index.html',
-  'package.json',
-  'build.ts',
-  'vite-settings.ts',
-  '../server/src/kernel/currency.ts',
-];
-
 /** A copy of the sources, from which the packages can be found. */
 let copy: string;
 let folder: string;
@@ -27,7 +18,7 @@ before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'framewright-pages-'));
   copy = path.join(folder, 'console');
   await symlink(path.join(HOME, '../node_modules'), path.join(folder, 'node_modules'));
-  for (const name of FILES) {
+  for (const name of SOURCES) {
     await cp(path.join(HOME, name), path.join(copy, name), { recursive: true });
   }
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import {
   chmod,
+  cp,
   mkdir,
   mkdtemp,
   readdir,
@@ -12,21 +13,26 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { filesOf, GUIDES, OPERATIONS } from './docs/contents.ts';
 
 const HOME = import.meta.dirname;
 /** One folder for each build, named after the hash of the sources. */
 const BUILDS = path.join(HOME, 'dist');
 /** What the pages are made of. package.json pins the versions of the packages. */
-const SOURCES = [
+export const SOURCES = [
   'src',
   'public',
+  'docs',
   'index.html',
+  'docs.html',
   'package.json',
   'build.ts',
   'vite-settings.ts',
   '../server/src/kernel/currency.ts', // the only file of the server that is not types alone
+  '../openapi.json',
+  ...[GUIDES, OPERATIONS].flatMap(filesOf).map((file) => `../${file}`),
 ];
 
 /**
@@ -47,6 +53,7 @@ export async function buildPages(report: (line: string) => void = () => {}): Pro
     const { settings } = await import('./vite-settings.ts');
     const { build } = await import('vite');
     await build(settings({ root: HOME, outDir: fresh }));
+    await (await docsBuilder()).buildDocs(fresh);
     await compress(fresh);
     await chmod(fresh, 0o755); // another user may run the service
     await publish(fresh, folder);
@@ -56,6 +63,18 @@ export async function buildPages(report: (line: string) => void = () => {}): Pro
   await removeOldBuilds(folder);
   report(`built the pages in ${((performance.now() - start) / 1000).toFixed(1)} s`);
   return folder;
+}
+
+interface DocsBuilder {
+  buildDocs(folder: string): Promise<void>;
+}
+
+/**
+ * The compiler does not follow this import: the types of the highlighter want those of a browser,
+ * which code of the server must not see. console/tsconfig.json has them.
+ */
+function docsBuilder(): Promise<DocsBuilder> {
+  return import(new URL('docs/build-docs.ts', import.meta.url).href);
 }
 
 /** Every file that a build reads, relative to this folder, in an order that is always the same. */
@@ -83,7 +102,7 @@ async function hashOfSources(): Promise<string> {
 }
 
 /** Texts that are smaller when compressed. Fonts and videos are compressed already. */
-const COMPRESSED = /\.(html|js|css|svg|txt)$/;
+const COMPRESSED = /\.(html|js|css|svg)$/;
 
 const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
@@ -91,7 +110,11 @@ const toGzip = promisify(gzip);
 /** Puts a `.br` and a `.gz` file beside each text. */
 async function compress(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const texts = entries.filter((entry) => entry.isFile() && COMPRESSED.test(entry.name));
+  const texts = entries.filter(
+    ({ name, parentPath }) =>
+      // The service changes the texts of the documentation, and compresses them then.
+      COMPRESSED.test(name) && !path.relative(folder, parentPath).startsWith('docs'),
+  );
   await Promise.all(
     texts.map(async (entry) => {
       const file = path.join(entry.parentPath, entry.name);
@@ -129,7 +152,20 @@ async function removeOldBuilds(current: string): Promise<void> {
   }
 }
 
+/** Writes the documentation alone, as files that any web server can serve. */
+async function copyDocs(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  for (const name of ['docs', 'assets', 'favicon.svg', 'llms.txt', 'llms-full.txt']) {
+    await cp(path.join(from, name), path.join(to, name), {
+      recursive: true,
+      filter: (file) => !/\.(br|gz)$/.test(file),
+    });
+  }
+}
+
 if (import.meta.main) {
+  const { docs } = parseArgs({ options: { docs: { type: 'string' } } }).values;
   const folder = await buildPages((line) => process.stdout.write(`${line}\n`));
-  process.stdout.write(`${folder}\n`);
+  if (docs !== undefined) await copyDocs(folder, docs);
+  process.stdout.write(`${docs ?? folder}\n`);
 }

@@ -45,8 +45,10 @@ export function settings({ root, outDir }: { root: string; outDir: string }): In
     build: {
       outDir,
       emptyOutDir: false,
+      rolldownOptions: { input: [path.join(root, 'index.html'), path.join(root, 'docs.html')] },
       assetsInlineLimit: 0,
-      modulePreload: { polyfill: false },
+      cssCodeSplit: false, // one file for all pages needs no script that loads others
+      modulePreload: false,
       target: ['chrome123', 'safari17.5', 'firefox120'],
       reportCompressedSize: false,
     },

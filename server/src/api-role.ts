@@ -54,7 +54,12 @@ export async function listenForClients(
     trustedProxies,
     site: async (scope) => {
       await site(scope, { ...siteDeps(config, parts), ...served, providers });
-      if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
+      if (folder) {
+        const { adminEmails, docsEditUrl } = config.website;
+        const { publicUrl } = parts;
+        const shown = { folder, origins: pageOrigins(config), docsEditUrl };
+        await scope.register(pageRoutes, { ...shown, db, publicUrl, adminEmails });
+      }
     },
     isPageRequest: folder ? isPageRequest : undefined,
     ...served,

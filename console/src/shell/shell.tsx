@@ -14,7 +14,10 @@ import { HeaderSwitch, TestBar } from './test-mode.tsx';
 import { ThemeButton } from './theme.tsx';
 
 /** The pages for visitors who are not signed in. */
-const PUBLIC = [{ href: '/pricing', title: 'Prices' }];
+const PUBLIC = [
+  { href: '/pricing', title: 'Prices' },
+  { href: '/docs', title: 'Docs' },
+];
 
 /**
  * What surrounds every page.
@@ -84,19 +87,16 @@ function Footer() {
   return (
     <footer class="mt-10">
       <div class="ruler" />
-      <div class="mx-auto flex max-w-[76rem] flex-wrap justify-between gap-x-10 gap-y-3 px-4 py-9 text-sm text-dim sm:px-8">
-        <p>Framewright: video generation with prepaid credits.</p>
+      <div class="mx-auto flex max-w-[76rem] flex-wrap justify-between gap-6 px-4 py-9 text-sm text-dim sm:px-8">
+        <p>Video generation with prepaid credits.</p>
         <ul class="flex gap-6">
-          <li>
-            <a href="/pricing" class="hover:text-ink">
-              Prices
-            </a>
-          </li>
-          <li>
-            <a href="/openapi.json" class="hover:text-ink">
-              OpenAPI document
-            </a>
-          </li>
+          {PUBLIC.map(({ href, title }) => (
+            <li key={href}>
+              <a href={href} class="hover:text-ink">
+                {title}
+              </a>
+            </li>
+          ))}
         </ul>
       </div>
     </footer>

@@ -110,5 +110,6 @@ export function readWebsite(env: Environment) {
     /** undefined: mails are printed in the log. */
     mail: mail(env),
     issuers: issuerSettings(env),
+    docsEditUrl: safeAddress(env, 'DOCS_EDIT_URL'),
   };
 }

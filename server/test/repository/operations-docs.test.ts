@@ -364,7 +364,7 @@ test('every command is shown to operators, with each of its options', async () =
   assert.ok(ours.some(({ words }) => words[0] === 'serve'));
 });
 
-test('the table of all commands is fresh: npm run verbs', async () => {
+test('the table of all commands is fresh: npm run docs', async () => {
   const [, table = ''] = (await read('docs/operations/commands.md')).split('## All commands\n');
   assert.equal(table.trim(), await verbTable());
 });

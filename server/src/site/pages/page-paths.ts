@@ -16,9 +16,11 @@ export const PAGE_PATHS = [
   '/operator/*',
 ];
 
+const OPENAPI = 'openapi\\.json';
 /** Paths below these are no pages: what is unknown there gets the error envelope. */
-const APIS =
-  /^\/(api|auth|console|callbacks|media|webhooks|assets|healthz|readyz|openapi\.json|mcp)(\/|$)/;
+const APIS = new RegExp(
+  `^/(api|auth|console|callbacks|media|webhooks|assets|docs|mcp|healthz|readyz|${OPENAPI})(/|$)`,
+);
 
 /** Whether an unknown path gets the page for 404: a browser opened it. */
 export function isPageNavigation({

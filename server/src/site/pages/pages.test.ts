@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { openTestApp, type TestApp } from '../../../test/app.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
@@ -33,13 +33,31 @@ before(async () => {
   await writeFile(secret, 'outside of the build');
   await writeFile(path.join(folder, 'index.html'), INDEX);
   await writeFile(path.join(folder, 'favicon.svg'), '<svg/>');
+  for (const page of ['docs/quickstart', 'docs/operations/overview']) {
+    await mkdir(path.join(folder, page), { recursive: true });
+    await writeFile(
+      path.join(folder, page, 'index.html'),
+      `${page} http://127.0.0.1:8080/api/v1<!-- edit docs/a.md -->`,
+    );
+  }
+  await writeFile(path.join(folder, 'docs/quickstart.md'), '# First');
   await writeFile(path.join(folder, 'assets/page-1a2b.js'), SCRIPT);
   await writeFile(path.join(folder, 'assets/page-1a2b.js.br'), brotliCompressSync(SCRIPT));
   app = await createApp({
     ...plain.deps,
     site: async (scope) => {
       const origins = { media: ['https://media.example'], isSecure: true };
-      await scope.register(pageRoutes, { folder, origins });
+      const { db } = plain.deps;
+      const publicUrl = () => 'https://video.example';
+      const adminEmails = new Set(['you@localhost']);
+      await scope.register(pageRoutes, {
+        folder,
+        origins,
+        db,
+        publicUrl,
+        adminEmails,
+        docsEditUrl: 'https://code.example/edit',
+      });
     },
     isPageRequest,
   });
@@ -189,4 +207,46 @@ test('the pages are not in the OpenAPI document', async () => {
   const { paths } = (await app.inject({ url: '/openapi.json' })).json();
   assert.ok(Object.keys(paths).every((known) => known.startsWith('/api/') || !known.includes('.')));
   for (const url of PAGE_PATHS) assert.ok(!(url in paths), url);
+});
+
+test('the documentation has the address of the installation, compressed or not', async () => {
+  const plainPage = await app.inject('/docs/quickstart');
+  assert.equal(
+    plainPage.body,
+    'docs/quickstart https://video.example/api/v1' +
+      '<a href="https://code.example/edit/docs/a.md">Edit this page</a>',
+  );
+  assert.match(String(plainPage.headers['content-type']), /^text\/html/);
+  assert.ok(plainPage.headers['content-security-policy']);
+  const headers = { 'accept-encoding': 'gzip, br' };
+  const packed = await app.inject({ url: '/docs/quickstart/?x=1', headers });
+  assert.equal(packed.headers['content-encoding'], 'br');
+  assert.equal(brotliDecompressSync(packed.rawPayload).toString(), plainPage.body);
+  assert.equal((await app.inject('/docs/quickstart.md')).body, '# First');
+  assert.equal((await app.inject('/docs')).headers.location, '/docs/quickstart');
+});
+
+test('no path below the documentation leads out of its folder, or to a 500', async () => {
+  for (const url of [
+    '/docs/none',
+    '/docs/..%2fsecret.txt',
+    '/docs/%2e%2e/%2e%2e/secret.txt',
+    '/docs/quickstart/index.html',
+    '/docs/quickstart%00',
+    '/docs/OPERATIONS/overview',
+    '/docs/operations%2foverview',
+  ]) {
+    const { statusCode } = await app.inject(url);
+    assert.equal(statusCode, 404, url);
+  }
+});
+
+test('the pages for operators are shown after a sign-in as operator', async () => {
+  const refused = await app.inject('/docs/operations/overview');
+  assert.deepEqual(
+    [refused.statusCode, refused.headers.location],
+    [302, '/sign-in?next=%2Fdocs%2Foperations%2Foverview'],
+  );
+  assert.equal((await app.inject('/docs/operations/overview.md')).statusCode, 302);
+  assert.equal((await app.inject('/docs/operations/search.json')).statusCode, 302);
 });

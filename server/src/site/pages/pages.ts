@@ -1,11 +1,11 @@
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { DOCS_FILES, type DocsDeps, docsRoutes } from './docs.ts';
 import { type PageOrigins, pageHeaders } from './headers.ts';
 import { isPageNavigation, PAGE_PATHS } from './page-paths.ts';
 
-export interface PagesDeps {
-  /** The folder of the built pages: `index.html`, and `assets/` with a hash in each name. */
-  folder: string;
+/** The folder of the built pages has `index.html`, and `assets/` with a hash in each name. */
+export interface PagesDeps extends DocsDeps {
   origins: PageOrigins;
 }
 
@@ -25,7 +25,7 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
     wildcard: false,
     index: false,
     preCompressed: true,
-    globIgnore: ['index.html*', '**/*.{br,gz}'],
+    globIgnore: ['index.html*', '**/*.{br,gz}', ...DOCS_FILES],
     cacheControl: false,
     setHeaders(reply, path) {
       const isHashed = path.includes('/assets/');
@@ -35,6 +35,7 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
   });
   const handler = (_request: FastifyRequest, reply: FastifyReply) => reply.sendFile('index.html');
   for (const url of PAGE_PATHS) app.get(url, handler);
+  docsRoutes(app, deps);
   app.setNotFoundHandler((_request, reply) => reply.code(404).sendFile('index.html'));
 }
 

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type Book, type Entry, GUIDES, OPERATIONS } from './contents.ts';
+import { renderMarkdown, type Section } from './markdown.ts';
+import { readOpenApi } from './openapi.ts';
+import { referenceOf } from './reference.ts';
+import { addressOf, type DocsPage, pageBody, titleOf } from './template.ts';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+
+/** The address that this installation's own replaces, when a page is sent. */
+const ORIGIN = 'http://127.0.0.1:8080';
+
+interface Page extends DocsPage {
+  sections: Section[];
+  source: string;
+}
+
+/**
+ * Writes the documentation beside the built pages: a folder with `index.html` for each page, its
+ * Markdown, the index of the search, and the lists for programs that read.
+ * @param folder of the build; its `docs.html` is the document around each page
+ */
+export async function buildDocs(folder: string): Promise<void> {
+  const template = path.join(folder, 'docs.html');
+  const html = await readFile(template, 'utf8');
+  for (const book of [guidesWithReference(), OPERATIONS]) {
+    const pages = pagesOf(book);
+    for (const page of pages) await writePage(folder, html, { page, pages });
+    await writeFile(inFolder(folder, `${book.path}/search.json`), searchIndex(pages));
+    if (book.path === GUIDES.path) await writeLists(folder, pages);
+  }
+  await rm(template);
+}
+
+const reference = referenceOf(readOpenApi(path.join(ROOT, 'openapi.json')));
+
+function guidesWithReference(): Book {
+  return { ...GUIDES, chapters: [...GUIDES.chapters, ...reference.chapters] };
+}
+
+function pagesOf(book: Book): Page[] {
+  return book.chapters.flatMap(({ entries }) => entries.map((entry) => pageOf(book, entry)));
+}
+
+function pageOf(book: Book, entry: Entry): Page {
+  const found = reference.pages.find((one) => one.entry === entry);
+  if (found) return Object.assign({ book, sections: [], source: '' }, found);
+  const source = readFileSync(path.join(ROOT, entry.file), 'utf8');
+  const rendered = renderMarkdown(source, { file: entry.file, addressOf: pageAddress });
+  return Object.assign({ book, entry, source }, rendered);
+}
+
+/** The address of the page that shows a file; a file without one has none. */
+function pageAddress(file: string): string | undefined {
+  for (const book of [GUIDES, OPERATIONS]) {
+    const entry = book.chapters.flatMap(({ entries }) => entries).find((one) => one.file === file);
+    if (entry) return addressOf(book, entry);
+  }
+  return file === 'openapi.json' ? '/openapi.json' : undefined;
+}
+
+const inFolder = (folder: string, address: string) => path.join(folder, ...address.split('/'));
+
+async function writePage(
+  folder: string,
+  html: string,
+  { page, pages }: { page: Page; pages: Page[] },
+): Promise<void> {
+  const place = inFolder(folder, addressOf(page.book, page.entry));
+  await mkdir(place, { recursive: true });
+  const title = `${titleOf(page.entry, page.title)} · Framewright`;
+  const document = html
+    .replace('<title>Framewright</title>', () => `<title>${title}</title>`)
+    .replace('<!-- page -->', () => pageBody(page, pages));
+  await writeFile(path.join(place, 'index.html'), document);
+  if (page.source) await writeFile(`${place}.md`, page.source);
+}
+
+/** The texts that the search looks through: [address, page, heading, text]. */
+function searchIndex(pages: Page[]): string {
+  const rows = pages.flatMap((page) =>
+    (page.sections.length > 0 ? page.sections : [{ heading: page.title, id: '', text: '' }]).map(
+      ({ heading, id, text }) => [
+        `${addressOf(page.book, page.entry)}#${id}`,
+        titleOf(page.entry, page.title),
+        heading,
+        text.replaceAll(/\s+/g, ' ').trim(),
+      ],
+    ),
+  );
+  return JSON.stringify(rows);
+}
+
+async function writeLists(folder: string, pages: Page[]): Promise<void> {
+  const line = (page: Page) =>
+    `- [${titleOf(page.entry, page.title)}](${ORIGIN}${addressOf(page.book, page.entry)}.md)`;
+  const written = pages.filter(({ source }) => source !== '');
+  const head = '# Framewright\n\n> A video-generation API with prepaid credits.\n\n';
+  const api = `- [OpenAPI](${ORIGIN}/openapi.json): each operation and field\n`;
+  await writeFile(path.join(folder, 'llms.txt'), `${head}${written.map(line).join('\n')}\n${api}`);
+  await writeFile(
+    path.join(folder, 'llms-full.txt'),
+    written.map(({ source }) => source).join('\n\n'),
+  );
+  const urls = pages.map(
+    (page) => `<url><loc>${ORIGIN}${addressOf(page.book, page.entry)}</loc></url>`,
+  );
+  const sitemap = `<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${urls.join('')}</urlset>
+`;
+  await writeFile(path.join(folder, 'docs', 'sitemap.xml'), sitemap);
+}

@@ -1,0 +1,116 @@
+/** A page of the documentation. */
+export interface Entry {
+  /** The last part of its address. */
+  slug: string;
+  /** The Markdown file, relative to the root of the repository. */
+  file: string;
+  /** What the contents call it; by default its heading. */
+  short?: string;
+}
+
+export interface Chapter {
+  title: string;
+  entries: Entry[];
+}
+
+export interface Book {
+  /** The path of its pages. */
+  path: string;
+  title: string;
+  chapters: Chapter[];
+}
+
+/** An entry whose file lies in docs/guides/ and is named after it. */
+const guide = (slug: string, short?: string): Entry =>
+  Object.assign({ slug, file: `docs/guides/${slug}.md` }, short && { short });
+
+/** What customers read. The reference is added from openapi.json (reference.ts). */
+export const GUIDES: Book = {
+  path: '/docs',
+  title: 'Documentation',
+  chapters: [
+    {
+      title: 'Start',
+      entries: [
+        guide('quickstart', 'Your first video'),
+        guide('inputs', 'Text, frames, references'),
+        guide('prices', 'Prices and quotes'),
+        guide('waiting', 'Waiting for a video'),
+      ],
+    },
+    {
+      title: 'Build',
+      entries: [
+        guide('paying-once', 'Paying exactly once'),
+        { slug: 'errors', file: 'docs/ERRORS.md', short: 'Errors and money' },
+        { slug: 'test-keys', file: 'docs/test-keys.md', short: 'Test keys and CI' },
+        { slug: 'uploads', file: 'docs/uploads.md' },
+        { slug: 'webhooks', file: 'docs/webhooks.md' },
+        guide('limits'),
+        { slug: 'media-rules', file: 'docs/media-rules.md' },
+      ],
+    },
+    {
+      title: 'Tools',
+      entries: [
+        { slug: 'curl', file: 'docs/api.md', short: 'curl' },
+        { slug: 'typescript', file: 'clients/typescript/README.md', short: 'TypeScript' },
+        { slug: 'ai-sdk', file: 'clients/ai-sdk/README.md', short: 'AI SDK' },
+        { slug: 'cli', file: 'clients/cli/README.md', short: 'fw, the command line' },
+        { slug: 'mcp', file: 'clients/mcp/README.md', short: 'MCP server' },
+      ],
+    },
+    {
+      title: 'Go live',
+      entries: [
+        guide('going-live', 'The checklist'),
+        guide('moving', 'Moving from another API'),
+        guide('changelog', 'Changes'),
+      ],
+    },
+  ],
+};
+
+/** The files of a book, relative to the root of the repository. */
+export function filesOf({ chapters }: Book): string[] {
+  return chapters.flatMap(({ entries }) => entries.map(({ file }) => file));
+}
+
+const operations = (slug: string): Entry => ({ slug, file: `docs/operations/${slug}.md` });
+
+/** What operators read. It is shown to operators only. */
+export const OPERATIONS: Book = {
+  path: '/docs/operations',
+  title: 'Operating Framewright',
+  chapters: [
+    {
+      title: 'Begin',
+      entries: [
+        { slug: 'overview', file: 'docs/operations/README.md', short: 'Overview' },
+        ...['console', 'commands', 'sign-in', 'storage', 'outbound', 'upgrades'].map(operations),
+      ],
+    },
+    {
+      title: 'Money',
+      entries: ['billing', 'credits'].map(operations),
+    },
+    {
+      title: 'When something is wrong',
+      entries: [
+        'held-tasks',
+        'provider-outage',
+        'full-disk',
+        'lost-database',
+        'restore',
+        'webhooks',
+        'heavy-media',
+        'many-jobs',
+        'forged-keys',
+      ].map(operations),
+    },
+    {
+      title: 'Watch and grow',
+      entries: ['metrics', 'tracing', 'many-processes', 'database-roles'].map(operations),
+    },
+  ],
+};

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { buildPages } from '../build.ts';
+import { filesOf, GUIDES, OPERATIONS } from './contents.ts';
+import { headingId, renderMarkdown } from './markdown.ts';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+
+let folder: string;
+/** The HTML of each page, by its address. */
+let pages: Map<string, string>;
+
+before(async () => {
+  folder = await buildPages();
+  const files = readdirSync(path.join(folder, 'docs'), { recursive: true, encoding: 'utf8' });
+  pages = new Map(
+    files
+      .filter((file) => file.endsWith('index.html'))
+      .map((file) => [
+        `/docs/${path.posix.dirname(file.replaceAll(path.sep, '/'))}`,
+        readFileSync(path.join(folder, 'docs', file), 'utf8'),
+      ]),
+  );
+});
+
+const idsOf = (html: string) => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
+
+/** Addresses of the website and the API that pages of the documentation may lead to. */
+const ELSEWHERE = [
+  '/',
+  '/keys',
+  '/playground',
+  '/webhooks',
+  '/openapi.json',
+  '/docs',
+  '/docs/operations',
+];
+
+test('every link leads to a page, and to a place of it', () => {
+  assert.ok(pages.size > 40);
+  for (const [address, html] of pages) {
+    const text = html.slice(html.indexOf('<main'));
+    for (const [, href = ''] of html.slice(html.indexOf('<body')).matchAll(/ href="([^"]*)"/g)) {
+      if (/^https?:/.test(href) || /^\/(assets|favicon)/.test(href) || href.endsWith('.md'))
+        continue;
+      const [page = '', anchor] = href.split('#');
+      if (ELSEWHERE.includes(page)) continue;
+      const target = page === '' ? html : pages.get(page);
+      assert.ok(target !== undefined, `${address} links to ${href}`);
+      if (anchor) assert.ok(idsOf(target).includes(anchor), `${address} links to ${href}`);
+    }
+    assert.ok(!text.includes('href="undefined'), address);
+  }
+});
+
+test('a name of a place is used once in a page', () => {
+  for (const [address, html] of pages) {
+    const ids = idsOf(html);
+    assert.equal(new Set(ids).size, ids.length, address);
+  }
+});
+
+test('every guide, every page for operators and every operation is in the contents', () => {
+  for (const [name, book] of [
+    ['docs/guides', GUIDES],
+    ['docs/operations', OPERATIONS],
+  ] as const) {
+    const files = readdirSync(path.join(ROOT, name)).filter((file) => file.endsWith('.md'));
+    const known = filesOf(book);
+    assert.deepEqual(
+      files.map((file) => `${name}/${file}`).filter((file) => !known.includes(file)),
+      [],
+    );
+  }
+  const { paths } = JSON.parse(readFileSync(path.join(ROOT, 'openapi.json'), 'utf8'));
+  for (const item of Object.values<Record<string, { operationId: string }>>(paths)) {
+    for (const { operationId } of Object.values(item)) {
+      assert.ok(pages.has(`/docs/reference/${operationId}`), operationId);
+    }
+  }
+});
+
+test('a page has its Markdown beside it, and is in the lists for programs', () => {
+  const read = (name: string) => readFileSync(path.join(folder, name), 'utf8');
+  const guides = GUIDES.chapters.flatMap(({ entries }) => entries);
+  for (const { slug, file } of guides) {
+    assert.equal(read(`docs/${slug}.md`), readFileSync(path.join(ROOT, file), 'utf8'));
+    assert.match(read('llms.txt'), new RegExp(`/docs/${slug}\\.md\\)`));
+    assert.match(read('docs/sitemap.xml'), new RegExp(`/docs/${slug}</loc>`));
+  }
+  assert.doesNotMatch(read('docs/sitemap.xml') + read('llms.txt'), /operations/);
+  assert.match(read('llms-full.txt'), /# Paying exactly once/);
+});
+
+test('the texts of the search are smaller than 60 KB when they are sent', () => {
+  const index = readFileSync(path.join(folder, 'docs/search.json'));
+  assert.ok(gzipSync(index).length < 60_000);
+  const rows = JSON.parse(index.toString());
+  assert.equal(new Set(rows.map(([address]: string[]) => address)).size, rows.length);
+});
+
+test('nothing is inlined, as the content policy wants it', () => {
+  for (const [address, html] of pages)
+    assert.doesNotMatch(html, /<script>|<style| style=/, address);
+});
+
+test('samples of one thing become tabs, and each is readable without a script', () => {
+  const { html } = renderMarkdown(
+    '```sh tab=curl\na\n```\n\n```ts tab=TypeScript\nb\n```\n\ntext',
+    {
+      file: 'docs/x.md',
+      addressOf: () => undefined,
+    },
+  );
+  assert.equal(html.match(/class="docs-tabs"/g)?.length, 1);
+  assert.equal(html.match(/class="docs-tab"/g)?.length, 2);
+});
+
+test('a link to a file that is no page shows its words only', () => {
+  const { html } = renderMarkdown('[the code](../server/src/x.ts) [a page](y.md#part)', {
+    file: 'docs/x.md',
+    addressOf: (file) => (file === 'docs/y.md' ? '/docs/y' : undefined),
+  });
+  assert.equal(html.trim(), '<p>the code <a href="/docs/y#part">a page</a></p>');
+});
+
+test('HTML in code is shown, not run', () => {
+  const { html } = renderMarkdown('# <b>\n\n```\n<script>\n```\n\n`<img>`', {
+    file: 'docs/x.md',
+    addressOf: () => undefined,
+  });
+  assert.doesNotMatch(html, /<script>|<img>/);
+  assert.equal(headingId('What the `id` is, exactly?'), 'what-the-id-is-exactly');
+});

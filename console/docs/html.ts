@@ -1,0 +1,20 @@
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (found) => ENTITIES[found] ?? found);
+}
+
+/** A heading with a link to itself; `words` is its HTML. */
+export function headingHtml(
+  { depth, text, id }: { depth: number; text: string; id: string },
+  words: string,
+): string {
+  if (depth === 1) return `<h1 id="${id}">${words}</h1>`;
+  const link = `<a class="anchor" href="#${id}" aria-label="Link to ${escapeHtml(text)}">#</a>`;
+  return `<h${depth} id="${id}">${words} ${link}</h${depth}>`;
+}
+
+/** A sample; `code` is its HTML. */
+export function sampleHtml(code: string): string {
+  return `<div class="docs-code"><pre tabindex="0"><code>${code}</code></pre></div>`;
+}

@@ -1,0 +1,188 @@
+import path from 'node:path';
+import { Marked, type Token, type Tokens } from 'marked';
+import { highlight } from './highlight.ts';
+import { escapeHtml, headingHtml, sampleHtml } from './html.ts';
+
+/** A heading of a page, and the address of its section within the page. */
+export interface Heading {
+  depth: number;
+  text: string;
+  id: string;
+}
+
+/** The plain text below a heading, for the search. */
+export interface Section {
+  heading: string;
+  id: string;
+  text: string;
+}
+
+export interface Rendered {
+  title: string;
+  html: string;
+  headings: Heading[];
+  sections: Section[];
+}
+
+interface Options {
+  /** The file, relative to the root of the repository. */
+  file: string;
+  /** The address that a link to a file leads to; undefined: the words are shown without a link. */
+  addressOf(file: string): string | undefined;
+}
+
+/** Several samples of the same thing, one of which is shown. */
+interface TabsToken {
+  type: 'tabs';
+  raw: string;
+  samples: Tokens.Code[];
+}
+
+/** The part of an address that leads to a heading, as GitHub makes it. */
+export function headingId(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replace(/\s/g, '-');
+}
+
+/** Renders a Markdown file. Samples in a row that are marked `tab=NAME` become tabs. */
+export function renderMarkdown(source: string, { file, addressOf }: Options): Rendered {
+  const marked = new Marked();
+  const tokens = marked.lexer(source.replaceAll(/<!--.*?-->\n?/gs, ''));
+  const headings = numbered(tokens.filter((token) => token.type === 'heading'));
+  let next = 0;
+  marked.use({
+    extensions: [{ name: 'tabs', renderer: (token) => tabs((token as TabsToken).samples) }],
+    renderer: {
+      heading({ tokens: words }) {
+        const heading = headings[next++];
+        return heading ? headingHtml(heading, this.parser.parseInline(words)) : '';
+      },
+      link({ href, tokens: words }) {
+        const shown = this.parser.parseInline(words);
+        const address = linkAddress(href, file, addressOf);
+        return address === undefined ? shown : `<a href="${escapeHtml(address)}">${shown}</a>`;
+      },
+      code: (token) => sample(token),
+    },
+  });
+  const html = marked.parser(withTabs(tokens) as Token[]);
+  return {
+    title: headings[0]?.text ?? file,
+    html: withRowIds(
+      html.replaceAll('<table>', SCROLLING).replaceAll('</table>', '</table></div>'),
+    ),
+    headings,
+    sections: sectionsOf(tokens, headings),
+  };
+}
+
+const SCROLLING = '<div class="docs-table" role="group" aria-label="Table" tabindex="0"><table>';
+
+/** Each row that begins with a name in code gets an id, so that links lead to it. */
+function withRowIds(html: string): string {
+  const taken = new Set<string>();
+  return html.replaceAll(/<tr>(?=\s*<td><code>([\w-]+)<\/code>)/g, (row, name: string) => {
+    if (taken.has(name)) return row;
+    taken.add(name);
+    return `<tr id="row-${name}">`;
+  });
+}
+
+/** The headings with an id each; a text that comes again gets a number. */
+function numbered(tokens: Token[]): Heading[] {
+  const counts = new Map<string, number>();
+  return tokens.map((token) => {
+    const { depth, tokens: words } = token as Tokens.Heading;
+    const text = plainText(words);
+    const id = headingId(text);
+    const count = counts.get(id) ?? 0;
+    counts.set(id, count + 1);
+    return { depth, text, id: count === 0 ? id : `${id}-${count}` };
+  });
+}
+
+function plainText(tokens: Token[] = []): string {
+  return tokens
+    .map((token) => {
+      if ('tokens' in token && token.tokens) return plainText(token.tokens);
+      return 'text' in token ? unescaped(String(token.text)) : '';
+    })
+    .join('');
+}
+
+function unescaped(text: string): string {
+  return text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}
+
+function linkAddress(href: string, file: string, addressOf: Options['addressOf']) {
+  if (/^(https?:|mailto:|#)/.test(href)) return href;
+  const [target = '', anchor] = href.split('#');
+  const address = addressOf(path.posix.join(path.posix.dirname(file), target));
+  if (address === undefined || anchor === undefined) return address;
+  return `${address}#${anchor}`;
+}
+
+/** The tokens, with each run of marked samples in one token. */
+function withTabs(tokens: Token[]): (Token | TabsToken)[] {
+  const result: (Token | TabsToken)[] = [];
+  for (const token of tokens) {
+    const last = result.at(-1);
+    const isSample = token.type === 'code' && tabOf(token as Tokens.Code) !== undefined;
+    if (isSample && last?.type === 'tabs') (last as TabsToken).samples.push(token as Tokens.Code);
+    else if (isSample) result.push({ type: 'tabs', raw: '', samples: [token as Tokens.Code] });
+    else if (!(token.type === 'space' && last?.type === 'tabs')) result.push(token);
+  }
+  return result;
+}
+
+/** The name of the tab of a sample, as its first line says: ```` ```sh tab=curl ````. */
+function tabOf({ lang = '' }: Pick<Tokens.Code, 'lang'>): string | undefined {
+  return /\btab=(\S+)/.exec(lang)?.[1];
+}
+
+function sample({ text, lang = '' }: Pick<Tokens.Code, 'text' | 'lang'>): string {
+  const [language = ''] = lang.split(' ');
+  return sampleHtml(highlight(text, language));
+}
+
+/** All samples are in the page: without a script they stand below each other, with their names. */
+function tabs(samples: Tokens.Code[]): string {
+  const panels = samples.map((code) => {
+    const name = tabOf(code) ?? '';
+    const title = name === 'all' ? '' : `<p class="docs-tab">${escapeHtml(name)}</p>`;
+    return `<div data-tab="${escapeHtml(name)}">${title}${sample(code)}</div>`;
+  });
+  return `<div class="docs-tabs">${panels.join('')}</div>`;
+}
+
+function sectionsOf(tokens: Token[], headings: Heading[]): Section[] {
+  const sections: Section[] = [];
+  let next = 0;
+  for (const token of tokens) {
+    const heading = token.type === 'heading' ? headings[next++] : undefined;
+    if (heading) sections.push({ heading: heading.text, id: heading.id, text: '' });
+    const section = sections.at(-1);
+    if (!heading && section) section.text += `${textOf(token)} `;
+  }
+  return sections;
+}
+
+function textOf(token: Token): string {
+  if (token.type === 'table') {
+    const { header, rows } = token as Tokens.Table;
+    return [header, ...rows]
+      .map((row) => row.map((cell) => plainText(cell.tokens)).join(' '))
+      .join(' ');
+  }
+  if (token.type === 'list')
+    return (token as Tokens.List).items.map((item) => plainText(item.tokens)).join(' ');
+  if (token.type === 'code') return '';
+  return 'tokens' in token && token.tokens ? plainText(token.tokens) : '';
+}

@@ -1,0 +1,174 @@
+import type { Chapter, Entry } from './contents.ts';
+import { highlight } from './highlight.ts';
+import { escapeHtml, headingHtml, sampleHtml } from './html.ts';
+import type { Heading } from './markdown.ts';
+import {
+  type ApiResponse,
+  exampleOf,
+  type OpenApi,
+  type Operation,
+  type Schema,
+} from './openapi.ts';
+import { curlOf } from './request-sample.ts';
+
+/** The reference page of an operation. */
+interface ReferencePage {
+  entry: Entry;
+  title: string;
+  html: string;
+  headings: Heading[];
+}
+
+/** The chapters of the reference: a page for each operation, in the groups of openapi.json. */
+export function referenceOf({ tags, operations }: OpenApi) {
+  const pages = operations.map(pageOf);
+  const chapters = tags.map<Chapter>(({ name }) => ({
+    title: `Reference: ${name}`,
+    entries: pages.filter((_, at) => operations[at]?.tags[0] === name).map(({ entry }) => entry),
+  }));
+  return { chapters, pages };
+}
+
+function pageOf(operation: Operation): ReferencePage {
+  const { operationId, method, path, summary } = operation;
+  const parts = [
+    `<h1 id="${operationId}">${escapeHtml(summary)}</h1>`,
+    `<p class="docs-endpoint"><b>${method}</b> <code>${escapeHtml(path)}</code></p>`,
+    operation.description ? `<p>${escapeHtml(operation.description)}</p>` : '',
+    codeBlock(curlOf(operation), 'sh'),
+    section('Parameters', parametersOf(operation)),
+    section('Body', bodyOf(operation)),
+    section('Responses', Object.entries(operation.responses).map(responseOf).join('')),
+  ];
+  const file = 'openapi.json';
+  return {
+    entry: {
+      slug: `reference/${operationId}`,
+      file,
+      short: `${shortMethod(method)} ${shortPath(path)}`,
+    },
+    title: summary,
+    html: parts.join(''),
+    headings: headingsOf(operation),
+  };
+}
+
+const shortMethod = (method: string) => (method === 'DELETE' ? 'DEL' : method);
+const shortPath = (path: string) => path.replace('/api/v1', '').replaceAll(/\{(\w+)\}/g, ':$1');
+
+function headingsOf(operation: Operation): Heading[] {
+  const names = [
+    parametersOf(operation) && 'Parameters',
+    bodyOf(operation) && 'Body',
+    'Responses',
+  ].filter((name) => name !== '');
+  return names.map((text) => ({ depth: 2, text, id: text.toLowerCase() }));
+}
+
+function section(title: string, html: string): string {
+  if (html === '') return '';
+  const id = title.toLowerCase();
+  return headingHtml({ depth: 2, text: title, id }, title) + html;
+}
+
+function codeBlock(text: string, language: string): string {
+  return sampleHtml(highlight(text, language));
+}
+
+function parametersOf({ parameters = [] }: Operation): string {
+  return fields(
+    parameters.map(({ name, in: place, required = false, description, schema }) => ({
+      name,
+      id: `${place}-${name.toLowerCase()}`,
+      note: place,
+      required,
+      schema: Object.assign({}, schema, description && { description }),
+    })),
+  );
+}
+
+function bodyOf({ requestBody }: Operation): string {
+  const schema = requestBody?.content['application/json']?.schema;
+  if (requestBody && !schema)
+    return `<p>${Object.keys(requestBody.content).join(', ')}: the bytes of a file.</p>`;
+  return schema ? membersOf(schema, 'field') : '';
+}
+
+function membersOf({ properties = {}, required = [] }: Schema, prefix: string): string {
+  return fields(
+    Object.entries(properties).map(([name, schema]) => ({
+      name,
+      id: `${prefix}-${name}`,
+      note: '',
+      required: required.includes(name),
+      schema,
+    })),
+  );
+}
+
+interface Field {
+  name: string;
+  /** Of the link to this field. */
+  id: string;
+  /** Where a parameter stands. */
+  note: string;
+  required: boolean;
+  schema: Schema;
+}
+
+function fields(list: Field[]): string {
+  if (list.length === 0) return '';
+  const rows = list.map(
+    ({ name, id, note, required, schema }) => `
+<div class="docs-field" id="${id}">
+  <dt><a href="#${id}"><code>${escapeHtml(name)}</code></a>
+  <span>${escapeHtml(typeOf(schema))}</span>
+  ${note ? `<span>${note}</span>` : ''}${required ? '<b>required</b>' : ''}</dt>
+  <dd>${escapeHtml(rulesOf(schema))}${schema.properties ? membersOf(schema, id) : ''}</dd>
+</div>`,
+  );
+  return `<dl class="docs-fields">${rows.join('')}</dl>`;
+}
+
+function typeOf({ type, items, format, anyOf }: Schema): string {
+  if (anyOf) return anyOf.map(typeOf).join(' or ');
+  const types = [type ?? []].flat().join(' or ');
+  if (items) return `${types} of ${typeOf(items)}`;
+  return format ? `${types}, ${format}` : types;
+}
+
+/** The description of a field, and its bounds, values and default in words. */
+function rulesOf(schema: Schema): string {
+  const { description, default: byDefault } = schema;
+  const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
+  const rules = [
+    description && `${description}.`,
+    values && `One of ${values.map((value) => JSON.stringify(value)).join(', ')}.`,
+    range('', schema.minimum, schema.maximum),
+    range(' characters', schema.minLength, schema.maxLength),
+    range(' entries', schema.minItems, schema.maxItems),
+    byDefault === undefined ? '' : `By default ${JSON.stringify(byDefault)}.`,
+  ];
+  return rules.filter(Boolean).join(' ').replaceAll('..', '.');
+}
+
+function range(unit: string, from?: number, to?: number): string {
+  if (from !== undefined && to !== undefined) return `${from} to ${to}${unit}.`;
+  if (to !== undefined) return `At most ${to}${unit}.`;
+  return from === undefined ? '' : `At least ${from}${unit}.`;
+}
+
+function responseOf([status, { description, content }]: [string, ApiResponse]): string {
+  const example = exampleOf(content);
+  const code = errorCodeOf(example);
+  const help =
+    code && `<p><a href="/docs/errors#row-${code}">${code}: what it costs, and what to do</a></p>`;
+  const shown = example === undefined ? '' : codeBlock(JSON.stringify(example, null, 2), 'json');
+  const summary = `<summary><b>${status}</b> ${escapeHtml(description)}</summary>`;
+  const all = [summary, help ?? '', shown].join('');
+  return `<details class="docs-response" id="status-${status}">${all}</details>`;
+}
+
+function errorCodeOf(example: unknown): string | undefined {
+  return (example as { error?: { code?: string } } | undefined)?.error?.code;
+}

@@ -1,0 +1,99 @@
+import type { Book, Entry } from './contents.ts';
+import { escapeHtml } from './html.ts';
+import type { Heading } from './markdown.ts';
+
+/** A page of a book, ready to be put into the document. */
+export interface DocsPage {
+  book: Book;
+  entry: Entry;
+  title: string;
+  html: string;
+  headings: Heading[];
+}
+
+export function addressOf(book: Book, { slug }: Entry): string {
+  return `${book.path}/${slug}`;
+}
+
+export function titleOf(entry: Entry, title: string): string {
+  return entry.short ?? title;
+}
+
+interface Neighbours {
+  previous?: DocsPage | undefined;
+  next?: DocsPage | undefined;
+}
+
+/** The body of a page: contents of the book, the text, and the headings of the page. */
+export function pageBody(page: DocsPage, pages: DocsPage[]): string {
+  const at = pages.indexOf(page);
+  return `
+<a href="#main" class="docs-skip">Skip to the content</a>
+<header class="docs-header">
+  <div>
+    <a class="docs-brand" href="/">Framewright</a>
+    <a href="${page.book.path}">${escapeHtml(page.book.title)}</a>
+    <span class="docs-grow"></span>
+    <div id="docs-search"></div>
+    <a href="/keys">API keys</a>
+    <a href="/playground">Playground</a>
+  </div>
+  <div class="ruler"></div>
+</header>
+<div class="docs-columns">
+  <details class="docs-contents" open>
+    <summary>All pages</summary>
+    <nav aria-label="${escapeHtml(page.book.title)}">${contents(page, pages)}</nav>
+  </details>
+  <main id="main" tabindex="-1">
+    <article class="docs-text">${page.html}</article>
+    ${neighbours({ previous: pages[at - 1], next: pages[at + 1] })}
+    ${footer(page)}
+  </main>
+  ${onThisPage(page.headings)}
+</div>`;
+}
+
+function contents(current: DocsPage, pages: DocsPage[]): string {
+  return current.book.chapters
+    .map((chapter) => {
+      const links = pages
+        .filter(({ entry }) => chapter.entries.includes(entry))
+        .map((page) => {
+          const isCurrent = page === current ? ' aria-current="page"' : '';
+          const name = escapeHtml(titleOf(page.entry, page.title));
+          return `<li><a href="${addressOf(page.book, page.entry)}"${isCurrent}>${name}</a></li>`;
+        });
+      return `<h2>${escapeHtml(chapter.title)}</h2><ul>${links.join('')}</ul>`;
+    })
+    .join('');
+}
+
+function onThisPage(headings: Heading[]): string {
+  const shown = headings.filter(({ depth }) => depth === 2 || depth === 3);
+  if (shown.length < 2) return '';
+  const links = shown.map(
+    ({ depth, id, text }) =>
+      `<li class="depth-${depth}"><a href="#${id}">${escapeHtml(text)}</a></li>`,
+  );
+  return `<nav class="docs-headings" aria-label="On this page">
+    <h2>On this page</h2><ul>${links.join('')}</ul>
+  </nav>`;
+}
+
+function neighbours({ previous, next }: Neighbours): string {
+  const link = (page: DocsPage | undefined, word: string) => {
+    if (!page) return '<span></span>';
+    const name = escapeHtml(titleOf(page.entry, page.title));
+    return `<a href="${addressOf(page.book, page.entry)}"><small>${word}</small>${name}</a>`;
+  };
+  return `<nav class="docs-neighbours" aria-label="Previous and next page">
+    ${link(previous, 'Previous')}${link(next, 'Next')}
+  </nav>`;
+}
+
+/** The service puts the link to edit a page there, if it has one (DOCS_EDIT_URL). */
+function footer({ book, entry }: DocsPage): string {
+  const markdown = `<a href="${addressOf(book, entry)}.md">This page as Markdown</a>`;
+  return `<footer class="docs-footer">${markdown}<!-- edit ${entry.file} --></footer>`;
+}

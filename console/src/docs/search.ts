@@ -1,0 +1,111 @@
+import type MiniSearch from 'minisearch';
+
+/** A section of a page, as the build writes it into search.json. */
+type Row = [address: string, page: string, heading: string, text: string];
+
+interface Found {
+  id: string;
+  page: string;
+  heading: string;
+}
+
+const MAX_SHOWN = 8;
+
+/** Adds the search. Its texts are loaded when the field gets the focus for the first time. */
+export function addSearch(): void {
+  const place = document.getElementById('docs-search');
+  if (!place) return;
+  place.innerHTML = '';
+  const field = Object.assign(document.createElement('input'), {
+    type: 'search',
+    placeholder: 'Search  /',
+    autocomplete: 'off',
+  });
+  field.setAttribute('role', 'combobox');
+  field.setAttribute('aria-label', 'Search the documentation');
+  field.setAttribute('aria-expanded', 'false');
+  field.setAttribute('aria-controls', 'docs-found');
+  const results = Object.assign(document.createElement('ul'), { id: 'docs-found', hidden: true });
+  results.setAttribute('role', 'listbox');
+  results.setAttribute('aria-label', 'Results');
+  place.append(field, results);
+  let index: Promise<MiniSearch> | undefined;
+  field.addEventListener('focus', () => {
+    index ??= loadIndex();
+  });
+  field.addEventListener('input', async () => {
+    index ??= loadIndex();
+    show(await index, field, results);
+  });
+  field.addEventListener('keydown', (event) => move(event, field, results));
+  field.addEventListener('blur', () => setTimeout(() => close(field, results), 150));
+  addEventListener('keydown', (event) => {
+    const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea');
+    if (event.key !== '/' || isTyping) return;
+    event.preventDefault();
+    field.focus();
+  });
+}
+
+async function loadIndex(): Promise<MiniSearch> {
+  const book = location.pathname.startsWith('/docs/operations') ? '/docs/operations' : '/docs';
+  const [{ default: Search }, rows] = await Promise.all([
+    import('minisearch'),
+    fetch(`${book}/search.json`).then((response) => response.json() as Promise<Row[]>),
+  ]);
+  const index = new Search({
+    fields: ['heading', 'page', 'text'],
+    storeFields: ['page', 'heading'],
+    searchOptions: {
+      boost: { heading: 4, page: 3 },
+      prefix: true,
+      fuzzy: 0.15,
+      combineWith: 'AND',
+    },
+  });
+  index.addAll(rows.map(([id, page, heading, text]) => ({ id, page, heading, text })));
+  return index;
+}
+
+function show(index: MiniSearch, field: HTMLInputElement, results: HTMLElement): void {
+  const found = index.search(field.value).slice(0, MAX_SHOWN) as unknown as Found[];
+  results.replaceChildren(...found.map((one, at) => optionOf(one, at)));
+  if (found.length === 0) {
+    const empty = document.createElement('li');
+    empty.textContent = 'Nothing found.';
+    results.append(empty);
+  }
+  results.hidden = field.value.trim() === '';
+  field.setAttribute('aria-expanded', String(!results.hidden));
+  field.removeAttribute('aria-activedescendant');
+}
+
+function optionOf({ id, page, heading }: Found, at: number): HTMLElement {
+  const option = Object.assign(document.createElement('li'), { id: `docs-found-${at}` });
+  option.setAttribute('role', 'option');
+  option.setAttribute('aria-selected', 'false');
+  const small = document.createElement('small');
+  small.textContent = page;
+  option.append(heading, small);
+  option.addEventListener('click', () => location.assign(id));
+  return option;
+}
+
+/** Arrow keys choose a result, Enter goes there, Escape closes the list. */
+function move(event: KeyboardEvent, field: HTMLInputElement, results: HTMLElement): void {
+  const options = [...results.querySelectorAll<HTMLElement>('[role=option]')];
+  const at = options.findIndex((option) => option.getAttribute('aria-selected') === 'true');
+  if (event.key === 'Escape') close(field, results);
+  if (event.key === 'Enter') options[Math.max(at, 0)]?.click();
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined || options.length === 0) return;
+  event.preventDefault();
+  const next = options[(Math.max(at, step > 0 ? -1 : 0) + step + options.length) % options.length];
+  for (const option of options) option.setAttribute('aria-selected', String(option === next));
+  field.setAttribute('aria-activedescendant', next?.id ?? '');
+}
+
+function close(field: HTMLInputElement, results: HTMLElement): void {
+  results.hidden = true;
+  field.setAttribute('aria-expanded', 'false');
+}

@@ -1,0 +1,81 @@
+const REMEMBERED = 'docs-tab';
+
+/** The samples of one thing in several languages. */
+interface Group {
+  choose(name: string): void;
+}
+
+/** Shows one sample of each group. The choice holds for all groups and all pages. */
+export function makeTabs(): void {
+  const groups: Group[] = [];
+  const chooseAll = (name: string) => {
+    for (const group of groups) group.choose(name);
+    try {
+      localStorage.setItem(REMEMBERED, name);
+    } catch {
+      // Storage is switched off: the choice holds for this page.
+    }
+  };
+  for (const [at, element] of document.querySelectorAll<HTMLElement>('.docs-tabs').entries()) {
+    const group = groupOf(element, at, chooseAll);
+    if (group) groups.push(group);
+  }
+  const remembered = read();
+  if (remembered) for (const group of groups) group.choose(remembered);
+}
+
+function read(): string | null {
+  try {
+    return localStorage.getItem(REMEMBERED);
+  } catch {
+    return null;
+  }
+}
+
+function groupOf(element: HTMLElement, at: number, chosen: (name: string) => void) {
+  const panels = [...element.querySelectorAll<HTMLElement>('[data-tab]')];
+  if (panels.length < 2) return undefined;
+  const list = document.createElement('div');
+  list.setAttribute('role', 'tablist');
+  list.setAttribute('aria-label', 'Tool');
+  const tabs = panels.map((panel, index) => tabOf(panel, `docs-${at}-${index}`, chosen));
+  list.append(...tabs);
+  list.addEventListener('keydown', (event) => moveFocus(event, tabs));
+  element.prepend(list);
+  element.classList.add('is-tabbed');
+  const choose = (name: string) => {
+    if (!panels.some(({ dataset }) => dataset.tab === name)) return;
+    for (const [index, panel] of panels.entries()) {
+      const isChosen = panel.dataset.tab === name;
+      panel.hidden = !isChosen;
+      tabs[index]?.setAttribute('aria-selected', String(isChosen));
+      if (tabs[index]) tabs[index].tabIndex = isChosen ? 0 : -1;
+    }
+  };
+  choose(panels[0]?.dataset.tab ?? '');
+  return { choose };
+}
+
+function tabOf(panel: HTMLElement, id: string, chosen: (name: string) => void): HTMLElement {
+  const name = panel.dataset.tab ?? '';
+  const tab = document.createElement('button');
+  tab.type = 'button';
+  tab.id = id;
+  tab.textContent = name;
+  tab.setAttribute('role', 'tab');
+  tab.setAttribute('aria-controls', `${id}-panel`);
+  panel.id = `${id}-panel`;
+  panel.setAttribute('role', 'tabpanel');
+  panel.setAttribute('aria-labelledby', id);
+  tab.addEventListener('click', () => chosen(name));
+  return tab;
+}
+
+function moveFocus(event: KeyboardEvent, tabs: HTMLElement[]): void {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (step === undefined) return;
+  const at = tabs.indexOf(document.activeElement as HTMLElement);
+  const next = tabs[(at + step + tabs.length) % tabs.length];
+  next?.click();
+  next?.focus();
+}

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { noSuchPath } from '../../http/errors.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { type GuardDeps, guard } from '../guard.ts';
+
+/** The address in the built files that stands for the address of this installation. */
+const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
+const FIRST_PAGE = { guides: '/docs/quickstart', operations: '/docs/operations/overview' };
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.xml': 'application/xml; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+};
+
+export interface DocsDeps extends GuardDeps {
+  /** The folder of the built pages. */
+  folder: string;
+  /** Where the files can be edited; undefined: the pages have no link for it. */
+  docsEditUrl?: string | undefined;
+}
+
+/** Which files of the build are served here, and not as they lie in the folder. */
+export const DOCS_FILES = ['docs/**', 'docs.html*', 'llms.txt*', 'llms-full.txt*'];
+
+/**
+ * GET of the documentation: the guides for everybody, the pages for operators after a sign-in as
+ * operator. The address of the installation is put into all texts.
+ */
+export function docsRoutes(app: FastifyInstance, deps: DocsDeps): void {
+  const send = sender(deps);
+  const schema = { hide: true };
+  for (const url of ['/docs', '/docs/']) {
+    app.get(url, { schema }, (_request, reply) => reply.redirect(FIRST_PAGE.guides));
+  }
+  app.get('/llms.txt', { schema }, send);
+  app.get('/llms-full.txt', { schema }, send);
+  app.get('/docs/*', { schema }, send);
+  app.register((scope, _options, done) => {
+    guard(scope, deps);
+    scope.setErrorHandler((error, request, reply) => {
+      if (error instanceof ApiError && error.code === 'unauthorized') {
+        return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}`);
+      }
+      throw error;
+    });
+    const operator = { schema, config: { access: 'operator' as const } };
+    scope.get('/docs/operations', operator, (_request, reply) =>
+      reply.redirect(FIRST_PAGE.operations),
+    );
+    scope.get('/docs/operations/*', operator, send);
+    done();
+  });
+}
+
+interface Text {
+  plain: Buffer;
+  br: Buffer;
+  gzip: Buffer;
+}
+
+const toBrotli = promisify(brotliCompress);
+const toGzip = promisify(gzip);
+
+/** A handler that sends the file of a request's path; each file is read once. */
+function sender({ folder, publicUrl, docsEditUrl }: DocsDeps) {
+  const editLink = (_mark: string, file: string) =>
+    docsEditUrl === undefined ? '' : `<a href="${docsEditUrl}/${file}">Edit this page</a>`;
+  const texts = new Map<string, Promise<Text>>();
+  const load = async (file: string): Promise<Text> => {
+    const written = await readFile(path.join(folder, file), 'utf8');
+    const text = written.replaceAll(WRITTEN_ORIGIN, publicUrl());
+    const plain = Buffer.from(text.replace(/<!-- edit (\S+) -->/, editLink));
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
+    return { plain, br: await toBrotli(plain, { params }), gzip: await toGzip(plain) };
+  };
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const file = fileOf(request.url);
+    if (file === undefined) throw noSuchPath();
+    let text = texts.get(file);
+    if (!text) {
+      text = load(file);
+      texts.set(file, text);
+    }
+    const { plain, ...compressed } = await text.catch((error: NodeJS.ErrnoException) => {
+      texts.delete(file);
+      if (error.code === 'ENOENT' || error.code === 'EISDIR') throw noSuchPath();
+      throw error;
+    });
+    const coding = codingOf(request);
+    if (coding) reply.header('content-encoding', coding);
+    return reply
+      .headers({ 'cache-control': 'no-cache', vary: 'accept-encoding' })
+      .type(TYPES[path.extname(file)] ?? 'text/plain')
+      .send(coding ? compressed[coding] : plain);
+  };
+}
+
+/** The file in the build that a path stands for; undefined: no page can have this path. */
+function fileOf(url: string): string | undefined {
+  const [address = ''] = url.split('?');
+  const plain = address.replace(/\/$/, '').slice(1);
+  if (!/^[a-zA-Z0-9/_-]+(\.(md|txt|xml|json))?$/.test(plain)) return undefined;
+  return path.extname(plain) ? plain : `${plain}/index.html`;
+}
+
+function codingOf({ headers }: FastifyRequest): 'br' | 'gzip' | undefined {
+  const accepted = String(headers['accept-encoding'] ?? '');
+  if (/\bbr\b/.test(accepted)) return 'br';
+  return /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
+}

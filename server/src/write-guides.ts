@@ -1,0 +1,79 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { WINDOW_SECONDS } from './accounts/admission.ts';
+import { REQUESTS_PER_WINDOW } from './accounts/key-gate.ts';
+import * as limits from './catalog/limits.ts';
+import { MODELS, RESOLUTIONS } from './catalog/models.ts';
+import { PRICE_TABLE } from './catalog/price.ts';
+import { MAX_UPLOAD_BYTES } from './http/uploads/upload-limits.ts';
+import { PIXEL_BOUNDS } from './media/measure.ts';
+import { MAX_ENDPOINTS } from './webhooks/endpoints.ts';
+
+// Writes the tables of prices and limits into the guides: `npm run docs`.
+
+const MEGABYTE = 2 ** 20;
+
+type Row = (string | number)[];
+
+function table(head: Row, rows: Row[]): string {
+  const line = (row: Row) => `| ${row.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function prices(rates: 'standard' | 'referenced'): string {
+  const head = ['Credits per second', ...RESOLUTIONS];
+  const rows = MODELS.map((model) => [
+    `\`${model}\``,
+    ...RESOLUTIONS.map((resolution) => PRICE_TABLE[rates][model][resolution] ?? '–'),
+  ]);
+  return table(head, rows);
+}
+
+const range = ({ min, max }: { min: number; max: number }) => `${min} to ${max}`;
+
+function limitRows(): Row[] {
+  const { PROMPT_CHARACTERS, DURATION_SECONDS, REFERENCE_SECONDS, SHORT_SIDE } = limits;
+  return [
+    ['JSON body of a request', '64 KiB'],
+    ['Requests of an API key', `${REQUESTS_PER_WINDOW} in any ${WINDOW_SECONDS} seconds`],
+    ['`Idempotency-Key`', '1 to 160 of the characters a-z, A-Z, 0-9, `.`, `_`, `:`, `-`'],
+    ['`prompt`', `${range(PROMPT_CHARACTERS)} characters`],
+    ['`duration`', `${range(DURATION_SECONDS)} whole seconds`],
+    ['Each address', '2048 characters'],
+    ['All files of a request together', `${limits.INPUT_BYTES / MEGABYTE} MB`],
+    ['Reference pictures', `at most ${limits.REFERENCE_IMAGES}`],
+    ['Pixels of a picture', `${PIXEL_BOUNDS.imagePixels.toLocaleString('en')}`],
+    ['Reference videos', `at most ${limits.REFERENCE_VIDEOS}`],
+    ['Length of a reference video', `${range(REFERENCE_SECONDS)} seconds`],
+    ['All reference videos together', `${limits.TOTAL_REFERENCE_SECONDS} seconds`],
+    ['Shorter side of a reference video', `${range(SHORT_SIDE)} pixels`],
+    ['An upload', `${MAX_UPLOAD_BYTES / MEGABYTE} MB`],
+    ['Webhook endpoints of an account', MAX_ENDPOINTS],
+    ['`Prefer: wait`', '1 to 30 seconds'],
+  ];
+}
+
+/** The tables of each guide, by the names of their marks. */
+const TABLES: Record<string, Record<string, () => string>> = {
+  'prices.md': { prices: () => prices('standard'), 'reference prices': () => prices('referenced') },
+  'limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
+};
+
+/** The guides with tables, as they should be: the text of each file. */
+export async function guidesWithTables(): Promise<{ file: URL; text: string }[]> {
+  return Promise.all(
+    Object.entries(TABLES).map(async ([name, tables]) => {
+      const file = new URL(`../../docs/guides/${name}`, import.meta.url);
+      let text = await readFile(file, 'utf8');
+      for (const [mark, write] of Object.entries(tables)) {
+        const place = new RegExp(`(<!-- ${mark}: .*? -->\n).*?(<!-- end -->)`, 's');
+        if (!place.test(text)) throw new Error(`${name} has no mark for ${mark}`);
+        text = text.replace(place, (_, begin, end) => `${begin}\n${write()}\n\n${end}`);
+      }
+      return { file, text };
+    }),
+  );
+}
+
+if (import.meta.main) {
+  for (const { file, text } of await guidesWithTables()) await writeFile(file, text);
+}

@@ -126,7 +126,7 @@ test('the first example of the README, and those of the website, make a video', 
   const samples = [
     first,
     typeScriptSample(FRAMEWRIGHT_BASE_URL, FIRST_REQUEST, FIRST_KEY),
-    typeScriptSample(FRAMEWRIGHT_BASE_URL, { prompt: "It's a boat", generate_audio: false }),
+    typeScriptSample(FRAMEWRIGHT_BASE_URL, { prompt: `It's a "boat"\n\\`, duration: 4 }),
   ];
   await Promise.all(
     samples.map(async (text, at) => {

@@ -10,16 +10,23 @@ export function typeScriptSample(
   key?: string,
 ): string {
   const fields = Object.entries(body).map(
-    ([name, value]) => `  ${name}: ${JSON.stringify(value)},\n`,
+    ([name, value]) => `  ${name}: ${typeScriptText(value)},\n`,
   );
-  const options = key === undefined ? '' : `, { idempotencyKey: ${JSON.stringify(key)} }`;
+  const options = key === undefined ? '' : `, { idempotencyKey: ${typeScriptText(key)} }`;
   return `// npm install @framewright/client
 import { Framewright } from '@framewright/client';
 
 // The API key is FRAMEWRIGHT_API_KEY of the environment.
 const client = new Framewright({ baseUrl: '${apiUrl}' });
-// All tries have one Idempotency-Key: a lost response is never charged twice.
+// All tries have one Idempotency-Key: they are charged once.
 const video = await client.generate({
 ${fields.join('')}}${options});
 await video.download('video.mp4');`;
+}
+
+/** A value as a program has it, a text in single quotes. */
+function typeScriptText(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (typeof value !== 'string') return json;
+  return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }

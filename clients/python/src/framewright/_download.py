@@ -93,8 +93,9 @@ class Transfer:
             self.breaks(httpx.ReadError("the response ended early"))
 
     def breaks(self, cause: Exception) -> None:
-        """The connection was lost."""
+        """The connection was lost, perhaps after the last byte."""
         self._failure = no_response(self.call, cause)
+        self.is_whole = self.size is not None and self._done == self.size
 
     def refused(self, response: httpx.Response) -> None:
         """The response is an error. Raises ApiError if it can't pass."""

@@ -20,8 +20,8 @@ from ._parsing import parse
 
 T = TypeVar("T")
 
-LONGEST_PAUSE = 60.0
-"""Seconds. A Retry-After of the service is not longer: its rate window is as long."""
+LONGEST_PAUSE = 61.0
+"""Seconds. After a longer Retry-After the caller decides; the rate window of a key is a minute."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,8 @@ class Call:
 def exchange(call: Call, request: Request, kind: type[T]) -> Steps[T]:
     """Sends a request until a response counts.
 
-    Again only after no response, a half-read one, 429 and 5xx. Raises ApiError, ConnectionError.
+    Again only after no response, a half-read one, 429 and 5xx, and not before Retry-After.
+    Raises ApiError, ConnectionError.
     """
     in_doubt = False
     tries = 0
@@ -108,9 +109,10 @@ def exchange(call: Call, request: Request, kind: type[T]) -> Steps[T]:
         if in_doubt and not _tells_of_earlier_tries(failure):
             failure.charged, failure.retry = "reserved", "same_key"
         in_doubt = failure.charged == "reserved"
-        if not may_pass(failure) or tries >= call.max_retries:
+        pause = delay_after(failure, tries)
+        if not may_pass(failure) or tries >= call.max_retries or pause > LONGEST_PAUSE:
             raise failure
-        yield Pause(delay_after(failure, tries))
+        yield Pause(pause)
         tries += 1
 
 
@@ -134,7 +136,7 @@ def delay_after(failure: Failure, tries: int) -> float:
     """Seconds until the next try: what the service says, or a jittered backoff."""
     after = failure.retry_after if isinstance(failure, ApiError) else None
     if after is not None:
-        return min(after, LONGEST_PAUSE) + random.uniform(0, 0.5)
+        return after + random.uniform(0, 0.5)
     return min(8.0, 0.5 * 2.0**tries) * random.uniform(0.5, 1.0)
 
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { APICallError } from '@ai-sdk/provider';
 import { experimental_generateVideo as generateVideo } from 'ai';
 import { type ClientCase, openClientCase } from '../../../server/test/clients/fault-cases.ts';
@@ -8,8 +11,11 @@ import {
   type MediaFixture,
   openMediaFixture,
 } from '../../../server/test/media/media-fixture.ts';
+import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import type { Plan } from '../../../simulators/kit/faults.ts';
 import { createFramewright } from '../src/index.ts';
+
+const PACKAGE = new URL('../', import.meta.url);
 
 let fixture: MediaFixture;
 before(async () => {
@@ -100,4 +106,20 @@ test('an abort ends the call at once', async () => {
   });
   await assert.rejects(aborted);
   assert.ok(performance.now() - start < 5000);
+});
+
+test('the first example of the README makes a video', async () => {
+  const readme = await readFile(new URL('README.md', PACKAGE), 'utf8');
+  const [, first = ''] = /^```ts\n(.*?)```/ms.exec(readme) ?? [];
+  await using folder = await temporaryFolder();
+  await using opened = await openCase();
+  const { apiKey: FRAMEWRIGHT_API_KEY, directUrl: FRAMEWRIGHT_BASE_URL } = opened;
+  // Names of packages are looked up from where the process begins.
+  const text = `process.chdir(${JSON.stringify(folder.path)});\n${first}`;
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', text], {
+    cwd: PACKAGE,
+    env: { FRAMEWRIGHT_API_KEY, FRAMEWRIGHT_BASE_URL },
+  });
+  assert.deepEqual(await readdir(folder.path), ['lighthouse.mp4']);
+  assert.equal((await opened.report()).tasks, 1);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Book, type Entry, GUIDES, OPERATIONS } from './contents.ts';
-import { renderMarkdown, type Section } from './markdown.ts';
+import { linkedMarkdown, renderMarkdown, type Section } from './markdown.ts';
 import { readOpenApi } from './openapi.ts';
 import { referenceOf } from './reference.ts';
 import { addressOf, type DocsPage, pageBody, titleOf } from './template.ts';
@@ -49,7 +49,14 @@ function pageOf(book: Book, entry: Entry): Page {
   if (found) return Object.assign({ book, sections: [], source: '' }, found);
   const source = readFileSync(path.join(ROOT, entry.file), 'utf8');
   const rendered = renderMarkdown(source, { file: entry.file, addressOf: pageAddress });
-  return Object.assign({ book, entry, source }, rendered);
+  const markdown = linkedMarkdown(source, { file: entry.file, addressOf: markdownAddress });
+  return Object.assign({ book, entry, source: markdown }, rendered);
+}
+
+/** The address of the Markdown of the page that shows a file. */
+function markdownAddress(file: string): string | undefined {
+  const address = pageAddress(file);
+  return address?.startsWith('/docs/') ? `${address}.md` : address;
 }
 
 /** The address of the page that shows a file; a file without one has none. */

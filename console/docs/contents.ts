@@ -55,6 +55,7 @@ export const GUIDES: Book = {
       entries: [
         { slug: 'curl', file: 'docs/api.md', short: 'curl' },
         { slug: 'typescript', file: 'clients/typescript/README.md', short: 'TypeScript' },
+        { slug: 'python', file: 'clients/python/README.md', short: 'Python' },
         { slug: 'ai-sdk', file: 'clients/ai-sdk/README.md', short: 'AI SDK' },
         { slug: 'cli', file: 'clients/cli/README.md', short: 'fw, the command line' },
         { slug: 'mcp', file: 'clients/mcp/README.md', short: 'MCP server' },

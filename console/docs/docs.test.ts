@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -75,6 +75,10 @@ test('every guide, every page for operators and every operation is in the conten
       [],
     );
   }
+  const clients = readdirSync(path.join(ROOT, 'clients'));
+  for (const readme of clients.map((name) => `clients/${name}/README.md`)) {
+    assert.ok(!existsSync(path.join(ROOT, readme)) || filesOf(GUIDES).includes(readme), readme);
+  }
   const { paths } = JSON.parse(readFileSync(path.join(ROOT, 'openapi.json'), 'utf8'));
   for (const item of Object.values<Record<string, { operationId: string }>>(paths)) {
     for (const { operationId } of Object.values(item)) {
@@ -87,7 +91,16 @@ test('a page has its Markdown beside it, and is in the lists for programs', () =
   const read = (name: string) => readFileSync(path.join(folder, name), 'utf8');
   const guides = GUIDES.chapters.flatMap(({ entries }) => entries);
   for (const { slug, file } of guides) {
-    assert.equal(read(`docs/${slug}.md`), readFileSync(path.join(ROOT, file), 'utf8'));
+    const [heading = ''] = readFileSync(path.join(ROOT, file), 'utf8').split('\n');
+    const markdown = read(`docs/${slug}.md`);
+    assert.ok(markdown.startsWith(heading), slug);
+    assert.doesNotMatch(markdown, /<!--/);
+    for (const [, href = ''] of markdown.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+      assert.ok(
+        href === '/openapi.json' || existsSync(path.join(folder, href)),
+        `${slug}: ${href}`,
+      );
+    }
     assert.match(read('llms.txt'), new RegExp(`/docs/${slug}\\.md\\)`));
     assert.match(read('docs/sitemap.xml'), new RegExp(`/docs/${slug}</loc>`));
   }

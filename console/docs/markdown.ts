@@ -49,7 +49,7 @@ export function headingId(text: string): string {
 /** Renders a Markdown file. Samples in a row that are marked `tab=NAME` become tabs. */
 export function renderMarkdown(source: string, { file, addressOf }: Options): Rendered {
   const marked = new Marked();
-  const tokens = marked.lexer(source.replaceAll(/<!--.*?-->\n?/gs, ''));
+  const tokens = marked.lexer(source.replaceAll(COMMENTS, ''));
   const headings = numbered(tokens.filter((token) => token.type === 'heading'));
   let next = 0;
   marked.use({
@@ -76,6 +76,20 @@ export function renderMarkdown(source: string, { file, addressOf }: Options): Re
     headings,
     sections: sectionsOf(tokens, headings),
   };
+}
+
+const COMMENTS = /<!--.*?-->\n?/gs;
+
+/** The Markdown with addresses in its links. A link to a file that is no page becomes its words. */
+export function linkedMarkdown(source: string, { file, addressOf }: Options): string {
+  const samplesAndLinks = /^```.*?^```|\[([^\]]*)\]\(([^)\s]+)\)/gms;
+  return source
+    .replaceAll(COMMENTS, '')
+    .replaceAll(samplesAndLinks, (all: string, words?: string, href?: string) => {
+      if (words === undefined || href === undefined) return all;
+      const address = linkAddress(href, file, addressOf);
+      return address === undefined ? words : `[${words}](${address})`;
+    });
 }
 
 const SCROLLING = '<div class="docs-table" role="group" aria-label="Table" tabindex="0"><table>';

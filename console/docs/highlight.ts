@@ -2,6 +2,7 @@ import hljs from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
 import go from 'highlight.js/lib/languages/go';
 import http from 'highlight.js/lib/languages/http';
+import java from 'highlight.js/lib/languages/java';
 import javascript from 'highlight.js/lib/languages/javascript';
 import json from 'highlight.js/lib/languages/json';
 import php from 'highlight.js/lib/languages/php';
@@ -14,6 +15,7 @@ const LANGUAGES = {
   bash,
   go,
   http,
+  java,
   javascript,
   json,
   php,

@@ -10,7 +10,7 @@ const CLI = fileURLToPath(new URL('server/src/framewright.ts', ROOT));
 
 /** The programs of a page in one language, in their order. */
 function programsOf(page: string, language: string): string[] {
-  const blocks = page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'));
+  const blocks = page.matchAll(new RegExp(`^\`\`\`${language}(?: tab=\\S+)?\n(.*?)^\`\`\``, 'gms'));
   return [...blocks].map(([, program = '']) => program);
 }
 
@@ -32,7 +32,7 @@ export async function commandsOf(walk: Walk, pages: string[]): Promise<string> {
   const commands = (await Promise.all(texts)).flatMap((text) => programsOf(text, 'sh'));
   return commands
     .join('\n')
-    .replace(/^export FRAMEWRIGHT_KEY=.*/m, `export FRAMEWRIGHT_KEY=${walk.key}`)
+    .replace(/^export FRAMEWRIGHT_API_KEY=.*/m, `export FRAMEWRIGHT_API_KEY=${walk.key}`)
     .replaceAll('http://127.0.0.1:8080', walk.url)
     .replaceAll('localhost:8787', `localhost:${walk.receiverPort}`)
     .replaceAll('npx framewright', `node ${CLI}`);
@@ -47,7 +47,8 @@ export async function prepareFolder({ folder, receiverPort }: Walk): Promise<voi
     'receiver.mjs': receiver.replace('8787', `${receiverPort}`),
   };
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
-  await symlink(fileURLToPath(new URL('acceptance', ROOT)), path.join(folder, 'acceptance'));
+  const picture = fileURLToPath(new URL('acceptance/media/picture.png', ROOT));
+  await symlink(picture, path.join(folder, 'picture.png'));
 }
 
 /**

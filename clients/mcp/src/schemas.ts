@@ -25,6 +25,7 @@ const REQUEST_ID = {
 const TASK_ID = {
   type: 'string',
   maxLength: 160,
+  pattern: '^[a-zA-Z0-9_-]+$', // no dots: of an address, they would name another one
   description: 'The task_id that generate_video or list_videos returned.',
 };
 

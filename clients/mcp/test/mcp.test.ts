@@ -23,7 +23,6 @@ import {
 } from '../../../server/test/media/media-fixture.ts';
 import { sql } from '../../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
-import { until } from '../../../server/test/until.ts';
 import { createServer } from '../src/server.ts';
 import { operationsText } from '../write-operations.ts';
 
@@ -174,6 +173,84 @@ test('a key that is missing, malformed or unknown gets 401', async () => {
   }
 });
 
+async function post(key: string, message: object | string | null, headers: object = {}) {
+  const body = typeof message === 'string' ? message : JSON.stringify(message);
+  const usual = { 'content-type': 'application/json', accept: ACCEPTED };
+  const response = await fetch(`${fixture.url}/mcp`, {
+    method: 'POST',
+    headers: { ...usual, authorization: `Bearer ${key}`, ...headers },
+    body,
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const toolCall = (name: string, input: object) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: input },
+});
+
+test('what ends without a call of the API is authenticated, and counted once', async () => {
+  const unknown = await newApiKey();
+  await sql(fixture.db, 'delete from api_keys where id = (select max(id) from api_keys)');
+  const messages: [object | string | null, object?][] = [
+    [toolCall('no_such_tool', {})],
+    [toolCall('get_video', {})],
+    [toolCall('get_video', { task_id: '..' })],
+    [toolCall('cancel_video', { task_id: '.' })],
+    [toolCall('get_credits', {}), { accept: 'text/html' }],
+    [toolCall('get_credits', {}), { 'mcp-protocol-version': 'x' }],
+    [{ jsonrpc: '2.0', method: 'notifications/initialized' }],
+    [{ jsonrpc: '2.0', id: 1, method: 'tasks/get', params: {} }],
+    [{ jsonrpc: '2.0', id: 1, method: { toString: 1 } }],
+    [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }],
+    ...['null', '0', '[]', '{}', '"text"'].map((body): [string] => [body]),
+  ];
+  const key = await newApiKey();
+  for (const [message, headers] of messages) {
+    const shown = JSON.stringify([message, headers]);
+    assert.ok((await post(key, message, headers)).status < 500, shown);
+    const { status, text } = await post(unknown, message, headers);
+    assert.equal(status, 401, shown + text);
+  }
+  const [{ hits = 0 } = {}] = await sql<{ hits: number }>(
+    fixture.db,
+    `select cardinality(hits) as hits from request_windows
+     order by subject desc limit 1`,
+  );
+  assert.equal(hits, messages.length);
+});
+
+test('a call beyond the limit of the key is refused at once, alone or in a batch', async () => {
+  const batch = Array.from({ length: 50 }, (_, id) =>
+    Object.assign(toolCall('get_credits', {}), { id }),
+  );
+  const start = performance.now();
+  const { text } = await post(await newApiKey(), JSON.stringify(batch));
+  assert.ok(performance.now() - start < 20_000);
+  assert.equal(text.split('credits are available').length - 1, 30);
+  assert.equal(text.split('"code":"rate_limited"').length - 1, 20);
+});
+
+test('no stream stays open, and HEAD is not served', async () => {
+  const params = {
+    notifications: { toolsListChanged: true },
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': MODERN,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  };
+  const method = 'subscriptions/listen';
+  const headers = { 'mcp-protocol-version': MODERN, 'mcp-method': method };
+  const { text } = await post(apiKey, { jsonrpc: '2.0', id: 1, method, params }, headers);
+  assert.match(text, /[Ss]ubscription limit/);
+  const authorization = `Bearer ${apiKey}`;
+  const head = await fetch(`${fixture.url}/mcp`, { method: 'HEAD', headers: { authorization } });
+  assert.equal(head.status, 404);
+});
+
 test('a client with the tasks extension gets a task at once, and reads its end', async () => {
   const key = await newApiKey();
   const request = async (method: string, params: object) => {
@@ -206,10 +283,9 @@ test('a client with the tasks extension gets a task at once, and reads its end',
   const created = await request('tools/call', { name: 'generate_video', arguments: input });
   const { taskId, status } = CreateTaskResultV2Schema.parse(created);
   assert.equal(status, 'working');
-  const ended = await until(
-    async () => GetTaskResultV2Schema.parse(await request('tasks/get', { taskId })),
-    (task) => task.status !== 'working',
-  );
+  const api = new Framewright({ apiKey: key, baseUrl: `${fixture.url}/api/v1` });
+  await assert.rejects(api.videos.wait(taskId));
+  const ended = GetTaskResultV2Schema.parse(await request('tasks/get', { taskId }));
   assert.equal(ended.status, 'completed');
   assert.equal(ended.status === 'completed' && ended.result.isError, true);
 });

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify';
 import { secretOf } from '../../accounts/admission.ts';
 import { acceptJsonOnly } from '../public/body.ts';
@@ -5,9 +8,6 @@ import { PUBLIC_API } from '../public/public-api.ts';
 
 /** Where the URLs of the calls within the process seem to lead; nothing is sent there. */
 const BASE_URL = `http://framewright.internal${PUBLIC_API.prefix}`;
-
-/** Requests whose tools call the API, which authenticates them and counts them. */
-const CALLS = /^(tools\/call|tasks\/|notifications\/)/;
 
 /**
  * Serves the tools of the MCP server of `clients/mcp` to a client that has only the URL and an API
@@ -17,23 +17,41 @@ const CALLS = /^(tools\/call|tasks\/|notifications\/)/;
  */
 export function mcpRoute(app: FastifyInstance, stopping: AbortSignal): void {
   acceptJsonOnly(app);
-  app.route<{ Body: { method?: unknown } | undefined }>({
+  app.route({
     method: ['GET', 'POST', 'DELETE'], // GET and DELETE get the 405 of a server without sessions
     url: '/mcp',
+    exposeHeadRoute: false,
     schema: { hide: true },
     async handler(request, reply) {
       const apiKey = secretOf(request.headers.authorization);
       const { body } = request;
-      const callApi = fetchWithin(app, request.ip);
-      if (body && !CALLS.test(String(body.method))) {
-        const admitted = await callApi(`${BASE_URL}/credits`, {
-          headers: { authorization: `Bearer ${apiKey}` },
-        });
-        if (!admitted.ok) return reply.send(admitted);
-      }
+      const called = Promise.withResolvers<true>();
+      const callWithin = fetchWithin(app, request.ip);
+      const callApi: typeof fetch = (...call) => {
+        called.resolve(true);
+        return callWithin(...call);
+      };
       const { createHttpHandler } = await import('@framewright/mcp');
-      const handle = createHttpHandler({ baseUrl: BASE_URL, fetch: callApi, stopping });
-      return reply.send(await handle(webRequest(request, reply), apiKey, body));
+      // The caller waits for Retry-After itself: here, nothing limits how many calls would wait.
+      const handle = createHttpHandler({
+        baseUrl: BASE_URL,
+        fetch: callApi,
+        maxRetries: 0,
+        stopping,
+      });
+      const response = await handle(webRequest(request, reply), apiKey, body);
+      const bytes = Readable.fromWeb((response.body ?? new Blob().stream()) as ReadableStream);
+      const isCounted = await Promise.race([called.promise, once(bytes, 'readable')]);
+      // What ends without a call of the API was neither authenticated nor counted yet.
+      if (isCounted !== true && body !== undefined) {
+        const headers = { authorization: `Bearer ${apiKey}` };
+        const admitted = await callWithin(`${BASE_URL}/credits`, { headers });
+        if (!admitted.ok) {
+          bytes.destroy();
+          return reply.send(admitted);
+        }
+      }
+      return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(bytes);
     },
   });
 }

@@ -43,11 +43,15 @@ export async function send<T>(
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
   const retries = Math.max(settings.maxRetries, call.leastRetries ?? 0);
+  let isInDoubt = false;
   for (let tries = 0; ; tries++) {
     throwIfAborted(call);
     const outcome = await sendOnce(settings, call, read);
     if ('value' in outcome) return outcome.value;
-    if (!outcome.again || tries >= retries) throw outcome.error;
+    const { error } = outcome;
+    if (isInDoubt && !tellsOfEarlierTries(error)) Object.assign(error, unknownFacts(call));
+    isInDoubt = error.charged === 'reserved';
+    if (!outcome.again || tries >= retries) throw error;
     await pause(Math.max(outcome.retryAfterMs, backoffMs(tries)), call);
   }
 }
@@ -95,6 +99,12 @@ async function sendOnce<T>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Whether the service has looked up the key. It looks at the API key and its rate before. */
+function tellsOfEarlierTries(error: ApiError | ConnectionError): boolean {
+  if (!(error instanceof ApiError) || error.details.charged === undefined) return false;
+  return [400, 402, 409, 413, 503].includes(error.status);
 }
 
 const isPassing = (status: number) => status === 429 || status >= 500;

@@ -58,10 +58,16 @@ async function downloadFile(source: Source, path: string): Promise<void> {
 async function copy(source: Source, from: number, write: Write): Promise<void> {
   const { timeoutMs, maxRetries } = source.settings;
   let at = from;
+  let size: number | undefined;
   for (let failures = 0; ; failures++) {
     const start = at;
-    const { call, response, bytes } = await openVideo(source, at);
-    let skipped = response.status === 206 ? 0 : at;
+    const { call, response, first, bytes } = await openVideo(source, at);
+    size ??= bytes;
+    let skipped = at - first;
+    if (bytes !== size || !(skipped >= 0)) {
+      await response.body?.cancel();
+      throw new Error(`the video of ${source.taskId} has changed: download it from its beginning`);
+    }
     let isWriting = false;
     try {
       for await (const part of partsOf(response, timeoutMs)) {
@@ -87,11 +93,14 @@ async function openVideo({ settings, taskId, signal }: Source, from: number) {
   const path = `/tasks/${encodeURIComponent(taskId)}`;
   const task = await sendJson<VideoTask>(settings, { method: 'GET', path, taskId, signal });
   if (!task.output) throw new Error(`${taskId} has no video: it is ${task.status}`);
+  if (!/^https?:/.test(task.output.video_url)) throw new Error(`${taskId} has a wrong link`);
   const headers = from > 0 ? { range: `bytes=${from}-` } : undefined;
   const call: Call = { method: 'GET', path: task.output.video_url, headers, taskId, signal };
   const response = await send(settings, call, async (opened) => opened);
-  const size = response.headers.get('content-range') ?? response.headers.get('content-length');
-  return { call, response, bytes: Number(/\d+$/.exec(size ?? '')?.[0] ?? 0) };
+  const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '');
+  const whole = response.status === 206 ? Number.NaN : 0;
+  const [, first = whole, bytes = response.headers.get('content-length')] = range ?? [];
+  return { call, response, first: Number(first), bytes: Number(bytes) };
 }
 
 /** @throws when the connection breaks, or is silent for too long */

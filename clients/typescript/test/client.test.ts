@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
@@ -96,6 +99,44 @@ test('no key and a base URL without its version are refused at once', () => {
     /FRAMEWRIGHT_API_KEY/,
   );
   assert.throws(() => new Framewright({ apiKey, baseUrl: 'http://localhost' }), /\/api\/v1/);
+});
+
+test('a download never joins parts of two files, and reads links of http only', async () => {
+  await using folder = await temporaryFolder();
+  let link = '/video';
+  let tries = 0;
+  let second: (response: ServerResponse) => void = () => {};
+  await using server = createServer(({ url }, response) => {
+    if (url !== '/video') {
+      const video_url = new URL(link, `http://127.0.0.1:${port}`).href;
+      return response.end(JSON.stringify({ status: 'completed', output: { video_url } }));
+    }
+    tries += 1;
+    if (tries > 1) return second(response);
+    response.setHeader('content-length', 10);
+    return response.write('first', () => setTimeout(() => response.destroy(), 100));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const own = new Framewright({ apiKey: 'fw_test_x', baseUrl: `http://127.0.0.1:${port}/api/v1` });
+  const file = path.join(folder.path, 'video.mp4');
+  const part = (range: string) => (response: ServerResponse) => {
+    response.writeHead(206, { 'content-range': range, 'content-length': 5 }).end('other');
+  };
+  for (const respond of [
+    (response: ServerResponse) => response.end('a longer video'),
+    part('bytes 5-9/11'),
+    part('bytes 6-10/10'),
+    part('bytes 5-9/*'),
+  ]) {
+    second = respond;
+    tries = 0;
+    await assert.rejects(own.videos.download('task_1', file), /has changed/);
+  }
+  for (link of ['file:///etc/hostname', 'data:,x']) {
+    await assert.rejects(own.videos.download('task_1', file), /wrong link/);
+  }
+  assert.deepEqual(await readdir(folder.path), []);
 });
 
 test('a wait outlives a service that is killed and started again', async () => {

@@ -1,3 +1,5 @@
+import { jsonText, printable } from './terminal/screen.ts';
+
 /** The exit codes of `fw`, by the kind of failure. The table in the README has them too. */
 export const EXIT_CODES = {
   other: 1,
@@ -120,7 +122,8 @@ export function failureLines({ message, advice }: Failure): string[] {
   const { charged, next, requestId, taskId } = advice;
   const ids = [taskId && `task ${taskId}`, requestId && `request ${requestId}`].filter(Boolean);
   const facts = [charged && CHARGED[charged], next].filter(Boolean).join(' ');
-  return [message, facts, ids.join(', ')].filter((line) => line !== '').map(withoutKeys);
+  const lines = [message, facts, ids.join(', ')].map(printable);
+  return lines.filter((line) => line !== '').map(withoutKeys);
 }
 
 /** The same for programs. */
@@ -137,5 +140,5 @@ export function failureJson({ kind, message, advice }: Failure): string {
     request_id: advice.requestId,
     idempotency_key: advice.idempotencyKey,
   };
-  return withoutKeys(JSON.stringify({ error }));
+  return withoutKeys(jsonText({ error }));
 }

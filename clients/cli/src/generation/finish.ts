@@ -60,7 +60,8 @@ async function create(entry: Entry, work: Work): Promise<string> {
   work.screen.progress('sending the request');
   const { idempotencyKey, body } = entry;
   const task = await work.client.videos.create(body, { idempotencyKey });
-  entry.taskId = task.id;
+  if (!/^[\w-]+$/.test(task.id)) throw new Failure('other', `Not a name of a task: ${task.id}`);
+  entry.taskId = task.id; // files are named after it
   record(entry);
   return task.id;
 }

@@ -20,6 +20,20 @@ export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
 }
 
+/** As `printable`, but with lines, tabs and the colours of `styled`. */
+function withoutControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+  return text.replace(/(\x1b\[\d+m)|[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '$1');
+}
+
+/** JSON without any control character: it may be read at a terminal. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\x7f-\x9f]/g,
+    (one) => `\\u00${one.charCodeAt(0).toString(16)}`,
+  );
+}
+
 const CLEAR = '\r\x1b[K';
 
 /** NO_COLOR (no-color.org) and TERM=dumb are for all colours, on both streams. */
@@ -40,7 +54,9 @@ export function openScreen({ isJson }: { isJson: boolean }): Screen {
   const progress = (text: string | null) => {
     if (!isWatched || env.TERM === 'dumb') return;
     if (text === null && !shown) return;
-    stderr.write(CLEAR + (text === null ? '' : text.slice(0, (stderr.columns || 80) - 1)));
+    stderr.write(
+      CLEAR + (text === null ? '' : printable(text).slice(0, (stderr.columns || 80) - 1)),
+    );
     shown = text !== null;
   };
   return {
@@ -49,11 +65,11 @@ export function openScreen({ isJson }: { isJson: boolean }): Screen {
     progress,
     note(text) {
       progress(null);
-      if (isWatched) stderr.write(`${text}\n`);
+      if (isWatched) stderr.write(`${withoutControls(text)}\n`);
     },
     result(value, text) {
       progress(null);
-      const line = isJson ? JSON.stringify(value) : text;
+      const line = isJson ? jsonText(value) : withoutControls(text);
       if (line !== '') stdout.write(`${line}\n`);
     },
   };

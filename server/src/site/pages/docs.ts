@@ -105,7 +105,7 @@ function sender({ folder, publicUrl, docsEditUrl }: DocsDeps) {
 function fileOf(url: string): string | undefined {
   const [address = ''] = url.split('?');
   const plain = address.replace(/\/$/, '').slice(1);
-  if (!/^[a-zA-Z0-9/_-]+(\.(md|txt|xml|json))?$/.test(plain)) return undefined;
+  if (!/^[a-zA-Z0-9_-]+(\/[a-zA-Z0-9_-]+)*(\.(md|txt|xml|json))?$/.test(plain)) return undefined;
   return path.extname(plain) ? plain : `${plain}/index.html`;
 }
 

@@ -235,6 +235,9 @@ test('no path below the documentation leads out of its folder, or to a 500', asy
     '/docs/quickstart%00',
     '/docs/OPERATIONS/overview',
     '/docs/operations%2foverview',
+    '/docs//operations/overview', // also each number of slashes would be kept in memory
+    '/docs//quickstart',
+    '/docs/quickstart//',
   ]) {
     const { statusCode } = await app.inject(url);
     assert.equal(statusCode, 404, url);

@@ -35,14 +35,16 @@ export function videoModel(modelId: ModelId, clients: Clients): VideoModel {
     maxVideosPerCall: 1,
     async doStart(options) {
       const idempotencyKey = keyOf(options);
-      const { request, warnings } = await once(prepared, idempotencyKey, () =>
+      // Another request with the same key is prepared anew, and the service refuses it.
+      const name = idempotencyKey + JSON.stringify(requestOf(modelId, options).request);
+      const { request, warnings } = await once(prepared, name, () =>
         prepare(clients.patient, modelId, options),
       );
       const { abortSignal: signal } = options;
       const task = await clients.once.videos
         .create(request, { idempotencyKey, signal })
         .catch(rethrow);
-      prepared.delete(idempotencyKey);
+      prepared.delete(name);
       const operation = { taskId: task.id, idempotencyKey };
       return { operation, warnings, response: responseOf(modelId) };
     },

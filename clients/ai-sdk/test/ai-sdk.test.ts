@@ -88,6 +88,17 @@ test('a refused request is not sent again, and its error says what was charged',
   assert.deepEqual([tries.create, charge], [1, 0]);
 });
 
+test('a corrected request is the one that is sent, also with the same key', async () => {
+  await using opened = await openCase();
+  const model = modelOf(opened);
+  const headers = { 'idempotency-key': 'order-4711' };
+  const create = (prompt: string) => generateVideo({ model, prompt, headers, poll });
+  await assert.rejects(create('ab'), /prompt/);
+  await create('A paper boat');
+  await assert.rejects(create('Another boat'), /Idempotency-Key/);
+  assert.deepEqual((await opened.report()).tasks, 1);
+});
+
 test('a failed task is an error that says that it was refunded', async () => {
   await using opened = await openCase();
   const failed = generateVideo({ model: modelOf(opened), prompt: 'A boat, test-failed', poll });

@@ -394,6 +394,25 @@ test('an upload is deleted by its account, once and for all, and counts no longe
   assert.deepEqual(await rowsOf(owner), [{ id: body.id, state: 'deleting' }]);
 });
 
+test('a delete beside a create is after it or refuses it, and never a deadlock', async () => {
+  const owner = await website.signIn({ credits: 10_000 });
+  for (let i = 0; i < 4; i++) {
+    const { body } = await owner.upload(picture);
+    const [created, again, deleted] = await Promise.all([
+      createWith(owner, body.url),
+      createWith(owner, body.url),
+      owner.delete(`${URL}/${body.id}`),
+    ]);
+    assert.equal(deleted.status, 200);
+    for (const one of [created, again].filter(({ status }) => status !== 202)) {
+      assertError(one, 'invalid_request', { reason: 'unknown_upload' });
+    }
+    assertError(await createWith(owner, body.url), 'invalid_request');
+  }
+  const states = (await rowsOf(owner)).map(({ state }) => state);
+  assert.deepEqual(states, Array(4).fill('deleting'));
+});
+
 test('a use makes an upload last longer', async () => {
   const visitor = await website.signIn({ credits: 1000 });
   const { body } = await visitor.upload(picture);

@@ -43,7 +43,7 @@ let python: VirtualEnvironment;
 let keys: string[];
 
 /** How many API keys the tests in Python take. */
-const KEYS = 150;
+const KEYS = 160;
 
 const skip = { skip: withoutPython };
 const cleanup = new AsyncDisposableStack();
@@ -82,6 +82,25 @@ test('the Python that the website shows makes a video', skip, async () => {
     await writeFile(file, pythonSample(`${fixture.url}/api/v1`, body));
     await python.run('python', [file], { cwd: folder.path, FRAMEWRIGHT_API_KEY: apiKey });
     assert.ok((await readFile(path.join(folder.path, 'video.mp4'))).includes('ftyp'));
+  }
+});
+
+test('the Python of the guides works', skip, async () => {
+  await using folder = await temporaryFolder();
+  const cwd = folder.path;
+  await writeFile(path.join(cwd, 'first.png'), await imageBytes('png', 864, 496));
+  const guides = path.join(FOLDER, '../../docs/guides');
+  const programs = (await readdir(guides)).map(async (name) => {
+    const text = await readFile(path.join(guides, name), 'utf8');
+    const samples = [...text.matchAll(/^```python tab=Python\n(.*?)^```/gms)];
+    const program = samples.map(([, sample]) => sample).join('');
+    if (program === '' || program.includes('import ')) return program;
+    return `from framewright import Framewright\nclient = Framewright()\n${program}`;
+  });
+  for (const program of (await Promise.all(programs)).filter(Boolean)) {
+    const FRAMEWRIGHT_BASE_URL = `${fixture.url}/api/v1`;
+    const [FRAMEWRIGHT_API_KEY = ''] = keys.splice(0, 1);
+    await python.run('python', ['-c', program], { cwd, FRAMEWRIGHT_API_KEY, FRAMEWRIGHT_BASE_URL });
   }
 });
 

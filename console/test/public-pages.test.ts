@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { buildPages } from '../build.ts';
 import { NO_BROWSER } from './browser.ts';
-import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { expectNoViolations, openSite, type Site, settled, signIn } from './site.ts';
 
 const options = { skip: NO_BROWSER };
 let site: Site;
@@ -224,3 +224,20 @@ test(
     assert.ok(await page.getByText(`${site.url}/api/v1`).first().isVisible());
   },
 );
+
+test('a fresh test key is put into the samples of who is signed in', options, async () => {
+  const page = await site.newPage();
+  await page.goto('/docs/quickstart');
+  const button = page.getByRole('button', { name: 'Fill in a fresh test key' });
+  await button.click();
+  await page.waitForURL(/sign-in\?next=%2Fdocs%2Fquickstart/);
+  await signIn(site, page, 'reader@example.com');
+  await page.goto('/docs/quickstart');
+  await button.click();
+  await page.getByText('Every sample has it now').waitFor();
+  const sample = page.locator('code', { hasText: 'FRAMEWRIGHT_API_KEY=' }).first();
+  assert.match((await sample.textContent()) ?? '', /FRAMEWRIGHT_API_KEY=fw_test_\w{30}/);
+  await expectNoViolations(page);
+  await page.goto('/docs/test-keys');
+  assert.equal(await page.locator('.docs-code', { hasText: 'fw_test_...' }).count(), 0);
+});

@@ -30,7 +30,9 @@ export default function SignInPage() {
   };
   useTitle('Sign in');
   useEffect(() => {
-    if (state.kind === 'in') route(next, true);
+    if (state.kind !== 'in') return;
+    if (next.startsWith('/docs')) location.replace(next);
+    else route(next, true);
   }, [state.kind]);
   const isLogged = site.data?.mail_is_logged ?? false;
   return (

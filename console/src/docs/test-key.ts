@@ -1,0 +1,71 @@
+/** What stands for a test key in the samples. */
+const PLACEHOLDER = 'fw_test_...';
+const KEPT = 'docs-test-key';
+const DAYS_VALID = 7;
+
+interface Made {
+  secret?: string;
+  error?: { code: string; message: string };
+}
+
+/**
+ * Puts a button beside the first sample with a test key: it makes one for the account that is
+ * signed in, and shows it in all samples of this window, until the sign-out.
+ */
+export function offerTestKey(): void {
+  const places = textsWith(PLACEHOLDER);
+  const kept = sessionStorage.getItem(KEPT);
+  if (kept) fill(places, kept);
+  const sample = places[0]?.parentElement?.closest<HTMLElement>('.docs-code');
+  if (kept || !sample) return;
+  const button = Object.assign(document.createElement('button'), { type: 'button' });
+  button.className = 'docs-fill';
+  button.textContent = 'Fill in a fresh test key';
+  const note = document.createElement('span');
+  note.setAttribute('role', 'status');
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    note.textContent = await makeKey(places);
+    button.disabled = false;
+  });
+  sample.after(button, note);
+}
+
+/** The texts of samples that have a word. */
+function textsWith(word: string): Text[] {
+  const found: Text[] = [];
+  for (const code of document.querySelectorAll('.docs-code code')) {
+    const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      if (texts.currentNode.nodeValue?.includes(word)) found.push(texts.currentNode as Text);
+    }
+  }
+  return found;
+}
+
+function fill(places: Text[], secret: string): void {
+  for (const place of places) place.data = place.data.replaceAll(PLACEHOLDER, secret);
+}
+
+/** @returns what to tell the reader */
+async function makeKey(places: Text[]): Promise<string> {
+  const expires = new Date(Date.now() + DAYS_VALID * 86_400_000).toISOString();
+  const response = await fetch('/console/api/keys', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Documentation', mode: 'test', expires_at: expires }),
+  }).catch(() => undefined);
+  if (!response) return 'No connection. Try again.';
+  const { secret, error }: Made = await response.json();
+  if (secret) {
+    sessionStorage.setItem(KEPT, secret);
+    fill(places, secret);
+    return `Every sample has it now. It works for ${DAYS_VALID} days.`;
+  }
+  if (response.status === 401) {
+    location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
+  }
+  if (error?.code === 'proof_required')
+    return 'Make one on the page “API keys”: it asks for a proof first.';
+  return error?.message ?? 'That did not work. Try again.';
+}

@@ -13,3 +13,9 @@ export function nextPath(given: string | undefined): string {
   if (url.pathname === '/sign-in') return FIRST;
   return `${url.pathname}${url.search}`;
 }
+
+/** Goes to the page; the router does not have those of the documentation. */
+export function goTo(next: string, route: (path: string, replace: boolean) => void): void {
+  if (next.startsWith('/docs')) location.replace(next);
+  else route(next, true);
+}

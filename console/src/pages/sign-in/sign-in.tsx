@@ -10,7 +10,7 @@ import { useTitle } from '../../ui/page.tsx';
 import still from '../landing/sample.jpg';
 import { CodeStep } from './code-step.tsx';
 import { EmailStep } from './email-step.tsx';
-import { nextPath } from './next-path.ts';
+import { goTo, nextPath } from './next-path.ts';
 import { OtherWays } from './other-ways.tsx';
 
 /** Signs in, and goes to the page that asked for it. A first sign-in makes the account. */
@@ -30,9 +30,7 @@ export default function SignInPage() {
   };
   useTitle('Sign in');
   useEffect(() => {
-    if (state.kind !== 'in') return;
-    if (next.startsWith('/docs')) location.replace(next);
-    else route(next, true);
+    if (state.kind === 'in') goTo(next, route);
   }, [state.kind]);
   const isLogged = site.data?.mail_is_logged ?? false;
   return (

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
@@ -368,21 +367,4 @@ test('listen relays an event, whose signature the local server can verify', asyn
   const event = new Webhook(secret).verify(body, headers) as Record<string, { id?: string }>;
   assert.deepEqual([event.type, event.mode, event.data?.id], ['task.failed', 'test', taskId]);
   assert.match(shown, new RegExp(`task.failed\t${taskId}\tevt_\\w+\t204\n`));
-});
-
-test('completions are scripts of their shells', async () => {
-  await using machine = await openOwnMachine();
-  const { out } = await machine.fw('completion', 'bash');
-  const script = `${out}
-    COMP_WORDS=(fw generate --res) COMP_CWORD=2; _fw; echo "\${COMPREPLY[*]}"
-    COMP_WORDS=(fw tasks --status '') COMP_CWORD=3; _fw; echo "\${COMPREPLY[*]}"
-    COMP_WORDS=(fw cre) COMP_CWORD=1; _fw; echo "\${COMPREPLY[*]}"`;
-  const bash = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
-  assert.equal(bash.stdout, '--resolution\nprocessing completed failed\ncredits\n', bash.stderr);
-  for (const shell of ['zsh', 'fish'] as const) {
-    const printed = (await machine.fw('completion', shell)).out;
-    assert.match(printed, /resolution/);
-    const check = spawnSync(shell, ['-n'], { input: printed, encoding: 'utf8' });
-    if (!check.error) assert.equal(check.status, 0, check.stderr);
-  }
 });

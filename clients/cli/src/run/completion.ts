@@ -15,7 +15,7 @@ const SCRIPTS: Record<string, (commands: Commands) => string> = { bash, zsh, fis
 const optionsOf = ({ options }: Command) => Object.entries({ ...options, ...COMMON });
 type Commands = readonly Command[];
 
-/** What follows an option of bash: its values, files, or anything. */
+/** What follows an option of bash: its values, or files, which `-o default` completes. */
 function bashValues(commands: Commands): string {
   const known = new Map(commands.flatMap(optionsOf));
   const lines = [...known].flatMap(([name, { values, isFile, short }]) => {
@@ -24,7 +24,7 @@ function bashValues(commands: Commands): string {
       return [
         `    ${names}) COMPREPLY=($(compgen -W '${values.join(' ')}' -- "$word")); return ;;`,
       ];
-    return isFile ? [`    ${names}) COMPREPLY=($(compgen -f -- "$word")); return ;;`] : [];
+    return isFile ? [`    ${names}) COMPREPLY=(); return ;;`] : [];
   });
   return lines.join('\n');
 }
@@ -53,25 +53,28 @@ complete -o default -F _fw fw`;
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-const bracketed = (text: string) => text.replaceAll(/[[\]:]/g, String.raw`\$&`);
+const escaped = (text: string) => text.replaceAll(/[[\]:]/g, String.raw`\$&`);
+const zshValues = (values: readonly string[]) => `(${values.map(escaped).join(' ')})`;
 
-function zshOption([name, { kind, values, isFile, isList, summary }]: [string, Option]): string {
-  const value = values ? `:value:(${values.join(' ')})` : isFile ? ':file:_files' : ':value: ';
+function zshOption([name, { kind, short, values, isFile, isList, summary }]: [string, Option]) {
+  const value = values ? `:value:${zshValues(values)}` : isFile ? ':file:_files' : ':value: ';
   const repeat = isList ? '*' : '';
-  return quoted(`${repeat}--${name}[${bracketed(summary)}]${kind === 'flag' ? '' : value}`);
+  return [`--${name}`, ...(short ? [`-${short}`] : [])]
+    .map((word) => `${repeat}${word}[${escaped(summary)}]${kind === 'flag' ? '' : value}`)
+    .map(quoted);
 }
 
 function zshWords({ words }: Command): string[] {
-  if (words?.values) return [quoted(`*:word:(${words.values.join(' ')})`)];
+  if (words?.values) return [quoted(`*:word:${zshValues(words.values)}`)];
   return words?.isFile ? [quoted('*:file:_files')] : [];
 }
 
 function zsh(commands: Commands): string {
   const described = commands.map(
-    ({ name, summary }) => `    ${quoted(`${name}:${bracketed(summary)}`)}`,
+    ({ name, summary }) => `    ${quoted(`${name}:${escaped(summary)}`)}`,
   );
   const cases = commands.map((command) => {
-    const all = [...optionsOf(command).map(zshOption), ...zshWords(command)];
+    const all = [...optionsOf(command).flatMap(zshOption), ...zshWords(command)];
     return `    ${command.name}) _arguments ${all.join(' ')} ;;`;
   });
   return `#compdef fw

@@ -6,7 +6,7 @@ import { type MediaHost, startMediaHost } from '../server/test/media/media-host.
 import { temporaryFolder } from '../server/test/temporary-folder.ts';
 import { TEST_CA_FILE } from '../server/test/tls/certificates.ts';
 import { type BenchSetup, makeFundedKeys, openBenchSetup } from './bench-setup.ts';
-import type { IngestFloorSetup } from './ingest-floor.ts';
+import type { IngestFloorSetup } from './floors/ingest-floor.ts';
 import { forgetPeak, peakOfChildren, residentMemory } from './memory.ts';
 import { makePaddedMedia } from './padded-media.ts';
 import { startProgram } from './program.ts';
@@ -57,11 +57,14 @@ async function ingestFrom(host: MediaHost): Promise<Ingest> {
   await using bench = await openBenchSetup();
   await using service = await startIngester(bench, host);
   await using folder = await temporaryFolder();
-  await using floor = await startProgram<IngestFloorSetup, object, number>('ingest-floor.ts', {
-    urls: [...large.reference_image_urls, ...large.reference_video_urls],
-    ca: await readFile(TEST_CA_FILE, 'utf8'),
-    folder: folder.path,
-  });
+  await using floor = await startProgram<IngestFloorSetup, object, number>(
+    'floors/ingest-floor.ts',
+    {
+      urls: [...large.reference_image_urls, ...large.reference_video_urls],
+      ca: await readFile(TEST_CA_FILE, 'utf8'),
+      folder: folder.path,
+    },
+  );
   const { peakBytes: smallPeakBytes } = await service.ingest(small);
   const rounds: Array<Ingested & { floorSeconds: number }> = [];
   while (rounds.length < ROUNDS) {

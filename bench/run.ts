@@ -10,7 +10,7 @@ import { type Idle, measureIdle } from './lines/idle.ts';
 import { measureUploads, UPLOAD_MEGABYTES, type UploadMemory } from './lines/uploads.ts';
 import { measureWaitingReads, WAITING_READS, type WaitingReads } from './lines/waiting-reads.ts';
 import { type BesideWebhooks, measureWebhooks, WAITING_EVENTS } from './lines/webhooks.ts';
-import { type Comparison, ROUND_SECONDS, ROUNDS } from './rounds.ts';
+import { type Comparison, ROUND_SECONDS, ROUNDS, type Spread } from './rounds.ts';
 import type { Sample } from './sample.ts';
 import { CLIENTS, compareThroughput, MANY_CLIENTS } from './throughput.ts';
 import { measureWaitingCreate, WAITING_CLIENTS } from './waiting.ts';
@@ -23,11 +23,13 @@ const TARGETS = {
   growth: 1.3,
   growthMegabytes: 64,
   endToEnd: 250,
+  endToEndRatio: 1.5,
+  endToEndCpu: 0.7,
   idlePercent: 1,
   idleMegabytes: 200,
   waitingReadsMilliseconds: 300,
 };
-const END_TO_END_SECONDS = 60;
+const END_TO_END = { count: 4, seconds: 10 };
 
 const LINES = {
   throughput: printThroughput,
@@ -35,7 +37,7 @@ const LINES = {
   'waiting-reads': async () => print(waitingReadsLine(await measureWaitingReads())),
   webhooks: async () => print(webhooksLine(await measureWebhooks())),
   uploads: async () => print(uploadsLine(await measureUploads())),
-  'end-to-end': async () => print(endToEndLine(await measureEndToEnd(END_TO_END_SECONDS))),
+  'end-to-end': async () => printEndToEnd(await measureEndToEnd(END_TO_END)),
   ingest: async () => print(ingestLine(await measureIngest())),
   growth: async () => printGrowth(await measureGrowth(print)),
   idle: async () => print(idleLine(await measureIdle())),
@@ -131,15 +133,29 @@ function uploadsLine(memory: UploadMemory | undefined): string {
   );
 }
 
-function endToEndLine(measured: EndToEnd): string {
-  const { perSecond, slowestPartPerSecond: slowest, fastestPartPerSecond: fastest } = measured;
-  const target = targetCell(perSecond / TARGETS.endToEnd, `target >= ${TARGETS.endToEnd}`);
-  return (
-    `end to end, ${END_TO_END_SECONDS} s: ${perSecond.toFixed(0)} tasks/s (${target}), ` +
-    `${slowest.toFixed(0)} to ${fastest.toFixed(0)} in its parts; ` +
-    `from create to completed p50 ${measured.p50Milliseconds.toFixed(0)} ms, ` +
-    `p99 ${measured.p99Milliseconds.toFixed(0)} ms`
+function printEndToEnd(measured: EndToEnd): void {
+  const { perSecond, ratio, cpu } = measured;
+  const target = targetCell(perSecond.median / TARGETS.endToEnd, `target >= ${TARGETS.endToEnd}`);
+  const { endToEndRatio, endToEndCpu } = TARGETS;
+  print(
+    `\nend to end, ${END_TO_END.count} rounds of ${END_TO_END.seconds} s per side, in turns: ` +
+      `${range(perSecond, 0)} tasks/s (${target}); from create to completed ` +
+      `p50 ${measured.p50Milliseconds.toFixed(0)} ms, p99 ${measured.p99Milliseconds.toFixed(0)} ms`,
   );
+  print(
+    `on a job queue by hand: ${measured.floorPerSecond.toFixed(0)} tasks/s, ` +
+      `ratio ${range(ratio, 2)} (${targetCell(ratio.median / endToEndRatio, `target >= ${endToEndRatio}`)})`,
+  );
+  if (!cpu) return;
+  print(
+    `CPU of one task: ${cpu.serviceMilliseconds.toFixed(1)} ms, on a job queue by hand ` +
+      `${cpu.floorMilliseconds.toFixed(1)} ms: ratio ${range(cpu.ratio, 2)} ` +
+      `(${targetCell(endToEndCpu / cpu.ratio.median, `target <= ${endToEndCpu}`)})`,
+  );
+}
+
+function range({ median, lowest, highest }: Spread, digits: number): string {
+  return `${median.toFixed(digits)} (${lowest.toFixed(digits)}-${highest.toFixed(digits)})`;
 }
 
 function idleLine(idle: Idle | undefined): string {

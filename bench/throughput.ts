@@ -7,10 +7,10 @@ import {
   openBenchSetup,
   type RunningService,
 } from './bench-setup.ts';
-import type { CreateFloorSetup } from './create-floor.ts';
+import type { CreateFloorSetup } from './floors/create-floor.ts';
+import type { ReadFloorSetup } from './floors/read-floor.ts';
 import type { HttpClientsSetup, Target } from './http-clients.ts';
 import { startProgram } from './program.ts';
-import type { ReadFloorSetup } from './read-floor.ts';
 import { type Comparison, compare } from './rounds.ts';
 import type { Sample } from './sample.ts';
 
@@ -62,7 +62,7 @@ async function compareCreates(
   const targets = keys.map(({ secret }) => ({ secret, taskId: '' }));
   await using load = await startClients({ url, clients, act: 'create', targets });
   const accountIds = keys.map(({ accountId }) => accountId);
-  await using floor = await startProgram<CreateFloorSetup, Span, Sample>('create-floor.ts', {
+  await using floor = await startProgram<CreateFloorSetup, Span, Sample>('floors/create-floor.ts', {
     databaseUrl,
     accountIds,
     connections: CONNECTIONS,
@@ -81,7 +81,10 @@ async function compareReads(
   const load = { clients: CLIENTS, act: 'read', targets } as const;
   await using clients = await startClients({ ...load, url });
   const setup = { databaseUrl, connections: CONNECTIONS };
-  await using floor = await startProgram<ReadFloorSetup, object, string>('read-floor.ts', setup);
+  await using floor = await startProgram<ReadFloorSetup, object, string>(
+    'floors/read-floor.ts',
+    setup,
+  );
   await using floorClients = await startClients({ ...load, url: await floor.send({}) });
   return await compare(clients, floorClients);
 }

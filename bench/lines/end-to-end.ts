@@ -1,140 +1,225 @@
-import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, statement } from '../../server/src/database/database.ts';
-import { makeVideo } from '../../server/test/media/media-files.ts';
+import { openDatabase, statement } from '../../server/src/database/database.ts';
+import { createLog } from '../../server/src/kernel/log.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
-import { startSimulator } from '../../simulators/kit/process.ts';
-import { makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
-import type { HttpClientsLoad, HttpClientsSetup } from '../http-clients.ts';
-import { startProgram } from '../program.ts';
-import type { Sample } from '../sample.ts';
+import { type BenchSetup, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
+import { HAS_CPU_TIMES, serverPid, treeSeconds } from '../cpu-time.ts';
+import type { EndToEndFloorSetup } from '../floors/end-to-end-floor.ts';
+import type { HttpClientsLoad, HttpClientsSetup, Target } from '../http-clients.ts';
+import { withInstantProvider } from '../instant-provider.ts';
+import { type Program, startProgram } from '../program.ts';
+import { type Spread, spread } from '../rounds.ts';
+import { median, type Sample } from '../sample.ts';
 
-/** What the simulated provider returns for each job: 6 frames, 9 kB. */
-const OUTPUT = { width: 64, height: 64, seconds: 0.25, audio: null } as const;
 /** How many tasks are under way: each completed one is replaced by a new create. */
 const LIVE_TASKS = 150;
 const CLIENTS = 8;
 const PAUSE_SECONDS = 0.05;
-const WARM_UP_SECONDS = 5;
-/** The minute is cut into parts of this length, to see whether the rate stays the same. */
-const PART_SECONDS = 10;
+/** At the start of each round, until as many tasks end as begin. */
+const FILL_SECONDS = 3;
+/** Before the first round, code is compiled and statements are prepared. */
+const WARM_UP_SECONDS = 2;
+/** How long a side may take to complete the tasks that are left at the end of a round. */
+const DRAIN_SECONDS = 120;
 const KEY_COUNTS = { accounts: 1000, keysEach: 15 };
+
+/** How long the service and its floor are loaded, in turns. */
+interface Rounds {
+  count: number;
+  seconds: number;
+}
 
 /** Tasks from their create to their completion, with a provider that ends each job at once. */
 export interface EndToEnd {
-  perSecond: number;
-  slowestPartPerSecond: number;
-  fastestPartPerSecond: number;
+  /** Tasks that the service completed in a second, in each round. */
+  perSecond: Spread;
+  floorPerSecond: number;
+  /** The service's rate divided by the floor's, of each round. */
+  ratio: Spread;
+  /** CPU time of one task in milliseconds: the program, its children and the database. */
+  cpu: { serviceMilliseconds: number; floorMilliseconds: number; ratio: Spread } | undefined;
   p50Milliseconds: number;
   p99Milliseconds: number;
 }
 
 /**
- * Every task is submitted over HTTP to a simulated provider, read, downloaded, decoded in full,
- * stored, synced and captured.
+ * Every task is submitted over HTTP to a simulated provider, read, downloaded, checked, stored,
+ * synced and captured; the floor does the same without the ledger and without exactly-once.
  */
-export async function measureEndToEnd(seconds: number): Promise<EndToEnd> {
-  return withInstantProvider((env) => withProvider(env, seconds));
-}
-
-/** A simulated fal whose jobs end at once. @param work gets the variables of a service with it */
-export async function withInstantProvider<T>(
-  work: (env: Record<string, string>) => Promise<T>,
-): Promise<T> {
-  await using folder = await temporaryFolder();
-  const outputFile = path.join(folder.path, 'output.mp4');
-  await makeVideo(outputFile, OUTPUT);
-  const options = ['--job-seconds', '0', '--output-file', outputFile];
-  const provider = await startSimulator('fal', folder.path, options);
-  try {
-    return await work({
-      ROLES: 'api,worker',
-      CREATE_WAIT_SECONDS: '0',
-      PROVIDER: 'fal',
-      FAL_API_KEY: 'bench',
-      FAL_QUEUE_URL: provider.url,
-      PROVIDER_ALLOW: new URL(provider.url).host,
-      LOG_LEVEL: 'warn',
+export async function measureEndToEnd(rounds: Rounds): Promise<EndToEnd> {
+  return withInstantProvider(async (provider) => {
+    await using bench = await openBenchSetup();
+    await using service = await openService(bench, provider.env);
+    await using floor = await openFloor(bench, provider.url);
+    const server = await serverPid(bench.db);
+    const results: Array<{ service: Round; floor: Round }> = [];
+    const loadBoth = async (seconds: number) => ({
+      service: await loadSide(service, server, seconds),
+      floor: await loadSide(floor, server, seconds),
     });
-  } finally {
-    await provider.kill();
-  }
+    await loadBoth(WARM_UP_SECONDS);
+    while (results.length < rounds.count) results.push(await loadBoth(rounds.seconds));
+    return summarize(results, await service.times());
+  });
 }
 
-async function withProvider(env: Record<string, string>, seconds: number): Promise<EndToEnd> {
-  await using bench = await openBenchSetup();
-  const keys = await makeFundedKeys(bench.db, KEY_COUNTS);
-  await using service = await bench.startService(env);
-  const targets = keys.map(({ secret }) => ({ secret, taskId: '' }));
-  const setup = { url: service.url, clients: CLIENTS, act: 'create', targets } as const;
-  await using clients = await startProgram<HttpClientsSetup, HttpClientsLoad, Sample>(
-    'http-clients.ts',
-    setup,
-  );
-  const keepBusy = async (forSeconds: number) => {
-    const end = performance.now() + forSeconds * 1000;
-    while (performance.now() < end) {
-      const missing = LIVE_TASKS - (await countLive(bench.db));
-      if (missing > 0) await clients.send({ acts: missing });
-      await delay(PAUSE_SECONDS * 1000);
-    }
-  };
-  await keepBusy(WARM_UP_SECONDS);
-  const start = await now(bench.db);
-  await keepBusy(seconds);
-  return readResult(bench.db, start, seconds);
+/** The service or its floor. */
+interface Side {
+  pid: number;
+  clients: Program<HttpClientsLoad, Sample>;
+  /** The tasks that have ended, and those that have not. @throws when one could not be completed */
+  count(): Promise<Counts>;
 }
 
-const LIVE = statement('bench_live', 'select count(*)::int as count from tasks where due_at > $1');
-const NOW = statement('bench_now', 'select clock_now() as now');
-
-/** A live task is one that has a due time. */
-async function countLive(db: Database): Promise<number> {
-  const [row] = await db.query<{ count: number }>(LIVE, ['-infinity']);
-  return row?.count ?? 0;
+interface Counts {
+  completed: number;
+  live: number;
 }
 
-async function now(db: Database): Promise<Date> {
-  const [row] = await db.query<{ now: Date }>(NOW);
-  if (!row) throw new Error('clock_now() returned no row');
-  return row.now;
-}
-
-const PARTS = statement(
-  'bench_completed_parts',
-  `select floor(extract(epoch from updated_at - $1) / $2)::int as part, count(*)::int as count
-   from tasks where phase = 'completed' and updated_at >= $1
-     and updated_at < $1 + $3 * interval '1 second'
-   group by 1 order by 1`,
+const COUNT = statement(
+  'bench_count',
+  `select count(*) filter (where phase = 'completed')::int as completed,
+     count(*) filter (where due_at is not null)::int as live,
+     count(*) filter (where phase in ('failed', 'held'))::int as bad from tasks`,
 );
 
 const TIMES = statement(
   'bench_completed_times',
   `select percentile_cont(array[0.5, 0.99]) within group
      (order by extract(epoch from updated_at - created_at) * 1000) as times
-   from tasks where phase = 'completed' and updated_at >= $1
-     and updated_at < $1 + $2 * interval '1 second'`,
+   from tasks where phase = 'completed'`,
 );
 
-const NOT_COMPLETED = statement(
-  'bench_not_completed',
-  `select phase, error_message, count(*)::int as count from tasks
-   where phase in ('failed', 'held') group by 1, 2`,
-);
-
-async function readResult(db: Database, start: Date, seconds: number): Promise<EndToEnd> {
-  const bad = await db.query(NOT_COMPLETED);
-  if (bad.length > 0) throw new Error(`not all tasks were completed: ${JSON.stringify(bad)}`);
-  const partSeconds = Math.min(PART_SECONDS, seconds);
-  const parts = await db.query<{ count: number }>(PARTS, [start, partSeconds, seconds]);
-  const [row] = await db.query<{ times: [number, number] }>(TIMES, [start, seconds]);
-  const rates = parts.map(({ count }) => count / partSeconds);
-  const completed = parts.reduce((sum, { count }) => sum + count, 0);
+async function openService(bench: BenchSetup, env: Record<string, string>) {
+  const { db } = bench;
+  const keys = await makeFundedKeys(db, KEY_COUNTS);
+  const service = await bench.startService(env);
+  const clients = await startClients(
+    service.url,
+    keys.map(({ secret }) => ({ secret, taskId: '' })),
+  );
   return {
-    perSecond: completed / seconds,
-    slowestPartPerSecond: Math.min(...rates),
-    fastestPartPerSecond: Math.max(...rates),
-    p50Milliseconds: row?.times[0] ?? Number.NaN,
-    p99Milliseconds: row?.times[1] ?? Number.NaN,
+    pid: service.pid,
+    clients,
+    async count() {
+      const [row] = await db.query<Counts & { bad: number }>(COUNT);
+      if (!row || row.bad > 0) throw new Error(`${row?.bad} tasks were not completed`);
+      return row;
+    },
+    async times() {
+      const [row] = await db.query<{ times: [number, number] }>(TIMES);
+      return row?.times ?? [Number.NaN, Number.NaN];
+    },
+    async [Symbol.asyncDispose]() {
+      await clients[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const FLOOR_DATABASE = statement('', 'create database end_to_end_floor');
+const FLOOR_COUNT = statement(
+  'bench_floor_count',
+  `select count(*) filter (where status = 'completed')::int as completed,
+     count(*) filter (where status <> 'completed')::int as live from videos`,
+);
+
+/** A database of its own on the same server, and a folder on the same disk. */
+async function openFloor(bench: BenchSetup, providerUrl: string) {
+  await bench.db.query(FLOOR_DATABASE);
+  const url = new URL(bench.databaseUrl);
+  url.pathname = '/end_to_end_floor';
+  const databaseUrl = url.href;
+  const folder = await temporaryFolder();
+  const floor = await startProgram<EndToEndFloorSetup, object, { url: string; pid: number }>(
+    'floors/end-to-end-floor.ts',
+    { databaseUrl, providerUrl, folder: folder.path },
+  );
+  const { url: apiUrl, pid } = await floor.send({});
+  const clients = await startClients(apiUrl, [{ secret: 'bench', taskId: '' }]);
+  const db = openDatabase({ url: databaseUrl, connections: 1, log: createLog({ level: 'warn' }) });
+  return {
+    pid,
+    clients,
+    async count() {
+      const [row] = await db.query<Counts>(FLOOR_COUNT);
+      if (!row) throw new Error('a count returned no row');
+      return row;
+    },
+    async [Symbol.asyncDispose]() {
+      await db.close();
+      await clients[Symbol.asyncDispose]();
+      await floor[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function startClients(url: string, targets: Target[]) {
+  const setup = { url, clients: CLIENTS, act: 'create', targets } as const;
+  return startProgram<HttpClientsSetup, HttpClientsLoad, Sample>('http-clients.ts', setup);
+}
+
+/** What one side did in one round. */
+interface Round {
+  perSecond: number;
+  cpuMilliseconds: number;
+}
+
+/** Keeps tasks of one side under way, then waits until all of them have ended. */
+async function loadSide(side: Side, server: number, seconds: number): Promise<Round> {
+  await keepBusy(side, FILL_SECONDS);
+  const before = await meter(side, server);
+  await keepBusy(side, seconds);
+  const after = await meter(side, server);
+  const completed = after.completed - before.completed;
+  const end = performance.now() + DRAIN_SECONDS * 1000;
+  for (let live = 1; live > 0; { live } = await side.count()) {
+    if (performance.now() > end) throw new Error(`${live} tasks have not ended`);
+    await delay(PAUSE_SECONDS * 1000);
+  }
+  return {
+    perSecond: completed / (after.seconds - before.seconds),
+    cpuMilliseconds: ((after.cpuSeconds - before.cpuSeconds) * 1000) / completed,
+  };
+}
+
+async function keepBusy({ clients, count }: Side, seconds: number): Promise<void> {
+  const end = performance.now() + seconds * 1000;
+  while (performance.now() < end) {
+    const missing = LIVE_TASKS - (await count()).live;
+    if (missing > 0) await clients.send({ acts: missing });
+    await delay(PAUSE_SECONDS * 1000);
+  }
+}
+
+async function meter({ pid, count }: Side, server: number) {
+  const cpuSeconds = HAS_CPU_TIMES ? (await treeSeconds(pid)) + (await treeSeconds(server)) : 0;
+  const { completed } = await count();
+  return { cpuSeconds, completed, seconds: performance.now() / 1000 };
+}
+
+function summarize(
+  rounds: Array<{ service: Round; floor: Round }>,
+  [p50Milliseconds, p99Milliseconds]: [number, number],
+): EndToEnd {
+  const service = rounds.map((round) => round.service);
+  const floor = rounds.map((round) => round.floor);
+  const cpuOf = (sides: Round[]) => median(sides.map(({ cpuMilliseconds }) => cpuMilliseconds));
+  return {
+    perSecond: spread(service.map(({ perSecond }) => perSecond)),
+    floorPerSecond: median(floor.map(({ perSecond }) => perSecond)),
+    ratio: spread(rounds.map((round) => round.service.perSecond / round.floor.perSecond)),
+    cpu: HAS_CPU_TIMES
+      ? {
+          serviceMilliseconds: cpuOf(service),
+          floorMilliseconds: cpuOf(floor),
+          ratio: spread(
+            rounds.map((round) => round.service.cpuMilliseconds / round.floor.cpuMilliseconds),
+          ),
+        }
+      : undefined,
+    p50Milliseconds,
+    p99Milliseconds,
   };
 }

@@ -1,13 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openBenchSetup } from '../bench-setup.ts';
+import { cpuSeconds, HAS_CPU_TIMES } from '../cpu-time.ts';
 import { residentMemory } from '../memory.ts';
 
 /** After that, the work and the garbage of the start are over. */
 const SETTLE_SECONDS = 15;
 const SECONDS = 20;
-/** Linux counts the CPU time of a process in hundredths of a second (proc(5), USER_HZ). */
-const TICKS_PER_SECOND = 100;
 
 /** What a service needs that has nothing to do, without its database. */
 export interface Idle {
@@ -18,7 +16,7 @@ export interface Idle {
 
 /** @returns undefined on systems without /proc, from which this is read */
 export async function measureIdle(): Promise<Idle | undefined> {
-  if (process.platform !== 'linux') return undefined;
+  if (!HAS_CPU_TIMES) return undefined;
   await using bench = await openBenchSetup();
   await using service = await bench.startService({ ROLES: 'api,worker' });
   await delay(SETTLE_SECONDS * 1000);
@@ -28,11 +26,4 @@ export async function measureIdle(): Promise<Idle | undefined> {
   const elapsedSeconds = (performance.now() - start) / 1000;
   const cpuShare = ((await cpuSeconds(service.pid)) - before) / elapsedSeconds;
   return { cpuShare, residentBytes: (await residentMemory(service.pid)).nowBytes };
-}
-
-/** The CPU time of a process, of its own and of the kernel for it. */
-export async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // from the third field on
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

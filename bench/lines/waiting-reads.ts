@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../../server/src/database/database.ts';
 import { type FundedKey, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
+import { cpuSeconds } from '../cpu-time.ts';
 import { type HttpConnection, openHttpConnection } from '../http-connection.ts';
 import { residentMemory } from '../memory.ts';
 import { quantile } from '../sample.ts';
-import { cpuSeconds } from './idle.ts';
 
 export const WAITING_READS = 2000;
 /** Fewer than a key has places. */

@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../../server/src/database/database.ts';
 import { client } from '../../server/test/client.ts';
 import { type FundedKey, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
+import { withInstantProvider } from '../instant-provider.ts';
 import { quantile } from '../sample.ts';
-import { withInstantProvider } from './end-to-end.ts';
 
 export const WAITING_EVENTS = 100_000;
 const ROUNDS = 2;
@@ -70,7 +70,7 @@ export async function measureWebhooks(): Promise<BesideWebhooks> {
   const receiver = await startReceiver();
   const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   try {
-    return await withInstantProvider((env) =>
+    return await withInstantProvider(({ env }) =>
       measureBeside(host, { ...env, OUTBOUND_ALLOW: host }),
     );
   } finally {

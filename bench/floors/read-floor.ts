@@ -1,8 +1,8 @@
 /** A program with a bare Fastify route that reads one row by its primary key; it returns its URL. */
 import { fastify } from 'fastify';
-import { openDatabase, statement } from '../server/src/database/database.ts';
-import { createLog } from '../server/src/kernel/log.ts';
-import { serveRequests } from './program.ts';
+import { openDatabase, statement } from '../../server/src/database/database.ts';
+import { createLog } from '../../server/src/kernel/log.ts';
+import { serveRequests } from '../program.ts';
 
 export interface ReadFloorSetup {
   databaseUrl: string;

@@ -4,8 +4,8 @@ import { rm } from 'node:fs/promises';
 import * as https from 'node:https';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { decodeByHand } from '../server/test/media/decode-by-hand.ts';
-import { serveRequests } from './program.ts';
+import { decodeByHand } from '../../server/test/media/decode-by-hand.ts';
+import { serveRequests } from '../program.ts';
 
 export interface IngestFloorSetup {
   urls: string[];

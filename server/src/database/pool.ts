@@ -11,6 +11,11 @@ import { watchForOutage } from './outage.ts';
 
 /** How long work waits for a connection when all are in use. */
 const WAIT_SECONDS = 8;
+/**
+ * An idle connection is closed after this time. A new one costs the server a process that reads its
+ * catalogue and plans each statement again, so bursts of work must not open and close connections.
+ */
+const IDLE_SECONDS = 300;
 /** How much work may wait for a connection. */
 const MAX_WAITING = 5000;
 
@@ -37,6 +42,7 @@ export function openPool(options: {
     Client: Connection,
     max: connections,
     connectionTimeoutMillis: WAIT_SECONDS * 1000,
+    idleTimeoutMillis: IDLE_SECONDS * 1000,
     // The pool waits for it, which its type does not say.
     onConnect: (client) => prepareConnection(client as Connection, settings),
   });

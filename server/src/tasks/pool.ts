@@ -20,32 +20,53 @@ interface PoolOptions {
 export function createPool(options: PoolOptions) {
   const { name, places, log, stopping, claim, work } = options;
   const inProgress = new Set<Promise<void>>();
+  /** Leased tasks without a place: those that come from another pool of this process. */
+  const waiting: Task[] = [];
+  /** The places that a claim under way may fill. */
+  let claiming = 0;
   let filling: Promise<void> | undefined;
   let isAskedAgain = false;
   /** Whether there was no place for more tasks, which may be due. */
   let mayHaveMore = false;
+  /** Whether the last free place went to a claim: due tasks and those that wait take turns. */
+  let wasClaimed = false;
 
+  const isFree = () => inProgress.size + claiming < places;
   const start = (task: Task) => {
     report('place', { pool: name, change: 1, places });
     const working = work(task).finally(() => {
       inProgress.delete(working);
       report('place', { pool: name, change: -1, places });
-      if (mayHaveMore) void fill();
+      goOn();
     });
     inProgress.add(working);
   };
+  const startWaiting = () => {
+    while (waiting.length > 0 && (isFree() || stopping.aborted)) start(waiting.shift() as Task);
+  };
+  const goOn = () => {
+    wasClaimed = mayHaveMore && (waiting.length === 0 || !wasClaimed);
+    if (wasClaimed) void fill();
+    else startWaiting();
+  };
   const claimOnce = async () => {
-    const free = places - inProgress.size;
     if (stopping.aborted) return;
-    if (free === 0) {
+    if (!isFree()) {
       mayHaveMore = true;
       return;
     }
+    claiming = places - inProgress.size;
+    const free = claiming;
     const startedAt = performance.now();
-    const tasks = await claim(free);
-    report('claim', { pool: name, tasks: tasks.length, seconds: secondsSince(startedAt) });
-    mayHaveMore = tasks.length === free;
-    for (const task of tasks) start(task);
+    try {
+      const tasks = await claim(free);
+      report('claim', { pool: name, tasks: tasks.length, seconds: secondsSince(startedAt) });
+      mayHaveMore = tasks.length === free;
+      for (const task of tasks) start(task);
+    } finally {
+      claiming = 0;
+      startWaiting();
+    }
   };
   const claimWhileAsked = async () => {
     do {
@@ -62,17 +83,25 @@ export function createPool(options: PoolOptions) {
     filling ??= claimWhileAsked();
     return filling;
   };
+  // `work` releases a task that it gets while the process stops.
+  stopping.addEventListener('abort', startWaiting);
   return {
     /**
      * Claims due tasks for the free places and starts them; without a free place, as soon as there
      * is one. Calls during a claim share the next one.
      */
     fill,
-    /** Works on a task that is leased already, unless no place is free. */
-    take(task: Task) {
-      const isFree = inProgress.size < places && !stopping.aborted;
-      if (isFree) start(task);
-      return isFree;
+    /**
+     * Works on a task that is leased already, or lets it wait for a place. It takes turns with due
+     * tasks, so it delays none of them for long.
+     * @returns false when as many tasks wait as the pool has places
+     */
+    take(task: Task): boolean {
+      if (stopping.aborted) return false;
+      if (waiting.length === 0 && isFree()) start(task);
+      else if (waiting.length < places) waiting.push(task);
+      else return false;
+      return true;
     },
     /** Resolves when a claim under way has ended, and then all tasks have. */
     async finish() {

@@ -93,7 +93,9 @@ export function createWorker(deps: WorkerDeps): Worker {
   const handOver = async (task: Task) => {
     const pool = poolOf(task);
     const mayTake = pool !== 'poll' || !waitsForTurn(deps, task);
+    leases.set(task.id, task.lease);
     if (mayTake && pools[pool].take(task)) return;
+    forgetLease(leases, task);
     await release(db, task);
     void pools[pool].fill();
   };
@@ -176,9 +178,13 @@ export async function advance(
     }
     return task;
   } finally {
-    // After a time without the database, this process may have leased the task again.
-    if (leases.get(leased.id) === leased.lease) leases.delete(leased.id);
+    forgetLease(leases, leased);
   }
+}
+
+/** After a time without the database, this process may have leased the task again. */
+function forgetLease(leases: Map<string, number>, { id, lease }: Task): void {
+  if (leases.get(id) === lease) leases.delete(id);
 }
 
 async function step(deps: AdvanceDeps, task: Task): Promise<Task | undefined> {

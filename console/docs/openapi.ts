@@ -61,25 +61,34 @@ export interface OpenApi {
 
 export function readOpenApi(file: string): OpenApi {
   const document = JSON.parse(readFileSync(file, 'utf8'));
-  const resolved = (part: unknown): unknown => {
-    if (Array.isArray(part)) return part.map(resolved);
-    if (typeof part !== 'object' || part === null) return part;
-    const { $ref, ...members } = part as { $ref?: string; [name: string]: unknown };
-    const entries = Object.entries(members).map(([name, value]) => [name, resolved(value)]);
-    return Object.assign({}, $ref && resolved(named(document, $ref)), Object.fromEntries(entries));
-  };
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item as object).map(([method, operation]) =>
-      Object.assign(resolved(operation) as Operation, { path, method: method.toUpperCase() }),
+      Object.assign(resolved(operation, document), { path, method: method.toUpperCase() }),
     ),
   );
   return { tags: document.tags, operations };
 }
 
-/** What `#/components/schemas/Name` names. */
+/** A copy of a part of openapi.json in which each reference is replaced by what it names. */
+// biome-ignore lint/suspicious/noExplicitAny: parts of every shape
+export function resolved(part: unknown, document: object): any {
+  if (Array.isArray(part)) return part.map((one) => resolved(one, document));
+  if (typeof part !== 'object' || part === null) return part;
+  const { $ref, ...members } = part as { $ref?: string; [name: string]: unknown };
+  const entries = Object.entries(members).map(([name, one]) => [name, resolved(one, document)]);
+  const shared = $ref && resolved(named(document, $ref), document);
+  return Object.assign({}, shared, Object.fromEntries(entries));
+}
+
+/**
+ * What `#/components/schemas/Name` names.
+ * @throws Error if the document has no such part
+ */
 function named(document: object, reference: string): unknown {
   const names = reference.slice('#/'.length).split('/');
-  return names.reduce<unknown>((part, name) => (part as Record<string, unknown>)[name], document);
+  const part = names.reduce<unknown>((parent, name) => Object(parent)[name], document);
+  if (part === undefined) throw new Error(`openapi.json has no ${reference}`);
+  return part;
 }
 
 /** The example of a body or response. */

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
+import { resolved } from '../../../console/docs/openapi.ts';
 import { CREATE_ERRORS } from '../../src/http/create-errors.ts';
 import { errorResponses } from '../../src/http/public/schemas.ts';
 import { VideoTaskSchema } from '../../src/http/public/video-task.ts';
 import { ERROR_STATUS, errorCodesOf, OWN_ERROR_CODES } from '../../src/kernel/errors.ts';
 import { FAILURE_CODES } from '../../src/tasks/task.ts';
 import { OPENAPI_FILE } from '../../src/write-openapi.ts';
-import { resolved } from './resolved.ts';
 
 const catalogue = await readFile(new URL('../../../docs/ERRORS.md', import.meta.url), 'utf8');
 const document = JSON.parse(await readFile(OPENAPI_FILE, 'utf8'));

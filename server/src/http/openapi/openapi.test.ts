@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Value } from 'typebox/value';
+import { resolved } from '../../../../console/docs/openapi.ts';
 import { openTestApp } from '../../../test/app.ts';
 import { send } from '../../../test/client.ts';
-import { resolved } from '../../../test/repository/resolved.ts';
 import { OPENAPI_FILE, openApiText } from '../../write-openapi.ts';
 
 const text = await readFile(OPENAPI_FILE, 'utf8');

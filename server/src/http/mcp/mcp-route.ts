@@ -22,38 +22,38 @@ export function mcpRoute(app: FastifyInstance, stopping: AbortSignal): void {
     url: '/mcp',
     exposeHeadRoute: false,
     schema: { hide: true },
-    async handler(request, reply) {
-      const apiKey = secretOf(request.headers.authorization);
-      const { body } = request;
-      const called = Promise.withResolvers<true>();
-      const callWithin = fetchWithin(app, request.ip);
-      const callApi: typeof fetch = (...call) => {
-        called.resolve(true);
-        return callWithin(...call);
-      };
-      const { createHttpHandler } = await import('@framewright/mcp');
-      // The caller waits for Retry-After itself: here, nothing limits how many calls would wait.
-      const handle = createHttpHandler({
-        baseUrl: BASE_URL,
-        fetch: callApi,
-        maxRetries: 0,
-        stopping,
-      });
-      const response = await handle(webRequest(request, reply), apiKey, body);
-      const bytes = Readable.fromWeb((response.body ?? new Blob().stream()) as ReadableStream);
-      const isCounted = await Promise.race([called.promise, once(bytes, 'readable')]);
-      // What ends without a call of the API was neither authenticated nor counted yet.
-      if (isCounted !== true && body !== undefined) {
-        const headers = { authorization: `Bearer ${apiKey}` };
-        const admitted = await callWithin(`${BASE_URL}/credits`, { headers });
-        if (!admitted.ok) {
-          bytes.destroy();
-          return reply.send(admitted);
-        }
-      }
-      return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(bytes);
-    },
+    handler: (request, reply) => callTool({ app, stopping }, request, reply),
   });
+}
+
+async function callTool(
+  { app, stopping }: { app: FastifyInstance; stopping: AbortSignal },
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const apiKey = secretOf(request.headers.authorization);
+  const called = Promise.withResolvers<true>();
+  const callWithin = fetchWithin(app, request.ip);
+  const callApi: typeof fetch = (...call) => {
+    called.resolve(true);
+    return callWithin(...call);
+  };
+  const { createHttpHandler } = await import('@framewright/mcp');
+  // The caller waits for Retry-After itself: here, nothing limits how many calls would wait.
+  const handle = createHttpHandler({ baseUrl: BASE_URL, fetch: callApi, maxRetries: 0, stopping });
+  const response = await handle(webRequest(request, reply), apiKey, request.body);
+  const bytes = Readable.fromWeb((response.body ?? new Blob().stream()) as ReadableStream);
+  const isCounted = await Promise.race([called.promise, once(bytes, 'readable')]);
+  // What ends without a call of the API was neither authenticated nor counted yet.
+  if (isCounted !== true && request.body !== undefined) {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const admitted = await callWithin(`${BASE_URL}/credits`, { headers });
+    if (!admitted.ok) {
+      bytes.destroy();
+      return reply.send(admitted);
+    }
+  }
+  return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(bytes);
 }
 
 /** A `fetch` that calls this app, without a connection. */
@@ -71,23 +71,26 @@ function fetchWithin(app: FastifyInstance, remoteAddress: string): typeof fetch 
       ...(payload && { payload }),
     };
     const { statusCode, headers: sent, rawPayload } = await app.inject(options);
-    const shown = Object.entries(sent).map(([name, value]) => [name, String(value)]);
     const hasBody = statusCode !== 204;
     return new Response(hasBody ? new Uint8Array(rawPayload) : null, {
       status: statusCode,
-      headers: Object.fromEntries(shown),
+      headers: webHeaders(sent),
     });
   };
+}
+
+/** The headers of Node's HTTP as the web's are. */
+function webHeaders(headers: Record<string, unknown>): Headers {
+  return new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }
 
 /** The request as the MCP server takes it; its body was read already. */
 function webRequest({ url, method, headers }: FastifyRequest, { raw }: FastifyReply): Request {
   const gone = new AbortController();
   raw.once('close', () => gone.abort());
-  const shown = Object.entries(headers).map(([name, value]) => [name, String(value)]);
   return new Request(new URL(url, BASE_URL), {
     method,
-    headers: Object.fromEntries(shown),
+    headers: webHeaders(headers),
     signal: gone.signal,
     ...(method === 'POST' && { body: '' }),
   });

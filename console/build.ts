@@ -17,6 +17,8 @@ import { parseArgs, promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { filesOf, GUIDES, OPERATIONS } from './docs/contents.ts';
 
+export { WRITTEN_ORIGIN } from './docs/contents.ts';
+
 const HOME = import.meta.dirname;
 /** One folder for each build, named after the hash of the sources. */
 const BUILDS = path.join(HOME, 'dist');

@@ -1,16 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Book, type Entry, GUIDES, OPERATIONS } from './contents.ts';
+import { type Book, type Entry, GUIDES, OPERATIONS, WRITTEN_ORIGIN } from './contents.ts';
 import { linkedMarkdown, renderMarkdown, type Section } from './markdown.ts';
 import { readOpenApi } from './openapi.ts';
 import { referenceOf } from './reference.ts';
 import { addressOf, type DocsPage, pageBody, titleOf } from './template.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
-
-/** The address that this installation's own replaces, when a page is sent. */
-const ORIGIN = 'http://127.0.0.1:8080';
 
 interface Page extends DocsPage {
   sections: Section[];
@@ -102,17 +99,17 @@ function searchIndex(pages: Page[]): string {
 
 async function writeLists(folder: string, pages: Page[]): Promise<void> {
   const line = (page: Page) =>
-    `- [${titleOf(page.entry, page.title)}](${ORIGIN}${addressOf(page.book, page.entry)}.md)`;
+    `- [${titleOf(page.entry, page.title)}](${WRITTEN_ORIGIN}${addressOf(page.book, page.entry)}.md)`;
   const written = pages.filter(({ source }) => source !== '');
   const head = '# Framewright\n\n> A video-generation API with prepaid credits.\n\n';
-  const api = `- [OpenAPI](${ORIGIN}/openapi.json): each operation and field\n`;
+  const api = `- [OpenAPI](${WRITTEN_ORIGIN}/openapi.json): each operation and field\n`;
   await writeFile(path.join(folder, 'llms.txt'), `${head}${written.map(line).join('\n')}\n${api}`);
   await writeFile(
     path.join(folder, 'llms-full.txt'),
     written.map(({ source }) => source).join('\n\n'),
   );
   const urls = pages.map(
-    (page) => `<url><loc>${ORIGIN}${addressOf(page.book, page.entry)}</loc></url>`,
+    (page) => `<url><loc>${WRITTEN_ORIGIN}${addressOf(page.book, page.entry)}</loc></url>`,
   );
   const sitemap = `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${urls.join('')}</urlset>

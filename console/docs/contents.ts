@@ -1,3 +1,6 @@
+/** The origin in the written documentation; a service that sends a page puts its own there. */
+export const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
+
 /** A page of the documentation. */
 export interface Entry {
   /** The last part of its address. */

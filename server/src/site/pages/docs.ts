@@ -2,13 +2,12 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { WRITTEN_ORIGIN } from 'console/build.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { noSuchPath } from '../../http/errors.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { type GuardDeps, guard } from '../guard.ts';
 
-/** The address in the built files that stands for the address of this installation. */
-const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
 const FIRST_PAGE = { guides: '/docs/quickstart', operations: '/docs/operations/overview' };
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',

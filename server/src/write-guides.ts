@@ -4,6 +4,9 @@ import { REQUESTS_PER_WINDOW } from './accounts/key-gate.ts';
 import * as limits from './catalog/limits.ts';
 import { MODELS, RESOLUTIONS } from './catalog/models.ts';
 import { PRICE_TABLE } from './catalog/price.ts';
+import { MAX_WAIT_SECONDS } from './http/prefer.ts';
+import { BODY_BYTES } from './http/public/body.ts';
+import { KEY_SHAPE } from './http/public/idempotency-key.ts';
 import { MAX_UPLOAD_BYTES } from './http/uploads/upload-limits.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
 import { MAX_ENDPOINTS } from './webhooks/endpoints.ts';
@@ -32,13 +35,17 @@ const range = ({ min, max }: { min: number; max: number }) => `${min} to ${max}`
 
 function limitRows(): Row[] {
   const { PROMPT_CHARACTERS, DURATION_SECONDS, REFERENCE_SECONDS, SHORT_SIDE } = limits;
+  const keyLength = range({ min: KEY_SHAPE.minLength, max: KEY_SHAPE.maxLength });
   return [
-    ['JSON body of a request', '64 KiB'],
+    ['JSON body of a request', `${BODY_BYTES / 1024} KiB`],
     ['Requests of an API key', `${REQUESTS_PER_WINDOW} in any ${WINDOW_SECONDS} seconds`],
-    ['`Idempotency-Key`', '1 to 160 of the characters a-z, A-Z, 0-9, `.`, `_`, `:`, `-`'],
+    [
+      '`Idempotency-Key`',
+      `${keyLength} of the characters a-z, A-Z, 0-9, \`.\`, \`_\`, \`:\`, \`-\``,
+    ],
     ['`prompt`', `${range(PROMPT_CHARACTERS)} characters`],
     ['`duration`', `${range(DURATION_SECONDS)} whole seconds`],
-    ['Each address', '2048 characters'],
+    ['Each address', `${limits.URL_CHARACTERS} characters`],
     ['All files of a request together', `${limits.INPUT_BYTES / MEGABYTE} MB`],
     ['Reference pictures', `at most ${limits.REFERENCE_IMAGES}`],
     ['Pixels of a picture', `${PIXEL_BOUNDS.imagePixels.toLocaleString('en')}`],
@@ -48,7 +55,7 @@ function limitRows(): Row[] {
     ['Shorter side of a reference video', `${range(SHORT_SIDE)} pixels`],
     ['An upload', `${MAX_UPLOAD_BYTES / MEGABYTE} MB`],
     ['Webhook endpoints of an account', MAX_ENDPOINTS],
-    ['`Prefer: wait`', '1 to 30 seconds'],
+    ['`Prefer: wait`', `1 to ${MAX_WAIT_SECONDS} seconds`],
   ];
 }
 

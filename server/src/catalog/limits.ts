@@ -1,6 +1,8 @@
 // The bounds of a request's fields and of its media (contract, "Limits"). Both ends are included.
 
 export const PROMPT_CHARACTERS = { min: 3, max: 4000 };
+/** The longest address of a file. */
+export const URL_CHARACTERS = 2048;
 /** Whole seconds of an output. */
 export const DURATION_SECONDS = { min: 4, max: 15 };
 

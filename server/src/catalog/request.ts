@@ -9,6 +9,7 @@ import {
   REFERENCE_SECONDS,
   REFERENCE_VIDEOS,
   TOTAL_REFERENCE_SECONDS,
+  URL_CHARACTERS,
 } from './limits.ts';
 import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from './models.ts';
 import { type Price, priceOf } from './price.ts';
@@ -21,7 +22,7 @@ interface Bounds {
 /** The URL of a file as sent. */
 export const UrlSchema = Type.String({
   format: 'uri',
-  maxLength: 2048,
+  maxLength: URL_CHARACTERS,
   description: 'HTTPS, or an upload',
 });
 

@@ -1,5 +1,5 @@
 /** The longest wait of a read, in seconds. */
-const MAX_WAIT_SECONDS = 30;
+export const MAX_WAIT_SECONDS = 30;
 
 /**
  * The seconds of `Prefer: wait=N` (RFC 7240), at most {@link MAX_WAIT_SECONDS}. A preference that

@@ -4,7 +4,7 @@ import { parseBody } from '../../tasks/create/fingerprint.ts';
 import { readBodiesAsBytes } from '../body-bytes.ts';
 
 /** The largest JSON request body (contract, "Limits"). */
-const BODY_BYTES = 64 * 1024;
+export const BODY_BYTES = 64 * 1024;
 
 /** Refuses a body whose content type or bytes are not JSON, with 400 and never with 415 (C7). */
 export function acceptJsonOnly(api: FastifyInstance): void {

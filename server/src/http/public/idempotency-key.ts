@@ -1,12 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../kernel/errors.ts';
 
-const KEY_SHAPE = /^[a-zA-Z0-9._:-]{1,160}$/;
+/** What an Idempotency-Key is made of, for a schema. */
+export const KEY_SHAPE = { minLength: 1, maxLength: 160, pattern: '^[a-zA-Z0-9._:-]+$' };
+const WELL_FORMED = new RegExp(KEY_SHAPE.pattern);
 
 /** The Idempotency-Key of a request; undefined if it is missing or malformed. */
 export function wellFormedKey({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   const key = keyOf(headers);
-  return KEY_SHAPE.test(key) ? key : undefined;
+  return key.length <= KEY_SHAPE.maxLength && WELL_FORMED.test(key) ? key : undefined;
 }
 
 function keyOf(headers: FastifyRequest['headers']): string {
@@ -17,8 +19,8 @@ function keyOf(headers: FastifyRequest['headers']): string {
 export function requireIdempotencyKey(request: Pick<FastifyRequest, 'headers'>): string {
   const key = wellFormedKey(request);
   if (key !== undefined) return key;
-  const message =
-    'Send an Idempotency-Key of 1 to 160 characters from a-z, A-Z, 0-9, ".", "_", ":", "-".';
+  const length = `${KEY_SHAPE.minLength} to ${KEY_SHAPE.maxLength}`;
+  const message = `Send an Idempotency-Key of ${length} characters from a-z, A-Z, 0-9, ".", "_", ":", "-".`;
   const reason = keyOf(request.headers) === '' ? 'required' : 'malformed';
   return refuse(message, reason);
 }

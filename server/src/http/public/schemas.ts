@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { errorCodesOf, OWN_ERROR_CODES, type OwnErrorCode } from '../../kernel/errors.ts';
+import { KEY_SHAPE } from './idempotency-key.ts';
 import { VideoTaskSchema } from './video-task.ts';
 
 const RefusedInputSchema = Type.Object(
@@ -104,9 +105,7 @@ export function conflictResponse(code: OwnErrorCode, description: string) {
 /** The header of a create. The route checks it: a schema would check it after the fields (C7). */
 export const IdempotencyKeyHeader = Type.Object({
   'idempotency-key': Type.String({
-    minLength: 1,
-    maxLength: 160,
-    pattern: '^[a-zA-Z0-9._:-]+$',
+    ...KEY_SHAPE,
     title: 'IdempotencyKey',
     description: 'One per logical request. Reuse it only with an identical body.',
   }),

@@ -20,22 +20,15 @@ export class AddressError extends Error {
  */
 export function addressesOnly(input: RequestInput): GenerateRequest {
   const { image_url, end_image_url, reference_image_urls, reference_video_urls, ...rest } = input;
-  const address = (field: string, text: string) => {
-    if (!URL.canParse(text)) throw new AddressError(field);
-    return new URL(text);
-  };
   const request: GenerateRequest = rest;
-  if (image_url) request.image_url = address('image_url', image_url);
-  if (end_image_url) request.end_image_url = address('end_image_url', end_image_url);
-  if (reference_image_urls) {
-    request.reference_image_urls = reference_image_urls.map((text) =>
-      address('reference_image_urls', text),
-    );
-  }
-  if (reference_video_urls) {
-    request.reference_video_urls = reference_video_urls.map((text) =>
-      address('reference_video_urls', text),
-    );
+  const fields = { image_url, end_image_url, reference_image_urls, reference_video_urls };
+  for (const [field, value] of Object.entries(fields)) {
+    const address = (text: string) => {
+      if (!URL.canParse(text)) throw new AddressError(field);
+      return new URL(text);
+    };
+    if (!value) continue;
+    Object.assign(request, { [field]: Array.isArray(value) ? value.map(address) : address(value) });
   }
   return request;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, mock, test } from 'node:test';
 import { detailsOf } from '../../test/attempt-fixtures.ts';
 import { quiet } from '../../test/database.ts';
 import {
@@ -44,13 +44,16 @@ async function expectRefunded(task: Task, code: string) {
   assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
 }
 
+/** A provider that accepts the job of a task, and how often it was asked to. */
+function accepting(task: Task) {
+  const submit = mock.fn(async () => ({ kind: 'accepted' as const, jobId: `job-${task.id}` }));
+  return { provider: scriptedProvider({ submit }), submits: () => submit.mock.callCount() };
+}
+
 /** A task whose job a provider has accepted. */
 async function makeAccepted(): Promise<Task> {
   const { task } = await makeSubmittingTask(fixture);
-  const accepts = scriptedProvider({
-    submit: async () => ({ kind: 'accepted', jobId: `job-${task.id}` }),
-  });
-  await submitTask(submitDeps(fixture, accepts), task);
+  await submitTask(submitDeps(fixture, accepting(task).provider), task);
   return readTask(fixture.db, task.id);
 }
 
@@ -87,23 +90,17 @@ test('a task is cancelled once before its submit, with its refund and its reason
 test('a cancel and a submit at the same time: the task is submitted or cancelled, never both', async () => {
   for (let round = 0; round < 20; round += 1) {
     const { task } = await makeSubmittingTask(fixture);
-    let submits = 0;
-    const provider = scriptedProvider({
-      submit: async () => {
-        submits += 1;
-        return { kind: 'accepted', jobId: `job-${task.id}` };
-      },
-    });
+    const { provider, submits } = accepting(task);
     const [cancelled, submitted] = await Promise.allSettled([
       cancel(task.id),
       submitTask(submitDeps(fixture, provider), task),
     ]);
     const { phase } = await readTask(fixture.db, task.id);
     if (phase === 'failed') {
-      assert.equal(submits, 0);
+      assert.equal(submits(), 0);
       assert.ok(submitted.status === 'rejected' && submitted.reason instanceof Superseded);
     } else {
-      assert.deepEqual([phase, submits], ['generating', 1]);
+      assert.deepEqual([phase, submits()], ['generating', 1]);
       const isRefused = cancelled.status === 'rejected' && cancelled.reason instanceof UsageError;
       const isRequested = cancelled.status === 'fulfilled' && cancelled.value.cancel !== 'done';
       assert.ok(isRefused || isRequested);
@@ -114,13 +111,7 @@ test('a cancel and a submit at the same time: the task is submitted or cancelled
 test("an owner's cancel waits for a submit at the same time: refunded only if nothing was sent", async () => {
   for (let round = 0; round < 2; round += 1) {
     const { task } = await makeSubmittingTask(fixture);
-    let submits = 0;
-    const provider = scriptedProvider({
-      submit: async () => {
-        submits += 1;
-        return { kind: 'accepted', jobId: `job-${task.id}` };
-      },
-    });
+    const { provider, submits } = accepting(task);
     const [cancelled, again, submitted] = await Promise.allSettled([
       cancelOwn(fixture.db, task, AbortSignal.timeout(1000)),
       cancelOwn(fixture.db, task, AbortSignal.timeout(1000)),
@@ -132,10 +123,10 @@ test("an owner's cancel waits for a submit at the same time: refunded only if no
     });
     if (submitted.status === 'rejected') {
       assert.ok(submitted.reason instanceof Superseded);
-      assert.deepEqual([submits, ...outcomes], [0, 'cancelled', 'cancelled']);
+      assert.deepEqual([submits(), ...outcomes], [0, 'cancelled', 'cancelled']);
       await expectRefunded(task, 'cancelled');
     } else {
-      assert.deepEqual([submits, ...outcomes], [1, 'pending', 'pending']);
+      assert.deepEqual([submits(), ...outcomes], [1, 'pending', 'pending']);
       const { paid } = await balances(fixture.db, task.account_id);
       assert.deepEqual(paid, { available: 0, reserved: PRICE.credits });
     }

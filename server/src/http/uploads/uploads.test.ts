@@ -8,11 +8,8 @@ import { assertError } from '../../../test/envelope.ts';
 import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
-import {
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { assertPicture, uploadRows } from '../../../test/website/uploads.ts';
+import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
 
@@ -50,26 +47,13 @@ function withFrame(image_url: string) {
   return { mode: 'image-to-video', prompt: 'it begins to move', image_url };
 }
 
-async function rowsOf({ accountId }: TestVisitor) {
-  const { db } = website.database;
-  const rows = `select id, state from stored_objects where owner_id = $1 and role = 'upload'`;
-  return sql<{ id: string; state: string }>(db, rows, [accountId]);
-}
-
 test('an upload has an address that creates of both surfaces take, and nobody can read', async () => {
   const { visitor, upload, create, quote } = await owner();
   const { status, body } = await upload(picture, { 'content-type': 'image/webp' });
   assert.equal(status, 201, JSON.stringify(body));
   const { id, url, expires_at, ...facts } = body;
   assert.equal(url, `${PUBLIC_URL}/uploads/${id}`);
-  assert.deepEqual(facts, {
-    kind: 'image',
-    media_type: 'image/png',
-    size_bytes: picture.length,
-    width: 96,
-    height: 54,
-    duration_seconds: null,
-  });
+  assertPicture(facts, picture);
   const days = (Date.parse(expires_at) - Date.now()) / DAY / 1000;
   assert.ok(days > 0.9 && days < 1.1, expires_at);
   const key = crypto.randomUUID();
@@ -174,7 +158,7 @@ test('what is no usable file is refused, and nothing is kept', async () => {
   const large = await upload(picture, { 'content-length': String(101 * 2 ** 20) });
   assertError(large, 'payload_too_large');
   assert.match(large.body.error.message, /100 MB/);
-  assert.deepEqual(await rowsOf(visitor), []);
+  assert.deepEqual(await uploadRows(website, visitor), []);
 });
 
 test('the quota of a mailbox is one for the API and the website', async () => {
@@ -232,7 +216,7 @@ test('the places of uploads are shared, and a connection that breaks leaves noth
     () => upload(picture),
     ({ status }) => status === 201,
   );
-  assert.equal((await rowsOf(visitor)).length, 1);
+  assert.equal((await uploadRows(website, visitor)).length, 1);
 });
 
 test('where files are on a disk there is no link to send them to', async () => {
@@ -244,5 +228,5 @@ test('where files are on a disk there is no link to send them to', async () => {
   const response = await send(payload);
   assertError(response, 'invalid_request');
   assert.equal(response.body.error.details.reason, 'no_bucket');
-  assert.deepEqual(await rowsOf(visitor), []);
+  assert.deepEqual(await uploadRows(website, visitor), []);
 });

@@ -8,6 +8,7 @@ import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
+import { assertPicture, uploadRows } from '../../../test/website/uploads.ts';
 import {
   openTestWebsite,
   type TestVisitor,
@@ -61,14 +62,6 @@ function createWith(visitor: TestVisitor, image_url: string, more: object = {}) 
   return visitor.create(body);
 }
 
-async function rowsOf(visitor: TestVisitor) {
-  return sql<{ id: string; state: string }>(
-    website.database.db,
-    `select id, state from stored_objects where owner_id = $1 and role = 'upload' order by id`,
-    [visitor.accountId],
-  );
-}
-
 test('a picture is stored, shown again and used by a create', async () => {
   const visitor = await website.signIn({ credits: 1000 });
   // The name and the header do not matter, only the bytes.
@@ -76,14 +69,7 @@ test('a picture is stored, shown again and used by a create', async () => {
   assert.equal(status, 201);
   const { id, url, expires_at, ...facts } = body;
   assert.equal(url, `upload:${id}`);
-  assert.deepEqual(facts, {
-    kind: 'image',
-    media_type: 'image/png',
-    size_bytes: picture.length,
-    width: 96,
-    height: 54,
-    duration_seconds: null,
-  });
+  assertPicture(facts, picture);
   const days = (Date.parse(expires_at) - Date.now()) / 86_400_000;
   assert.ok(days > 6.9 && days < 7.1);
   assert.deepEqual((await visitor.get(`${URL}/${id}`)).body, body);
@@ -144,7 +130,7 @@ test('what is no usable file is refused with the reasons of ingest, and nothing 
   }
   const large = { 'content-length': String(101 * 2 ** 20) };
   assertError(await visitor.upload(picture, large), 'payload_too_large');
-  assert.deepEqual(await rowsOf(visitor), []);
+  assert.deepEqual(await uploadRows(website, visitor), []);
 });
 
 /** Fills the quota of a visitor with a stored upload, up to the room for so many bytes. */
@@ -371,11 +357,11 @@ test('another account’s upload, and an expired one, can’t be read or used', 
   await setClock(0);
   assert.equal(await website.deps.storage.sizeOf(body.id), undefined);
   await forgetUploads(db);
-  assert.deepEqual(await rowsOf(owner), [{ id: body.id, state: 'deleted' }]);
+  assert.deepEqual(await uploadRows(website, owner), [{ id: body.id, state: 'deleted' }]);
   await setClock(39 * 86_400);
   await forgetUploads(db);
   await setClock(0);
-  assert.deepEqual(await rowsOf(owner), []);
+  assert.deepEqual(await uploadRows(website, owner), []);
   assert.deepEqual(await sql(db, 'select from uploads where object_id = $1', [body.id]), []);
 });
 
@@ -391,7 +377,7 @@ test('an upload is deleted by its account, once and for all, and counts no longe
   assert.deepEqual(new Set(deleted.map(({ status }) => status)), new Set([200]));
   assertError(await owner.get(url), 'not_found');
   assertError(await createWith(owner, body.url), 'invalid_request');
-  assert.deepEqual(await rowsOf(owner), [{ id: body.id, state: 'deleting' }]);
+  assert.deepEqual(await uploadRows(website, owner), [{ id: body.id, state: 'deleting' }]);
 });
 
 test('a delete beside a create is after it or refuses it, and never a deadlock', async () => {
@@ -409,7 +395,7 @@ test('a delete beside a create is after it or refuses it, and never a deadlock',
     }
     assertError(await createWith(owner, body.url), 'invalid_request');
   }
-  const states = (await rowsOf(owner)).map(({ state }) => state);
+  const states = (await uploadRows(website, owner)).map(({ state }) => state);
   assert.deepEqual(states, Array(4).fill('deleting'));
 });
 
@@ -445,7 +431,7 @@ test('an upload is erased with its account', async () => {
   const action = { command: 'accounts erase', actor: 'ada', reason: 'a test' };
   await eraseAccount(db, action, visitor.accountId);
   await website.database.setClock(0);
-  assert.deepEqual(await rowsOf(visitor), [{ id: body.id, state: 'deleting' }]);
+  assert.deepEqual(await uploadRows(website, visitor), [{ id: body.id, state: 'deleting' }]);
   const facts = await sql(db, 'select from uploads where account_id = $1', [visitor.accountId]);
   assert.equal(facts.length, 0);
 });

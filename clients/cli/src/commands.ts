@@ -1,41 +1,35 @@
 import type { Command, Option } from './command.ts';
 import { OUTCOMES } from './outcomes.ts';
 
-const OUTPUT: Option = {
-  kind: 'text',
-  short: 'o',
-  value: 'FILE',
-  isFile: true,
-  summary: 'where the video goes; default TASK.mp4 in this folder',
+const flag = (summary: string): Option => ({ kind: 'flag', summary });
+const integer = (summary: string): Option => ({ kind: 'integer', value: 'N', summary });
+/** An option with a value, which the help calls `value`. */
+const text = (value: string, summary: string, more: Partial<Option> = {}): Option => {
+  return { kind: 'text', value, summary, ...more };
 };
-const FORCE: Option = { kind: 'flag', summary: 'replace the file if there is one' };
+const file = (summary: string, more: Partial<Option> = {}): Option =>
+  text('FILE', summary, { isFile: true, ...more });
+
+const OUTPUT = file('where the video goes; default TASK.mp4 in this folder', { short: 'o' });
+const FORCE = flag('replace the file if there is one');
 
 const SETTINGS: Record<string, Option> = {
-  image: { kind: 'text', value: 'FILE', isFile: true, summary: 'first frame: a file or https URL' },
-  'end-image': { kind: 'text', value: 'FILE', isFile: true, summary: 'last frame' },
-  reference: {
-    kind: 'text',
-    value: 'FILE',
-    isFile: true,
-    isList: true,
-    summary: 'image or video to follow; may be repeated; a URL of a video of 5 s ends with #5',
-  },
-  model: { kind: 'text', value: 'NAME', summary: 'see fw models; default video-2.0-fast' },
-  resolution: {
-    kind: 'text',
-    value: 'R',
+  image: file('first frame: a file or https URL'),
+  'end-image': file('last frame'),
+  reference: file(
+    'image or video to follow; may be repeated; a URL of a video of 5 s ends with #5',
+    { isList: true },
+  ),
+  model: text('NAME', 'see fw models; default video-2.0-fast'),
+  resolution: text('R', '480p, 720p (default), 1080p or 4k', {
     values: ['480p', '720p', '1080p', '4k'],
-    summary: '480p, 720p (default), 1080p or 4k',
-  },
-  duration: { kind: 'integer', value: 'N', summary: 'seconds, 4 to 15; default 5' },
-  'aspect-ratio': {
-    kind: 'text',
-    value: 'W:H',
+  }),
+  duration: integer('seconds, 4 to 15; default 5'),
+  'aspect-ratio': text('W:H', '16:9 (default), 9:16, 1:1, 4:3, 3:4, 21:9 or adaptive', {
     values: ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'],
-    summary: '16:9 (default), 9:16, 1:1, 4:3, 3:4, 21:9 or adaptive',
-  },
-  seed: { kind: 'integer', value: 'N', summary: 'the same seed gives a similar video' },
-  'no-audio': { kind: 'flag', summary: 'without sound' },
+  }),
+  seed: integer('the same seed gives a similar video'),
+  'no-audio': flag('without sound'),
 };
 
 const PROMPT = { usage: 'PROMPT', min: 1, max: 1 };
@@ -47,11 +41,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'login',
     summary: 'store an API key on this machine',
     options: {
-      'base-url': {
-        kind: 'text',
-        value: 'URL',
-        summary: 'the service, such as https://video.example.com',
-      },
+      'base-url': text('URL', 'the service, such as https://video.example.com'),
     },
     examples: [
       ['fw login', 'asks for the key, which is not shown'],
@@ -67,9 +57,9 @@ export const COMMANDS: readonly Command[] = [
     words: PROMPT,
     options: {
       output: OUTPUT,
-      yes: { kind: 'flag', short: 'y', summary: 'agree to the price without a question' },
+      yes: { ...flag('agree to the price without a question'), short: 'y' },
       force: FORCE,
-      again: { kind: 'flag', summary: 'another one, although the same is unfinished' },
+      again: flag('another one, although the same is unfinished'),
       ...SETTINGS,
     },
     examples: [
@@ -89,9 +79,9 @@ export const COMMANDS: readonly Command[] = [
     summary: 'finish what is unfinished, without paying again',
     words: { usage: '[TASK]', min: 0, max: 1 },
     options: {
-      list: { kind: 'flag', summary: 'only list what is unfinished' },
-      forget: { kind: 'text', value: 'KEY', summary: 'remove one from the list; its task goes on' },
-      'key-changed': { kind: 'flag', summary: 'the API key is another one of the same account' },
+      list: flag('only list what is unfinished'),
+      forget: text('KEY', 'remove one from the list; its task goes on'),
+      'key-changed': flag('the API key is another one of the same account'),
       output: OUTPUT,
       force: FORCE,
     },
@@ -114,20 +104,13 @@ export const COMMANDS: readonly Command[] = [
     summary: 'list tasks, the newest first, or show one',
     words: { usage: '[TASK]', min: 0, max: 1 },
     options: {
-      status: {
-        kind: 'text',
-        value: 'S',
+      status: text('S', 'processing, completed or failed', {
         values: ['processing', 'completed', 'failed'],
-        summary: 'processing, completed or failed',
-      },
-      model: { kind: 'text', value: 'NAME', summary: 'only of this model' },
-      after: {
-        kind: 'text',
-        value: 'TIME',
-        summary: 'created after it, such as 2026-11-01T00:00:00Z',
-      },
-      before: { kind: 'text', value: 'TIME', summary: 'created before it' },
-      limit: { kind: 'integer', value: 'N', summary: 'how many at most; default 20' },
+      }),
+      model: text('NAME', 'only of this model'),
+      after: text('TIME', 'created after it, such as 2026-11-01T00:00:00Z'),
+      before: text('TIME', 'created before it'),
+      limit: integer('how many at most; default 20'),
     },
     examples: [
       ['fw tasks --status failed --limit 5', 'the last five that failed'],
@@ -169,15 +152,12 @@ export const COMMANDS: readonly Command[] = [
     name: 'listen',
     summary: 'relay webhook events to a server on this machine',
     options: {
-      forward: { kind: 'text', value: 'URL', summary: 'where the events go' },
-      events: {
-        kind: 'text',
-        value: 'TYPE',
+      forward: text('URL', 'where the events go'),
+      events: text('TYPE', 'only these; may be repeated', {
         isList: true,
         values: ['task.completed', 'task.failed', 'task.held', 'credits.low', 'webhook.test'],
-        summary: 'only these; may be repeated',
-      },
-      'print-secret': { kind: 'flag', summary: 'print the secret that signs them, and end' },
+      }),
+      'print-secret': flag('print the secret that signs them, and end'),
     },
     examples: [
       ['fw listen --forward http://localhost:3000/hook', 'until Ctrl-C'],

@@ -29,6 +29,42 @@ const LISTED = [
   'dispute',
 ] as const;
 
+type Control = (state: State, body: ControlBody & { id: string }, webhooks: Webhooks) => unknown;
+
+/** By name; the response to one that returns nothing is `done`. */
+const CONTROLS: Record<string, Control> = {
+  objects: (state) =>
+    LISTED.flatMap((kind) => state.all(kind)).map(({ id, object, status }) => {
+      return { id, object, status };
+    }),
+  events: (_state, _body, { events }) => events,
+  refund: (state, { id, amount }) => refund(state, id, amount),
+  'fail-refund': (state, { id }) => failRefund(state, id),
+  dispute: (state, { id, amount, status }) =>
+    openDispute(state, id, { amount, ...(status && { status }) }),
+  'close-dispute': (state, { id, status = 'lost' }) => moveDispute(state, id, status),
+  'settle-session': (state, { id, succeeds = true }) => settleSession(state, id, succeeds),
+  renew: (state, { id }) => renew(state, id),
+  'retry-invoices': (state, { id }) => retryInvoices(state, id),
+  end: (state, { id }) => void endSubscription(state, id),
+  'pay-invoice': (state, { id }) => void payByHand(state, id),
+  'write-off': (state, { id }) => markInvoice(state, id, 'uncollectible'),
+  'delete-customer': (state, { id }) => deleteCustomer(state, id),
+  'archive-price': (state, { id }) => {
+    state.get('price', id).active = false;
+  },
+  card(state, { id, succeeds }) {
+    const card = cardOf(state, id) ?? saveCard(state, id);
+    card.declines = succeeds === false;
+  },
+  'remove-card': (state, { id }) => removeCard(state, id),
+  'hold-events': (_state, _body, webhooks) => webhooks.hold(),
+  'release-events': (_state, _body, webhooks) => webhooks.release(),
+  delivery(_state, { lost = 0, twice = 0, lateMs = 0 }, webhooks) {
+    webhooks.delivery = { lost, twice, lateMs };
+  },
+};
+
 /**
  * The calls under `/_simulator`, for people and tests: what banks and time do to a customer. The
  * amounts are in minor units; without one, all is meant.
@@ -38,70 +74,7 @@ export function control(
   webhooks: Webhooks,
   { name, body }: { name: string; body: ControlBody },
 ): object {
-  const { id = '', amount } = body;
-  switch (name) {
-    case 'objects':
-      return LISTED.flatMap((kind) => state.all(kind)).map((one) => ({
-        id: one.id,
-        object: one.object,
-        status: one.status,
-      }));
-    case 'events':
-      return webhooks.events;
-    case 'refund':
-      return refund(state, id, amount);
-    case 'fail-refund':
-      failRefund(state, id);
-      break;
-    case 'dispute':
-      return openDispute(state, id, { amount, ...(body.status && { status: body.status }) });
-    case 'close-dispute':
-      moveDispute(state, id, body.status ?? 'lost');
-      break;
-    case 'settle-session':
-      settleSession(state, id, body.succeeds ?? true);
-      break;
-    case 'renew':
-      renew(state, id);
-      break;
-    case 'retry-invoices':
-      retryInvoices(state, id);
-      break;
-    case 'end':
-      endSubscription(state, id);
-      break;
-    case 'pay-invoice':
-      payByHand(state, id);
-      break;
-    case 'write-off':
-      markInvoice(state, id, 'uncollectible');
-      break;
-    case 'delete-customer':
-      return deleteCustomer(state, id);
-    case 'archive-price':
-      state.get('price', id).active = false;
-      break;
-    case 'card': {
-      const card = cardOf(state, id) ?? saveCard(state, id);
-      card.declines = body.succeeds === false;
-      break;
-    }
-    case 'remove-card':
-      removeCard(state, id);
-      break;
-    case 'hold-events':
-      webhooks.hold();
-      break;
-    case 'release-events':
-      webhooks.release();
-      break;
-    case 'delivery': {
-      const { lost = 0, twice = 0, lateMs = 0 } = body;
-      webhooks.delivery = { lost, twice, lateMs };
-      break;
-    }
-    default:
-      throw noSuch('control', name);
-  }
-  return { done: true };
+  if (!Object.hasOwn(CONTROLS, name)) throw noSuch('control', name);
+  const said = CONTROLS[name]?.(state, { id: '', ...body }, webhooks);
+  return Object(said ?? { done: true });
 }

@@ -10,7 +10,7 @@ import {
   openMediaFixture,
 } from '../../../server/test/media/media-fixture.ts';
 import { until } from '../../../server/test/until.ts';
-import { openFaultProxy } from '../../../simulators/fault-proxy/fault-proxy.ts';
+import { openFaultProxy } from '../../../server/test/clients/fault-proxy.ts';
 import { endOf, type Machine, openMachine } from './fw-process.ts';
 import { type Moment, openWatchedProxy } from './watched-proxy.ts';
 

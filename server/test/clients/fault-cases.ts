@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { type FaultProxy, openFaultProxy } from '../../../simulators/fault-proxy/fault-proxy.ts';
+import { type FaultProxy, openFaultProxy } from './fault-proxy.ts';
 import type { Plan } from '../../../simulators/kit/faults.ts';
 import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
 import { createAccount } from '../../src/accounts/accounts.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { openFaultProxy } from '../../../simulators/fault-proxy/fault-proxy.ts';
+import { openFaultProxy } from './fault-proxy.ts';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import type { Database } from '../../src/database/database.ts';

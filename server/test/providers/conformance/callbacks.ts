@@ -4,7 +4,7 @@ import {
   type CallbackHost,
   type ReceivedCallback,
   startCallbackHost,
-} from '../../../../simulators/kit/callback-host.ts';
+} from '../../../../simulators/test/callback-host.ts';
 import type { Callback, JobSpec } from '../../../src/providers/provider.ts';
 import { jobsFor, newJobSpec, sendNow, submitAccepted, submitLost } from './attempts.ts';
 import type { PlannedFault, Suite } from './subject.ts';

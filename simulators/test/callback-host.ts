@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { closeServer, listenOn } from './http-server.ts';
+import { closeServer, listenOn } from '../kit/http-server.ts';
 
 /** A POST as it arrived at a callback URL. */
 export interface ReceivedCallback {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { reset, respond, type SimulatedResponse } from '../kit/exchange.ts';
-import { createFaultSource, type Fault, type Plan } from '../kit/faults.ts';
-import { closeServer, listenOn } from '../kit/http-server.ts';
+import { reset, respond, type SimulatedResponse } from '../../../simulators/kit/exchange.ts';
+import { createFaultSource, type Fault, type Plan } from '../../../simulators/kit/faults.ts';
+import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
 
 /** The calls of the API, by method and path. Faults are planned for them by name. */
 const CALLS: [name: string, pattern: RegExp][] = [

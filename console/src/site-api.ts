@@ -35,7 +35,7 @@ type Query<Shape> = 'mode' extends keyof Shape
 type WithBody<Shape> = [Shape] extends [undefined] ? { body?: undefined } : { body: Shape };
 
 /** What a request needs for its address. */
-type Asked<Name extends Route> = Params<SiteApi[Name]['url']> & Query<SiteApi[Name]['query']>;
+type Asked<Name extends Route> = Params<Name> & Query<SiteApi[Name]['query']>;
 
 type Sent<Name extends Route> = Asked<Name> &
   WithBody<Body<Name>> &

@@ -18,9 +18,7 @@ export interface AboutDeps extends BillingSiteDeps {
   isMailLogged: boolean;
 }
 
-export const getAbout = siteRoute({
-  method: 'GET',
-  url: '/console/api/site',
+export const getAbout = siteRoute('GET /console/api/site', {
   access: 'public',
   handle: async (deps: AboutDeps) => {
     const publicUrl = deps.publicUrl();

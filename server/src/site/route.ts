@@ -1,14 +1,9 @@
 import type { Readable } from 'node:stream';
-import type {
-  FastifyContextConfig,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  HTTPMethods,
-} from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, type TUndefined, Type } from 'typebox';
 import type { RateLimit } from '../accounts/rate-window.ts';
 import { storable } from '../database/json-text.ts';
+import { partsOf, type RouteName } from '../http/route-name.ts';
 import { type Act, requireFreshProof } from '../sign-in/proofs.ts';
 import type { Session } from '../sign-in/sessions.ts';
 
@@ -66,8 +61,8 @@ export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name
 const NamedSchema = Type.String({ maxLength: 120 });
 
 /** Of a path: its names, each with a short text. */
-function namedIn(url: string): TSchema {
-  const names = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, NamedSchema]);
+function namedIn(name: RouteName): TSchema {
+  const names = [...name.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, NamedSchema]);
   return Type.Object(Object.fromEntries(names));
 }
 
@@ -93,8 +88,7 @@ interface Call<Body, Query, Params> {
 
 /** What a page sends to a route and gets from it, as JSON. What the path names is in its text. */
 export interface RouteShape {
-  url: string;
-  method: string;
+  name: RouteName;
   /** undefined: it takes none. */
   body: unknown;
   query: unknown;
@@ -105,21 +99,18 @@ export interface RouteShape {
 /** The result of a handler as a page gets it: what it has sent by itself is no JSON. */
 type Sent<Result> = Result extends FastifyReply | Readable | undefined ? undefined : AsJson<Result>;
 
-type Named<Url extends string, Params extends TSchema> = Params extends TUndefined
-  ? Record<NamesIn<Url>, string>
+type Named<Name extends RouteName, Params extends TSchema> = Params extends TUndefined
+  ? Record<NamesIn<Name>, string>
   : Static<Params>;
 
 interface RouteOptions<
   Deps,
-  Method extends HTTPMethods,
-  Url extends string,
+  Name extends RouteName,
   Body extends TSchema,
   Query extends TSchema,
   Params extends TSchema,
   Result,
 > {
-  method: Method;
-  url: Url;
   access?: Access;
   rate?: RateLimit;
   /**
@@ -134,7 +125,7 @@ interface RouteOptions<
   /** Of what the path names; texts of at most 120 characters, if not given. */
   params?: Params;
   /** Its result is sent as JSON, unless it has used `reply`. */
-  handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Named<Url, Params>>): Promise<Result>;
+  handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Named<Name, Params>>): Promise<Result>;
 }
 
 /** A route of the website: it has its own file, and an entry in the list of site.ts. */
@@ -149,39 +140,32 @@ export type ResultOf<Route extends { readonly shape?: RouteShape }> = NonNullabl
   Route['shape']
 >['result'];
 
-/** Makes a route of the website. The guard of site.ts checks who may use it. */
+/**
+ * Makes a route of the website. The guard of site.ts checks who may use it.
+ * @param name as the pages call it
+ */
 export function siteRoute<
   Deps,
-  Method extends HTTPMethods,
-  Url extends string,
+  Name extends RouteName,
   Result,
   Body extends TSchema = TUndefined,
   Query extends TSchema = TUndefined,
   Params extends TSchema = TUndefined,
 >(
-  options: RouteOptions<Deps, Method, Url, Body, Query, Params, Result>,
-): SiteRoute<
-  Deps,
-  {
-    url: Url;
-    method: Method;
-    body: Static<Body>;
-    query: Static<Query>;
-    result: Sent<Result>;
-  }
-> {
-  const { method, url, access = 'session', rate, proof, body, query, params, handle } = options;
+  name: Name,
+  options: RouteOptions<Deps, Name, Body, Query, Params, Result>,
+): SiteRoute<Deps, { name: Name; body: Static<Body>; query: Static<Query>; result: Sent<Result> }> {
+  const { access = 'session', rate, proof, body, query, params, handle } = options;
   const config: FastifyContextConfig = { access, rate, asksProof: proof !== undefined };
   const schema = {
     ...(body && { body: closed(body) }),
     ...(query && { querystring: closed(query) }),
-    params: params ?? namedIn(url),
+    params: params ?? namedIn(name),
   };
   return {
     serve(scope, deps) {
       scope.route({
-        method,
-        url,
+        ...partsOf(name),
         config,
         schema,
         handler: async (request, reply) => {
@@ -189,7 +173,7 @@ export function siteRoute<
           const parts = { body: sent, query: storableTexts(asked), params: storableTexts(named) };
           // The schemas have checked them.
           const call = parts as Pick<
-            Call<Static<Body>, Static<Query>, Named<Url, Params>>,
+            Call<Static<Body>, Static<Query>, Named<Name, Params>>,
             'body' | 'query' | 'params'
           >;
           const act = typeof proof === 'function' ? proof(call.body) : proof;

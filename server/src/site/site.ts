@@ -124,7 +124,7 @@ const ROUTES = [
 type Shapes = NonNullable<(typeof ROUTES)[number]['shape'] | (typeof createSiteUpload)['shape']>;
 
 /** All routes for the pages: `METHOD /path` with what each takes and gives. */
-export type SiteApi = { [Shape in Shapes as `${Shape['method']} ${Shape['url']}`]: Shape };
+export type SiteApi = { [Shape in Shapes as Shape['name']]: Shape };
 
 /**
  * The website: the JSON API of its pages under `/console/api` and `/auth`. Nothing of it is in

@@ -15,7 +15,7 @@ import type { Waiting } from '../../tasks/waiting.ts';
 import { type CreateFlowDeps, createFlow } from '../create-flow.ts';
 import { inSpanOf } from '../request-spans.ts';
 import { requireJsonType } from './body.ts';
-import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
+import { callerOf, described, type Endpoint, fusedRead } from './endpoint.ts';
 import { wellFormedKey } from './idempotency-key.ts';
 import { EXAMPLE_NEW_TASK, EXAMPLE_TASK, errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 import { VideoTaskSchema, videoTask } from './video-task.ts';
@@ -38,29 +38,25 @@ const CLOSURES = closuresOfCreate(
 
 /** POST /video/generations: checks the request in the order of C7, creates the task and waits. */
 export const createGeneration: Endpoint<CreateGenerationDeps> = {
-  description: {
-    method: 'POST',
-    url: '/video/generations',
-    schema: {
-      operationId: 'createVideo',
-      summary: 'Create a video generation task',
-      headers: IdempotencyKeyHeader,
-      body: GenerationBodySchema,
-      response: {
-        202: {
-          description: 'A new task was accepted.',
-          ...VideoTaskSchema,
-          examples: [EXAMPLE_NEW_TASK],
-        },
-        200: {
-          description: 'The task of an earlier identical request.',
-          ...VideoTaskSchema,
-          examples: [EXAMPLE_TASK],
-        },
-        ...errorResponses(400, 401, 402, 409, 413, 429, 503),
+  description: described('POST /video/generations', {
+    operationId: 'createVideo',
+    summary: 'Create a video generation task',
+    headers: IdempotencyKeyHeader,
+    body: GenerationBodySchema,
+    response: {
+      202: {
+        description: 'A new task was accepted.',
+        ...VideoTaskSchema,
+        examples: [EXAMPLE_NEW_TASK],
       },
+      200: {
+        description: 'The task of an earlier identical request.',
+        ...VideoTaskSchema,
+        examples: [EXAMPLE_TASK],
+      },
+      ...errorResponses(400, 401, 402, 409, 413, 429, 503),
     },
-  },
+  }),
   serve(api, deps) {
     const { gate, links } = deps;
     const read = {

@@ -9,7 +9,7 @@ import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { type PricingDeps, priceRequest } from '../create-flow.ts';
 import { requireJsonType } from './body.ts';
-import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
+import { callerOf, described, type Endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses } from './schemas.ts';
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -50,19 +50,15 @@ interface QuoteDeps extends PricingDeps {
 
 /** POST /video/quotes: what a create with this body would cost. Nothing is stored or reserved. */
 export const createQuote: Endpoint<QuoteDeps> = {
-  description: {
-    method: 'POST',
-    url: '/video/quotes',
-    schema: {
-      operationId: 'createQuote',
-      summary: 'Read the price of a video generation without creating it',
-      body: GenerationBodySchema,
-      response: {
-        200: { description: 'The price.', ...QuoteSchema, examples: [EXAMPLE] },
-        ...errorResponses(400, 401, 413, 429, 503),
-      },
+  description: described('POST /video/quotes', {
+    operationId: 'createQuote',
+    summary: 'Read the price of a video generation without creating it',
+    body: GenerationBodySchema,
+    response: {
+      200: { description: 'The price.', ...QuoteSchema, examples: [EXAMPLE] },
+      ...errorResponses(400, 401, 413, 429, 503),
     },
-  },
+  }),
   serve(api, deps) {
     const { gate, db } = deps;
     const { admit, rowOf } = fusedRead<Row>(gate, 'admit_quote', {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { type Caller, type CallerRead, openAdmission } from '../../accounts/admission.ts';
 import type { KeyGate } from '../../accounts/key-gate.ts';
+import { partsOf, type RouteName } from '../route-name.ts';
 
 /**
  * An operation of the public API: it has its own file, and an entry in `ENDPOINTS` of
@@ -9,13 +10,14 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
  */
 export interface Endpoint<Deps> {
   /** The operation's part of openapi.json. */
-  readonly description: {
-    method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-    url: string;
-    schema: FastifySchema;
-  };
+  readonly description: ReturnType<typeof described>;
   /** Registers the route. */
   serve(api: FastifyInstance, deps: Deps): void;
+}
+
+/** Describes an operation. @param name without the prefix, such as `GET /tasks/:id` */
+export function described(name: RouteName, schema: FastifySchema) {
+  return { ...partsOf(name), schema };
 }
 
 /** The type of all routes of the public API: the path may have any parameters. */

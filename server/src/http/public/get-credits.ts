@@ -1,7 +1,7 @@
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
 import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
-import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
+import { callerOf, described, type Endpoint, fusedRead } from './endpoint.ts';
 import { CreditBalanceSchema, errorResponses } from './schemas.ts';
 
 interface Balance {
@@ -11,18 +11,14 @@ interface Balance {
 
 /** GET /credits: the paid credits that the API can spend; of a test key, the test credits. */
 export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
-  description: {
-    method: 'GET',
-    url: '/credits',
-    schema: {
-      operationId: 'getCredits',
-      summary: 'Read the paid credit balance',
-      response: {
-        200: { description: 'The balance.', ...CreditBalanceSchema },
-        ...errorResponses(401, 429),
-      },
+  description: described('GET /credits', {
+    operationId: 'getCredits',
+    summary: 'Read the paid credit balance',
+    response: {
+      200: { description: 'The balance.', ...CreditBalanceSchema },
+      ...errorResponses(401, 429),
     },
-  },
+  }),
   serve(api, { gate, db }) {
     const read = { ...BALANCE_OF_CALLER, inHalves: true };
     const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', read);

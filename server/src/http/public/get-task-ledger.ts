@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
 import { taskMovements } from '../../ledger/task-movements.ts';
-import { callerOf, type Endpoint, type PublicRoute } from './endpoint.ts';
+import { callerOf, described, type Endpoint, type PublicRoute } from './endpoint.ts';
 import { namedTaskRead, TaskParamsSchema } from './named-task.ts';
 import { errorResponses } from './schemas.ts';
 
@@ -45,19 +45,15 @@ const EXAMPLE = {
 
 /** GET /tasks/{id}/ledger: each movement of the credits of a task. */
 export const getTaskLedger: Endpoint<{ gate: KeyGate; db: Database }> = {
-  description: {
-    method: 'GET',
-    url: '/tasks/:id/ledger',
-    schema: {
-      operationId: 'getTaskLedger',
-      summary: 'Read the movements of the credits of a task',
-      params: TaskParamsSchema,
-      response: {
-        200: { description: 'The movements.', ...TaskLedgerSchema, examples: [EXAMPLE] },
-        ...errorResponses(400, 401, 404, 429, 503),
-      },
+  description: described('GET /tasks/:id/ledger', {
+    operationId: 'getTaskLedger',
+    summary: 'Read the movements of the credits of a task',
+    params: TaskParamsSchema,
+    response: {
+      200: { description: 'The movements.', ...TaskLedgerSchema, examples: [EXAMPLE] },
+      ...errorResponses(400, 401, 404, 429, 503),
     },
-  },
+  }),
   serve(api, { gate, db }) {
     const { admit, taskOf } = namedTaskRead(gate, 'admit_task_ledger');
     api.route<PublicRoute>({

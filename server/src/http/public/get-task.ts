@@ -7,7 +7,13 @@ import type { Links } from '../../storage/links.ts';
 import { type PublicColumns, publicColumns, readTasks, type Task } from '../../tasks/task.ts';
 import { hasEnded, type Waiting } from '../../tasks/waiting.ts';
 import { preferredWait } from '../prefer.ts';
-import { callerOf, type Endpoint, type PublicRequest, type PublicRoute } from './endpoint.ts';
+import {
+  callerOf,
+  described,
+  type Endpoint,
+  type PublicRequest,
+  type PublicRoute,
+} from './endpoint.ts';
 import { namedTaskRead, TaskParamsSchema } from './named-task.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
 import { VideoTaskSchema, videoTask } from './video-task.ts';
@@ -36,20 +42,16 @@ const PreferHeader = Type.Object({
  * responds when the task has ended or the time is over (decisions/0046).
  */
 export const getTask: Endpoint<GetTaskDeps> = {
-  description: {
-    method: 'GET',
-    url: '/tasks/:id',
-    schema: {
-      operationId: 'getTask',
-      summary: 'Read the current state of a task',
-      params: TaskParamsSchema,
-      headers: PreferHeader,
-      response: {
-        200: { description: 'The task.', ...VideoTaskSchema, examples: [EXAMPLE_TASK] },
-        ...errorResponses(400, 401, 404, 429, 503),
-      },
+  description: described('GET /tasks/:id', {
+    operationId: 'getTask',
+    summary: 'Read the current state of a task',
+    params: TaskParamsSchema,
+    headers: PreferHeader,
+    response: {
+      200: { description: 'The task.', ...VideoTaskSchema, examples: [EXAMPLE_TASK] },
+      ...errorResponses(400, 401, 404, 429, 503),
     },
-  },
+  }),
   serve(api, { gate, db, links, waiting }) {
     const { admit, taskOf } = namedTaskRead(gate, 'admit_task');
     api.route<PublicRoute>({

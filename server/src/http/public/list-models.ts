@@ -5,7 +5,7 @@ import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from '../../catalog/models.
 import { PRICE_TABLE } from '../../catalog/price.ts';
 import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
 import { PIXEL_BOUNDS } from '../../media/measure.ts';
-import type { Endpoint } from './endpoint.ts';
+import { described, type Endpoint } from './endpoint.ts';
 
 /** What a create may ask for, and what it costs: made from the constants that its checks use. */
 const CATALOG = {
@@ -90,24 +90,20 @@ function schemaOf(example: unknown, name = ''): TSchema {
 
 /** GET /models: models, prices and limits. It needs no API key, and may be cached. */
 export const listModels: Endpoint<object> = {
-  description: {
-    method: 'GET',
-    url: '/models',
-    schema: {
-      operationId: 'listModels',
-      summary: 'Read the models, their prices and the limits of a request',
-      security: [],
-      response: {
-        200: {
-          description: 'The models.',
-          ...schemaOf(CATALOG),
-          title: 'ModelCatalog',
-          examples: [CATALOG],
-        },
-        304: { description: 'If-None-Match names the current ETag.', type: 'null' },
+  description: described('GET /models', {
+    operationId: 'listModels',
+    summary: 'Read the models, their prices and the limits of a request',
+    security: [],
+    response: {
+      200: {
+        description: 'The models.',
+        ...schemaOf(CATALOG),
+        title: 'ModelCatalog',
+        examples: [CATALOG],
       },
+      304: { description: 'If-None-Match names the current ETag.', type: 'null' },
     },
-  },
+  }),
   serve(api) {
     api.route({
       ...listModels.description,

@@ -5,7 +5,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { type Cursor, listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
-import { callerOf, type Endpoint } from './endpoint.ts';
+import { callerOf, described, type Endpoint } from './endpoint.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
 import { VideoTaskSchema, videoTask } from './video-task.ts';
 
@@ -54,19 +54,15 @@ const TaskListSchema = Type.Object(
  * (decisions/0046).
  */
 export const listTasksOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: Links }> = {
-  description: {
-    method: 'GET',
-    url: '/tasks',
-    schema: {
-      operationId: 'listTasks',
-      summary: 'List tasks, the newest first',
-      querystring: QuerySchema,
-      response: {
-        200: { description: 'A page of tasks.', ...TaskListSchema, examples: [EXAMPLE] },
-        ...errorResponses(400, 401, 429, 503),
-      },
+  description: described('GET /tasks', {
+    operationId: 'listTasks',
+    summary: 'List tasks, the newest first',
+    querystring: QuerySchema,
+    response: {
+      200: { description: 'A page of tasks.', ...TaskListSchema, examples: [EXAMPLE] },
+      ...errorResponses(400, 401, 429, 503),
     },
-  },
+  }),
   serve(api, { db, links }) {
     api.route<{ Querystring: Static<typeof QuerySchema> }>({
       ...listTasksOfCaller.description,

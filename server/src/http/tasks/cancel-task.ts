@@ -8,7 +8,7 @@ import { cancelOwn, type OwnCancel } from '../../tasks/cancel/cancel-own.ts';
 import { readOwned } from '../../tasks/owned.ts';
 import { publicColumns, type Task } from '../../tasks/task.ts';
 import type { Waiting } from '../../tasks/waiting.ts';
-import { callerOf, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
+import { callerOf, described, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
 import { namedTaskRead, TaskParamsSchema } from '../public/named-task.ts';
 import { conflictResponse, EXAMPLE_TASK, errorResponses } from '../public/schemas.ts';
 import { VideoTaskSchema, videoTask } from '../public/video-task.ts';
@@ -53,20 +53,16 @@ export interface CancelDeps {
 
 /** POST /tasks/{id}/cancel: ends a task with its refund, if no video will be made. */
 export const cancelTaskOfCaller: Endpoint<CancelDeps & { gate: KeyGate; links: Links }> = {
-  description: {
-    method: 'POST',
-    url: '/tasks/:id/cancel',
-    schema: {
-      operationId: 'cancelTask',
-      summary: 'Cancel a task; its credits are refunded if no video will be made',
-      params: TaskParamsSchema,
-      response: {
-        200: { description: 'What became of the cancel.', ...CancelSchema, examples: [EXAMPLE] },
-        ...errorResponses(400, 401, 404, 429, 503),
-        ...conflictResponse('not_cancellable', 'The task is held, or it has ended.'),
-      },
+  description: described('POST /tasks/:id/cancel', {
+    operationId: 'cancelTask',
+    summary: 'Cancel a task; its credits are refunded if no video will be made',
+    params: TaskParamsSchema,
+    response: {
+      200: { description: 'What became of the cancel.', ...CancelSchema, examples: [EXAMPLE] },
+      ...errorResponses(400, 401, 404, 429, 503),
+      ...conflictResponse('not_cancellable', 'The task is held, or it has ended.'),
     },
-  },
+  }),
   serve(api, { gate, db, links, waiting }) {
     const { admit, taskOf } = namedTaskRead(gate, 'admit_cancel');
     api.route<PublicRoute>({

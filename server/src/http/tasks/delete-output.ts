@@ -4,27 +4,23 @@ import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { deleteOutput } from '../../tasks/cancel/delete-output.ts';
 import type { PublicColumns } from '../../tasks/task.ts';
-import type { Endpoint, PublicRoute } from '../public/endpoint.ts';
+import { described, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
 import { namedTaskRead, TaskParamsSchema } from '../public/named-task.ts';
 import { conflictResponse, errorResponses } from '../public/schemas.ts';
 import { videoTask } from '../public/video-task.ts';
 
 /** DELETE /tasks/{id}/output: the video is deleted now; its charge stays. */
 export const deleteOutputOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: Links }> = {
-  description: {
-    method: 'DELETE',
-    url: '/tasks/:id/output',
-    schema: {
-      operationId: 'deleteTaskOutput',
-      summary: 'Delete the video of a completed task now; its links give 410',
-      params: TaskParamsSchema,
-      response: {
-        204: { description: 'The video is deleted. Its charge stays.', type: 'null' },
-        ...errorResponses(400, 401, 404, 429, 503),
-        ...conflictResponse('no_output', 'The task is not completed: it has no video.'),
-      },
+  description: described('DELETE /tasks/:id/output', {
+    operationId: 'deleteTaskOutput',
+    summary: 'Delete the video of a completed task now; its links give 410',
+    params: TaskParamsSchema,
+    response: {
+      204: { description: 'The video is deleted. Its charge stays.', type: 'null' },
+      ...errorResponses(400, 401, 404, 429, 503),
+      ...conflictResponse('no_output', 'The task is not completed: it has no video.'),
     },
-  },
+  }),
   serve(api, { gate, db, links }) {
     const { admit, taskOf } = namedTaskRead(gate, 'admit_delete_output');
     api.route<PublicRoute>({

@@ -4,7 +4,7 @@ import type { Storage } from '../../storage/storage.ts';
 import { registerUpload } from '../../tasks/uploads/register.ts';
 import { UPLOAD_DAYS } from '../../tasks/uploads/uploads.ts';
 import { requireJsonType } from '../public/body.ts';
-import type { Endpoint } from '../public/endpoint.ts';
+import { described, type Endpoint } from '../public/endpoint.ts';
 import { errorResponses } from '../public/schemas.ts';
 import { admitUpload } from './receive-upload.ts';
 import { admittedOwner, type UploadEndpointDeps } from './upload-endpoint.ts';
@@ -27,24 +27,20 @@ interface Body {
  * counts in the quota at once. Its first use finds out whether it has arrived.
  */
 export const createPresignedUpload: Endpoint<UploadEndpointDeps> = {
-  description: {
-    method: 'POST',
-    url: '/uploads/presigned',
-    schema: {
-      operationId: 'createPresignedUpload',
-      summary: 'Get a link by which a file is sent to the storage directly',
-      description: 'Only where the service stores files in an S3 bucket.',
-      body: PresignedUploadBodySchema,
-      response: {
-        201: {
-          description: 'The upload, and where to send its bytes.',
-          ...PresignedUploadSchema,
-          examples: [EXAMPLE_PRESIGNED_UPLOAD],
-        },
-        ...errorResponses(400, 401, 413, 429, 503),
+  description: described('POST /uploads/presigned', {
+    operationId: 'createPresignedUpload',
+    summary: 'Get a link by which a file is sent to the storage directly',
+    description: 'Only where the service stores files in an S3 bucket.',
+    body: PresignedUploadBodySchema,
+    response: {
+      201: {
+        description: 'The upload, and where to send its bytes.',
+        ...PresignedUploadSchema,
+        examples: [EXAMPLE_PRESIGNED_UPLOAD],
       },
+      ...errorResponses(400, 401, 413, 429, 503),
     },
-  },
+  }),
   serve(api, deps) {
     const { gate, db, publicUrl } = deps;
     const { admit, ownerOf } = admittedOwner(gate, 'admit_presigned_upload');

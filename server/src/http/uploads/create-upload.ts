@@ -1,5 +1,5 @@
 import { uploadUrl } from '../../catalog/request.ts';
-import type { Endpoint } from '../public/endpoint.ts';
+import { described, type Endpoint } from '../public/endpoint.ts';
 import { acceptStreams } from './receive-upload.ts';
 import { admittedOwner, type UploadEndpointDeps } from './upload-endpoint.ts';
 import { UPLOAD_SECONDS } from './upload-limits.ts';
@@ -8,21 +8,17 @@ import { shownUpload } from './upload-view.ts';
 
 /** POST /uploads: receives the bytes of an image or a video. What the file is, its bytes decide. */
 export const createUpload: Endpoint<UploadEndpointDeps> = {
-  description: {
-    method: 'POST',
-    url: '/uploads',
-    schema: {
-      operationId: 'createUpload',
-      summary: 'Upload an image or a video for the media fields of a create',
-      description: 'The body is the file. Content-Type and Content-Length are required.',
-      consumes: ['image/*', 'video/*'],
-      body: { type: 'string', format: 'binary' },
-      response: {
-        201: { description: 'The upload.', ...UploadSchema, examples: [EXAMPLE_UPLOAD] },
-        ...UPLOAD_ERRORS,
-      },
+  description: described('POST /uploads', {
+    operationId: 'createUpload',
+    summary: 'Upload an image or a video for the media fields of a create',
+    description: 'The body is the file. Content-Type and Content-Length are required.',
+    consumes: ['image/*', 'video/*'],
+    body: { type: 'string', format: 'binary' },
+    response: {
+      201: { description: 'The upload.', ...UploadSchema, examples: [EXAMPLE_UPLOAD] },
+      ...UPLOAD_ERRORS,
     },
-  },
+  }),
   serve(api, { gate, db, uploads, publicUrl }) {
     const { admit, ownerOf } = admittedOwner(gate, 'admit_upload');
     // A scope of its own: this body is a stream, and no JSON.

@@ -15,8 +15,9 @@ import {
   updateEndpoint,
 } from '../../webhooks/endpoints.ts';
 import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
-import { callerOf, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
+import { callerOf, described, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
 import { errorResponses } from '../public/schemas.ts';
+import type { RouteName } from '../route-name.ts';
 import {
   CreateBodySchema,
   DeliveryListSchema,
@@ -29,7 +30,7 @@ import {
   WebhookWithSecretSchema,
 } from './webhook-shapes.ts';
 
-interface WebhookDeps {
+export interface EndpointsDeps {
   db: Database;
   /** Which hosts an endpoint may be on. */
   clientHosts: HostRules;
@@ -47,8 +48,6 @@ interface Call<Body, Query> {
 }
 
 interface Operation<Body extends TSchema, Query extends TSchema> {
-  method: Endpoint<WebhookDeps>['description']['method'];
-  url: string;
   id: string;
   summary: string;
   body?: Body;
@@ -56,7 +55,7 @@ interface Operation<Body extends TSchema, Query extends TSchema> {
   /** The successful response. */
   response: object;
   status?: 200 | 201 | 202 | 204;
-  handle(deps: WebhookDeps, call: Call<Static<Body>, Static<Query>>): Promise<unknown>;
+  handle(deps: EndpointsDeps, call: Call<Static<Body>, Static<Query>>): Promise<unknown>;
 }
 
 const NAMES: Record<string, { title: string; description: string }> = {
@@ -65,31 +64,30 @@ const NAMES: Record<string, { title: string; description: string }> = {
 };
 
 /** The schema of the names in a path. */
-function paramsOf(url: string): FastifySchema {
-  const names = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+function paramsOf(name: RouteName): FastifySchema {
+  const names = [...name.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   if (names.length === 0) return {};
-  const schemas = names.map((name) => [name, Type.String({ maxLength: 120, ...NAMES[name] })]);
+  const schemas = names.map((one) => [one, Type.String({ maxLength: 120, ...NAMES[one] })]);
   return { params: Type.Object(Object.fromEntries(schemas)) };
 }
 
 /** An operation on the endpoints of the caller's account and mode. */
 function operation<Body extends TSchema = TSchema, Query extends TSchema = TSchema>(
+  name: RouteName,
   options: Operation<Body, Query>,
-): Endpoint<WebhookDeps> {
-  const { method, url, status = 200 } = options;
-  const hasId = url.includes(':id');
-  const schema: FastifySchema = {
+): Endpoint<EndpointsDeps> {
+  const { status = 200 } = options;
+  const description = described(name, {
     operationId: options.id,
     summary: options.summary,
-    ...paramsOf(url),
+    ...paramsOf(name),
     ...(options.body && { body: options.body }),
     ...(options.query && { querystring: options.query }),
     response: {
       [status]: options.response,
-      ...errorResponses(400, 401, 429, 503, ...(hasId ? ([404] as const) : [])),
+      ...errorResponses(400, 401, 429, 503, ...(name.includes(':id') ? ([404] as const) : [])),
     },
-  };
-  const description = { method, url, schema };
+  });
   return {
     description,
     serve(api, deps) {
@@ -113,7 +111,7 @@ function operation<Body extends TSchema = TSchema, Query extends TSchema = TSche
 }
 
 /** @throws ApiError `invalid_request` unless the address is one that may be called */
-export function requirePublic(url: string, hosts: HostRules): void {
+function requirePublic(url: string, hosts: HostRules): void {
   try {
     checkUrl(url, hosts, { plainHttpWhereAllowed: true });
   } catch (error) {
@@ -121,6 +119,20 @@ export function requirePublic(url: string, hosts: HostRules): void {
     const details = { field: 'url', reason: error.reason };
     throw new ApiError('invalid_request', `url: ${error.message}.`, { details, cause: error });
   }
+}
+
+/**
+ * Makes an endpoint as its owner asks for it.
+ * @throws ApiError `invalid_request`
+ */
+export async function makeWebhook(
+  { db, clientHosts }: EndpointsDeps,
+  owner: Changer,
+  body: Static<typeof CreateBodySchema>,
+) {
+  const { url = null, events, description = '' } = body;
+  if (url !== null) requirePublic(url, clientHosts);
+  return createEndpoint(db, owner, { url, events, description: description || null });
 }
 
 const WITH_SECRET = {
@@ -134,9 +146,7 @@ const EventIdSchema = Type.Object(
 );
 const EXAMPLE_EVENT_ID = { event_id: EXAMPLE_DELIVERY.event_id };
 
-const listWebhooks = operation({
-  method: 'GET',
-  url: '/webhooks',
+const listWebhooks = operation('GET /webhooks', {
   id: 'listWebhooks',
   summary: 'List the webhook endpoints',
   response: {
@@ -147,33 +157,23 @@ const listWebhooks = operation({
   handle: async ({ db }, { owner }) => ({ data: await listEndpoints(db, owner) }),
 });
 
-const createWebhook = operation({
-  method: 'POST',
-  url: '/webhooks',
+const createWebhook = operation('POST /webhooks', {
   id: 'createWebhook',
   summary: 'Make a webhook endpoint',
   body: CreateBodySchema,
   status: 201,
   response: { description: 'The endpoint with its secret.', ...WITH_SECRET },
-  handle: async ({ db, clientHosts }, { owner, body }) => {
-    const { url = null, events, description = '' } = body;
-    if (url !== null) requirePublic(url, clientHosts);
-    return createEndpoint(db, owner, { url, events, description: description || null });
-  },
+  handle: (deps, { owner, body }) => makeWebhook(deps, owner, body),
 });
 
-const getWebhook = operation({
-  method: 'GET',
-  url: '/webhooks/:id',
+const getWebhook = operation('GET /webhooks/:id', {
   id: 'getWebhook',
   summary: 'Read a webhook endpoint',
   response: { description: 'The endpoint.', ...WITHOUT_SECRET },
   handle: ({ db }, { owner, id }) => readEndpoint(db, owner, id),
 });
 
-const updateWebhook = operation({
-  method: 'PATCH',
-  url: '/webhooks/:id',
+const updateWebhook = operation('PATCH /webhooks/:id', {
   id: 'updateWebhook',
   summary: 'Change, disable or enable a webhook endpoint',
   body: UpdateBodySchema,
@@ -184,9 +184,7 @@ const updateWebhook = operation({
   },
 });
 
-const deleteWebhook = operation({
-  method: 'DELETE',
-  url: '/webhooks/:id',
+const deleteWebhook = operation('DELETE /webhooks/:id', {
   id: 'deleteWebhook',
   summary: 'Delete a webhook endpoint and its log',
   status: 204,
@@ -197,18 +195,14 @@ const deleteWebhook = operation({
   },
 });
 
-const replaceWebhookSecret = operation({
-  method: 'POST',
-  url: '/webhooks/:id/secret',
+const replaceWebhookSecret = operation('POST /webhooks/:id/secret', {
   id: 'replaceWebhookSecret',
   summary: 'Give a webhook endpoint a new secret; the one before signs too for a day',
   response: { description: 'The endpoint with its new secret.', ...WITH_SECRET },
   handle: ({ db }, { owner, id }) => replaceSecret(db, owner, id),
 });
 
-const listWebhookDeliveries = operation({
-  method: 'GET',
-  url: '/webhooks/:id/deliveries',
+const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
   id: 'listWebhookDeliveries',
   summary: 'List what was sent to a webhook endpoint in the last 30 days',
   query: Type.Object(
@@ -237,9 +231,7 @@ const listWebhookDeliveries = operation({
   },
 });
 
-const sendWebhookAgain = operation({
-  method: 'POST',
-  url: '/webhooks/:id/deliveries/:eventId/send',
+const sendWebhookAgain = operation('POST /webhooks/:id/deliveries/:eventId/send', {
   id: 'sendWebhookAgain',
   summary: 'Send an event to a webhook endpoint again, with the same id',
   status: 202,
@@ -254,9 +246,7 @@ const sendWebhookAgain = operation({
   },
 });
 
-const testWebhook = operation({
-  method: 'POST',
-  url: '/webhooks/:id/test',
+const testWebhook = operation('POST /webhooks/:id/test', {
   id: 'testWebhook',
   summary: 'Send a test event to a webhook endpoint',
   status: 202,

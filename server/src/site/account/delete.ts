@@ -18,9 +18,7 @@ interface DeleteDeps extends TellOwnerDeps {
  * Closes the account: nobody can use it any more from now on, and after a grace period a worker
  * erases its personal data. The e-mail address confirms that this is meant.
  */
-export const postDelete = siteRoute({
-  method: 'POST',
-  url: '/console/api/account/delete',
+export const postDelete = siteRoute('POST /console/api/account/delete', {
   proof: 'deletion',
   body: Type.Object({ email: Type.String({ maxLength: 300 }) }),
   handle: async (deps: DeleteDeps, { body, request, reply, session: { accountId, email } }) => {

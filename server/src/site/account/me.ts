@@ -7,9 +7,7 @@ import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 /** The account that is signed in, and what it can spend in the mode that the page shows. */
 export type Me = ResultOf<typeof getMe>;
 
-export const getMe = siteRoute({
-  method: 'GET',
-  url: '/console/api/me',
+export const getMe = siteRoute('GET /console/api/me', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db }: { db: Database }, { query, session }) => {
     const person = {

@@ -17,18 +17,14 @@ const ParamsSchema = Type.Object({
   id: Type.String({ maxLength: 1400, pattern: '^[\\w-]+$' }),
 });
 
-export const getPasskeys = siteRoute({
-  method: 'GET',
-  url: '/console/api/passkeys',
+export const getPasskeys = siteRoute('GET /console/api/passkeys', {
   handle: async ({ db }: { db: Database }, { session: { accountId } }) => ({
     items: await listPasskeys(db, accountId),
     next: null,
   }),
 });
 
-export const patchPasskey = siteRoute({
-  method: 'PATCH',
-  url: '/console/api/passkeys/:id',
+export const patchPasskey = siteRoute('PATCH /console/api/passkeys/:id', {
   params: ParamsSchema,
   body: Type.Object({ name: NameSchema }),
   handle: async ({ db }: { db: Database }, { params, body, session: { accountId } }) => {
@@ -37,9 +33,7 @@ export const patchPasskey = siteRoute({
   },
 });
 
-export const deletePasskey = siteRoute({
-  method: 'DELETE',
-  url: '/console/api/passkeys/:id',
+export const deletePasskey = siteRoute('DELETE /console/api/passkeys/:id', {
   params: ParamsSchema,
   handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
     if (await removePasskey(db, { ...params, accountId })) return {};

@@ -10,9 +10,7 @@ export interface SessionItem extends AsJson<SessionListing> {
   is_current: boolean;
 }
 
-export const getSessions = siteRoute({
-  method: 'GET',
-  url: '/console/api/sessions',
+export const getSessions = siteRoute('GET /console/api/sessions', {
   handle: async ({ db }: { db: Database }, { session: { accountId, sessionId } }) => {
     const sessions = await listSessions(db, accountId);
     const items = sessions.map((session) => ({ ...session, is_current: session.id === sessionId }));
@@ -21,9 +19,7 @@ export const getSessions = siteRoute({
 });
 
 /** Ends a session: the next request from there is refused. */
-export const deleteSession = siteRoute({
-  method: 'DELETE',
-  url: '/console/api/sessions/:id',
+export const deleteSession = siteRoute('DELETE /console/api/sessions/:id', {
   params: Type.Object({ id: Type.String({ maxLength: 60, pattern: '^\\w+$' }) }),
   handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
     if (await endSession(db, { accountId, sessionId: params.id })) return {};

@@ -25,9 +25,7 @@ function emailOf(text: string): string {
 }
 
 /** Sends a code to an address. The response is the same for every address. */
-export const postCode = siteRoute({
-  method: 'POST',
-  url: '/auth/code',
+export const postCode = siteRoute('POST /auth/code', {
   access: 'public',
   rate: { max: 20, seconds: 600 },
   body: Type.Object({ email: Type.String({ maxLength: 300 }) }),
@@ -38,9 +36,7 @@ export const postCode = siteRoute({
 });
 
 /** Signs in by a code. */
-export const postCodeVerify = siteRoute({
-  method: 'POST',
-  url: '/auth/code/verify',
+export const postCodeVerify = siteRoute('POST /auth/code/verify', {
   access: 'public',
   rate: { max: 30, seconds: 600 },
   body: Type.Object({

@@ -40,9 +40,7 @@ function redirectUri(publicUrl: string, name: IssuerName): string {
 }
 
 /** Sends the browser to an issuer. */
-export const getStart = siteRoute({
-  method: 'GET',
-  url: '/auth/start/:provider',
+export const getStart = siteRoute('GET /auth/start/:provider', {
   access: 'public',
   params: ParamsSchema,
   query: Type.Object({ next: Type.Optional(Type.String({ maxLength: 2000 })) }),
@@ -62,9 +60,7 @@ export const getStart = siteRoute({
 });
 
 /** Receives who comes back from an issuer. The rest of the query is the issuer's. */
-export const getReturn = siteRoute({
-  method: 'GET',
-  url: '/auth/return/:provider',
+export const getReturn = siteRoute('GET /auth/return/:provider', {
   access: 'public',
   params: ParamsSchema,
   query: Type.Object({}, { additionalProperties: true }),

@@ -26,17 +26,13 @@ export const ResponseSchema = Type.Object(
 /** A name that a person gives to something of theirs. */
 export const NameSchema = nameSchema(60);
 
-export const postSignInOptions = siteRoute({
-  method: 'POST',
-  url: '/auth/passkey/options',
+export const postSignInOptions = siteRoute('POST /auth/passkey/options', {
   access: 'public',
   handle: ({ db, publicUrl }: PasskeyDeps) => challengeOptions({ db, publicUrl: publicUrl() }),
 });
 
 /** Signs in by a passkey. */
-export const postPasskey = siteRoute({
-  method: 'POST',
-  url: '/auth/passkey',
+export const postPasskey = siteRoute('POST /auth/passkey', {
   access: 'public',
   body: ResponseSchema,
   handle: async (deps: PasskeyDeps, { body, request, reply }) => {
@@ -49,18 +45,14 @@ export const postPasskey = siteRoute({
   },
 });
 
-export const postPasskeyOptions = siteRoute({
-  method: 'POST',
-  url: '/auth/passkeys/options',
+export const postPasskeyOptions = siteRoute('POST /auth/passkeys/options', {
   proof: 'passkey',
   handle: ({ db, publicUrl }: PasskeyDeps, { session }) =>
     passkeyOptions({ db, publicUrl: publicUrl() }, session),
 });
 
 /** Adds a passkey to the account that is signed in. */
-export const postPasskeys = siteRoute({
-  method: 'POST',
-  url: '/auth/passkeys',
+export const postPasskeys = siteRoute('POST /auth/passkeys', {
   proof: 'passkey',
   body: Type.Object({ name: NameSchema, response: ResponseSchema }),
   handle: async (deps: PasskeyDeps, { body, request, session }) => {

@@ -19,9 +19,7 @@ interface ProofDeps extends TellOwnerDeps {
 const ActSchema = Type.Unsafe<Act>(Type.Union(Object.keys(ACTS).map((act) => Type.Literal(act))));
 
 /** Mails a code for an act that needs a fresh proof, to the address of the account. */
-export const postProofCode = siteRoute({
-  method: 'POST',
-  url: '/auth/proof/code',
+export const postProofCode = siteRoute('POST /auth/proof/code', {
   rate: { max: 20, seconds: 600 },
   body: Type.Object({ act: ActSchema }),
   handle: async (deps: ProofDeps, { body, request, session }) => {
@@ -31,9 +29,7 @@ export const postProofCode = siteRoute({
   },
 });
 
-export const postProofCodeVerify = siteRoute({
-  method: 'POST',
-  url: '/auth/proof/code/verify',
+export const postProofCodeVerify = siteRoute('POST /auth/proof/code/verify', {
   rate: { max: 30, seconds: 600 },
   body: Type.Object({ code: Type.String({ pattern: '^\\d{8}$' }) }),
   handle: async ({ db }: ProofDeps, { body, session }) => {
@@ -42,18 +38,14 @@ export const postProofCodeVerify = siteRoute({
   },
 });
 
-export const postProofOptions = siteRoute({
-  method: 'POST',
-  url: '/auth/proof/passkey/options',
+export const postProofOptions = siteRoute('POST /auth/proof/passkey/options', {
   handle: ({ db, publicUrl }: ProofDeps, { session: { accountId, sessionId } }) => {
     return challengeOptions({ db, publicUrl: publicUrl() }, { accountId, sessionId });
   },
 });
 
 /** Proves by a passkey of the account that its person is still the same. */
-export const postProofPasskey = siteRoute({
-  method: 'POST',
-  url: '/auth/proof/passkey',
+export const postProofPasskey = siteRoute('POST /auth/proof/passkey', {
   rate: { max: 30, seconds: 600 },
   body: ResponseSchema,
   handle: async ({ db, publicUrl }: ProofDeps, { body, session }) => {

@@ -9,9 +9,7 @@ interface SignOutDeps {
 }
 
 /** Ends the session of the request. */
-export const signOut = siteRoute({
-  method: 'POST',
-  url: '/auth/sign-out',
+export const signOut = siteRoute('POST /auth/sign-out', {
   handle: async ({ db, publicUrl }: SignOutDeps, { reply, session }) => {
     await endSession(db, session);
     takeSession(reply, publicUrl());

@@ -8,9 +8,7 @@ import type { BillingSiteDeps } from './stripe-work.ts';
 /** The credits of the account, and what happens when they run low. */
 export type Credits = ResultOf<typeof getCreditsPage>;
 
-export const getCreditsPage = siteRoute({
-  method: 'GET',
-  url: '/console/api/credits',
+export const getCreditsPage = siteRoute('GET /console/api/credits', {
   handle: async ({ db, billing }: BillingSiteDeps, { session: { accountId } }) => {
     const overview = await readOverview(db, accountId);
     const sells = billing !== undefined;

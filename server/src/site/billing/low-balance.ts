@@ -10,9 +10,7 @@ const CHANGES = { max: 20, seconds: 600 };
 const CREDITS = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 
 /** Sends a mail when fewer paid credits are available; null: never. */
-export const putLowBalance = siteRoute({
-  method: 'PUT',
-  url: '/console/api/low-balance',
+export const putLowBalance = siteRoute('PUT /console/api/low-balance', {
   rate: CHANGES,
   body: Type.Object({ below: Type.Union([CREDITS, Type.Null()]) }),
   handle: async ({ db }: BillingSiteDeps, { body, session: { accountId } }) => {
@@ -22,9 +20,7 @@ export const putLowBalance = siteRoute({
 });
 
 /** Buys a pack when fewer paid credits are available, up to a limit a month; null: never. */
-export const putAutoReload = siteRoute({
-  method: 'PUT',
-  url: '/console/api/auto-reload',
+export const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
   rate: CHANGES,
   proof: ({ auto_reload: wanted }) => (wanted === null ? undefined : 'auto_reload'),
   body: Type.Object({

@@ -47,9 +47,7 @@ function stateOf(
   return refunded >= (amount ?? 0) ? 'refunded' : 'part_refunded';
 }
 
-export const postOrder = siteRoute({
-  method: 'POST',
-  url: '/console/api/orders',
+export const postOrder = siteRoute('POST /console/api/orders', {
   rate: { max: 30, seconds: 600 },
   body: Type.Object({
     pack_id: Type.String({ maxLength: 40 }),
@@ -63,9 +61,7 @@ export const postOrder = siteRoute({
   },
 });
 
-export const listOwnOrders = siteRoute({
-  method: 'GET',
-  url: '/console/api/orders',
+export const listOwnOrders = siteRoute('GET /console/api/orders', {
   query: Type.Object({
     cursor: Type.Optional(Type.String({ maxLength: 40 })),
     limit: LimitSchema,
@@ -78,9 +74,7 @@ export const listOwnOrders = siteRoute({
   },
 });
 
-export const getOrder = siteRoute({
-  method: 'GET',
-  url: '/console/api/orders/:id',
+export const getOrder = siteRoute('GET /console/api/orders/:id', {
   handle: async ({ db }: BillingSiteDeps, { params, session: { accountId } }) =>
     shown(await requireOwn(db, accountId, params.id)),
 });
@@ -89,9 +83,7 @@ export const getOrder = siteRoute({
 const SETTLED_MS = 2000;
 
 /** Asks Stripe about an order, for the page that customers return to. */
-export const postSettle = siteRoute({
-  method: 'POST',
-  url: '/console/api/orders/:id/settle',
+export const postSettle = siteRoute('POST /console/api/orders/:id/settle', {
   handle: async (deps: BillingSiteDeps, { params, session: { accountId } }) => {
     const order = await requireOwn(deps.db, accountId, params.id);
     const age = Date.now() - (order.settled_at?.getTime() ?? 0);

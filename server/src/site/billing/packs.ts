@@ -23,8 +23,6 @@ function soldOf({ id, name, credits, price, currency, expires_days }: Offer) {
   return { id, name, credits, price, currency, expires_days };
 }
 
-export const getPacks = siteRoute({
-  method: 'GET',
-  url: '/console/api/packs',
+export const getPacks = siteRoute('GET /console/api/packs', {
   handle: (deps: BillingSiteDeps) => onSale(deps),
 });

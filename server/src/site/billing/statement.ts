@@ -40,9 +40,7 @@ const PERIOD = {
   to: Type.Optional(Type.String({ maxLength: 40 })),
 };
 
-export const getStatement = siteRoute({
-  method: 'GET',
-  url: '/console/api/statement',
+export const getStatement = siteRoute('GET /console/api/statement', {
   rate: { max: 60, seconds: 60 },
   query: Type.Object({
     ...PERIOD,
@@ -130,9 +128,7 @@ const CSV_COLUMNS = [
 ];
 
 /** All movements, the oldest first by kind, streamed: an account may have millions. */
-export const getStatementCsv = siteRoute({
-  method: 'GET',
-  url: '/console/api/statement.csv',
+export const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
   rate: { max: 10, seconds: 60 },
   query: Type.Object(PERIOD),
   handle: async ({ db }: { db: Database }, { query, reply, session: { accountId } }) => {

@@ -33,9 +33,7 @@ export type NewApiKey = ResultOf<typeof createOwnKey>;
 export type KeyRequests = ResultOf<typeof requestsOfOwnKey>;
 
 /** GET: the keys of the account that is signed in, of one mode. */
-export const listOwnKeys = siteRoute({
-  method: 'GET',
-  url: '/console/api/keys',
+export const listOwnKeys = siteRoute('GET /console/api/keys', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db }: KeyDeps, { query, session: { accountId } }) => {
     const keys = await readKeys(db, accountId);
@@ -45,9 +43,7 @@ export const listOwnKeys = siteRoute({
 });
 
 /** POST: a new key. The response has its secret, which is not stored. */
-export const createOwnKey = siteRoute({
-  method: 'POST',
-  url: '/console/api/keys',
+export const createOwnKey = siteRoute('POST /console/api/keys', {
   rate: CREATES,
   proof: 'api_key',
   body: Type.Object({
@@ -75,9 +71,7 @@ export const createOwnKey = siteRoute({
 });
 
 /** PATCH: another name, another cap (null removes it), or both. */
-export const updateOwnKey = siteRoute({
-  method: 'PATCH',
-  url: '/console/api/keys/:id',
+export const updateOwnKey = siteRoute('PATCH /console/api/keys/:id', {
   proof: ({ monthly_cap: cap }) => (cap === undefined ? undefined : 'api_key_cap'),
   body: Type.Object({
     name: Type.Optional(NameSchema),
@@ -96,9 +90,7 @@ export const updateOwnKey = siteRoute({
 });
 
 /** DELETE: from the next request on, the key gets 401. */
-export const revokeOwnKey = siteRoute({
-  method: 'DELETE',
-  url: '/console/api/keys/:id',
+export const revokeOwnKey = siteRoute('DELETE /console/api/keys/:id', {
   handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
     await revokeKey(db, id);
@@ -107,9 +99,7 @@ export const revokeOwnKey = siteRoute({
 });
 
 /** GET: how many requests of a key were admitted on each day. */
-export const requestsOfOwnKey = siteRoute({
-  method: 'GET',
-  url: '/console/api/keys/:id/requests',
+export const requestsOfOwnKey = siteRoute('GET /console/api/keys/:id/requests', {
   handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
     return { days: (await recentRequests(db, [id], DAYS)).get(id) ?? [] };
@@ -117,9 +107,7 @@ export const requestsOfOwnKey = siteRoute({
 });
 
 /** POST: sets the test credits of the account back to what they were at first. */
-export const refillOwnTestCredits = siteRoute({
-  method: 'POST',
-  url: '/console/api/test-credits',
+export const refillOwnTestCredits = siteRoute('POST /console/api/test-credits', {
   handle: async ({ db }: KeyDeps, { session: { accountId } }) => {
     return { test_credits: await refillTestCredits(db, accountId) };
   },

@@ -30,15 +30,13 @@ interface Asked<Query> {
 }
 
 /** GET: only operators can read it. To all others the path does not exist. */
-export function operatorRead<Url extends string, Query extends TProperties, Result>(
+export function operatorRead<Url extends `/${string}`, Query extends TProperties, Result>(
   url: Url,
   query: Query,
   read: (deps: OperatorDeps, asked: Asked<Static<TObject<Query>>>) => Promise<Result>,
 ) {
   const words = url.includes('/:id') ? ['id'] : [];
-  return siteRoute({
-    method: 'GET',
-    url: `${PREFIX}${url}` as const,
+  return siteRoute(`GET ${PREFIX}${url}`, {
     access: 'operator',
     query: Type.Object(query),
     params: ParamsSchema,
@@ -51,13 +49,11 @@ export function operatorRead<Url extends string, Query extends TProperties, Resu
 type Read<Shown> = Shown extends (infer Row)[] ? { items: Row[]; next: string | null } : Shown;
 
 /** GET: what a verb reads. Its fields are the query, and what the path names. */
-export function verbRead<Url extends string, Of extends Fields, Shown>(
+export function verbRead<Url extends `/${string}`, Of extends Fields, Shown>(
   url: Url,
   verb: Verb<Of, unknown, Shown>,
 ) {
-  return siteRoute({
-    method: 'GET',
-    url: `${PREFIX}${url}` as const,
+  return siteRoute(`GET ${PREFIX}${url}`, {
     access: 'operator',
     query: Type.Unsafe<{ [Name in keyof Of | 'cursor']?: string }>(QuerySchema),
     params: ParamsSchema,

@@ -32,15 +32,11 @@ const ParamsSchema = Type.Object({ '*': Type.String() });
  */
 export function verbRoutes(nouns: Nouns = NOUNS) {
   return [
-    siteRoute({
-      method: 'GET',
-      url: `${PREFIX}/verbs`,
+    siteRoute(`GET ${PREFIX}/verbs`, {
       access: 'operator',
       handle: () => shownVerbs(nouns),
     }),
-    siteRoute({
-      method: 'GET',
-      url: `${PREFIX}/verbs/*`,
+    siteRoute(`GET ${PREFIX}/verbs/*`, {
       access: 'operator',
       query: Type.Object({}, { additionalProperties: Type.String() }),
       params: ParamsSchema,
@@ -52,9 +48,7 @@ export function verbRoutes(nouns: Nouns = NOUNS) {
         return explained(() => performed(deps, verb, { given, cursor, action }), verb);
       },
     }),
-    siteRoute({
-      method: 'POST',
-      url: `${PREFIX}/verbs/*`,
+    siteRoute(`POST ${PREFIX}/verbs/*`, {
       access: 'operator',
       body: Type.Object({ reason: ReasonSchema }, { additionalProperties: true }),
       params: ParamsSchema,

@@ -1,6 +1,7 @@
 import { countRequest } from '../../accounts/rate-window.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { type CreateFlowDeps, createFlow } from '../../http/create-flow.ts';
+import { partsOf, type RouteName } from '../../http/route-name.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { readCreateClosures } from '../../providers/host/outages.ts';
 import type { Links } from '../../storage/links.ts';
@@ -21,18 +22,12 @@ const CREATES = { max: 30, seconds: 60 };
  * What POST /video/generations of the public API does, for the account that is signed in, in the
  * same order and with the same errors. It does not wait, so the task is announced at once (C2).
  */
-function createOn<Url extends string>(
-  url: Url,
+function createOn<Name extends RouteName>(
+  name: Name,
   surface: string,
 ): SiteRoute<
   GenerationDeps,
-  {
-    url: Url;
-    method: 'POST';
-    body: Partial<GenerationRequest>;
-    query: undefined;
-    result: ShownTask;
-  }
+  { name: Name; body: Partial<GenerationRequest>; query: undefined; result: ShownTask }
 > {
   return {
     serve(scope, deps) {
@@ -51,8 +46,7 @@ function createOn<Url extends string>(
       });
       scope.route<{ Body: GenerationRequest }>({
         ...flow,
-        method: 'POST',
-        url,
+        ...partsOf(name),
         schema: { body: GenerationBodySchema },
         config: { ...flow.config, access: 'session' },
       });
@@ -61,13 +55,13 @@ function createOn<Url extends string>(
 }
 
 /** POST: a video that is paid with the credits of the account. */
-export const createWebGeneration = createOn('/console/api/generations', WEB_SURFACE);
+export const createWebGeneration = createOn('POST /console/api/generations', WEB_SURFACE);
 
 /**
  * POST: a task of the surface of test keys. It has an address of its own, so that a process of an
  * earlier release refuses it: a query it would overlook, and charge a live task.
  */
-export const createTestGeneration = createOn('/console/api/test-generations', TEST_SURFACE);
+export const createTestGeneration = createOn('POST /console/api/test-generations', TEST_SURFACE);
 
 type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
 
@@ -86,9 +80,7 @@ async function readShown(deps: ShowDeps, accountId: string, id: string) {
 }
 
 /** GET /console/api/generations/{id}: for open pages of earlier releases. */
-export const getWebGeneration = siteRoute({
-  method: 'GET',
-  url: '/console/api/generations/:id',
+export const getWebGeneration = siteRoute('GET /console/api/generations/:id', {
   handle: (deps: ShowDeps, { params, session: { accountId } }) =>
     readShown(deps, accountId, params.id),
 });

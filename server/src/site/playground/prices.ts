@@ -72,9 +72,7 @@ const PRICES = {
 };
 
 /** GET /console/api/prices: the price table, the rules of the modes and the limits. */
-export const getPrices = siteRoute({
-  method: 'GET',
-  url: '/console/api/prices',
+export const getPrices = siteRoute('GET /console/api/prices', {
   access: 'public',
   handle: async () => PRICES,
 });
@@ -91,9 +89,7 @@ const PricedSchema = Type.Object({
 });
 
 /** POST /console/api/price: the price by the function that creates use. Nothing is reserved. */
-export const getQuote = siteRoute({
-  method: 'POST',
-  url: '/console/api/price',
+export const getQuote = siteRoute('POST /console/api/price', {
   query: Type.Object({ mode: ModeSchema }),
   body: PricedSchema,
   handle: async ({ db }: { db: Database }, { body, query, session: { accountId } }) => {

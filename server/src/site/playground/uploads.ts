@@ -27,13 +27,7 @@ const DOWNLOADS = { max: 60, seconds: 60 };
  */
 export const createSiteUpload: SiteRoute<
   SiteUploadDeps,
-  {
-    url: '/console/api/uploads';
-    method: 'POST';
-    body: Blob;
-    query: undefined;
-    result: SiteUpload;
-  }
+  { name: 'POST /console/api/uploads'; body: Blob; query: undefined; result: SiteUpload }
 > = {
   serve(scope, { db, uploads }) {
     acceptStreams(scope);
@@ -56,17 +50,13 @@ function existing(db: Database, named: { accountId: string; id: string }): Promi
 }
 
 /** GET /console/api/uploads/{id}: an upload of the account that can still be used. */
-export const getUpload = siteRoute({
-  method: 'GET',
-  url: '/console/api/uploads/:id',
+export const getUpload = siteRoute('GET /console/api/uploads/:id', {
   handle: ({ db }: SiteUploadDeps, { params, session: { accountId } }) =>
     existing(db, { accountId, id: params.id }),
 });
 
 /** DELETE /console/api/uploads/{id}: it can't be used any more, and no longer counts. */
-export const deleteOwnUpload = siteRoute({
-  method: 'DELETE',
-  url: '/console/api/uploads/:id',
+export const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
   handle: async ({ db }: SiteUploadDeps, { params: { id }, session: { accountId } }) => {
     if (!(await deleteUpload(db, { accountId, id }))) throw noUpload();
     return { deleted: true };
@@ -74,9 +64,7 @@ export const deleteOwnUpload = siteRoute({
 });
 
 /** GET /console/api/uploads/{id}/file: its bytes, for a preview. */
-export const getUploadFile = siteRoute({
-  method: 'GET',
-  url: '/console/api/uploads/:id/file',
+export const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   rate: DOWNLOADS,
   handle: async (deps: SiteUploadDeps, { params, reply, session: { accountId } }) => {
     const { id, ...upload } = await existing(deps.db, { accountId, id: params.id });

@@ -13,9 +13,7 @@ export interface EndDeps extends CancelDeps {
 }
 
 /** POST: cancels a task of the account, of any surface. */
-export const cancelTaskOfAccount = siteRoute({
-  method: 'POST',
-  url: '/console/api/tasks/:id/cancel',
+export const cancelTaskOfAccount = siteRoute('POST /console/api/tasks/:id/cancel', {
   handle: async (deps: EndDeps, { params, session: { accountId } }) => {
     const task = await ownTask(deps, accountId, params.id);
     const { cancel, refusal } = await cancelForOwner(deps, task, shownBy(deps));
@@ -24,9 +22,7 @@ export const cancelTaskOfAccount = siteRoute({
 });
 
 /** DELETE: the video of a completed task, of any surface. */
-export const deleteOutputOfAccount = siteRoute({
-  method: 'DELETE',
-  url: '/console/api/tasks/:id/output',
+export const deleteOutputOfAccount = siteRoute('DELETE /console/api/tasks/:id/output', {
   handle: async (deps: EndDeps, { params, session: { accountId } }) => {
     const task = await ownTask(deps, accountId, params.id);
     await deleteOutput(

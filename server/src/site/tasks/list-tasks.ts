@@ -34,9 +34,7 @@ const Query = Type.Object({
 const SURFACES = { live: [PUBLIC_API.surface, WEB_SURFACE], test: [TEST_SURFACE] };
 
 /** Lists the tasks of the account, of one mode. Days are UTC; `to` is the last day that counts. */
-export const listTasksOfAccount = siteRoute({
-  method: 'GET',
-  url: '/console/api/tasks',
+export const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
   query: Query,
   handle: async ({ db, links }: ListDeps, { query, session: { accountId } }) => {
     const { mode = 'live', surface, from, to, cursor, limit, text, ...rest } = query;

@@ -32,9 +32,7 @@ const Query = Type.Object({
 });
 
 /** What the account used, as JSON. */
-export const readUsage = siteRoute({
-  method: 'GET',
-  url: '/console/api/usage',
+export const readUsage = siteRoute('GET /console/api/usage', {
   rate: READS,
   query: Query,
   handle: ({ db }: { db: Database }, { query, session: { accountId } }): Promise<Usage> =>
@@ -45,9 +43,7 @@ const COLUMNS = ['day', 'model', 'surface', 'api_key_id', 'api_key_name'] as con
 const COUNTS = ['tasks', 'videos', 'failed', 'credits'] as const;
 
 /** The same as a file. */
-export const downloadUsage = siteRoute({
-  method: 'GET',
-  url: '/console/api/usage.csv',
+export const downloadUsage = siteRoute('GET /console/api/usage.csv', {
   rate: READS,
   query: Query,
   handle: async (

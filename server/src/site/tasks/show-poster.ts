@@ -10,9 +10,7 @@ import { siteRoute } from '../route.ts';
  * Sends the poster of a task to its account. Its address does not change, so a browser keeps it for
  * an hour; another session, with another cookie, does not get it from there.
  */
-export const showPoster = siteRoute({
-  method: 'GET',
-  url: '/console/api/tasks/:id/poster',
+export const showPoster = siteRoute('GET /console/api/tasks/:id/poster', {
   handle: async (
     { db, storage, log }: { db: Database; storage: Storage; log: Log },
     { params, request, reply, session: { accountId } },

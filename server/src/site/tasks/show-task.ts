@@ -19,9 +19,7 @@ export async function readShownTask({ db, links }: ShowDeps, accountId: string, 
 }
 
 /** Shows a task of the account, of any surface, also an archived one. */
-export const showTaskOfAccount = siteRoute({
-  method: 'GET',
-  url: '/console/api/tasks/:id',
+export const showTaskOfAccount = siteRoute('GET /console/api/tasks/:id', {
   handle: (deps: ShowDeps, { params, session: { accountId } }) =>
     readShownTask(deps, accountId, params.id),
 });

@@ -5,9 +5,7 @@ import type { Database } from '../../database/database.ts';
 import { ModeSchema, siteRoute } from '../route.ts';
 
 /** By what the gallery can be filtered; also revoked keys: their videos are listed too. */
-export const readTaskFilters = siteRoute({
-  method: 'GET',
-  url: '/console/api/task-filters',
+export const readTaskFilters = siteRoute('GET /console/api/task-filters', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db }: { db: Database }, { query, session: { accountId } }) => {
     const all = await listKeys(db, accountId);

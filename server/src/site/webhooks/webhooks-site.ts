@@ -1,17 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import {
   CreateBodySchema,
   DescriptionSchema,
   EventsSchema,
 } from '../../http/webhooks/webhook-shapes.ts';
-import { requirePublic } from '../../http/webhooks/webhooks.ts';
-import type { HostRules } from '../../outbound/addresses.ts';
+import { type EndpointsDeps, makeWebhook } from '../../http/webhooks/webhooks.ts';
 import { describePlace } from '../../sign-in/proofs.ts';
 import {
   type Changer,
-  createEndpoint,
   deleteEndpoint,
   listEndpoints,
   MAX_ENDPOINTS,
@@ -22,12 +19,6 @@ import {
 import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
 import { LimitSchema, ModeSchema, sessionOf, siteRoute } from '../route.ts';
 import { placeOf } from '../tell-owner.ts';
-
-interface WebhookSiteDeps {
-  db: Database;
-  /** Which hosts an endpoint may be on. */
-  clientHosts: HostRules;
-}
 
 const BASE = '/console/api/webhooks';
 
@@ -40,85 +31,65 @@ function ownerOf(request: FastifyRequest, { mode = 'live' }: { mode?: Changer['m
   return { accountId: sessionOf(request).accountId, mode, by };
 }
 
-const list = siteRoute({
-  method: 'GET',
-  url: BASE,
+const list = siteRoute(`GET ${BASE}`, {
   query: QuerySchema,
-  handle: async ({ db }: WebhookSiteDeps, { query, request }) => {
+  handle: async ({ db }: EndpointsDeps, { query, request }) => {
     const items = await listEndpoints(db, ownerOf(request, query));
     return { items, next: null, max_endpoints: MAX_ENDPOINTS };
   },
 });
 
 /** The response has the secret, which is shown only once. A worker mails the owner. */
-const create = siteRoute({
-  method: 'POST',
-  url: BASE,
+const create = siteRoute(`POST ${BASE}`, {
   proof: 'webhook',
   body: CreateBodySchema,
   query: QuerySchema,
-  handle: async ({ db, clientHosts }: WebhookSiteDeps, { body, query, request, reply }) => {
-    const { url = null, events, description = '' } = body;
-    if (url !== null) requirePublic(url, clientHosts);
+  handle: (deps: EndpointsDeps, { body, query, request, reply }) => {
     reply.code(201);
-    return createEndpoint(db, ownerOf(request, query), {
-      url,
-      events,
-      description: description || null,
-    });
+    return makeWebhook(deps, ownerOf(request, query), body);
   },
 });
 
-const read = siteRoute({
-  method: 'GET',
-  url: `${BASE}/:id`,
+const read = siteRoute(`GET ${BASE}/:id`, {
   query: QuerySchema,
-  handle: async ({ db }: WebhookSiteDeps, { params, query, request }) =>
+  handle: async ({ db }: EndpointsDeps, { params, query, request }) =>
     readEndpoint(db, ownerOf(request, query), params.id),
 });
 
 /** The address stays: another one is another endpoint, which needs a proof. */
-const update = siteRoute({
-  method: 'PATCH',
-  url: `${BASE}/:id`,
+const update = siteRoute(`PATCH ${BASE}/:id`, {
   body: Type.Object({
     events: Type.Optional(EventsSchema),
     description: Type.Optional(DescriptionSchema),
     enabled: Type.Optional(Type.Boolean()),
   }),
   query: QuerySchema,
-  handle: async ({ db }: WebhookSiteDeps, { body, params, query, request }) =>
+  handle: async ({ db }: EndpointsDeps, { body, params, query, request }) =>
     updateEndpoint(db, ownerOf(request, query), params.id, body),
 });
 
-const replace = siteRoute({
-  method: 'POST',
-  url: `${BASE}/:id/secret`,
+const replace = siteRoute(`POST ${BASE}/:id/secret`, {
   proof: 'webhook_secret',
   query: QuerySchema,
-  handle: async ({ db }: WebhookSiteDeps, { params, query, request }) =>
+  handle: async ({ db }: EndpointsDeps, { params, query, request }) =>
     replaceSecret(db, ownerOf(request, query), params.id),
 });
 
-const remove = siteRoute({
-  method: 'DELETE',
-  url: `${BASE}/:id`,
+const remove = siteRoute(`DELETE ${BASE}/:id`, {
   query: QuerySchema,
-  handle: async ({ db }: WebhookSiteDeps, { params, query, request, reply }) => {
+  handle: async ({ db }: EndpointsDeps, { params, query, request, reply }) => {
     await deleteEndpoint(db, ownerOf(request, query), params.id);
     return reply.code(204).send();
   },
 });
 
-const log = siteRoute({
-  method: 'GET',
-  url: `${BASE}/:id/deliveries`,
+const log = siteRoute(`GET ${BASE}/:id/deliveries`, {
   query: Type.Object({
     mode: ModeSchema,
     limit: LimitSchema,
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
   }),
-  handle: async ({ db }: WebhookSiteDeps, { params, query, request }) => {
+  handle: async ({ db }: EndpointsDeps, { params, query, request }) => {
     const before = query.cursor === undefined ? null : Number(query.cursor);
     const page = { endpointId: params.id, before, limit: Number(query.limit ?? 20) };
     const { data, next_cursor: next } = await listDeliveries(db, ownerOf(request, query), page);
@@ -126,21 +97,17 @@ const log = siteRoute({
   },
 });
 
-const again = siteRoute({
-  method: 'POST',
-  url: `${BASE}/:id/deliveries/:eventId/send`,
+const again = siteRoute(`POST ${BASE}/:id/deliveries/:eventId/send`, {
   query: QuerySchema,
-  handle: async ({ db }: WebhookSiteDeps, { params: { id, eventId }, query, request }) => {
+  handle: async ({ db }: EndpointsDeps, { params: { id, eventId }, query, request }) => {
     await sendAgain(db, ownerOf(request, query), { endpointId: id, eventId });
     return { event_id: eventId };
   },
 });
 
-const sendTestEvent = siteRoute({
-  method: 'POST',
-  url: `${BASE}/:id/test`,
+const sendTestEvent = siteRoute(`POST ${BASE}/:id/test`, {
   query: QuerySchema,
-  handle: async ({ db }: WebhookSiteDeps, { params, query, request }) => ({
+  handle: async ({ db }: EndpointsDeps, { params, query, request }) => ({
     event_id: await sendTest(db, ownerOf(request, query), params.id),
   }),
 });

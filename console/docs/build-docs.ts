@@ -98,8 +98,8 @@ function searchIndex(pages: Page[]): string {
 }
 
 async function writeLists(folder: string, pages: Page[]): Promise<void> {
-  const line = (page: Page) =>
-    `- [${titleOf(page.entry, page.title)}](${WRITTEN_ORIGIN}${addressOf(page.book, page.entry)}.md)`;
+  const urlOf = ({ book, entry }: Page) => `${WRITTEN_ORIGIN}${addressOf(book, entry)}`;
+  const line = (page: Page) => `- [${titleOf(page.entry, page.title)}](${urlOf(page)}.md)`;
   const written = pages.filter(({ source }) => source !== '');
   const head = '# Framewright\n\n> A video-generation API with prepaid credits.\n\n';
   const api = `- [OpenAPI](${WRITTEN_ORIGIN}/openapi.json): each operation and field\n`;
@@ -108,9 +108,7 @@ async function writeLists(folder: string, pages: Page[]): Promise<void> {
     path.join(folder, 'llms-full.txt'),
     written.map(({ source }) => source).join('\n\n'),
   );
-  const urls = pages.map(
-    (page) => `<url><loc>${WRITTEN_ORIGIN}${addressOf(page.book, page.entry)}</loc></url>`,
-  );
+  const urls = pages.map((page) => `<url><loc>${urlOf(page)}</loc></url>`);
   const sitemap = `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${urls.join('')}</urlset>
 `;

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CallbackHost, startCallbackHost } from '../test/callback-host.ts';
 import type { Fault } from '../kit/faults.ts';
 import { type SimulatorProcess, startSimulator } from '../kit/process.ts';
+import { type CallbackHost, startCallbackHost } from '../test/callback-host.ts';
 
 const TASKS = 'api/v3/contents/generations/tasks';
 let folder: string;

@@ -4,13 +4,13 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import { openFaultProxy } from '../../../server/test/clients/fault-proxy.ts';
 import {
   imageBytes,
   type MediaFixture,
   openMediaFixture,
 } from '../../../server/test/media/media-fixture.ts';
 import { until } from '../../../server/test/until.ts';
-import { openFaultProxy } from '../../../server/test/clients/fault-proxy.ts';
 import { endOf, type Machine, openMachine } from './fw-process.ts';
 import { type Moment, openWatchedProxy } from './watched-proxy.ts';
 

@@ -2,7 +2,7 @@
 export type RouteName = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
 /** The method and the path, as Fastify takes them. */
-export function partsOf(name: RouteName) {
+export function methodAndUrl(name: RouteName) {
   const [method = '', url = ''] = name.split(' ');
   return { method: method as 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', url };
 }

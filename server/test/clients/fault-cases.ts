@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { type FaultProxy, openFaultProxy } from './fault-proxy.ts';
 import type { Plan } from '../../../simulators/kit/faults.ts';
 import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { send } from '../client.ts';
 import type { MediaFixture } from '../media/media-fixture.ts';
+import { type FaultProxy, openFaultProxy } from './fault-proxy.ts';
 
 /** What a client is given: an account of its own, behind a proxy of its own. */
 export interface ClientCase extends AsyncDisposable {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { openFaultProxy } from './fault-proxy.ts';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -10,6 +9,7 @@ import { imageBytes, type MediaFixture } from '../media/media-fixture.ts';
 import { createRandom } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openFaultProxy } from './fault-proxy.ts';
 import { type Program, runKilled } from './killed-client.ts';
 
 /** How many videos are made while the network fails and the clients are killed. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { type Caller, type CallerRead, openAdmission } from '../../accounts/admission.ts';
 import type { KeyGate } from '../../accounts/key-gate.ts';
-import { partsOf, type RouteName } from '../route-name.ts';
+import { methodAndUrl, type RouteName } from '../route-name.ts';
 
 /**
  * An operation of the public API: it has its own file, and an entry in `ENDPOINTS` of
@@ -17,7 +17,7 @@ export interface Endpoint<Deps> {
 
 /** Describes an operation. @param name without the prefix, such as `GET /tasks/:id` */
 export function described(name: RouteName, schema: FastifySchema) {
-  return { ...partsOf(name), schema };
+  return { ...methodAndUrl(name), schema };
 }
 
 /** The type of all routes of the public API: the path may have any parameters. */

@@ -19,8 +19,9 @@ function keyOf(headers: FastifyRequest['headers']): string {
 export function requireIdempotencyKey(request: Pick<FastifyRequest, 'headers'>): string {
   const key = wellFormedKey(request);
   if (key !== undefined) return key;
-  const length = `${KEY_SHAPE.minLength} to ${KEY_SHAPE.maxLength}`;
-  const message = `Send an Idempotency-Key of ${length} characters from a-z, A-Z, 0-9, ".", "_", ":", "-".`;
+  const message =
+    `Send an Idempotency-Key of ${KEY_SHAPE.minLength} to ${KEY_SHAPE.maxLength} characters from ` +
+    'a-z, A-Z, 0-9, ".", "_", ":", "-".';
   const reason = keyOf(request.headers) === '' ? 'required' : 'malformed';
   return refuse(message, reason);
 }

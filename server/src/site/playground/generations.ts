@@ -1,7 +1,7 @@
 import { countRequest } from '../../accounts/rate-window.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { type CreateFlowDeps, createFlow } from '../../http/create-flow.ts';
-import { partsOf, type RouteName } from '../../http/route-name.ts';
+import { methodAndUrl, type RouteName } from '../../http/route-name.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { readCreateClosures } from '../../providers/host/outages.ts';
 import type { Links } from '../../storage/links.ts';
@@ -46,7 +46,7 @@ function createOn<Name extends RouteName>(
       });
       scope.route<{ Body: GenerationRequest }>({
         ...flow,
-        ...partsOf(name),
+        ...methodAndUrl(name),
         schema: { body: GenerationBodySchema },
         config: { ...flow.config, access: 'session' },
       });

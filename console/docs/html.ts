@@ -18,3 +18,12 @@ export function headingHtml(
 export function sampleHtml(code: string): string {
   return `<div class="docs-code"><pre tabindex="0"><code>${code}</code></pre></div>`;
 }
+
+/** Samples of one thing. All are in the page: without a script they stand below each other. */
+export function tabsHtml(samples: { name: string; html: string }[]): string {
+  const panels = samples.map(({ name, html }) => {
+    const title = name === 'all' ? '' : `<p class="docs-tab">${escapeHtml(name)}</p>`;
+    return `<div data-tab="${escapeHtml(name)}">${title}${html}</div>`;
+  });
+  return `<div class="docs-tabs">${panels.join('')}</div>`;
+}

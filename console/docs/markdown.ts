@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
 import { highlight } from './highlight.ts';
-import { escapeHtml, headingHtml, sampleHtml } from './html.ts';
+import { escapeHtml, headingHtml, sampleHtml, tabsHtml } from './html.ts';
+import { createBodyOf, tryItLink } from './try-it.ts';
 
 /** A heading of a page, and the address of its section within the page. */
 export interface Heading {
@@ -166,14 +167,11 @@ function sample({ text, lang = '' }: Pick<Tokens.Code, 'text' | 'lang'>): string
   return sampleHtml(highlight(text, language));
 }
 
-/** All samples are in the page: without a script they stand below each other, with their names. */
 function tabs(samples: Tokens.Code[]): string {
-  const panels = samples.map((code) => {
-    const name = tabOf(code) ?? '';
-    const title = name === 'all' ? '' : `<p class="docs-tab">${escapeHtml(name)}</p>`;
-    return `<div data-tab="${escapeHtml(name)}">${title}${sample(code)}</div>`;
-  });
-  return `<div class="docs-tabs">${panels.join('')}</div>`;
+  const html = tabsHtml(samples.map((code) => ({ name: tabOf(code) ?? '', html: sample(code) })));
+  const bodies = samples.map(({ text }) => createBodyOf(text));
+  const body = bodies.find((one) => one !== undefined);
+  return body === undefined ? html : html + tryItLink(body);
 }
 
 function sectionsOf(tokens: Token[], headings: Heading[]): Section[] {

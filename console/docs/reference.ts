@@ -1,6 +1,6 @@
 import type { Chapter, Entry } from './contents.ts';
 import { highlight } from './highlight.ts';
-import { escapeHtml, headingHtml, sampleHtml } from './html.ts';
+import { escapeHtml, headingHtml, sampleHtml, tabsHtml } from './html.ts';
 import type { Heading } from './markdown.ts';
 import {
   type ApiResponse,
@@ -9,7 +9,9 @@ import {
   type Operation,
   type Schema,
 } from './openapi.ts';
-import { curlOf } from './request-sample.ts';
+import { operationSamples, toolsWithout } from './operation-samples.ts';
+import { exampleBody } from './request-sample.ts';
+import { tryItLink } from './try-it.ts';
 
 /** The reference page of an operation. */
 interface ReferencePage {
@@ -35,7 +37,7 @@ function pageOf(operation: Operation): ReferencePage {
     `<h1 id="${operationId}">${escapeHtml(summary)}</h1>`,
     `<p class="docs-endpoint"><b>${method}</b> <code>${escapeHtml(path)}</code></p>`,
     operation.description ? `<p>${escapeHtml(operation.description)}</p>` : '',
-    codeBlock(curlOf(operation), 'sh'),
+    samplesOf(operation),
     section('Parameters', parametersOf(operation)),
     section('Body', bodyOf(operation)),
     section('Responses', Object.entries(operation.responses).map(responseOf).join('')),
@@ -51,6 +53,18 @@ function pageOf(operation: Operation): ReferencePage {
     html: parts.join(''),
     headings: headingsOf(operation),
   };
+}
+
+/** The operation with each tool; which tools do not have it is said below. */
+function samplesOf(operation: Operation): string {
+  const samples = operationSamples(operation).map(({ tool, language, text }) => ({
+    name: tool,
+    html: codeBlock(text, language),
+  }));
+  const missing = toolsWithout(operation);
+  const note = missing.length > 0 ? `<p class="docs-note">Not in ${missing.join(', ')}.</p>` : '';
+  const link = operation.operationId === 'createVideo' ? tryItLink(exampleBody(operation)) : '';
+  return tabsHtml(samples) + note + link;
 }
 
 const shortMethod = (method: string) => (method === 'DELETE' ? 'DEL' : method);

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { buildPages } from '../build.ts';
 import { NO_BROWSER } from './browser.ts';
-import { expectNoViolations, openSite, type Site, settled, signIn } from './site.ts';
+import { expectNoViolations, openSite, type Site, settled } from './site.ts';
 
 const options = { skip: NO_BROWSER };
 let site: Site;
@@ -164,80 +164,4 @@ test('a site whose service can not start leaves no browser', {
   assert.equal(before.length, 1);
   await assert.rejects(openSite({ LOG_LEVEL: 'loud' }), /the service ended \(2\).*LOG_LEVEL/s);
   assert.equal((await ownBrowsers()).length, before.length);
-});
-
-const DOCS = ['quickstart', 'errors', 'paying-once', 'limits', 'mcp', 'reference/createVideo'];
-
-test(
-  'the documentation has no fault of accessibility, and does not scroll sideways',
-  options,
-  async () => {
-    const page = await site.newPage();
-    for (const name of DOCS) {
-      for (const width of [1280, 320]) {
-        await page.setViewportSize({ width, height: 800 });
-        await page.goto(`/docs/${name}`);
-        await settled(page);
-        const scrolls = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(scrolls <= width, `${name} is ${scrolls} px wide at ${width} px`);
-        if (width === 1280 || name === 'quickstart') await expectNoViolations(page);
-      }
-    }
-  },
-);
-
-test(
-  'the tab of a sample is remembered on each page, and arrow keys choose it',
-  options,
-  async () => {
-    const page = await site.newPage();
-    await page.goto('/docs/quickstart');
-    const tab = (name: string) => page.getByRole('tab', { name }).first();
-    await tab('curl').press('ArrowRight');
-    assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
-    await page.goto('/docs/prices');
-    assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
-    assert.ok(await page.getByText('client.videos.quote').first().isVisible());
-  },
-);
-
-test('the documentation is searched by keyboard', options, async () => {
-  const page = await site.newPage();
-  await page.goto('/docs/quickstart');
-  await settled(page);
-  await page.keyboard.press('/');
-  await page.keyboard.type('idempotency');
-  await page.getByRole('option').first().waitFor();
-  await page.keyboard.press('ArrowDown');
-  await expectNoViolations(page);
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\/docs\/.*#/);
-});
-
-test(
-  'without a script all samples can be read, and the address is that of the service',
-  options,
-  async () => {
-    const page = await site.newPage({ javaScriptEnabled: false });
-    await page.goto('/docs/quickstart');
-    assert.ok(await page.getByText('client.generate({').isVisible());
-    assert.ok(await page.getByText(`${site.url}/api/v1`).first().isVisible());
-  },
-);
-
-test('a fresh test key is put into the samples of who is signed in', options, async () => {
-  const page = await site.newPage();
-  await page.goto('/docs/quickstart');
-  const button = page.getByRole('button', { name: 'Fill in a fresh test key' });
-  await button.click();
-  await page.waitForURL(/sign-in\?next=%2Fdocs%2Fquickstart/);
-  await signIn(site, page, 'reader@example.com');
-  await page.goto('/docs/quickstart');
-  await button.click();
-  await page.getByText('Every sample has it now').waitFor();
-  const sample = page.locator('code', { hasText: 'FRAMEWRIGHT_API_KEY=' }).first();
-  assert.match((await sample.textContent()) ?? '', /FRAMEWRIGHT_API_KEY=fw_test_\w{30}/);
-  await expectNoViolations(page);
-  await page.goto('/docs/test-keys');
-  assert.equal(await page.locator('.docs-code', { hasText: 'fw_test_...' }).count(), 0);
 });

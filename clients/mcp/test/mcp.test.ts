@@ -3,12 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Framewright } from '@framewright/client';
-import {
-  Client,
-  InMemoryTransport,
-  StreamableHTTPClientTransport,
-} from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import {
   CreateTaskResultV2Schema,
   GetTaskResultV2Schema,
@@ -25,8 +20,8 @@ import { sql } from '../../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import { createServer } from '../src/server.ts';
 import { operationsText } from '../write-operations.ts';
+import { type ClientOptions, connectOverHttp, connectOverStdio } from './connect.ts';
 
-const MAIN = path.join(import.meta.dirname, '../src/main.ts');
 const ACCEPTED = 'application/json, text/event-stream';
 const MODERN = '2026-07-28';
 
@@ -46,27 +41,16 @@ async function newApiKey(): Promise<string> {
   return (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
 }
 
-type Versions = ConstructorParameters<typeof Client>[1];
-
-async function overHttp(key: string, options: Versions = {}): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' }, options);
-  const requestInit = { headers: { authorization: `Bearer ${key}` } };
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${fixture.url}/mcp`), { requestInit }),
-  );
-  return client;
+async function overHttp(key: string, options: ClientOptions = {}): Promise<Client> {
+  return connectOverHttp(`${fixture.url}/mcp`, key, options);
 }
 
 async function overStdio(...args: string[]): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' });
   const env = {
     FRAMEWRIGHT_API_KEY: await newApiKey(),
     FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
   };
-  await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [MAIN, ...args], env }),
-  );
-  return client;
+  return connectOverStdio(env, args);
 }
 
 interface Told {
@@ -89,7 +73,7 @@ const tasksOf = () => sql<{ id: string }>(fixture.db, 'select id from tasks orde
 for (const [title, options] of [
   ['of 2025', {}],
   [`of ${MODERN}`, { versionNegotiation: { mode: { pin: MODERN } } }],
-] as [string, Versions][]) {
+] as [string, ClientOptions][]) {
   test(`a client ${title} needs the URL and a key: a video is charged once`, async () => {
     await using client = Object.assign(await overHttp(await newApiKey(), options), disposable);
     const { tools } = await client.listTools();

@@ -17,6 +17,15 @@ const OPTIONS: Record<string, string> = {
  * @param body of a create
  */
 export function fwSample(apiUrl: string, body: Readonly<Record<string, unknown>>): string {
+  return `# npm install --global @framewright/cli
+fw login --base-url ${apiUrl}
+
+# It shows the price and asks. After a crash, fw resume goes on: it is never charged twice.
+fw generate ${[...fwWords(body), '-o video.mp4'].join(' \\\n  ')}`;
+}
+
+/** The body of a create as the words of a command. */
+export function fwWords(body: Readonly<Record<string, unknown>>): string[] {
   const { prompt, generate_audio: hasAudio, reference_video_durations: seconds } = body;
   const given = Object.entries(OPTIONS).flatMap(([field, option]) => {
     const values = [body[field] ?? []].flat();
@@ -25,12 +34,8 @@ export function fwSample(apiUrl: string, body: Readonly<Record<string, unknown>>
       return `${option} ${shellText(isVideo ? `${value}#${seconds[i]}` : String(value))}`;
     });
   });
-  const options = [...given, ...(hasAudio === false ? ['--no-audio'] : []), '-o video.mp4'];
-  return `# npm install --global @framewright/cli
-fw login --base-url ${apiUrl}
-
-# It shows the price and asks. After a crash, fw resume goes on: it is never charged twice.
-fw generate ${[shellText(String(prompt)), ...options].join(' \\\n  ')}`;
+  const sound = hasAudio === false ? ['--no-audio'] : [];
+  return [shellText(String(prompt)), ...given, ...sound];
 }
 
 /** A text as one word of a shell. */

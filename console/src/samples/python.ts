@@ -4,9 +4,6 @@
  * @param fields the arguments of the call: the body of a create, and options of the client
  */
 export function pythonSample(apiUrl: string, fields: Readonly<Record<string, unknown>>): string {
-  const lines = Object.entries(fields).map(
-    ([name, value]) => `        ${name}=${pythonText(value)},\n`,
-  );
   return `# pip install framewright
 from framewright import Framewright
 
@@ -14,8 +11,15 @@ from framewright import Framewright
 with Framewright(base_url="${apiUrl}") as client:
     # All tries have one Idempotency-Key: a lost response is never charged twice.
     video = client.generate(
-${lines.join('')}    )
+${pythonArguments(fields, 8)}    )
     video.download("video.mp4")`;
+}
+
+/** The arguments of a call, one in a line. */
+export function pythonArguments(fields: Readonly<Record<string, unknown>>, indent: number): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${' '.repeat(indent)}${name}=${pythonText(value)},\n`)
+    .join('');
 }
 
 /** A value as Python writes it. Its texts, numbers and lists are written as in JSON. */

@@ -9,9 +9,6 @@ export function typeScriptSample(
   body: Readonly<Record<string, unknown>>,
   key?: string,
 ): string {
-  const fields = Object.entries(body).map(
-    ([name, value]) => `  ${name}: ${typeScriptText(value)},\n`,
-  );
   const options = key === undefined ? '' : `, { idempotencyKey: ${typeScriptText(key)} }`;
   return `// npm install @framewright/client
 import { Framewright } from '@framewright/client';
@@ -19,9 +16,16 @@ import { Framewright } from '@framewright/client';
 // The API key is FRAMEWRIGHT_API_KEY of the environment.
 const client = new Framewright({ baseUrl: '${apiUrl}' });
 // All tries have one Idempotency-Key: they are charged once.
-const video = await client.generate({
-${fields.join('')}}${options});
+const video = await client.generate(${typeScriptObject(body)}${options});
 await video.download('video.mp4');`;
+}
+
+/** An object, one member in a line. */
+export function typeScriptObject(body: Readonly<Record<string, unknown>>): string {
+  const members = Object.entries(body).map(
+    ([name, value]) => `  ${name}: ${typeScriptText(value)},\n`,
+  );
+  return `{\n${members.join('')}}`;
 }
 
 /** A value as a program has it, a text in single quotes. */

@@ -3,19 +3,20 @@ import type { SiteUpload } from '../../../../server/src/site/playground/uploads.
 
 /** The part of openapi.json that the form is made from: the body of a create. */
 export interface BodySchema {
-  properties: Record<
-    string,
-    {
-      enum?: string[];
-      default?: unknown;
-      minimum?: number;
-      maximum?: number;
-      minLength?: number;
-      maxLength?: number;
-      maxItems?: number;
-      items?: { minimum?: number; maximum?: number };
-    }
-  >;
+  properties: Record<string, Property>;
+}
+
+interface Property {
+  type?: string;
+  format?: string;
+  enum?: string[];
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  maxItems?: number;
+  items?: Property;
 }
 
 export interface Rules {
@@ -193,7 +194,7 @@ export function missingIn(form: Form, { schema, prices }: Rules): Record<string,
 }
 
 /** The resolutions that a model has a price for. */
-export function resolutionsOf(form: Form, { schema, prices }: Rules): string[] {
+export function resolutionsOf(form: Pick<Form, 'model'>, { schema, prices }: Rules): string[] {
   const rates = prices.prices.standard[form.model as keyof typeof prices.prices.standard] ?? {};
   return (schema.properties.resolution?.enum ?? []).filter((one) => one in rates);
 }

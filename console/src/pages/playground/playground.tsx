@@ -12,6 +12,7 @@ import { Page } from '../../ui/page.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import {
+  type Body,
   bodyOf,
   bodySchemaOf,
   emptyForm,
@@ -25,6 +26,7 @@ import {
   missingIn,
   type Rules,
 } from './form-model.ts';
+import { type GivenRequest, givenRequest } from './given-request.ts';
 import { Outcomes } from './outcomes.tsx';
 import { PriceBox } from './price-box.tsx';
 import { Result } from './result.tsx';
@@ -37,7 +39,7 @@ export default function PlaygroundPage() {
   const { query } = useLocation();
   const document = useLoad('/openapi.json');
   const prices = useLoad('/console/api/prices');
-  const from = query.from;
+  const { from, request } = query;
   const earlier = useLoad('/console/api/tasks/:id', from ? { params: { id: from } } : undefined);
   const data =
     document.data && prices.data && (!from || earlier.data)
@@ -55,13 +57,14 @@ export default function PlaygroundPage() {
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
         {(data) => {
           const rules = { schema: bodySchemaOf(data.document), prices: data.prices };
+          const given = from || !request ? undefined : givenRequest(request, rules);
+          const name = from ?? request ?? '';
+          const first = earlier.data?.request ?? given?.body;
           return (
-            <Playground
-              key={from ?? ''}
-              from={from}
-              rules={rules}
-              earlier={earlier.data?.request}
-            />
+            <>
+              {given && <FilledIn {...given} />}
+              <Playground key={name} name={name} rules={rules} first={first && { ...first }} />
+            </>
           );
         }}
       </Load>
@@ -69,22 +72,41 @@ export default function PlaygroundPage() {
   );
 }
 
-interface PlaygroundProps {
-  /** The task whose request is made again. */
-  from: string | undefined;
-  rules: Rules;
-  earlier: ShownTask['request'] | undefined;
+/** Says that a link has filled the form in, and what of it was left out. */
+function FilledIn({ refused }: GivenRequest) {
+  return (
+    <div role="status" class="mb-8 max-w-[60ch] border-l-4 border-tungsten pl-4">
+      <p class="font-medium">A link has filled in this form.</p>
+      <p class="text-dim">Nothing is sent before you press Generate.</p>
+      {refused.length > 0 && (
+        <p class="mt-1 text-bad [overflow-wrap:anywhere]">
+          Left out, because the API does not take it: {refused.slice(0, MOST_NAMED).join(', ')}
+        </p>
+      )}
+    </div>
+  );
 }
 
-/** The form as it was left, else that of an earlier request. */
-function useForm({ from = '', rules: { schema }, earlier }: PlaygroundProps) {
+/** So many of the fields that were left out are named. */
+const MOST_NAMED = 8;
+
+interface PlaygroundProps {
+  /** Of the draft: the task whose request is made again, or the request of the address. */
+  name: string;
+  rules: Rules;
+  /** What a new form holds. */
+  first: Body | undefined;
+}
+
+/** The form as it was left, else that of an earlier request or of a link. */
+function useForm({ name, rules: { schema }, first }: PlaygroundProps) {
   const me = useMe();
-  const first = () => {
-    const request = earlier ?? followedRequest(me);
+  const initial = () => {
+    const request = first ?? followedRequest(me);
     return request ? formOf({ ...request }, schema) : emptyForm(schema);
   };
   const kept = { keep: keptForm, read: (form: unknown) => formOfKept(form, schema) };
-  return useDraft<Form>(`playground ${from}`, first, kept);
+  return useDraft<Form>(`playground ${name}`, initial, kept);
 }
 
 function Playground(props: PlaygroundProps) {

@@ -1,0 +1,30 @@
+import path from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+const MAIN = path.join(import.meta.dirname, '../src/main.ts');
+
+export type ClientOptions = ConstructorParameters<typeof Client>[1];
+
+/** A client of the server at an address. */
+export async function connectOverHttp(
+  url: string,
+  apiKey: string,
+  options: ClientOptions = {},
+): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, options);
+  const requestInit = { headers: { authorization: `Bearer ${apiKey}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  return client;
+}
+
+/** A client of a server of its own on this machine. */
+export async function connectOverStdio(
+  env: Record<string, string>,
+  args: string[] = [],
+): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  const command = process.execPath;
+  await client.connect(new StdioClientTransport({ command, args: [MAIN, ...args], env }));
+  return client;
+}

@@ -1,0 +1,135 @@
+import { fwWords } from '../src/samples/fw.ts';
+import { pythonArguments } from '../src/samples/python.ts';
+import { typeScriptObject } from '../src/samples/typescript.ts';
+import type { Operation } from './openapi.ts';
+import { curlOf, EXAMPLE_IDS, exampleBody, examplePath } from './request-sample.ts';
+
+const LANGUAGES = { curl: 'sh', TypeScript: 'ts', Python: 'python', fw: 'sh', MCP: 'json' };
+type Tool = keyof typeof LANGUAGES;
+
+interface OperationSample {
+  tool: Tool;
+  language: string;
+  text: string;
+}
+
+/** An operation with each tool that has it. */
+export function operationSamples(operation: Operation): OperationSample[] {
+  const { operationId, method, path } = operation;
+  const body = exampleBody(operation) ?? {};
+  const texts: Partial<Record<Tool, string>> = {
+    curl: curlOf(operation),
+    TypeScript: typeScript(requestOf(method, examplePath(path), body)),
+    ...WITH_TOOLS[operationId]?.(body),
+  };
+  return TOOLS.flatMap((tool) => {
+    const text = texts[tool];
+    return text === undefined ? [] : [{ tool, language: LANGUAGES[tool], text }];
+  });
+}
+
+/** The tools that do not have an operation. */
+export function toolsWithout(operation: Operation): Tool[] {
+  const having = operationSamples(operation).map(({ tool }) => tool);
+  return TOOLS.filter((tool) => !having.includes(tool));
+}
+
+const TOOLS = Object.keys(LANGUAGES) as Tool[];
+
+type Body = Record<string, unknown>;
+type OwnSamples = Record<'TypeScript' | 'Python', string> & Partial<Record<'fw' | 'MCP', string>>;
+
+const { task: TASK } = EXAMPLE_IDS;
+/** The caller's own name for a request, as the other samples have it. */
+const KEY = 'order-4711';
+
+/** What the SDK has no method of its own for. */
+function requestOf(method: string, address: string, body: Body): string {
+  const given = Object.keys(body).length > 0;
+  const options = given ? `, {\n  body: ${nested(typeScriptObject(body))},\n}` : '';
+  const call = `client.request('${method}', '${address}'${options})`;
+  return method === 'DELETE' ? `await ${call};` : `console.log(await ${call});`;
+}
+
+const nested = (text: string) => text.replaceAll('\n', '\n  ');
+
+function typeScript(call: string): string {
+  return `import { Framewright } from '@framewright/client';\n\nconst client = new Framewright();\n${call}`;
+}
+
+function python(call: string): string {
+  return `from framewright import Framewright\n\nwith Framewright() as client:\n    ${call.replaceAll('\n', '\n    ')}`;
+}
+
+function mcp(name: string, input: Body): string {
+  return JSON.stringify({ name, arguments: input }, null, 2);
+}
+
+const fw = (verb: string, words: string[]) => `fw ${[verb, ...words].join(' \\\n  ')}`;
+
+/** The operations for which the SDKs have methods. */
+const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
+  createVideo: (body) => ({
+    TypeScript: typeScript(
+      `const task = await client.videos.create(${typeScriptObject(body)}, { idempotencyKey: '${KEY}' });\nconsole.log(task.id, task.status);`,
+    ),
+    Python: python(
+      `task = client.videos.create(\n${pythonArguments({ ...body, idempotency_key: KEY }, 4)})\nprint(task.id, task.status)`,
+    ),
+    fw: fw('generate', [...fwWords(body), '-o video.mp4']),
+    MCP: mcp('generate_video', { request_id: KEY, ...body }),
+  }),
+  createQuote: (body) => ({
+    TypeScript: typeScript(
+      `const { credits, enough } = await client.videos.quote(${typeScriptObject(body)});\nconsole.log(credits, enough);`,
+    ),
+    Python: python(
+      `quote = client.videos.quote(\n${pythonArguments(body, 4)})\nprint(quote.credits, quote.enough)`,
+    ),
+    fw: fw('quote', fwWords(body)),
+    MCP: mcp('quote_video', body),
+  }),
+  getTask: () => ({
+    TypeScript: typeScript(
+      `const task = await client.videos.get('${TASK}');\nconsole.log(task.status, task.output?.video_url);`,
+    ),
+    Python: python(`task = client.videos.get("${TASK}")\nprint(task.status)`),
+    fw: `fw tasks ${TASK}`,
+    MCP: mcp('get_video', { task_id: TASK }),
+  }),
+  listTasks: () => ({
+    TypeScript: typeScript(
+      `for await (const task of client.videos.list({ status: 'completed' })) {\n  console.log(task.id);\n}`,
+    ),
+    Python: python(`for task in client.videos.list(status="completed"):\n    print(task.id)`),
+    fw: 'fw tasks --status completed',
+    MCP: mcp('list_videos', { status: 'completed' }),
+  }),
+  cancelTask: () => ({
+    TypeScript: typeScript(
+      `const { cancel, task } = await client.videos.cancel('${TASK}');\nconsole.log(cancel, task.status);`,
+    ),
+    Python: python(`result = client.videos.cancel("${TASK}")\nprint(result.cancel)`),
+    fw: `fw cancel ${TASK}`,
+    MCP: mcp('cancel_video', { task_id: TASK }),
+  }),
+  getCredits: () => ({
+    TypeScript: typeScript('console.log(await client.credits.get());'),
+    Python: python('print(client.credits.get())'),
+    fw: 'fw credits',
+    MCP: mcp('get_credits', {}),
+  }),
+  listModels: () => ({
+    TypeScript: typeScript('console.log(await client.models.list());'),
+    Python: python('print(client.models.list())'),
+    fw: 'fw models',
+  }),
+  createUpload: () => ({
+    TypeScript: typeScript(
+      `const upload = await client.uploads.create('first.png');\nconsole.log(upload.url);`,
+    ),
+    Python: python(`upload = client.uploads.create("first.png")\nprint(upload.url)`),
+    fw: 'fw uploads first.png',
+    MCP: mcp('upload_file', { path: '/home/ada/first.png' }),
+  }),
+};

@@ -1,0 +1,76 @@
+import { type Body, type BodySchema, type Rules, resolutionsOf } from './form-model.ts';
+
+type Property = BodySchema['properties'][string];
+
+/** What an address like `/playground?request={"prompt":"A boat"}` fills into the form. */
+export interface GivenRequest {
+  body: Body;
+  /** Fields of the address that the form does not take. */
+  refused: string[];
+}
+
+/**
+ * Reads the body of a create from an address. Anybody can write such an address, so only fields of
+ * a create with values that the API takes are used, and files only by their https addresses.
+ * @param text JSON
+ * @returns no fields if the text is not a JSON object
+ */
+export function givenRequest(text: string, rules: Rules): GivenRequest {
+  const given = parsed(text);
+  if (!given) return { body: {}, refused: ['request'] };
+  const { properties } = rules.schema;
+  const isTaken = ([name, value]: [string, unknown]) =>
+    Object.hasOwn(properties, name) && fits(value, properties[name] ?? {});
+  const taken = Object.entries(given).filter(isTaken);
+  const body = withoutMisfits(Object.fromEntries(taken), rules);
+  return { body, refused: Object.keys(given).filter((name) => !Object.hasOwn(body, name)) };
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function fits(value: unknown, rule: Property): boolean {
+  if (rule.enum) return typeof value === 'string' && rule.enum.includes(value);
+  if (rule.type === 'boolean') return typeof value === 'boolean';
+  if (rule.type === 'integer') {
+    const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = rule;
+    return Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
+  }
+  if (rule.type === 'array') {
+    const { maxItems = 0, items = {} } = rule;
+    return (
+      Array.isArray(value) && value.length <= maxItems && value.every((one) => fits(one, items))
+    );
+  }
+  if (typeof value !== 'string' || value.length > (rule.maxLength ?? 0)) return false;
+  return rule.format !== 'uri' || isPlainAddress(value);
+}
+
+function isPlainAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === 'https:' && url.username === '' && url.password === '';
+}
+
+/** Leaves out what does not fit the other fields. */
+function withoutMisfits(body: Body, rules: Rules): Body {
+  const {
+    model,
+    resolution,
+    reference_video_urls: videos,
+    reference_video_durations: seconds,
+  } = body;
+  const { model: byDefault } = rules.schema.properties;
+  const offered = resolutionsOf({ model: String(model ?? byDefault?.default) }, rules);
+  const count = (list: unknown) => (Array.isArray(list) ? list.length : 0);
+  const misfits = [
+    resolution !== undefined && !offered.includes(String(resolution)) && 'resolution',
+    seconds !== undefined && count(seconds) !== count(videos) && 'reference_video_durations',
+  ];
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !misfits.includes(name)));
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { NO_BROWSER } from './browser.ts';
+import { signedInPage } from './signed-in.ts';
+import { expectNoViolations, openSite, type Site, settled, signIn } from './site.ts';
+
+const options = { skip: NO_BROWSER };
+let site: Site;
+
+before(async () => {
+  if (!NO_BROWSER) site = await openSite();
+});
+
+after(() => site?.close());
+
+const DOCS = ['quickstart', 'errors', 'paying-once', 'limits', 'mcp', 'reference/createVideo'];
+
+test(
+  'the documentation has no fault of accessibility, and does not scroll sideways',
+  options,
+  async () => {
+    const page = await site.newPage();
+    for (const name of DOCS) {
+      for (const width of [1280, 320]) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.goto(`/docs/${name}`);
+        await settled(page);
+        const scrolls = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(scrolls <= width, `${name} is ${scrolls} px wide at ${width} px`);
+        if (width === 1280 || name === 'quickstart') await expectNoViolations(page);
+      }
+    }
+  },
+);
+
+test(
+  'the tab of a sample is remembered on each page, and arrow keys choose it',
+  options,
+  async () => {
+    const page = await site.newPage();
+    await page.goto('/docs/quickstart');
+    const tab = (name: string) => page.getByRole('tab', { name }).first();
+    await tab('curl').press('ArrowRight');
+    assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
+    await page.goto('/docs/prices');
+    assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
+    assert.ok(await page.getByText('client.videos.quote').first().isVisible());
+  },
+);
+
+test('the documentation is searched by keyboard', options, async () => {
+  const page = await site.newPage();
+  await page.goto('/docs/quickstart');
+  await settled(page);
+  await page.keyboard.press('/');
+  await page.keyboard.type('idempotency');
+  await page.getByRole('option').first().waitFor();
+  await page.keyboard.press('ArrowDown');
+  await expectNoViolations(page);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/docs\/.*#/);
+});
+
+test(
+  'without a script all samples can be read, and the address is that of the service',
+  options,
+  async () => {
+    const page = await site.newPage({ javaScriptEnabled: false });
+    await page.goto('/docs/quickstart');
+    assert.ok(await page.getByText('client.generate({').isVisible());
+    assert.ok(await page.getByText(`${site.url}/api/v1`).first().isVisible());
+  },
+);
+
+test('a fresh test key is put into the samples of who is signed in', options, async () => {
+  const page = await site.newPage();
+  await page.goto('/docs/quickstart');
+  const button = page.getByRole('button', { name: 'Fill in a fresh test key' });
+  await button.click();
+  await page.waitForURL(/sign-in\?next=%2Fdocs%2Fquickstart/);
+  await signIn(site, page, 'reader@example.com');
+  await page.goto('/docs/quickstart');
+  await button.click();
+  await page.getByText('Every sample has it now').waitFor();
+  const sample = page.locator('code', { hasText: 'FRAMEWRIGHT_API_KEY=' }).first();
+  assert.match((await sample.textContent()) ?? '', /FRAMEWRIGHT_API_KEY=fw_test_\w{30}/);
+  await expectNoViolations(page);
+  await page.goto('/docs/test-keys');
+  assert.equal(await page.locator('.docs-code', { hasText: 'fw_test_...' }).count(), 0);
+});
+
+test(
+  'the request of a sample is filled into the playground, also after a sign-in',
+  options,
+  async () => {
+    const page = await site.newPage();
+    await page.goto('/docs/inputs');
+    await page.getByRole('link', { name: 'Try it in the playground' }).nth(1).click();
+    await page.waitForURL(/sign-in\?next=/);
+    await signIn(site, page, 'dancer@example.com');
+    await page.reload();
+    await page.getByText('A link has filled in this form.').waitFor();
+    const prompt = page.getByLabel('Prompt');
+    assert.equal(await prompt.inputValue(), 'The robot dances like the person in the clip');
+    assert.ok(await page.getByRole('radio', { name: 'References' }).isChecked());
+    assert.equal(
+      await page
+        .getByLabel(/^Seconds|seconds/)
+        .first()
+        .inputValue(),
+      '3',
+    );
+    assert.equal(await page.getByText('Left out').count(), 0);
+    await expectNoViolations(page);
+  },
+);
+
+test('a hostile link to the playground fills in only what the API takes', options, async () => {
+  const { page } = await signedInPage(site);
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() !== 'GET' || !request.url().startsWith(site.url)) sent.push(request.url());
+  });
+  const given = {
+    mode: 'image-to-video',
+    prompt: '<img src=x onerror=alert(1)>',
+    image_url: 'javascript:alert(1)',
+    end_image_url: 'https://user:secret@example.com/a.png',
+    reference_image_urls: ['https://example.com/a.png', 'upload:obj_stolen'],
+    reference_video_durations: [3],
+    model: 'video-2.0-mini',
+    resolution: '4k',
+    duration: 999,
+    seed: '7',
+    submit: true,
+  };
+  const json = JSON.stringify(given).replace('{', '{"__proto__":{"seed":1},');
+  await page.goto(`/playground?request=${encodeURIComponent(json)}`);
+  const told = (await page.getByText('Left out').textContent()) ?? '';
+  for (const name of ['__proto__', 'image_url', 'reference_image_urls', 'resolution', 'duration'])
+    assert.ok(told.includes(name), `${name} in ${told}`);
+  assert.equal(await page.getByLabel('Prompt').inputValue(), given.prompt);
+  assert.equal(await page.getByLabel('Length').inputValue(), '5');
+  assert.equal(await page.getByLabel('Seed').inputValue(), '');
+  assert.ok(await page.getByText('720p', { exact: true }).isVisible());
+  await expectNoViolations(page);
+  for (const text of ['[]', '{', 'null', '"x"', '%']) {
+    await page.goto(`/playground?request=${encodeURIComponent(text)}`);
+    await page.getByText('Left out').waitFor();
+    assert.equal(await page.getByLabel('Prompt').inputValue(), '');
+  }
+  const others = sent.filter((url) => !url.includes('/console/api/price?'));
+  assert.deepEqual(others, [], 'only the price is asked for');
+});

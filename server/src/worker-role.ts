@@ -74,6 +74,8 @@ export function buildWorker(
     pollMaxSeconds,
     retentionDays,
     measurer: instrumentedMeasurer(createMeasurer({ scratch })),
+    outputFrames: config.outputFrames,
+    drawsPosters: config.drawsPosters,
     outputMeasurer: instrumentedMeasurer(createMeasurer({ scratch, concurrency: 2 })),
     providerOf: (task) => providerFor(providers, task),
     closures: parts.closures,

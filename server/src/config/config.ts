@@ -12,6 +12,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../kernel/variables.ts';
+import type { DecodedFrames } from '../media/measure.ts';
 import { parseAllowList } from '../outbound/addresses.ts';
 import { parseDenyList } from '../outbound/deny-list.ts';
 import { parseDnsServers } from '../outbound/host-lookup.ts';
@@ -99,6 +100,12 @@ function providerOfNewTasks(env: Environment): string {
   return choice(env, 'PROVIDER', 'local', PROVIDER_NAMES);
 }
 
+/** The value of OUTPUT_CHECK. */
+function outputFrames(env: Environment): DecodedFrames {
+  const value = choice(env, 'OUTPUT_CHECK', 'keyframes', ['keyframes', 'full']);
+  return value === 'full' ? 'all' : 'keyframes';
+}
+
 /** The value of PROCESSES: a number, or one for each core that this process may use. */
 function apiProcesses(env: Environment): number {
   if (read(env, 'PROCESSES', '1') === 'auto') return availableParallelism();
@@ -159,6 +166,8 @@ export function readConfig(env: Environment = process.env) {
     ...storageVariables(env),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
+    /** Which frames of an output are decoded before it is stored. */
+    outputFrames: outputFrames(env),
     /** Whether workers draw a small picture of each output, for the website. */
     drawsPosters: yesOrNo(env, 'POSTERS', 'yes'),
     /** How long the API still accepts requests after the shutdown has begun. */

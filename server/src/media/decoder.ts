@@ -6,10 +6,13 @@ import {
   AVERROR_EOF,
 } from 'node-av/constants';
 import { type Codec, CodecContext, Dictionary, Frame, type Packet, type Stream } from 'node-av/lib';
-import { RefusedMedia } from './measurement.ts';
+import { type DecodedFrames, RefusedMedia } from './measurement.ts';
 
-/** Two decoding threads: the smallest supported machine has two cores. */
-const THREADS = 2;
+/**
+ * Two decoding threads: the smallest supported machine has two cores. Keyframes are few, and a
+ * second thread for them costs more CPU time than it saves.
+ */
+const THREADS: Record<DecodedFrames, number> = { all: 2, keyframes: 1 };
 
 interface DecoderOptions {
   codec: Codec;
@@ -18,6 +21,8 @@ interface DecoderOptions {
   stream: Stream | null;
   /** FFmpeg's `err_detect`: which errors of the bit stream the decoder reports. */
   errorDetection: string;
+  /** With `keyframes`, the decoder reads the headers of all packets and decodes keyframes only. */
+  frames: DecodedFrames;
 }
 
 /** @throws RefusedMedia when the codec rejects its parameters */
@@ -28,10 +33,11 @@ export async function openDecoder(options: DecoderOptions) {
     requireSuccess(context.parametersToContext(options.stream.codecpar));
     context.pktTimebase = options.stream.timeBase;
   }
-  context.threadCount = THREADS;
+  context.threadCount = THREADS[options.frames];
   const settings = Dictionary.fromObject({
     err_detect: options.errorDetection,
     max_pixels: options.maxPixels,
+    ...(options.frames === 'keyframes' && { skip_frame: 'nokey' }),
   });
   requireSuccess(await context.open2(options.codec, settings));
   const frame = new Frame();

@@ -3,15 +3,24 @@ import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
 import { confinedProgram } from './children/confined-program.ts';
 import { createDecodeChildren, type DecodeChildren } from './children/decode-children.ts';
 import { createDecodeTurns } from './children/decode-turns.ts';
-import { type Measurement, type MediaBounds, refused, type VideoRules } from './measurement.ts';
+import {
+  type DecodedFrames,
+  type Measurement,
+  type MeasureRequest,
+  type MediaBounds,
+  refused,
+  type VideoRules,
+} from './measurement.ts';
 import { parseMeasurement } from './parse-measurement.ts';
 
-export type { Measurement, MediaFacts } from './measurement.ts';
+export type { DecodedFrames, Measurement, MediaFacts } from './measurement.ts';
 
 export interface Measurer {
   /**
    * Decodes all of one file, in a child process that is killed when it exceeds a bound. Only the
-   * file's bytes decide its type; its name does not matter.
+   * file's bytes decide its type; its name does not matter. With `frames: 'keyframes'`, a video
+   * passes without its other frames if nothing about it is in doubt. Otherwise all of it is
+   * decoded, so every video that passes in full passes.
    * @throws for failures of the service (no child, no file), and the signal's reason when aborted
    */
   measure(
@@ -28,6 +37,10 @@ interface MeasureOptions {
   source?: string;
   /** Decoding a video ends early when it breaks one of these. */
   rules?: VideoRules;
+  /** Which frames of a video are decoded: all, if not given. */
+  frames?: DecodedFrames;
+  /** Wants a poster with a longer side of this many pixels, if the decoded frames have one. */
+  posterSide?: number;
   signal?: AbortSignal | undefined;
 }
 
@@ -70,24 +83,36 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer
     scratch,
     programFor: confinedProgram(new URL('./decode.ts', import.meta.url)),
   });
+  const run = (
+    file: string,
+    request: Omit<MeasureRequest, 'path' | 'bounds'>,
+    { accountId = '', source, signal }: MeasureOptions,
+  ) => {
+    const { timeoutSeconds, memoryBytes } = limits;
+    const work = { request: { ...request, bounds }, mayContinue: isMeasured };
+    return turns.run({ accountId, signal }, (turnSignal) =>
+      children.run(
+        { path: file, source },
+        { ...work, timeoutSeconds, memoryBytes, signal: turnSignal },
+      ),
+    );
+  };
   return {
-    async measure(file, expected, { accountId = '', source, rules = null, signal } = {}) {
-      const { timeoutSeconds, memoryBytes } = limits;
-      const outcome = await turns.run({ accountId, signal }, (turnSignal) =>
-        children.run(
-          { path: file, source },
-          {
-            request: { expected, bounds, rules },
-            mayContinue: isMeasured,
-            timeoutSeconds,
-            memoryBytes,
-            signal: turnSignal,
-          },
-        ),
-      );
-      return measurementOf(outcome, limits, signal);
+    async measure(file, expected, options = {}) {
+      const { rules = null, frames = 'all', posterSide = null, signal } = options;
+      const request = { expected, rules, frames, posterSide };
+      const outcome = await run(file, request, options);
+      if (frames === 'all' || outcome.kind === 'aborted' || isPassed(outcome)) {
+        return measurementOf(outcome, limits, signal);
+      }
+      const full = { ...request, frames: 'all', posterSide: null } as const;
+      return measurementOf(await run(file, full, options), limits, signal);
     },
   };
+}
+
+function isPassed(outcome: ChildOutcome): boolean {
+  return outcome.kind === 'completed' && isMeasured(outcome.result);
 }
 
 /** A child that has refused a file may have been harmed by it. */

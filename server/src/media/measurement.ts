@@ -59,11 +59,12 @@ export type BrokenRule =
   | { rule: 'belowSeconds'; durationSeconds: number };
 
 /**
- * The facts; or which of the caller's rules ended the decoding; or why the file is refused.
+ * The facts, with a WebP if a poster was wanted and could be drawn; or which of the caller's rules
+ * ended the decoding; or why the file is refused.
  * `explanation` is one sentence for clients, `limit` the bound that it names.
  */
 export type Measurement =
-  | { kind: 'measured'; facts: MediaFacts }
+  | { kind: 'measured'; facts: MediaFacts; poster?: Buffer }
   | { kind: 'stopped'; broken: BrokenRule }
   | { kind: 'refused'; reason: RefusalReason; explanation: string; limit?: number };
 
@@ -73,12 +74,21 @@ export interface MediaBounds {
   videoPixels: number;
 }
 
+/**
+ * Which frames of a video are decoded. With `keyframes`, its duration and the number of its frames
+ * come from its packets.
+ */
+export type DecodedFrames = 'all' | 'keyframes';
+
 /** The input of a child process. */
 export interface MeasureRequest {
   path: string;
   expected: 'image' | 'video';
   bounds: MediaBounds;
   rules: VideoRules | null;
+  frames: DecodedFrames;
+  /** The longer side of a poster of the video, in pixels; null when none is wanted. */
+  posterSide: number | null;
 }
 
 const EXPLANATIONS: Record<RefusalReason, string> = {

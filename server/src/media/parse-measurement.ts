@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { MAX_FLAWS, type Measurement } from './measurement.ts';
+import { sniff } from './sniff.ts';
 
 const size = { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) };
 const name = Type.String({ maxLength: 64 });
@@ -34,7 +35,11 @@ const Video = Type.Object(
   closed,
 );
 const Measured = Type.Object(
-  { kind: Type.Literal('measured'), facts: Type.Union([Image, Video]) },
+  {
+    kind: Type.Literal('measured'),
+    facts: Type.Union([Image, Video]),
+    poster: Type.Optional(Type.String()),
+  },
   closed,
 );
 const Refused = Type.Object(
@@ -62,10 +67,23 @@ const Stopped = Type.Object({ kind: Type.Literal('stopped'), broken: BrokenRule 
 const Result = Type.Union([Measured, Stopped, Refused]);
 
 /**
- * Checks the result of a child process, which had hostile bytes in its memory. Only the parent
+ * Checks the result of a child process, which had hostile bytes in its memory; a poster that is no
+ * WebP is left out. Only the parent
  * loads this file: the schema library takes longer to load than a small video takes to decode.
  * @throws when the result is not a measurement
  */
 export function parseMeasurement(result: unknown): Measurement {
-  return Value.Parse(Result, result);
+  const parsed = Value.Parse(Result, result);
+  if (parsed.kind !== 'measured') return parsed;
+  const { poster: text, ...measured } = parsed;
+  const poster = text === undefined ? undefined : webpOf(text);
+  return { ...measured, ...(poster && { poster }) };
+}
+
+/** The WebP that a child returned as base64; undefined if it is something else. */
+export function webpOf(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  const sniffed = sniff(bytes);
+  const isWebp = sniffed?.kind === 'image' && sniffed.mediaType === 'image/webp';
+  return isWebp ? bytes : undefined;
 }

@@ -151,12 +151,15 @@ export async function putRegistered(
 const READY = statement(
   'object_ready',
   `update stored_objects set state = 'ready', delete_after = clock_now() + $2 * interval '1 day',
-     poster_due_at = case when role = 'output' then clock_now() end
+     poster_due_at = case when role = 'output' and not exists (
+       select from stored_objects poster where poster.id = any($1) and poster.role = 'poster'
+         and poster.owner_id = stored_objects.owner_id) then clock_now() end
    where id = any($1) and state = 'writing' returning id`,
 );
 
 /**
- * Makes stored objects `ready`, within the caller's transaction.
+ * Makes stored objects `ready`, within the caller's transaction. An output without a poster among
+ * them waits for one.
  * @param retentionDays days until they are deleted; null: until they are marked for deletion
  * @throws when one of them is not `writing`; the transaction must not commit then
  */
@@ -230,7 +233,7 @@ const MARK = statement(
 const MARK_UNFINISHED = statement(
   'object_mark_unfinished',
   `update stored_objects set state = 'deleting'
-   where owner_id = any($1) and role = $2 and state = 'writing'`,
+   where owner_id = any($1) and role = any($2) and state = 'writing'`,
 );
 
 /** Marks the objects of tasks for deletion, of these roles, within the caller's transaction. */
@@ -242,7 +245,10 @@ export async function markForDeletion(
   await tx.query(MARK, [ownerIds, roles]);
 }
 
-/** Marks for deletion the objects that an interrupted run of a step left in state `writing`. */
+/**
+ * Marks for deletion the objects that an interrupted run of a step left in state `writing`: of an
+ * output, its poster too.
+ */
 export async function markUnfinished(
   db: Database,
   ownerId: string,
@@ -251,18 +257,18 @@ export async function markUnfinished(
   await UNFINISHED[role](db, ownerId);
 }
 
-const unfinished = (role: ObjectRole) =>
+const unfinished = (...roles: ObjectRole[]) =>
   sharedWork<string, string>({
     keyOf: (ownerId) => ownerId,
     async work(db, ownerIds) {
-      await db.query(MARK_UNFINISHED, [ownerIds, role]);
+      await db.query(MARK_UNFINISHED, [ownerIds, roles]);
       return ownerIds;
     },
   });
 
 const UNFINISHED = {
   input: unfinished('input'),
-  output: unfinished('output'),
+  output: unfinished('output', 'poster'),
   render: unfinished('render'),
   poster: unfinished('poster'),
   upload: unfinished('upload'),

@@ -70,7 +70,7 @@ async function videoOf(options: TestVideo): Promise<Buffer> {
 }
 
 /** A task that the archive step has completed with these bytes as its video. */
-async function completedTask(bytes: Buffer, storage = disk) {
+async function completedTask(bytes: Buffer, storage = disk, poster?: Buffer) {
   const { db } = fixture;
   const { task } = await makeSubmittingTask(fixture);
   await recordAccepted(db, task.id);
@@ -88,7 +88,11 @@ async function completedTask(bytes: Buffer, storage = disk) {
       storage,
       scratch: deps.scratch,
       retentionDays: RETENTION_DAYS,
-      outputMeasurer: { measure: async () => ({ kind: 'measured', facts: FACTS }) },
+      outputMeasurer: {
+        measure: async () => ({ kind: 'measured', facts: FACTS, ...(poster && { poster }) }),
+      },
+      outputFrames: 'keyframes',
+      drawsPosters: true,
       providerOf: () => provider,
       reconcileSeconds: 60,
     },
@@ -144,6 +148,32 @@ test('each completed video gets a poster of its size, the newest first', async (
     drawn.map((poster) => poster.task_id),
     tasks.map(({ id }) => id).reverse(),
   );
+});
+
+test('the poster of the check is ready with its output, and no other one is drawn', async () => {
+  const webp = Buffer.from('RIFF....WEBPVP8 ');
+  const task = await completedTask(await videoOf({}), disk, webp);
+  assert.deepEqual(await posterOf(task.id), webp);
+  await drawPosters(deps);
+  assert.deepEqual(await statesOfPosters(task.id), ['ready']);
+  assert.deepEqual((await audit(fixture.db)).problems, []);
+});
+
+test('a poster of the check that can not be stored is drawn again later', async () => {
+  let puts = 0;
+  const storage: Storage = {
+    ...disk,
+    async put(id, filePath) {
+      if (filePath.endsWith('poster')) throw new Error('the disk is broken');
+      puts += 1;
+      await disk.put(id, filePath);
+    },
+  };
+  const task = await completedTask(await videoOf({}), storage, Buffer.from('a poster'));
+  assert.equal(puts, 1);
+  await drawPosters(deps);
+  assert.deepEqual(await statesOfPosters(task.id), ['deleting', 'ready']);
+  assert.deepEqual((await audit(fixture.db)).problems, []);
 });
 
 test('a video that begins in black gets a later frame', async () => {

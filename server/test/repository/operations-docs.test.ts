@@ -256,6 +256,7 @@ async function testSources(): Promise<string> {
     '../../clients/python/test/virtual-environment',
     '../../clients/typescript/test/package.test',
     '../src/media/measure.test',
+    '../src/media/output-check.test',
     'billing/orders.test',
     'clients/orders',
     'crash/rounds',

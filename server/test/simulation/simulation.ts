@@ -109,6 +109,8 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     links: LINKS,
     measurer,
     outputMeasurer: measurer,
+    outputFrames: 'keyframes',
+    drawsPosters: true,
     providerOf: (task) => providerFor(providers, task),
     monotonic: process.nowMs,
     wallClock: process.nowMs,

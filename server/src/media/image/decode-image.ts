@@ -56,7 +56,13 @@ async function decodePixels(mediaType: ImageType, bytes: Buffer, maxPixels: numb
   const codec = Codec.findDecoder(FORMATS[mediaType].codec);
   if (!codec) throw new Error(`no decoder for ${mediaType}`);
   const errorDetection = 'crccheck+bitstream+buffer+explode';
-  using decoder = await openDecoder({ codec, maxPixels, stream: null, errorDetection });
+  using decoder = await openDecoder({
+    codec,
+    maxPixels,
+    stream: null,
+    errorDetection,
+    frames: 'all',
+  });
   using packet = new Packet();
   packet.alloc();
   packet.data = bytes;

@@ -1,25 +1,10 @@
-import {
-  AV_FRAME_DATA_DISPLAYMATRIX,
-  AV_PIX_FMT_YUV420P,
-  AVERROR_EAGAIN,
-  FF_ENCODER_LIBWEBP,
-} from 'node-av/constants';
-import {
-  Codec,
-  CodecContext,
-  Dictionary,
-  FilterGraph,
-  type FormatContext,
-  Frame,
-  Packet,
-  Rational,
-  type Stream,
-} from 'node-av/lib';
+import type { FormatContext } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
-import { sampleAspect, videoCodec, videoStream } from '../decode-video.ts';
-import { openDecoder, requireSuccess } from '../decoder.ts';
-import { closeContainer, openContainer, packets } from '../demuxer.ts';
-import { RefusedMedia, requirePixels } from '../measurement.ts';
+import { openDecoder } from '../decoder.ts';
+import { requirePixels } from '../measurement.ts';
+import { closeContainer, openContainer, packets } from '../video/demuxer.ts';
+import { videoCodec, videoStream } from '../video/streams.ts';
+import { createPosterChoice } from './poster-choice.ts';
 
 export interface PosterOptions {
   container: 'mov' | 'matroska';
@@ -28,25 +13,20 @@ export interface PosterOptions {
   maxSide: number;
 }
 
-/** Later frames are not looked at: two seconds, at 24 frames a second. */
-const MAX_FRAMES = 48;
-/** The brightness of a picture that shows something deviates at least so much, of 255. */
-const LEAST_DEVIATION = 12;
-
 /**
  * Draws an early frame of a video as a small WebP: the first one that is not a plain area, else the
  * least plain one of the first two seconds.
  * @throws RefusedMedia
  */
 export async function drawPoster(file: ByteSource, options: PosterOptions): Promise<Buffer> {
-  const input = await openContainer(file, options.container, options.maxPixels);
-  using frame = await chooseFrame(input, options);
-  const picture = encodeWebp(frame);
+  const { container, maxPixels } = options;
+  const input = await openContainer(file, container, { maxPixels, looksAhead: true });
+  const picture = await choosePicture(input, options);
   await closeContainer(input);
   return picture;
 }
 
-async function chooseFrame(input: FormatContext, options: PosterOptions): Promise<Frame> {
+async function choosePicture(input: FormatContext, options: PosterOptions): Promise<Buffer> {
   const stream = videoStream(input);
   requirePixels(stream.codecpar, options.maxPixels);
   using decoder = await openDecoder({
@@ -54,119 +34,13 @@ async function chooseFrame(input: FormatContext, options: PosterOptions): Promis
     stream,
     maxPixels: options.maxPixels,
     errorDetection: 'crccheck',
+    frames: 'all',
   });
-  const choice = createChoice((frame) => scale(frame, { stream, maxSide: options.maxSide }));
+  using choice = createPosterChoice({ stream, maxSide: options.maxSide });
   for await (const packet of packets(input, [stream.index])) {
     decoder.decode(packet, choice.offer);
     if (choice.isMade()) break;
   }
   if (!choice.isMade()) decoder.decode(null, choice.offer);
-  return choice.frame();
-}
-
-/** Keeps the least plain of the offered frames, each scaled first, until one is good enough. */
-function createChoice(scaled: (frame: Frame) => Frame) {
-  let best: { frame: Frame; deviation: number } | undefined;
-  let offered = 0;
-  const isMade = () => offered >= MAX_FRAMES || (best?.deviation ?? 0) >= LEAST_DEVIATION;
-  return {
-    isMade,
-    offer(frame: Frame) {
-      if (isMade()) return;
-      offered += 1;
-      const small = scaled(frame);
-      const deviation = brightnessDeviation(small);
-      if (best && best.deviation >= deviation) small.free();
-      else {
-        best?.frame.free();
-        best = { frame: small, deviation };
-      }
-    },
-    /** @throws RefusedMedia when no frame could be decoded */
-    frame(): Frame {
-      if (!best) throw new RefusedMedia('undecodable');
-      return best.frame;
-    },
-  };
-}
-
-/** The standard deviation of the brightness of a frame in yuv420p. */
-function brightnessDeviation(frame: Frame): number {
-  const [plane] = frame.data ?? [];
-  const stride = frame.linesize[0] ?? 0;
-  let [sum, squares] = [0, 0];
-  for (let y = 0; y < frame.height; y += 1) {
-    for (let x = 0; x < frame.width; x += 1) {
-      const value = plane?.[y * stride + x] ?? 0;
-      sum += value;
-      squares += value * value;
-    }
-  }
-  const pixels = frame.width * frame.height;
-  return Math.sqrt(Math.max(0, squares / pixels - (sum / pixels) ** 2));
-}
-
-/** WebP players take all colours for BT.601. */
-const COLOURS = 'out_color_matrix=bt601:out_range=tv';
-
-/** A frame as it is displayed, upright, as large as `maxSide` allows. The caller frees it. */
-function scale(frame: Frame, { stream, maxSide }: { stream: Stream; maxSide: number }): Frame {
-  const displayedWidth = frame.width * sampleAspect(stream, frame);
-  const factor = Math.min(1, maxSide / Math.max(displayedWidth, frame.height));
-  const [width, height] = [displayedWidth, frame.height].map((side) => even(side * factor));
-  const steps = [
-    `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}` +
-      `:time_base=1/24:colorspace=${frame.colorSpace}:range=${frame.colorRange}`,
-    `scale=${width}:${height}:${COLOURS}`,
-    ...uprightFilters(frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX)),
-    'format=yuv420p,setsar=1,buffersink@out',
-  ];
-  using graph = new FilterGraph();
-  graph.alloc();
-  requireSuccess(graph.parsePtr(steps.join(',')));
-  requireSuccess(graph.configSync());
-  requireSuccess(graph.getFilter('buffer@in')?.buffersrcAddFrameSync(frame) ?? -1);
-  const scaled = new Frame();
-  scaled.alloc();
-  requireSuccess(graph.getFilter('buffersink@out')?.buffersinkGetFrameSync(scaled) ?? -1);
-  return scaled;
-}
-
-/** Pictures in yuv420p have even sides. */
-function even(side: number): number {
-  return Math.max(2, 2 * Math.round(side / 2));
-}
-
-const UPRIGHT = [[], ['transpose=clock'], ['hflip', 'vflip'], ['transpose=cclock']];
-
-/** The filters that undo a turn by a display matrix (FFmpeg's libavutil/display.h). */
-function uprightFilters(matrix: Buffer | null): string[] {
-  if (!matrix || matrix.length < 36) return [];
-  const [a, b] = [matrix.readInt32LE(0), matrix.readInt32LE(4)];
-  const turns = Math.round(Math.atan2(b, a) / (Math.PI / 2));
-  return UPRIGHT[(turns + 4) % 4] ?? [];
-}
-
-/** Of 100. */
-const QUALITY = '72';
-
-function encodeWebp(frame: Frame): Buffer {
-  const codec = Codec.findEncoderByName(FF_ENCODER_LIBWEBP);
-  if (!codec) throw new Error('there is no encoder for WebP');
-  using context = new CodecContext();
-  context.allocContext3(codec);
-  context.width = frame.width;
-  context.height = frame.height;
-  context.pixelFormat = AV_PIX_FMT_YUV420P;
-  context.timeBase = new Rational(1, 24);
-  requireSuccess(context.open2Sync(codec, Dictionary.fromObject({ quality: QUALITY })));
-  frame.pts = 0n;
-  requireSuccess(context.sendFrameSync(frame));
-  requireSuccess(context.sendFrameSync(null));
-  using packet = new Packet();
-  packet.alloc();
-  const code = context.receivePacketSync(packet);
-  if (code === AVERROR_EAGAIN || !packet.data) throw new Error('the encoder made no picture');
-  requireSuccess(code);
-  return Buffer.from(packet.data);
+  return await choice.picture();
 }

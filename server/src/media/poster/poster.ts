@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { confinedProgram } from '../children/confined-program.ts';
 import { createDecodeChildren } from '../children/decode-children.ts';
-import { sniff } from '../sniff.ts';
+import { webpOf } from '../parse-measurement.ts';
 
 export interface PosterMaker {
   /**
@@ -19,8 +19,10 @@ export interface PosterMaker {
 type Drawn = { kind: 'drawn'; webp: Buffer } | { kind: 'refused'; explanation: string };
 
 const LIMITS = { timeoutSeconds: 30, memoryBytes: 1024 * 2 ** 20 };
-/** Pixels: of the longer side of a poster; of a video, as for outputs (`measure.ts`). */
-const SIZES = { maxSide: 640, maxPixels: 4096 * 2304 };
+/** The longer side of a poster, in pixels. */
+export const POSTER_SIDE = 640;
+/** Pixels of a video: as for outputs (`measure.ts`). */
+const SIZES = { maxSide: POSTER_SIDE, maxPixels: 4096 * 2304 };
 
 const Result = Type.Union([
   Type.Object({ webp: Type.String() }, { additionalProperties: false }),
@@ -51,10 +53,7 @@ export function createPosterMaker({ scratch }: { scratch: ScratchDirectory }): P
 function drawnOf(given: unknown): Drawn {
   const result = Value.Parse(Result, given);
   if ('refused' in result) return { kind: 'refused', explanation: result.refused };
-  const webp = Buffer.from(result.webp, 'base64');
-  const sniffed = sniff(webp);
-  if (sniffed?.kind !== 'image' || sniffed.mediaType !== 'image/webp') {
-    return { kind: 'refused', explanation: 'the child returned no WebP' };
-  }
+  const webp = webpOf(result.webp);
+  if (!webp) return { kind: 'refused', explanation: 'the child returned no WebP' };
   return { kind: 'drawn', webp };
 }

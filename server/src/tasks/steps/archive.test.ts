@@ -54,6 +54,8 @@ function archiveDeps(db: Database): ArchiveDeps {
     storage: diskStorage(path.join(folder.path, 'objects')),
     scratch: openScratchDirectory(path.join(folder.path, 'scratch')),
     outputMeasurer: { measure: async () => ({ kind: 'measured', facts: FACTS }) },
+    outputFrames: 'keyframes',
+    drawsPosters: true,
     providerOf: () => provider,
     retentionDays: 7,
     reconcileSeconds: 60,

@@ -1,10 +1,12 @@
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Database, type Transaction, together } from '../../database/database.ts';
 import { NotTogether, sharedWork } from '../../database/shared-work.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import { captureAll } from '../../ledger/ledger.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import type { Measurer, MediaFacts } from '../../media/measure.ts';
+import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
+import { POSTER_SIDE } from '../../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
 import {
   markForDeletion,
@@ -14,6 +16,7 @@ import {
   withdrawnOnFailure,
 } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
+import { report, secondsSince } from '../../telemetry/reports.ts';
 import type { Task } from '../task.ts';
 import {
   type Changes,
@@ -34,14 +37,18 @@ export interface ArchiveDeps {
   scratch: ScratchDirectory;
   /** Not the measurer of the inputs: clients' files may keep that one busy for a long time. */
   outputMeasurer: Measurer;
+  /** Which frames of an output are decoded. */
+  outputFrames: DecodedFrames;
+  /** Whether outputs get a poster. */
+  drawsPosters: boolean;
   providerOf(task: Task): Provider;
   retentionDays: number;
   reconcileSeconds: number;
 }
 
 /**
- * Copies the result into the service's own storage: fetches it, decodes it in full, compares it
- * with the request, stores it, and only then completes the task. Differences are recorded. The task
+ * Copies the result into the service's own storage: fetches it, checks it, compares it with the
+ * request, stores it, and only then completes the task. Differences are recorded. The task
  * fails because of them if the provider promises exact output; otherwise the video is delivered
  * with them. Failures are retried for as long as the provider keeps results; then, or when the
  * result is gone or is not a usable video, the task is held.
@@ -65,38 +72,74 @@ async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Pr
   const filePath = path.join(folder, 'output');
   const provider = deps.providerOf(task);
   await writeStream(await provider.openOutput(task.provider_output ?? {}), filePath);
-  const { exactOutput, repeatsOutputs } = provider.capabilities;
-  const { outputMeasurer } = deps;
-  const measurer = repeatsOutputs ? rememberingMeasurer(outputMeasurer) : outputMeasurer;
-  const measured = await measurer.measure(filePath, 'video', {
-    accountId: task.account_id,
-    source: task.provider,
-  });
+  const measured = await check(deps, task, filePath);
   if (measured.kind === 'refused') return hold(deps, task, measured.explanation);
   if (measured.kind === 'stopped') throw new Error('a decode without rules was stopped');
-  const differences = outputDifferences(expectationOf(task), measured.facts);
-  if (exactOutput && differences.length > 0) {
+  const { facts, poster } = measured;
+  const differences = outputDifferences(expectationOf(task), facts);
+  if (provider.capabilities.exactOutput && differences.length > 0) {
     return moveNow(deps.db, task, notExact(differences));
   }
-  return complete(deps, task, { filePath, facts: measured.facts, differences });
+  const posterPath = poster && path.join(folder, 'poster');
+  if (posterPath) await writeFile(posterPath, poster, { mode: 0o600 });
+  return complete(deps, task, { filePath, posterPath, facts, differences });
+}
+
+/** A difference that fails the task is decided on all frames. */
+async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<Measurement> {
+  const { exactOutput, repeatsOutputs } = deps.providerOf(task).capabilities;
+  const { outputMeasurer, outputFrames: frames } = deps;
+  const measurer = repeatsOutputs ? rememberingMeasurer(outputMeasurer) : outputMeasurer;
+  const options = {
+    accountId: task.account_id,
+    source: task.provider,
+    // All test videos look the same.
+    ...(deps.drawsPosters && task.surface !== TEST_SURFACE && { posterSide: POSTER_SIDE }),
+  };
+  const measured = await measurer.measure(filePath, 'video', { ...options, frames });
+  if (!exactOutput || frames === 'all' || measured.kind !== 'measured') return measured;
+  const differences = outputDifferences(expectationOf(task), measured.facts);
+  return differences.length === 0 ? measured : measurer.measure(filePath, 'video', options);
 }
 
 async function complete(
   deps: ArchiveDeps,
   task: Task,
-  output: { filePath: string; facts: MediaFacts; differences: string[] },
+  output: {
+    filePath: string;
+    posterPath: string | undefined;
+    facts: MediaFacts;
+    differences: string[];
+  },
 ): Promise<StepResult> {
-  const { filePath, facts, differences } = output;
-  const file = { filePath, ownerId: task.id, role: 'output', mediaType: facts.mediaType } as const;
-  const outputObjectId = await storeFile(deps, file);
+  const { filePath, posterPath, facts, differences } = output;
+  const ofTask = { ownerId: task.id };
+  const { mediaType } = facts;
+  const storing = storeFile(deps, { ...ofTask, filePath, role: 'output', mediaType });
+  const posterId = posterPath && (await storePoster(deps, task, posterPath));
+  const outputObjectId = await storing;
   const outputFacts = { ...facts, differences };
   const changes = { outputObjectId, outputFacts };
   const isTest = task.surface === TEST_SURFACE;
   const retentionDays = Math.min(deps.retentionDays, isTest ? TEST_DAYS : deps.retentionDays);
   const completeShared = isTest ? completeTests : completeLive;
-  return withdrawnOnFailure(deps.db, [outputObjectId], () =>
-    completeShared(deps.db, { task, outputObjectId, changes, retentionDays }),
+  const objectIds = posterId ? [outputObjectId, posterId] : [outputObjectId];
+  return withdrawnOnFailure(deps.db, objectIds, () =>
+    completeShared(deps.db, { task, objectIds, changes, retentionDays }),
   );
+}
+
+/**
+ * Stores the poster that was drawn with the check. If that fails, the task goes on, and its poster
+ * is drawn again later.
+ */
+async function storePoster(deps: ArchiveDeps, task: Task, filePath: string) {
+  const startedAt = performance.now();
+  const file = { filePath, ownerId: task.id, role: 'poster', mediaType: 'image/webp' } as const;
+  const posterId = await storeFile(deps, file).catch(() => undefined);
+  const outcome = posterId ? 'drawn' : 'failed';
+  report('poster', { outcome, seconds: secondsSince(startedAt) });
+  return posterId;
 }
 
 /** How long the output of a test task is kept at most. */
@@ -104,7 +147,8 @@ const TEST_DAYS = 1;
 
 interface Completion {
   task: Task;
-  outputObjectId: string;
+  /** The output, and its poster if there is one. */
+  objectIds: string[];
   changes: Changes;
   retentionDays: number;
 }
@@ -129,7 +173,7 @@ async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]
     step: { to: 'completed', changes } as const,
   }));
   const settlements = items.map(({ task }) => creditsOf(task));
-  const objectIds = items.map(({ outputObjectId }) => outputObjectId);
+  const objectIds = items.flatMap((item) => item.objectIds);
   const moving = moveRows(tx, steps);
   const ending = together(
     captureAll(tx, settlements),

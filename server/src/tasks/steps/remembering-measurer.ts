@@ -25,7 +25,9 @@ function remembered(measurer: Measurer): Measurer {
   return {
     async measure(file, expected, options = {}) {
       const hash = createHash('sha256').update(await readFile(file));
-      const name = `${expected} ${JSON.stringify(options.rules ?? null)} ${hash.digest('hex')}`;
+      const { rules, frames, posterSide } = options;
+      const asked = JSON.stringify([expected, rules, frames, posterSide]);
+      const name = `${asked} ${hash.digest('hex')}`;
       const before = measured.get(name);
       if (before) return before;
       const measurement = await measurer.measure(file, expected, options);

@@ -1,4 +1,4 @@
-import type { ByteSource } from './byte-source.ts';
+import type { ByteSource } from '../byte-source.ts';
 
 /** A file is truncated if one of these boxes runs past its end; any other such box is junk. */
 const MEDIA_BOXES = ['moov', 'moof', 'mdat', 'mfra'];

@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib';
-import type { ByteSource } from './byte-source.ts';
-import { RefusedMedia } from './measurement.ts';
+import type { ByteSource } from '../byte-source.ts';
+import { RefusedMedia } from '../measurement.ts';
 import { boxAt } from './mov.ts';
 
 /** The containers on the way to the data references (ISO/IEC 14496-12, 8.7). */

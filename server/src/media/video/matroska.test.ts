@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ByteSource } from './byte-source.ts';
+import type { ByteSource } from '../byte-source.ts';
 import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
 
 const HEADER = '1a45dfa387' + '428284' + '7765626d';

@@ -1,4 +1,4 @@
-import type { ByteSource } from './byte-source.ts';
+import type { ByteSource } from '../byte-source.ts';
 
 const SEGMENT = 0x18538067;
 const CLUSTER = 0x1f43b675;

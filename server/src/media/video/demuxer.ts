@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import {
   AV_NOPTS_VALUE,
   AV_PKT_FLAG_CORRUPT,
@@ -9,9 +10,9 @@ import {
   AVSEEK_SIZE,
 } from 'node-av/constants';
 import { Dictionary, FormatContext, InputFormat, IOContext, Packet } from 'node-av/lib';
-import type { ByteSource } from './byte-source.ts';
-import { requireSuccess } from './decoder.ts';
-import { RefusedMedia, requirePixels } from './measurement.ts';
+import type { ByteSource } from '../byte-source.ts';
+import { requireSuccess } from '../decoder.ts';
+import { RefusedMedia, requirePixels } from '../measurement.ts';
 
 /** The demuxers. Each value has all of FFmpeg's names for one; it is the `format_whitelist`. */
 const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
@@ -30,12 +31,13 @@ export const DECODERS: ReadonlySet<string> = new Set(CODECS.split(','));
 /**
  * Opens a container that reads only from the given source. This code chooses the demuxer, allows no
  * other format and no protocol, so a file can't make FFmpeg open another file or URL.
+ * @param looksAhead whether FFmpeg decodes some frames first, to learn what the headers leave out
  * @throws RefusedMedia when FFmpeg can't read the container
  */
 export async function openContainer(
   file: ByteSource,
   container: 'mov' | 'matroska',
-  maxPixels: number,
+  { maxPixels, looksAhead }: { maxPixels: number; looksAhead: boolean },
 ): Promise<FormatContext> {
   const format = InputFormat.findInputFormat(container);
   if (!format) throw new Error(`no demuxer for ${container}`);
@@ -51,7 +53,7 @@ export async function openContainer(
   requireSuccess(await input.openInput('', format, options));
   // findStreamInfo decodes some frames with its own decoders, which do not get max_pixels.
   for (const { codecpar } of input.streams) requirePixels(codecpar, maxPixels);
-  requireSuccess(await input.findStreamInfo());
+  if (looksAhead) requireSuccess(await input.findStreamInfo());
   return input;
 }
 
@@ -87,15 +89,25 @@ export async function closeContainer(input: FormatContext): Promise<void> {
   pb?.freeContext();
 }
 
-/** Every packet of the given streams, in file order. The object is reused for the next packet. */
+/** After this time the process looks whether its parent is still there. */
+const TURN_MS = 50;
+
+/**
+ * Every packet of the given streams, in file order. The object is reused for the next packet. It is
+ * read in this thread, because a turn of the event loop for each packet takes longer than a packet.
+ */
 export async function* packets(input: FormatContext, streams: number[]): AsyncGenerator<Packet> {
   for (const stream of input.streams) {
     if (!streams.includes(stream.index)) stream.discard = AVDISCARD_ALL;
   }
   using packet = new Packet();
   packet.alloc();
-  for (;;) {
-    const code = await input.readFrame(packet);
+  for (let turnEnds = performance.now() + TURN_MS; ; ) {
+    if (performance.now() > turnEnds) {
+      await immediate();
+      turnEnds = performance.now() + TURN_MS;
+    }
+    const code = input.readFrameSync(packet);
     if (code === AVERROR_EOF) return;
     requireSuccess(code);
     if (packet.hasFlags(AV_PKT_FLAG_CORRUPT)) throw new RefusedMedia('undecodable');

@@ -1,0 +1,204 @@
+import type { FormatContext, Frame, Packet, Stream } from 'node-av/lib';
+import type { ByteSource } from '../byte-source.ts';
+import { displayedSize, openDecoder } from '../decoder.ts';
+import {
+  type DecodedFrames,
+  type MediaFacts,
+  RefusedMedia,
+  requirePixels,
+  StoppedDecode,
+  type VideoFacts,
+  type VideoRules,
+} from '../measurement.ts';
+import { createPosterChoice, type PosterChoice } from '../poster/poster-choice.ts';
+import { closeContainer, isCutOff, openContainer, packets, seconds } from './demuxer.ts';
+import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
+import { movIsWhole, movMediaType } from './mov.ts';
+import { movRefersOutside } from './mov-references.ts';
+import { requireOrdinaryPackets } from './ordinary-packets.ts';
+import {
+  audioStream,
+  codecName,
+  damaged,
+  sampleAspect,
+  videoCodec,
+  videoStream,
+} from './streams.ts';
+import { createTimeline } from './timeline.ts';
+
+interface VideoOptions {
+  maxPixels: number;
+  /** null when the caller accepts every size and duration. */
+  rules: VideoRules | null;
+  frames: DecodedFrames;
+  /** The longer side of a poster, in pixels; null when none is wanted. */
+  posterSide: number | null;
+}
+
+interface DecodedVideo {
+  facts: MediaFacts;
+  /** A WebP; null when none was wanted, or no early frame that was decoded makes a good one. */
+  poster: Buffer | null;
+}
+
+/**
+ * Decodes one video, all of its frames or the keyframes only; every packet is read either way. An
+ * edit list is applied, because it defines what is shown; other durations in headers are ignored.
+ * The file is refused if a single packet or frame can't be decoded. Decoding ends at the first
+ * frame that breaks a rule of the caller.
+ * @throws RefusedMedia; with keyframes only, also for a file that only a full decode can judge
+ * @throws StoppedDecode when a rule is broken
+ */
+export async function decodeVideo(
+  file: ByteSource,
+  container: 'mov' | 'matroska',
+  options: VideoOptions,
+): Promise<DecodedVideo> {
+  const isWhole = container === 'mov' ? movIsWhole(file) : matroskaIsWhole(file);
+  if (!isWhole) throw damaged('The video is incomplete: its end is missing.');
+  if (container === 'mov' && movRefersOutside(file)) throw new RefusedMedia('external_data');
+  const { maxPixels, frames } = options;
+  const input = await openContainer(file, container, { maxPixels, looksAhead: frames === 'all' });
+  const { facts, poster } = await decodeStreams(input, options);
+  await closeContainer(input); // after a refusal, the process decodes no other file
+  const mediaType = container === 'mov' ? movMediaType(file) : matroskaMediaType(file);
+  return { facts: { ...facts, mediaType }, poster };
+}
+
+async function decodeStreams(input: FormatContext, options: VideoOptions) {
+  const video = videoStream(input);
+  const audio = audioStream(input, video);
+  using picture = await createPicture(video, options);
+  const sound = audio && createPacketTimes(audio);
+  const all = createPacketTimes(video);
+  const requireOrdinary = options.frames === 'keyframes' ? requireOrdinaryPackets() : () => {};
+  for await (const packet of packets(input, audio ? [video.index, audio.index] : [video.index])) {
+    if (packet.streamIndex !== video.index) sound?.add(packet);
+    else {
+      all.add(packet);
+      requireOrdinary(packet);
+      if (!picture.isTooLong()) picture.decode(packet);
+    }
+  }
+  if (!picture.isTooLong()) picture.decode(null);
+  if (picture.isTooLong()) {
+    throw new StoppedDecode({ rule: 'belowSeconds', durationSeconds: all.times().durationSeconds });
+  }
+  const times = options.frames === 'keyframes' ? all.times() : picture.times();
+  const facts: Omit<VideoFacts, 'mediaType'> = {
+    kind: 'video',
+    ...picture.size(),
+    ...times,
+    videoCodec: codecName(video),
+    audio: audio && sound && heard(audio, sound),
+  };
+  return { facts, poster: await picture.poster() };
+}
+
+function heard(audio: Stream, sound: ReturnType<typeof createPacketTimes>) {
+  return { codec: codecName(audio), durationSeconds: sound.times().durationSeconds };
+}
+
+/** Decoders that decode what they get, whatever frames are wanted. */
+const DECODES_ALL: ReadonlySet<string> = new Set(['vp9']);
+/** Frames after this many seconds make no poster. */
+const POSTER_SECONDS = 2;
+
+async function createPicture(
+  stream: Stream,
+  { maxPixels, rules, frames, posterSide }: VideoOptions,
+) {
+  requirePixels(stream.codecpar, maxPixels);
+  const decoder = await openDecoder({
+    codec: videoCodec(stream),
+    stream,
+    maxPixels,
+    errorDetection: 'crccheck',
+    frames,
+  });
+  const shown = createTimes();
+  let choice = posterSide === null ? null : createPosterChoice({ stream, maxSide: posterSide });
+  let size: { coded: string; width: number; height: number } | null = null;
+  const onFrame = (frame: Frame) => {
+    const coded = `${frame.width}x${frame.height}`;
+    size ??= { coded, ...displayedSize(frame, sampleAspect(stream, frame)) };
+    if (rules) requireShortSide(size, rules);
+    if (size.coded !== coded) throw damaged('The frame size changes.');
+    const shownAt = seconds(frame.bestEffortTimestamp, stream.timeBase);
+    shown.add(shownAt, seconds(frame.duration, stream.timeBase));
+    if (choice && !isOffered(choice, frame, shown.spanSeconds())) {
+      choice[Symbol.dispose]();
+      choice = null;
+    }
+  };
+  const isDecoded = (packet: Packet | null) =>
+    frames === 'all' || !DECODES_ALL.has(decoder.codec) || packet === null || packet.isKeyframe;
+  return {
+    decode(packet: Packet | null) {
+      if (isDecoded(packet)) decoder.decode(packet, onFrame);
+    },
+    [Symbol.dispose]() {
+      choice?.[Symbol.dispose]();
+      decoder[Symbol.dispose]();
+    },
+    /** The frames so far are as far apart as the whole video may not last. */
+    isTooLong: () => rules !== null && shown.spanSeconds() >= rules.belowSeconds,
+    size() {
+      if (!size) throw damaged('No frame of the video can be decoded.');
+      return { width: size.width, height: size.height };
+    },
+    times: shown.times,
+    poster: () => posterOf(choice),
+  };
+}
+
+/** @returns false when this frame can't be a poster; that is no reason to refuse the video */
+function isOffered(choice: PosterChoice, frame: Frame, atSeconds: number): boolean {
+  try {
+    if (atSeconds <= POSTER_SECONDS) choice.offer(frame);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function posterOf(choice: PosterChoice | null): Promise<Buffer | null> {
+  try {
+    return choice?.isGood() ? await choice.picture() : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Collects times of frames or packets, in seconds. */
+function createTimes() {
+  const timeline = createTimeline();
+  let frames = 0;
+  return {
+    add(shownAt: number | null, durationSeconds: number | null) {
+      timeline.add(shownAt, durationSeconds ?? 0);
+      frames += 1;
+    },
+    spanSeconds: () => timeline.spanSeconds(),
+    times: () => ({ durationSeconds: timeline.durationSeconds(), frames }),
+  };
+}
+
+/** The times of a stream by its packets, without decoding. */
+function createPacketTimes(stream: Stream) {
+  const { add, times } = createTimes();
+  return {
+    add(packet: Packet) {
+      if (isCutOff(packet)) return;
+      add(seconds(packet.pts, stream.timeBase), seconds(packet.duration, stream.timeBase));
+    },
+    times,
+  };
+}
+
+function requireShortSide(size: { width: number; height: number }, { shortSide }: VideoRules) {
+  const { width, height } = size;
+  const side = Math.min(width, height);
+  if (side >= shortSide.min && side <= shortSide.max) return;
+  throw new StoppedDecode({ rule: 'shortSide', width, height });
+}

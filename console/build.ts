@@ -34,6 +34,7 @@ export const SOURCES = [
   'vite-settings.ts',
   '../server/src/kernel/currency.ts', // the only file of the server that is not types alone
   '../openapi.json',
+  '../docs/guides/pictures',
   ...[GUIDES, OPERATIONS].flatMap(filesOf).map((file) => `../${file}`),
 ];
 

@@ -43,7 +43,7 @@ function pagesOf(book: Book): Page[] {
 
 function pageOf(book: Book, entry: Entry): Page {
   const found = reference.pages.find((one) => one.entry === entry);
-  if (found) return Object.assign({ book, sections: [], source: '' }, found);
+  if (found) return Object.assign({ book }, found);
   const source = readFileSync(path.join(ROOT, entry.file), 'utf8');
   const rendered = renderMarkdown(source, { file: entry.file, addressOf: pageAddress });
   const markdown = linkedMarkdown(source, { file: entry.file, addressOf: markdownAddress });

@@ -46,7 +46,7 @@ test('every link leads to a page, and to a place of it', () => {
     for (const [, href = ''] of html.slice(html.indexOf('<body')).matchAll(/ href="([^"]*)"/g)) {
       if (/^https?:/.test(href) || /^\/(assets|favicon)/.test(href) || href.endsWith('.md'))
         continue;
-      const [page = '', anchor] = href.split('#');
+      const [page = '', anchor] = href.replace(/\?.*/, '').split('#');
       if (ELSEWHERE.includes(page)) continue;
       const target = page === '' ? html : pages.get(page);
       assert.ok(target !== undefined, `${address} links to ${href}`);
@@ -104,6 +104,11 @@ test('a page has its Markdown beside it, and is in the lists for programs', () =
     assert.match(read('llms.txt'), new RegExp(`/docs/${slug}\\.md\\)`));
     assert.match(read('docs/sitemap.xml'), new RegExp(`/docs/${slug}</loc>`));
   }
+  for (const address of pages.keys()) {
+    if (existsSync(path.join(folder, `${address}.md`))) continue;
+    assert.fail(`${address} has no Markdown`);
+  }
+  assert.match(read('docs/reference/createVideo.md'), /"name": "generate_video"/);
   assert.doesNotMatch(read('docs/sitemap.xml') + read('llms.txt'), /operations/);
   assert.match(read('llms-full.txt'), /# Paying exactly once/);
 });

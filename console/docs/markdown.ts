@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
 import { highlight } from './highlight.ts';
 import { escapeHtml, headingHtml, sampleHtml, tabsHtml } from './html.ts';
+import { pictureHtml } from './picture.ts';
 import { createBodyOf, tryItLink } from './try-it.ts';
 
 /** A heading of a page, and the address of its section within the page. */
@@ -66,6 +67,7 @@ export function renderMarkdown(source: string, { file, addressOf }: Options): Re
         return address === undefined ? shown : `<a href="${escapeHtml(address)}">${shown}</a>`;
       },
       code: (token) => sample(token),
+      image: ({ href, text }) => pictureHtml(path.posix.join(path.posix.dirname(file), href), text),
     },
   });
   const html = marked.parser(withTabs(tokens) as Token[]);
@@ -83,11 +85,12 @@ const COMMENTS = /<!--.*?-->\n?/gs;
 
 /** The Markdown with addresses in its links. A link to a file that is no page becomes its words. */
 export function linkedMarkdown(source: string, { file, addressOf }: Options): string {
-  const samplesAndLinks = /^```.*?^```|\[([^\]]*)\]\(([^)\s]+)\)/gms;
+  const samplesAndLinks = /^```.*?^```|(!?)\[([^\]]*)\]\(([^)\s]+)\)/gms;
   return source
     .replaceAll(COMMENTS, '')
-    .replaceAll(samplesAndLinks, (all: string, words?: string, href?: string) => {
+    .replaceAll(samplesAndLinks, (all: string, mark?: string, words?: string, href?: string) => {
       if (words === undefined || href === undefined) return all;
+      if (mark === '!') return `(Picture: ${words})`;
       const address = linkAddress(href, file, addressOf);
       return address === undefined ? words : `[${words}](${address})`;
     });

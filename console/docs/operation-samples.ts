@@ -53,12 +53,14 @@ function requestOf(method: string, address: string, body: Body): string {
 
 const nested = (text: string) => text.replaceAll('\n', '\n  ');
 
-function typeScript(call: string): string {
-  return `import { Framewright } from '@framewright/client';\n\nconst client = new Framewright();\n${call}`;
+function typeScript(...calls: string[]): string {
+  const head = ["import { Framewright } from '@framewright/client';", ''];
+  return [...head, 'const client = new Framewright();', ...calls].join('\n');
 }
 
-function python(call: string): string {
-  return `from framewright import Framewright\n\nwith Framewright() as client:\n    ${call.replaceAll('\n', '\n    ')}`;
+function python(...calls: string[]): string {
+  const lines = calls.join('\n').replaceAll('\n', '\n    ');
+  return `from framewright import Framewright\n\nwith Framewright() as client:\n    ${lines}`;
 }
 
 function mcp(name: string, input: Body): string {
@@ -71,45 +73,54 @@ const fw = (verb: string, words: string[]) => `fw ${[verb, ...words].join(' \\\n
 const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
   createVideo: (body) => ({
     TypeScript: typeScript(
-      `const task = await client.videos.create(${typeScriptObject(body)}, { idempotencyKey: '${KEY}' });\nconsole.log(task.id, task.status);`,
+      `const key = { idempotencyKey: '${KEY}' };`,
+      `const task = await client.videos.create(${typeScriptObject(body)}, key);`,
+      'console.log(task.id, task.status);',
     ),
     Python: python(
-      `task = client.videos.create(\n${pythonArguments({ ...body, idempotency_key: KEY }, 4)})\nprint(task.id, task.status)`,
+      `task = client.videos.create(\n${pythonArguments({ ...body, idempotency_key: KEY }, 4)})`,
+      'print(task.id, task.status)',
     ),
     fw: fw('generate', [...fwWords(body), '-o video.mp4']),
     MCP: mcp('generate_video', { request_id: KEY, ...body }),
   }),
   createQuote: (body) => ({
     TypeScript: typeScript(
-      `const { credits, enough } = await client.videos.quote(${typeScriptObject(body)});\nconsole.log(credits, enough);`,
+      `const quote = await client.videos.quote(${typeScriptObject(body)});`,
+      'console.log(quote.credits, quote.enough);',
     ),
     Python: python(
-      `quote = client.videos.quote(\n${pythonArguments(body, 4)})\nprint(quote.credits, quote.enough)`,
+      `quote = client.videos.quote(\n${pythonArguments(body, 4)})`,
+      'print(quote.credits, quote.enough)',
     ),
     fw: fw('quote', fwWords(body)),
     MCP: mcp('quote_video', body),
   }),
   getTask: () => ({
     TypeScript: typeScript(
-      `const task = await client.videos.get('${TASK}');\nconsole.log(task.status, task.output?.video_url);`,
+      `const task = await client.videos.get('${TASK}');`,
+      'console.log(task.status, task.output?.video_url);',
     ),
-    Python: python(`task = client.videos.get("${TASK}")\nprint(task.status)`),
+    Python: python(`task = client.videos.get("${TASK}")`, 'print(task.status)'),
     fw: `fw tasks ${TASK}`,
     MCP: mcp('get_video', { task_id: TASK }),
   }),
   listTasks: () => ({
     TypeScript: typeScript(
-      `for await (const task of client.videos.list({ status: 'completed' })) {\n  console.log(task.id);\n}`,
+      "for await (const task of client.videos.list({ status: 'completed' })) {",
+      '  console.log(task.id);',
+      '}',
     ),
-    Python: python(`for task in client.videos.list(status="completed"):\n    print(task.id)`),
+    Python: python('for task in client.videos.list(status="completed"):', '    print(task.id)'),
     fw: 'fw tasks --status completed',
     MCP: mcp('list_videos', { status: 'completed' }),
   }),
   cancelTask: () => ({
     TypeScript: typeScript(
-      `const { cancel, task } = await client.videos.cancel('${TASK}');\nconsole.log(cancel, task.status);`,
+      `const { cancel, task } = await client.videos.cancel('${TASK}');`,
+      'console.log(cancel, task.status);',
     ),
-    Python: python(`result = client.videos.cancel("${TASK}")\nprint(result.cancel)`),
+    Python: python(`result = client.videos.cancel("${TASK}")`, 'print(result.cancel)'),
     fw: `fw cancel ${TASK}`,
     MCP: mcp('cancel_video', { task_id: TASK }),
   }),
@@ -126,9 +137,10 @@ const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
   }),
   createUpload: () => ({
     TypeScript: typeScript(
-      `const upload = await client.uploads.create('first.png');\nconsole.log(upload.url);`,
+      "const upload = await client.uploads.create('first.png');",
+      'console.log(upload.url);',
     ),
-    Python: python(`upload = client.uploads.create("first.png")\nprint(upload.url)`),
+    Python: python('upload = client.uploads.create("first.png")', 'print(upload.url)'),
     fw: 'fw uploads first.png',
     MCP: mcp('upload_file', { path: '/home/ada/first.png' }),
   }),

@@ -1,7 +1,7 @@
 import type { Chapter, Entry } from './contents.ts';
 import { highlight } from './highlight.ts';
 import { escapeHtml, headingHtml, sampleHtml, tabsHtml } from './html.ts';
-import type { Heading } from './markdown.ts';
+import type { Heading, Section } from './markdown.ts';
 import {
   type ApiResponse,
   exampleOf,
@@ -10,7 +10,9 @@ import {
   type Schema,
 } from './openapi.ts';
 import { operationSamples, toolsWithout } from './operation-samples.ts';
+import { operationMarkdown } from './reference-markdown.ts';
 import { exampleBody } from './request-sample.ts';
+import { rulesOf, typeOf } from './schema-words.ts';
 import { tryItLink } from './try-it.ts';
 
 /** The reference page of an operation. */
@@ -19,6 +21,9 @@ interface ReferencePage {
   title: string;
   html: string;
   headings: Heading[];
+  /** As Markdown. */
+  source: string;
+  sections: Section[];
 }
 
 /** The chapters of the reference: a page for each operation, in the groups of openapi.json. */
@@ -52,6 +57,8 @@ function pageOf(operation: Operation): ReferencePage {
     title: summary,
     html: parts.join(''),
     headings: headingsOf(operation),
+    source: operationMarkdown(operation),
+    sections: sectionsOf(operation),
   };
 }
 
@@ -65,6 +72,19 @@ function samplesOf(operation: Operation): string {
   const note = missing.length > 0 ? `<p class="docs-note">Not in ${missing.join(', ')}.</p>` : '';
   const link = operation.operationId === 'createVideo' ? tryItLink(exampleBody(operation)) : '';
   return tabsHtml(samples) + note + link;
+}
+
+/** What the search finds: the operation, and each of its fields. */
+function sectionsOf({
+  operationId,
+  summary,
+  description = '',
+  ...operation
+}: Operation): Section[] {
+  const body = operation.requestBody?.content['application/json']?.schema;
+  const names = Object.keys(body?.properties ?? {});
+  const path = `${operation.method} ${operation.path}`;
+  return [{ heading: summary, id: operationId, text: `${path} ${description} ${names.join(' ')}` }];
 }
 
 const shortMethod = (method: string) => (method === 'DELETE' ? 'DEL' : method);
@@ -142,34 +162,6 @@ function fields(list: Field[]): string {
 </div>`,
   );
   return `<dl class="docs-fields">${rows.join('')}</dl>`;
-}
-
-function typeOf({ type, items, format, anyOf }: Schema): string {
-  if (anyOf) return anyOf.map(typeOf).join(' or ');
-  const types = [type ?? []].flat().join(' or ');
-  if (items) return `${types} of ${typeOf(items)}`;
-  return format ? `${types}, ${format}` : types;
-}
-
-/** The description of a field, and its bounds, values and default in words. */
-function rulesOf(schema: Schema): string {
-  const { description, default: byDefault } = schema;
-  const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
-  const rules = [
-    description && `${description}.`,
-    values && `One of ${values.map((value) => JSON.stringify(value)).join(', ')}.`,
-    range('', schema.minimum, schema.maximum),
-    range(' characters', schema.minLength, schema.maxLength),
-    range(' entries', schema.minItems, schema.maxItems),
-    byDefault === undefined ? '' : `By default ${JSON.stringify(byDefault)}.`,
-  ];
-  return rules.filter(Boolean).join(' ').replaceAll('..', '.');
-}
-
-function range(unit: string, from?: number, to?: number): string {
-  if (from !== undefined && to !== undefined) return `${from} to ${to}${unit}.`;
-  if (to !== undefined) return `At most ${to}${unit}.`;
-  return from === undefined ? '' : `At least ${from}${unit}.`;
 }
 
 function responseOf([status, { description, content }]: [string, ApiResponse]): string {

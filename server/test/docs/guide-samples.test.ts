@@ -29,7 +29,7 @@ function testGuides(
   skip: string | false,
   run: (reader: Reader, samples: string[]) => Promise<unknown>,
 ): void {
-  for (const guide of readdirSync(GUIDES)) {
+  for (const guide of readdirSync(GUIDES).filter((name) => name.endsWith('.md'))) {
     const samples = samplesOf(guide, tool);
     if (samples.length === 0) continue;
     test(`the samples of ${guide} work with ${tool}`, { skip }, async () => {

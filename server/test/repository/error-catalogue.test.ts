@@ -10,7 +10,12 @@ import { ERROR_STATUS, errorCodesOf, OWN_ERROR_CODES } from '../../src/kernel/er
 import { FAILURE_CODES } from '../../src/tasks/task.ts';
 import { OPENAPI_FILE } from '../../src/write-openapi.ts';
 
-const catalogue = await readFile(new URL('../../../docs/ERRORS.md', import.meta.url), 'utf8');
+/** What customers read, and what operators read of the website's own API. */
+const PAGES = ['ERRORS.md', 'operations/console.md'];
+const texts = PAGES.map((name) =>
+  readFile(new URL(`../../../docs/${name}`, import.meta.url), 'utf8'),
+);
+const catalogue = (await Promise.all(texts)).join('\n');
 const document = JSON.parse(await readFile(OPENAPI_FILE, 'utf8'));
 const api = resolved(document, document);
 
@@ -19,7 +24,7 @@ function rowsUnder(heading: string): string[][] {
   const [, section = ''] = catalogue.split(new RegExp(`^#+ ${heading}$`, 'm'));
   const [own = ''] = section.split(/^#/m);
   const rows = own.split('\n').filter((line) => line.startsWith('| `'));
-  assert.notEqual(rows.length, 0, `docs/ERRORS.md has no table under "${heading}"`);
+  assert.notEqual(rows.length, 0, `there is no table under "${heading}"`);
   return rows.map((row) =>
     row
       .split('|')
@@ -40,7 +45,7 @@ function sorted(names: Iterable<string>): string[] {
 const RESPONSES = rowsUnder('Responses of the API');
 const CHARGED = rowsUnder('charged and retry');
 const LINKS = rowsUnder('Delivery links');
-const WEBSITE = rowsUnder('The website');
+const WEBSITE = rowsUnder("Errors of the website's own API");
 const FAILURES = rowsUnder('Failed tasks');
 const MEMBERS = rowsUnder('Members of details');
 const REASONS = [...rowsUnder('reason'), ...rowsUnder('Uploads')];

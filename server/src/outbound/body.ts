@@ -51,6 +51,7 @@ export async function* countedChunks(
       yield chunk;
       watch.resume();
     }
+    session.keepClients();
   } catch (failure) {
     throw session.failureOf(failure);
   } finally {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request as startRequest } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as startRequest } from 'node:http';
 import { isIP, connect as openTcp, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { connect as openTls } from 'node:tls';
@@ -46,9 +46,9 @@ export type CallOutcome =
 
 export type CallOnce = (call: Call) => Promise<CallOutcome>;
 
-const CONNECT_SECONDS = 10;
+export const CONNECT_SECONDS = 10;
+export const HEADERS_BYTES = 16 * 1024;
 const RESPONSE_BYTES = 2 ** 20;
-const HEADERS_BYTES = 16 * 1024;
 
 /**
  * Calls a host once: on a new connection, without a retry and without following redirects (a 3xx is
@@ -116,9 +116,10 @@ async function exchange(socket: Socket, url: URL, call: Call): Promise<CallOutco
   let response: IncomingMessage | undefined;
   try {
     response = await send(socket, url, call, deadline.signal);
-    const body = await readBody(response, call.maxResponseBytes ?? RESPONSE_BYTES);
+    const body = await readBody(response, call.maxResponseBytes);
+    if (!response.complete) throw new Error('its body ended early');
     const status = response.statusCode ?? 0;
-    return { kind: 'responded', status, headers: headersOf(response), body };
+    return { kind: 'responded', status, headers: textHeaders(response.headers), body };
   } catch (failure) {
     const reason = messageOf(deadline.signal.aborted ? deadline.signal.reason : failure);
     const cause = response ? `HTTP ${response.statusCode}, but ${reason}` : reason;
@@ -160,7 +161,11 @@ function isStream(body: Call['body']): body is AsyncIterable<Uint8Array> {
   return typeof body === 'object' && !(body instanceof Uint8Array);
 }
 
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+/** @throws Error when the body is larger */
+export async function readBody(
+  response: AsyncIterable<Uint8Array>,
+  maxBytes = RESPONSE_BYTES,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   for await (const chunk of response) {
@@ -168,12 +173,11 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Ui
     if (sizeBytes > maxBytes) throw new Error(`its body is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  if (!response.complete) throw new Error('its body ended early');
   return Buffer.concat(chunks);
 }
 
-function headersOf(response: IncomingMessage): Record<string, string> {
-  const entries = Object.entries(response.headers);
+export function textHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const entries = Object.entries(headers);
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value ?? '')]));
 }
 
@@ -181,7 +185,7 @@ function headersOf(response: IncomingMessage): Record<string, string> {
  * Returns a signal that aborts when the time is over or the caller aborts, and `end`, which stops
  * the timer.
  */
-function startDeadline(message: string, seconds: number, caller: AbortSignal | undefined) {
+export function startDeadline(message: string, seconds: number, caller: AbortSignal | undefined) {
   const timeOver = new AbortController();
   const timer = setTimeout(() => timeOver.abort(new Error(message)), seconds * 1000);
   const signal = caller ? AbortSignal.any([timeOver.signal, caller]) : timeOver.signal;
@@ -192,7 +196,7 @@ function notSent(failure: unknown): CallOutcome {
   return { kind: 'not_sent', cause: messageOf(failure) };
 }
 
-function messageOf(failure: unknown): string {
+export function messageOf(failure: unknown): string {
   if (!(failure instanceof Error)) return String(failure);
   const code = 'code' in failure ? String(failure.code) : '';
   return failure.message.includes(code) ? failure.message : `${code} ${failure.message}`.trim();

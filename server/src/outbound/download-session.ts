@@ -8,10 +8,15 @@ export interface DownloadSession {
   signal: AbortSignal;
   /** The customer whose look-ups are limited; undefined if no customer named the URL. */
   client: LookupClient | undefined;
-  /** Adds a connection, which is closed when the session ends, if not earlier. */
-  addClient(client: Client): void;
+  /**
+   * Adds a connection, which is closed when the session ends, if not earlier.
+   * @param keep takes the connection instead when the last response was read to its end
+   */
+  addClient(client: Client, keep?: (client: Client) => void): void;
   /** Closes one connection; resolves when its socket is closed. */
   closeClient(client: Client): Promise<void>;
+  /** Keeps the connections that may be kept: the response was read to its end. */
+  keepClients(): void;
   /** Ends the session, with a reason if it ends early; resolves when its sockets are closed. */
   end(reason?: unknown): Promise<void>;
   /** The error to throw for a failure: the reason if the session ended early, else a refusal. */
@@ -25,7 +30,7 @@ export function beginDownloadSession(options: {
   onEnd: (session: DownloadSession) => void;
 }): DownloadSession {
   const stop = new AbortController();
-  const clients = new Set<Client>();
+  const clients = new Map<Client, ((client: Client) => void) | undefined>();
   const deadline = setTimeout(
     () => session.end(deadlinePassed(options.deadlineSeconds)),
     options.deadlineSeconds * 1000,
@@ -34,7 +39,13 @@ export function beginDownloadSession(options: {
   const session: DownloadSession = {
     signal: stop.signal,
     client: options.client,
-    addClient: (client) => clients.add(client),
+    addClient: (client, keep) => void clients.set(client, keep),
+    keepClients() {
+      for (const [client, keep] of clients) {
+        if (keep) clients.delete(client);
+        keep?.(client);
+      }
+    },
     async closeClient(client) {
       clients.delete(client);
       await client.destroy();
@@ -43,7 +54,7 @@ export function beginDownloadSession(options: {
       clearTimeout(deadline);
       options.signal?.removeEventListener('abort', onCallerAbort);
       if (reason !== undefined) stop.abort(reason);
-      await Promise.all([...clients].map((client) => client.destroy()));
+      await Promise.all([...clients.keys()].map((client) => client.destroy()));
       options.onEnd(session);
     },
     failureOf: (failure) => (stop.signal.aborted ? stop.signal.reason : refusalFor(failure)),

@@ -8,6 +8,7 @@ import {
   type DnsServers,
   type Resolve,
 } from './host-lookup.ts';
+import { type KeptClients, keepClients } from './kept-clients.ts';
 import { createLookupTurns, type LookupClient } from './lookup-turns.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 import { type PostOptions, type PostResponse, postOnce } from './post.ts';
@@ -54,6 +55,11 @@ export interface DownloadOptions {
   deadlineSeconds?: number | undefined;
   /** Allows plain http for a `host:port` on the allow list. */
   plainHttpWhereAllowed?: boolean | undefined;
+  /**
+   * Whether the connection stays open for later downloads from the same host and addresses. Only
+   * for what a provider names: a customer's host must not hold connections.
+   */
+  keepsConnection?: boolean | undefined;
   /** Sent to the origin of the first URL only, never to another origin after a redirect. */
   headers?: Record<string, string> | undefined;
 }
@@ -92,6 +98,7 @@ export interface GuardedPost {
 
 interface DownloadRules extends RequestRules {
   pace: Pace;
+  kept: KeptClients;
 }
 
 const MAX_REDIRECTS = 5;
@@ -119,6 +126,7 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
     post: async (url, options) => postOnce(url, options, rules, begin(options)),
     async close() {
       closed = true;
+      rules.kept.close();
       await Promise.all([...sessions].map((session) => session.end(shuttingDown())));
     },
   };
@@ -135,6 +143,7 @@ function rulesOf(options: GuardedFetchOptions): DownloadRules {
     connectTimeoutSeconds: options.connectTimeoutSeconds ?? 10,
     headersTimeoutSeconds: options.headersTimeoutSeconds ?? 20,
     idleTimeoutSeconds: options.idleTimeoutSeconds ?? 20,
+    kept: keepClients(),
     pace: options.pace ?? { graceSeconds: 10, bytesPerSecond: 16 * 1024 },
   };
 }
@@ -164,7 +173,7 @@ async function startDownload(
 async function followRedirects(
   start: string,
   options: DownloadOptions,
-  rules: RequestRules,
+  rules: DownloadRules,
   session: DownloadSession,
 ) {
   let target = start;
@@ -174,7 +183,8 @@ async function followRedirects(
       const url = checkUrl(target, rules, options);
       origin ??= url.origin;
       const headers = url.origin === origin ? (options.headers ?? {}) : {};
-      const response = await requestPinned(url, { headers }, rules, session);
+      const kept = options.keepsConnection ? rules.kept : undefined;
+      const response = await requestPinned(url, { headers, kept }, rules, session);
       const location = redirectLocation(response);
       if (location === undefined) return { finalUrl: url, response: requireFile(response) };
       await response.close();

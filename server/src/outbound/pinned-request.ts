@@ -4,6 +4,7 @@ import { Client } from 'undici';
 import { checkAddresses, type HostRules, isAllowed, literalAddress } from './addresses.ts';
 import type { DownloadSession } from './download-session.ts';
 import type { Resolve } from './host-lookup.ts';
+import { KEPT_SECONDS, type KeptClients } from './kept-clients.ts';
 import type { LookupTurns } from './lookup-turns.ts';
 import { OutboundError } from './refusal.ts';
 
@@ -29,31 +30,57 @@ const HEADERS_BYTES = 16 * 1024;
 interface PinnedRequest {
   headers: Record<string, string>;
   body?: string;
+  /** Connections that stay open after a response; without it, each request has one of its own. */
+  kept?: KeptClients | undefined;
 }
 
 /**
- * Requests one checked URL, without following a redirect, on a new connection. The host is resolved
- * once, its addresses are checked, and the connection is made to one of these addresses: if DNS
- * gives other addresses at the connect than at the check (DNS rebinding), that has no effect.
+ * Requests one checked URL, without following a redirect. The host is resolved once, its addresses
+ * are checked, and the connection is made to one of these addresses: if DNS gives other addresses
+ * at the connect than at the check (DNS rebinding), that has no effect. A kept connection was made
+ * to the same addresses.
  * @throws OutboundError not_public; Node's and undici's own errors for network failures, which the
  *   session turns into refusals
  */
 export async function requestPinned(
   url: URL,
-  { headers, body }: PinnedRequest,
+  request: PinnedRequest,
   rules: RequestRules,
   session: DownloadSession,
 ) {
+  const { kept } = request;
   const addresses = await findAddresses(url, rules, session);
+  const key = [url.origin, ...addresses.map(({ address }) => address).sort()].join(' ');
+  const keep = kept && ((client: Client) => kept.keep(key, client));
+  const open = kept?.take(key);
+  if (open) {
+    session.addClient(open, keep);
+    try {
+      return await requestOn(open, url, request, { rules, session, isOpen: true });
+    } catch (failure) {
+      await session.closeClient(open);
+      if (session.signal.aborted || failure instanceof OutboundError) throw failure;
+      // The host may have closed the connection meanwhile: the request is made again.
+    }
+  }
   const client = connectTo(url, addresses, rules);
-  session.addClient(client);
-  const deadline = headersDeadline(client, rules.headersTimeoutSeconds);
+  session.addClient(client, keep);
+  return requestOn(client, url, request, { rules, session, isOpen: false });
+}
+
+async function requestOn(
+  client: Client,
+  url: URL,
+  { headers, body, kept }: PinnedRequest,
+  { rules, session, isOpen }: { rules: RequestRules; session: DownloadSession; isOpen: boolean },
+) {
+  const deadline = headersDeadline(client, rules.headersTimeoutSeconds, isOpen);
   const response = await client
     .request({
       ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
       path: url.pathname + url.search,
       headers: { ...headers, 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
-      reset: true,
+      reset: kept === undefined,
       signal: AbortSignal.any([session.signal, deadline.signal]),
     })
     .finally(deadline.end);
@@ -115,14 +142,17 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
 /**
  * Limits the time from the connection to the end of the response's headers. undici's own timeout
  * starts again with each part of the headers and with each interim response (1xx).
+ * @param isOpen whether the connection is open already
  */
-function headersDeadline(client: Client, seconds: number) {
+function headersDeadline(client: Client, seconds: number, isOpen: boolean) {
   const passed = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  client.once('connect', () => {
+  const start = () => {
     const refusal = new OutboundError('too_slow', 'The host did not begin its response in time');
-    timer = setTimeout(() => passed.abort(refusal), seconds * 1000);
-  });
+    timer ??= setTimeout(() => passed.abort(refusal), seconds * 1000);
+  };
+  if (isOpen) start();
+  else client.once('connect', start);
   return { signal: passed.signal, end: () => clearTimeout(timer) };
 }
 
@@ -134,6 +164,8 @@ function connectTo(url: URL, addresses: LookupAddress[], rules: RequestRules): C
     headersTimeout: 0, // headersDeadline replaces it
     bodyTimeout: rules.idleTimeoutSeconds * 1000,
     maxCachedSessions: 0,
+    keepAliveTimeout: KEPT_SECONDS * 1000,
+    keepAliveMaxTimeout: KEPT_SECONDS * 1000,
     connect: {
       ca: rules.ca,
       rejectUnauthorized: true, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0

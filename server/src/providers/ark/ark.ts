@@ -104,7 +104,7 @@ function openApi(options: ArkOptions) {
   const timeoutSeconds = options.readTimeoutSeconds ?? READ_SECONDS;
   return {
     /** @throws Error when no complete response came: a read makes up no status */
-    get: (path: string) => getJson(options.call, { url: root + path, headers, timeoutSeconds }),
+    get: (path: string) => getJson(options.readCall, { url: root + path, headers, timeoutSeconds }),
     /** @throws Error when no complete response came */
     delete: (path: string) =>
       requestJson(options.call, 'DELETE', { url: root + path, headers, timeoutSeconds }),

@@ -4,6 +4,7 @@ import { type CannedHost, startCannedHost } from '../../../test/providers/canned
 import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
+import { createKeptCalls } from '../../outbound/kept-call.ts';
 import { createArkProvider } from './ark.ts';
 
 const TASKS = '/contents/generations/tasks';
@@ -21,6 +22,7 @@ function ark() {
     baseUrl: host.url,
     apiKey: 'a-key',
     call: callOnce,
+    readCall: createKeptCalls(),
     guardedFetch: createGuardedFetch({ allow: new Set() }),
     submitTimeoutSeconds: 5,
     maxOutputBytes: 1000,

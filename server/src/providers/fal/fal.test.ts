@@ -11,6 +11,7 @@ import { UsageError } from '../../kernel/errors.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
+import { createKeptCalls } from '../../outbound/kept-call.ts';
 import { createFalProvider } from './fal.ts';
 import { falInput } from './model-input.ts';
 import type { FalOptions } from './settings.ts';
@@ -33,6 +34,7 @@ function fal(changes: Partial<FalOptions> = {}) {
   return createFalProvider({
     apiKey: 'fal-key',
     call: callOnce,
+    readCall: createKeptCalls(),
     guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
     submitTimeoutSeconds: 5,
     now: () => NOW,

@@ -68,5 +68,5 @@ function appOf(models: FalModels): string {
 /** GET with the API key; see getJson for what it throws. */
 export function getFromFal(settings: FalSettings, url: string): Promise<JsonResponse> {
   const headers = { authorization: `Key ${settings.apiKey}` };
-  return getJson(settings.call, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
+  return getJson(settings.readCall, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
 }

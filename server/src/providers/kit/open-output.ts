@@ -34,6 +34,7 @@ export async function openOutputAt(
     const { body } = await options.guardedFetch.download(url, {
       budget,
       plainHttpWhereAllowed: true,
+      keepsConnection: true,
     });
     return translateReadFailures(body);
   } catch (failure) {

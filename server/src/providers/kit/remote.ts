@@ -1,11 +1,15 @@
 import { type CallOnce, callOnce } from '../../outbound/call.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
+import { createKeptCalls } from '../../outbound/kept-call.ts';
 import type { AdapterDeps } from '../definition.ts';
 import type { Callback } from '../provider.ts';
 
 /** What the adapter of a provider with an HTTP API uses. */
 export interface RemoteOptions {
+  /** For submits and cancels: each on a connection of its own, so that its outcome is certain. */
   call: CallOnce;
+  /** For reads, which may be made twice: on connections that stay open. */
+  readCall: CallOnce;
   /** Downloads results. */
   guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
@@ -22,7 +26,8 @@ export interface RemoteOptions {
 /** The same, of the service. */
 export function remoteOf(deps: AdapterDeps): RemoteOptions {
   const { guardedFetch, submitTimeoutSeconds, now, nextListTurn } = deps;
-  return { call: callOnce, guardedFetch, submitTimeoutSeconds, now, nextListTurn };
+  const calls = { call: callOnce, readCall: createKeptCalls() };
+  return { ...calls, guardedFetch, submitTimeoutSeconds, now, nextListTurn };
 }
 
 /** A callback that proves nothing, and why. */

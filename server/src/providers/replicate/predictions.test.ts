@@ -4,6 +4,7 @@ import { type CannedHost, startCannedHost } from '../../../test/providers/canned
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
+import { createKeptCalls } from '../../outbound/kept-call.ts';
 import { replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 import type { ReplicateOptions } from './settings.ts';
@@ -23,6 +24,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
   return createReplicateProvider({
     apiToken: 'r8_token',
     call: callOnce,
+    readCall: createKeptCalls(),
     guardedFetch: createGuardedFetch({ allow: new Set() }),
     submitTimeoutSeconds: 5,
     now: () => NOW,

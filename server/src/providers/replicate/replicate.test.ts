@@ -10,6 +10,7 @@ import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
+import { createKeptCalls } from '../../outbound/kept-call.ts';
 import { OutputGone } from '../provider.ts';
 import { replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
@@ -32,6 +33,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
   return createReplicateProvider({
     apiToken: 'r8_token',
     call: callOnce,
+    readCall: createKeptCalls(),
     guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
     submitTimeoutSeconds: 5,
     now: () => NOW,

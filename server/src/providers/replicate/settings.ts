@@ -39,5 +39,5 @@ export function replicateSettings(options: ReplicateOptions): ReplicateSettings 
 /** GET with the API token; see getJson for what it throws. */
 export function getFromReplicate(settings: ReplicateSettings, url: string): Promise<JsonResponse> {
   const headers = { authorization: `Bearer ${settings.apiToken}` };
-  return getJson(settings.call, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
+  return getJson(settings.readCall, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
 }

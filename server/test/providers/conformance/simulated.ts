@@ -5,6 +5,7 @@ import { startSimulator } from '../../../../simulators/kit/process.ts';
 import { parseAllowList } from '../../../src/outbound/addresses.ts';
 import { callOnce } from '../../../src/outbound/call.ts';
 import { createGuardedFetch } from '../../../src/outbound/guarded-fetch.ts';
+import { createKeptCalls } from '../../../src/outbound/kept-call.ts';
 import type { RemoteOptions } from '../../../src/providers/kit/remote.ts';
 import type { Provider } from '../../../src/providers/provider.ts';
 import type { ProviderSubject } from './subject.ts';
@@ -26,7 +27,8 @@ export async function startSimulated(
   const { url } = simulator;
   const guardedFetch = createGuardedFetch({ allow: parseAllowList(new URL(url).host) });
   const limits = { submitTimeoutSeconds: 0.7, readTimeoutSeconds: 0.7, maxOutputBytes: 2 ** 24 };
-  const options = { call: callOnce, guardedFetch, now: Date.now, ...limits };
+  const calls = { call: callOnce, readCall: createKeptCalls() };
+  const options = { ...calls, guardedFetch, now: Date.now, ...limits };
   return {
     provider: createProvider({ url, options }),
     simulator,

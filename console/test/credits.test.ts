@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { withEmails } from '../../server/src/accounts/accounts.ts';
 import { setOffer } from '../../server/src/billing/offers.ts';
+import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { refund } from '../../simulators/stripe/payments.ts';
 import { NO_BROWSER } from './browser.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
@@ -84,7 +85,7 @@ test(
   },
 );
 
-test('the prices show strangers what is sold', BROWSER, async () => {
+thoroughly('the prices show strangers what is sold', BROWSER, async () => {
   const page = await site.newPage();
   await page.goto('/pricing');
   const offers = page.getByRole('table', { name: 'Packs and plans' });
@@ -154,7 +155,7 @@ async function buyAndRefund(page: Page, currency: string, text: string): Promise
 /** Money as it is shown after a space that does not break. */
 const nbsp = (text: string) => text.replace(' ', '\u00a0');
 
-test('money is shown everywhere as Stripe charges it', BROWSER, async () => {
+thoroughly('money is shown everywhere as Stripe charges it', BROWSER, async () => {
   await sellElsewhere(site);
   const { page } = await signedInPage(site);
   for (const [currency, , text] of ELSEWHERE) await buyAndRefund(page, currency, nbsp(text));

@@ -7,6 +7,7 @@ import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import type { VideoItem } from '../../server/src/site/tasks/video-item.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
+import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
@@ -94,7 +95,7 @@ test('it shows posters, loads no video, and hostile prompts are text', BROWSER, 
 
 const LISTS = /\/console\/api\/tasks(\?|$)/;
 
-test('a card whose picture is not drawn yet says that it comes', BROWSER, async () => {
+thoroughly('a card whose picture is not drawn yet says that it comes', BROWSER, async () => {
   const fresh = await signedIn(accountId);
   await fresh.route(LISTS, (route) => withoutPosters(route, new Date()));
   await fresh.goto('/videos');
@@ -181,7 +182,7 @@ test(
   },
 );
 
-test('a refresh with another link does not restart the player', BROWSER, async () => {
+thoroughly('a refresh with another link does not restart the player', BROWSER, async () => {
   const path = `/console/api/tasks/${videoId}`;
   let reads = 0;
   await page.route(`**${path}`, async (route) => {
@@ -230,24 +231,28 @@ test('the page of a video has its credits, its request and its file', BROWSER, a
   await expectNoViolations(page);
 });
 
-test('the page of a video whose file vanished says so, and whom to ask', BROWSER, async () => {
-  const { db } = site.database;
-  const [output] = await sql<{ id: string }>(
-    db,
-    'select output_object_id as id from tasks where id = $1',
-    [videoId],
-  );
-  const id = output?.id ?? '';
-  const file = path.join(folder?.path ?? '', 'objects', id.slice(-2), id);
-  await rename(file, `${file}.away`);
-  await page.goto(`/videos/${videoId}`);
-  await page.getByRole('heading', { name: 'The file of this video is missing' }).waitFor();
-  assert.equal(await page.locator('video').count(), 0);
-  await expectNoViolations(page);
-  await rename(`${file}.away`, file);
-  await page.reload();
-  await page.locator('video').waitFor();
-});
+thoroughly(
+  'the page of a video whose file vanished says so, and whom to ask',
+  BROWSER,
+  async () => {
+    const { db } = site.database;
+    const [output] = await sql<{ id: string }>(
+      db,
+      'select output_object_id as id from tasks where id = $1',
+      [videoId],
+    );
+    const id = output?.id ?? '';
+    const file = path.join(folder?.path ?? '', 'objects', id.slice(-2), id);
+    await rename(file, `${file}.away`);
+    await page.goto(`/videos/${videoId}`);
+    await page.getByRole('heading', { name: 'The file of this video is missing' }).waitFor();
+    assert.equal(await page.locator('video').count(), 0);
+    await expectNoViolations(page);
+    await rename(`${file}.away`, file);
+    await page.reload();
+    await page.locator('video').waitFor();
+  },
+);
 
 test('the page of a failed task says why, and that nothing was charged', BROWSER, async () => {
   await page.goto(`/videos/${failedId}`);

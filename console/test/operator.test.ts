@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openWakeUps } from '../../server/src/wake-ups/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
+import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { makeHeldTask, type TaskFixture } from '../../server/test/task-fixtures.ts';
 import { NO_BROWSER } from './browser.ts';
 import { openOverview } from './operator-states.ts';
@@ -68,7 +69,7 @@ test('an operator decides a held task, and sees the record of it', BROWSER, asyn
   await expectNoViolations(page);
 });
 
-test('held tasks of a filter are shown, then decided together', BROWSER, async () => {
+thoroughly('held tasks of a filter are shown, then decided together', BROWSER, async () => {
   const { held } = await makeHeldTask(fixture);
   const { page } = await signedInPage(site, { email: OPERATOR });
   await page.goto('/operator/tasks');

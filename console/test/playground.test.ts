@@ -8,6 +8,7 @@ import { audit } from '../../server/src/operator/audit.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
 import { imageBytes } from '../../server/test/media/media-fixture.ts';
+import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
@@ -168,7 +169,7 @@ test(
   },
 );
 
-test('a long address of a file does not widen the page on a phone', BROWSER, async () => {
+thoroughly('a long address of a file does not widen the page on a phone', BROWSER, async () => {
   const { page } = await signedIn(0);
   await page.setViewportSize({ width: 375, height: 760 });
   await page.getByText('References', { exact: true }).click();
@@ -197,7 +198,7 @@ test('what is missing, and what became of the request, comes into sight', BROWSE
   await until(top, (at) => at >= 0 && at < 760);
 });
 
-test('the form stays where it is, and a second video beside the first', BROWSER, async () => {
+thoroughly('the form stays where it is, and a second video beside the first', BROWSER, async () => {
   const { page } = await signedIn(1000);
   await fillIn(page, 'A lighthouse at dawn');
   const top = () =>
@@ -262,34 +263,38 @@ test('test mode is one window’s, and makes, cancels and deletes for nothing', 
   assert.deepEqual(await sql(site.database.db, surfaces, [accountId]), [made, made]);
 });
 
-test('each page shows the test side in test mode, which a sign-out ends', BROWSER, async () => {
-  const { page, accountId } = await signedIn(1000);
-  await page.goto('/usage?mode=test');
-  await page.getByText('Nothing was used in this period').waitFor();
-  await expectNoViolations(page);
-  for (const title of ['API keys', 'Webhooks', 'Videos']) {
-    await page.getByRole('link', { name: title, exact: true }).first().click();
-    await page.getByText(/No (test key|endpoint|videos) yet/).waitFor();
-    await page.getByText('nothing here costs credits').waitFor();
-  }
-  await page.getByRole('link', { name: 'Credits', exact: true }).first().click();
-  await page.getByText('Purchases are always live').waitFor();
-  await page.getByText('No entries yet').waitFor();
-  await expectNoViolations(page);
-  const wide = [
-    ...(await overflowsOf(page, '/credits')),
-    ...(await overflowsOf(page, '/playground')),
-  ];
-  assert.deepEqual(wide, []);
-  await page.getByLabel('Account').click();
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await settled(page, 'Pay for the video');
-  await become(page, accountId);
-  await page.goto('/credits');
-  await settled(page, 'Credits');
-  await page.getByRole('link', { name: /^1.000.*credits available/ }).waitFor();
-  assert.equal(await page.getByText('nothing here costs credits').count(), 0);
-});
+thoroughly(
+  'each page shows the test side in test mode, which a sign-out ends',
+  BROWSER,
+  async () => {
+    const { page, accountId } = await signedIn(1000);
+    await page.goto('/usage?mode=test');
+    await page.getByText('Nothing was used in this period').waitFor();
+    await expectNoViolations(page);
+    for (const title of ['API keys', 'Webhooks', 'Videos']) {
+      await page.getByRole('link', { name: title, exact: true }).first().click();
+      await page.getByText(/No (test key|endpoint|videos) yet/).waitFor();
+      await page.getByText('nothing here costs credits').waitFor();
+    }
+    await page.getByRole('link', { name: 'Credits', exact: true }).first().click();
+    await page.getByText('Purchases are always live').waitFor();
+    await page.getByText('No entries yet').waitFor();
+    await expectNoViolations(page);
+    const wide = [
+      ...(await overflowsOf(page, '/credits')),
+      ...(await overflowsOf(page, '/playground')),
+    ];
+    assert.deepEqual(wide, []);
+    await page.getByLabel('Account').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await settled(page, 'Pay for the video');
+    await become(page, accountId);
+    await page.goto('/credits');
+    await settled(page, 'Credits');
+    await page.getByRole('link', { name: /^1.000.*credits available/ }).waitFor();
+    assert.equal(await page.getByText('nothing here costs credits').count(), 0);
+  },
+);
 
 test('without enough credits the button leads to more of them', BROWSER, async () => {
   const { page, accountId } = await signedIn(50);
@@ -346,7 +351,7 @@ async function expectEntered(page: Page): Promise<void> {
   await page.getByText('https://media.example.com/harbour.png', { exact: true }).waitFor();
 }
 
-test('what was entered is there again after the tab has crashed', BROWSER, async () => {
+thoroughly('what was entered is there again after the tab has crashed', BROWSER, async () => {
   const { page } = await signedIn(1000);
   await fillIn(page, 'A harbour in the fog');
   const devtools = await page.context().newCDPSession(page);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
+import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { buildPages } from '../build.ts';
 import { NO_BROWSER } from './browser.ts';
 import { expectNoViolations, openSite, type Site, settled } from './site.ts';
@@ -31,7 +32,7 @@ test('the first page plays a video', options, async () => {
   await expectNoViolations(page);
 });
 
-test('who prefers less motion gets a still and a button', options, async () => {
+thoroughly('who prefers less motion gets a still and a button', options, async () => {
   const page = await site.newPage({ reducedMotion: 'reduce' });
   await page.goto('/');
   const play = page.getByRole('button', { name: 'Play the sample' });
@@ -64,7 +65,7 @@ test('going to another page moves the focus to its title', options, async () => 
   assert.match(await page.title(), /^Prices/);
 });
 
-test('where nothing is sold, the prices name no packs', options, async () => {
+thoroughly('where nothing is sold, the prices name no packs', options, async () => {
   const page = await site.newPage();
   await page.goto('/pricing');
   await page.getByText('Try it in the playground').waitFor();
@@ -109,7 +110,7 @@ test('without a connection the site says so, until it is back', options, async (
   await page.getByText('You are offline').waitFor({ state: 'detached' });
 });
 
-test('nothing is wider than a phone', options, async () => {
+thoroughly('nothing is wider than a phone', options, async () => {
   const page = await site.newPage({ viewport: { width: 375, height: 760 } });
   for (const url of ['/', '/pricing', '/sign-in', '/no/such/page']) {
     await page.goto(url);

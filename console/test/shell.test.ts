@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { grant } from '../../server/src/ledger/ledger.ts';
+import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { NO_BROWSER } from './browser.ts';
 import { LONG_EMAIL, overflowsOf, signedInWithLongTexts } from './long-texts.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
@@ -41,7 +42,7 @@ test('the balance is in sight, and the menu works by keyboard', BROWSER, async (
   assert.equal(await menu.evaluate((element) => element === document.activeElement), true);
 });
 
-test('the balance is read again when its window gets the focus', BROWSER, async () => {
+thoroughly('the balance is read again when its window gets the focus', BROWSER, async () => {
   const { page, accountId } = await signedInPage(site, { credits: 10 });
   await page.goto('/settings');
   await page.getByRole('link', { name: /^10.*credits available/ }).waitFor();
@@ -119,45 +120,49 @@ test('what the keyboard reaches is in sight, and it can skip to the content', BR
   assert.ok(await isFocused(theme));
 });
 
-test('no page scrolls sideways, from 320 to 1920 px, however long its texts', BROWSER, async () => {
-  const { page, accountId, endpointId, tasks } = await signedInWithLongTexts(site);
-  const orderId = await orderOf(page);
-  const paths = [
-    '/',
-    '/pricing',
-    '/no/such/page',
-    '/playground',
-    '/videos',
-    '/usage',
-    '/keys',
-    '/webhooks',
-    `/webhooks/${endpointId}`,
-    '/credits',
-    '/settings',
-    ...tasks.map((id) => `/videos/${id}`),
-    ...[
-      '',
-      '/tasks',
-      '/tasks/held',
-      '/providers',
-      '/accounts',
-      '/orders',
-      '/orphans',
-      '/audit',
-      '/actions',
-    ].map((path) => `/operator${path}`),
-    ...tasks.slice(0, 2).map((id) => `/operator/tasks/${id}`),
-    `/operator/accounts/${accountId}`,
-    `/operator/orders/${orderId}`,
-  ];
-  const found: string[] = [];
-  for (const path of paths) found.push(...(await overflowsOf(page, path)));
-  const stranger = await site.newPage();
-  for (const path of ['/', '/pricing', '/sign-in']) {
-    found.push(...(await overflowsOf(stranger, path)));
-  }
-  assert.deepEqual(found, []);
-});
+thoroughly(
+  'no page scrolls sideways, from 320 to 1920 px, however long its texts',
+  BROWSER,
+  async () => {
+    const { page, accountId, endpointId, tasks } = await signedInWithLongTexts(site);
+    const orderId = await orderOf(page);
+    const paths = [
+      '/',
+      '/pricing',
+      '/no/such/page',
+      '/playground',
+      '/videos',
+      '/usage',
+      '/keys',
+      '/webhooks',
+      `/webhooks/${endpointId}`,
+      '/credits',
+      '/settings',
+      ...tasks.map((id) => `/videos/${id}`),
+      ...[
+        '',
+        '/tasks',
+        '/tasks/held',
+        '/providers',
+        '/accounts',
+        '/orders',
+        '/orphans',
+        '/audit',
+        '/actions',
+      ].map((path) => `/operator${path}`),
+      ...tasks.slice(0, 2).map((id) => `/operator/tasks/${id}`),
+      `/operator/accounts/${accountId}`,
+      `/operator/orders/${orderId}`,
+    ];
+    const found: string[] = [];
+    for (const path of paths) found.push(...(await overflowsOf(page, path)));
+    const stranger = await site.newPage();
+    for (const path of ['/', '/pricing', '/sign-in']) {
+      found.push(...(await overflowsOf(stranger, path)));
+    }
+    assert.deepEqual(found, []);
+  },
+);
 
 /** An order that nobody has paid. */
 async function orderOf(page: Page): Promise<string> {

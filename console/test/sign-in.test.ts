@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { type SimulatedOidc, startSimulatedOidc } from '../../simulators/oidc/oidc.ts';
 import { NO_BROWSER } from './browser.ts';
 import { signedInPage } from './signed-in.ts';
@@ -77,7 +78,7 @@ test('a wrong code says so, five of them end the code', options, async () => {
   assert.equal((await page.request.get('/console/api/me')).status(), 401);
 });
 
-test('an expired code says so', options, async () => {
+thoroughly('an expired code says so', options, async () => {
   const page = await site.newPage();
   await page.goto('/sign-in');
   const code = await askForCode(page, 'late@example.com');

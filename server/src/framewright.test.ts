@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { client } from '../test/client.ts';
 import { createTestDatabase, type TestDatabase } from '../test/database.ts';
+import { thoroughly } from '../test/runner/thorough.ts';
 import { ask, run } from '../test/service/command-line.ts';
 import { startServiceProcess } from '../test/service/service-process.ts';
 import { sql } from '../test/task-fixtures.ts';
@@ -63,7 +64,7 @@ test('commands work on the embedded database while a service uses it', async (t)
   assert.deepEqual(await ask(embedded, 'audit'), { ok: true, problems: [] });
 });
 
-test('the first command creates the embedded database, the next one opens it', async () => {
+thoroughly('the first command creates the embedded database, the next one opens it', async () => {
   await using folder = await temporaryFolder();
   const embedded = { DATA_DIR: folder.path };
   await ask(embedded, 'accounts create grace@example.com');

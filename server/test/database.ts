@@ -20,6 +20,7 @@ const SETTINGS = {
   synchronous_commit: 'off',
   full_page_writes: 'off',
   max_connections: '400', // of all services that run at a time
+  autovacuum: 'off', // no database lives long enough
 };
 
 /** Opens the test run's Postgres, which all test files that run at a time share. */
@@ -43,9 +44,13 @@ export interface TestDatabase {
 
 /** A new database for one test, cloned from an empty one with the newest schema. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const server = await openTestServer();
+  databases += 1;
+  shared ??= openServer();
+  const server = await shared;
   const name = `test_${process.pid}_${Date.now()}_${Math.floor(Math.random() * 1e9)}`;
-  await cloneTemplate(server.url, name);
+  // Copies files; the default writes each page to the WAL and takes several times as long.
+  const clone = `create database ${name} template ${server.template} strategy file_copy`;
+  await server.administer(clone);
   const url = withDatabase(server.url, name);
   const through =
     POOLER === undefined ? { url } : { url: throughPooler(url, POOLER), pooler: POOLER_STATEMENTS };
@@ -64,10 +69,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     },
     close: async () => {
       await db.close();
-      await administer(server.url, (client) =>
-        client.query(`drop database if exists ${name} with (force)`),
-      );
-      await server.close();
+      await server.administer(`drop database if exists ${name} with (force)`);
+      databases -= 1;
+      if (databases === 0) await server.close();
     },
   };
 }
@@ -85,30 +89,52 @@ function withDatabase(url: string, name: string): string {
   return changed.href;
 }
 
-async function administer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+/** What all test databases of this process use. */
+interface TestServer {
+  url: string;
+  /** The empty database with the newest schema. */
+  template: string;
+  administer(text: string): Promise<void>;
+  close(): Promise<void>;
 }
 
-async function cloneTemplate(url: string, name: string): Promise<void> {
+let shared: Promise<TestServer> | undefined;
+/** How many databases of this process are open. */
+let databases = 0;
+
+/** Of the runner's server; the one connection does not keep the process alive. */
+async function openServer(): Promise<TestServer> {
+  const given = process.env.FRAMEWRIGHT_TEST_SERVER;
+  const server = given === undefined ? await openTestServer() : undefined;
+  const url = given ?? server?.url ?? '';
+  const pool = new pg.Pool({ connectionString: url, max: 1, allowExitOnIdle: true });
+  return {
+    url,
+    template: await findTemplate(pool, url),
+    administer: async (text) => void (await pool.query(text)),
+    async close() {
+      if (!server) return;
+      shared = undefined;
+      await pool.end();
+      await server.close();
+    },
+  };
+}
+
+async function findTemplate(pool: pg.Pool, url: string): Promise<string> {
   const template = `template_${await schemaHash()}`;
-  await administer(url, async (client) => {
-    await client.query('select pg_advisory_lock(7)');
-    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [
-      template,
-    ]);
-    if (rowCount === 0) await makeTemplate(client, url, template);
-    // Copies files; the default writes each page to the WAL and takes several times as long.
-    await client.query(`create database ${name} template ${template} strategy file_copy`);
-  });
+  const client = await pool.connect();
+  await client.query('select pg_advisory_lock(7)');
+  const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [
+    template,
+  ]);
+  if (rowCount === 0) await makeTemplate(client, url, template);
+  await client.query('select pg_advisory_unlock(7)');
+  client.release();
+  return template;
 }
 
-async function makeTemplate(client: pg.Client, url: string, template: string): Promise<void> {
+async function makeTemplate(client: pg.ClientBase, url: string, template: string): Promise<void> {
   const unfinished = `${template}_new`;
   await client.query(`drop database if exists ${unfinished} with (force)`);
   await client.query(`create database ${unfinished}`);

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { cpuTime, notedCpuTimes } from './runner/cpu-time.ts';
 import { FILE_LIMIT_MS, programsFor, TIMES } from './runner/programs.ts';
 
 // Runs all tests on one embedded Postgres in a temporary folder, or those of the named files:
@@ -18,7 +19,11 @@ const { values, positionals } = parseArgs({
 const ALL = '{server,embedded-postgres,local-renderer,simulators,console,clients}/**/*.test.ts';
 const isWhole = positionals.length === 0;
 const found = globSync(isWhole ? ALL : positionals, { exclude: (name) => name === 'node_modules' });
-const files = found.map((file) => path.relative('', file));
+// What is named is tested as a whole.
+if (!isWhole) process.env.FRAMEWRIGHT_TESTS = 'all';
+const { FILES_LEFT_OUT, LEFT_OUT } = await import('./runner/thorough.ts');
+const isLeftOut = (file: string) => LEFT_OUT !== false && FILES_LEFT_OUT.includes(file);
+const files = found.map((file) => path.relative('', file)).filter((file) => !isLeftOut(file));
 if (files.length === 0) {
   console.error(`There is no test file ${positionals.join(' or ')}.`);
   process.exit(1);
@@ -26,6 +31,8 @@ if (files.length === 0) {
 
 const home = await mkdtemp(path.join(await fastestFolder(), 'framewright-test-'));
 process.env.FRAMEWRIGHT_TEST_HOME = home;
+const cpuNotes = path.join(home, 'cpu-notes');
+process.env.FRAMEWRIGHT_CPU_NOTES = cpuNotes;
 // Each process would otherwise strip the types of the same sources again. `npm ci` removes it.
 process.env.NODE_COMPILE_CACHE = path.resolve('node_modules/.cache/compiled');
 // Each process that serves the pages would otherwise build them at its start.
@@ -33,6 +40,7 @@ const { buildPages } = await import('../../console/build.ts');
 await buildPages();
 const { openTestServer } = await import('./database.ts');
 const server = await openTestServer();
+process.env.FRAMEWRIGHT_TEST_SERVER = server.url;
 const pooler = await startPooler(process.env.FRAMEWRIGHT_PGBOUNCER, server.url);
 if (pooler) process.env.FRAMEWRIGHT_TEST_POOLER = pooler.host;
 
@@ -67,17 +75,20 @@ const AT_ONCE = Math.min(8, 2 * availableParallelism() + 1);
 interface Ended {
   name: string;
   nesting: number;
+  skip?: string | boolean;
   details: { type?: string; duration_ms: number };
 }
 
 /** Runs the files, and prints the report. */
-async function runFiles(): Promise<{ succeeded: boolean; seconds: Map<string, number> }> {
+async function runFiles() {
   const seconds = new Map<string, number>();
+  let leftOut = 0;
   let succeeded = true;
   const events = run({
     // The runner looks for names in suites only if these are defined without waiting.
     files: await programsFor(files, { home, mayShare: !values['test-name-pattern'] }),
     concurrency: AT_ONCE,
+    execArgv: ['--import', new URL('runner/note-cpu-time.ts', import.meta.url).href],
     ...(isWhole && { timeout: FILE_LIMIT_MS }),
     testNamePatterns: values['test-name-pattern'],
     ...(process.env.FRAMEWRIGHT_COVERAGE === '1' && COVERAGE),
@@ -91,14 +102,15 @@ async function runFiles(): Promise<{ succeeded: boolean; seconds: Map<string, nu
     if (file !== undefined) note(file, duration_ms);
     succeeded &&= success;
   });
-  const noteSuite = ({ name, nesting, details }: Ended) => {
+  const noteSuite = ({ name, nesting, skip, details }: Ended) => {
+    if (skip !== undefined && skip === LEFT_OUT) leftOut += 1;
     if (nesting === 0 && details.type === 'suite') note(name, details.duration_ms);
   };
   events.on('test:pass', noteSuite).on('test:fail', noteSuite);
   const report = events.compose(spec);
   report.pipe(process.stdout);
   await once(report, 'end');
-  return { succeeded, seconds };
+  return { succeeded, seconds, leftOut };
 }
 
 /** Whether each file has ended. One that ends its process would take the files after it with it. */
@@ -111,33 +123,44 @@ function haveAllEnded(seconds: Map<string, number>): boolean {
 
 /**
  * Prints the CPU time of this process and of all that it waited for, Postgres included: unlike the
- * duration, it says little about what else the machine does. Linux only.
+ * duration, it says little about what else the machine does.
  */
-async function tellCpuTime(): Promise<void> {
-  const stat = await readFile('/proc/self/stat', 'utf8').catch(() => undefined);
-  // After the name in parentheses, which may have spaces: fields 14 to 17 of proc(5), in 1/100 s.
-  const times = stat?.split(') ').at(-1)?.split(' ').slice(11, 15).map(Number) ?? [];
-  const seconds = times.reduce((sum, ticks) => sum + ticks / 100, 0);
-  if (stat !== undefined) console.log(`${seconds.toFixed(0)} s of CPU time`);
+function tellCpuTime(): void {
+  const time = cpuTime();
+  if (time) console.log(`${(time.own + time.children).toFixed(0)} s of CPU time`);
 }
 
 /** Prints the slowest files. `FRAMEWRIGHT_RECORD_TIMES=1` writes down how long each one took. */
 async function tellSlowest(seconds: Map<string, number>): Promise<void> {
+  const records = process.env.FRAMEWRIGHT_RECORD_TIMES === '1';
   const slowest = [...seconds].toSorted(([, a], [, b]) => b - a);
-  const lines = slowest.slice(0, 10).map(([file, s]) => `${s.toFixed(0).padStart(5)} s  ${file}`);
-  console.log(`The slowest test files:\n${lines.join('\n')}`);
-  if (process.env.FRAMEWRIGHT_RECORD_TIMES !== '1') return;
+  const cpu = notedCpuTimes(cpuNotes);
+  const lines = slowest.slice(0, records ? 100 : 10).map(([file, s]) => {
+    const { own, children } = cpu.get(file) ?? { own: 0, children: 0 };
+    const times = [s, own, children].map((time) => time.toFixed(1).padStart(7));
+    return `${times.join('')}  ${file}`;
+  });
+  console.log(`The slowest test files: seconds, of CPU, of children's CPU\n${lines.join('\n')}`);
+  if (!records) return;
   const slow = slowest.filter(([, s]) => s >= 5).map(([file, s]) => [file, Math.round(s)]);
   await writeFile(TIMES, `${JSON.stringify(Object.fromEntries(slow), null, 2)}\n`);
 }
 
+/** Says what this run has not tested. */
+function tellLeftOut(tests: number): void {
+  if (LEFT_OUT === false) return;
+  const others = FILES_LEFT_OUT.join(', ');
+  console.log(`${tests} tests and ${others} left out: FRAMEWRIGHT_TESTS=all npm test runs them`);
+}
+
 try {
-  const { succeeded, seconds } = await runFiles();
+  const { succeeded, seconds, leftOut } = await runFiles();
   if (isWhole) await tellSlowest(seconds);
+  tellLeftOut(leftOut);
   process.exitCode = succeeded && haveAllEnded(seconds) ? 0 : 1;
 } finally {
   await pooler?.[Symbol.asyncDispose]();
   await server.close();
   await rm(home, { recursive: true, force: true });
 }
-await tellCpuTime();
+tellCpuTime();

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { APICallError } from '@ai-sdk/provider';
 import { experimental_generateVideo as generateVideo } from 'ai';
 import { type ClientCase, openClientCase } from '../../../server/test/clients/fault-cases.ts';
-import { type Orders, proveOrders } from '../../../server/test/clients/orders.ts';
+import { proveOrdersOf } from '../../../server/test/clients/orders.ts';
 import {
   imageBytes,
   type MediaFixture,
@@ -139,10 +139,5 @@ test('the first example of the README makes a video', async () => {
 test('with faults and kills, each order is one task, one charge and one whole file', {
   skip: process.env.FRAMEWRIGHT_GENERATIONS === undefined && 'FRAMEWRIGHT_GENERATIONS=20 runs it',
 }, async (t) => {
-  const program = new URL('generate-many.ts', import.meta.url).pathname;
-  const generateMany = ({ folder, first, last }: Orders) => ({
-    command: process.execPath,
-    args: [program, folder, `${first}`, `${last}`],
-  });
-  await proveOrders(fixture, t, [generateMany, generateMany]);
+  await proveOrdersOf(new URL('generate-many.ts', import.meta.url), { fixture, t });
 });

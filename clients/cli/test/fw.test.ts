@@ -16,6 +16,7 @@ import {
   openMediaFixture,
   videoBytes,
 } from '../../../server/test/media/media-fixture.ts';
+import { thoroughly } from '../../../server/test/runner/thorough.ts';
 import { until } from '../../../server/test/until.ts';
 import { OUTCOMES } from '../src/outcomes.ts';
 import { endOf, FW_COMMAND, type Machine, noTerminal, openMachine } from './fw-process.ts';
@@ -81,24 +82,27 @@ test('a video is made by one create, which is on disk before the first byte is s
 
 const REFERENCED = 'generate A_dance --reference a.png --reference clip.bin -y -o x.mp4';
 
-test('local files are uploaded, and the seconds of a reference video are measured', async () => {
-  await using machine = await openOwnMachine();
-  const clip = { seconds: 2, width: 640, height: 480 } as const;
-  await writeFile(path.join(machine.folder, 'a.png'), await imageBytes('png'));
-  await writeFile(path.join(machine.folder, 'clip.bin'), await videoBytes(clip));
-  const framed = await machine.fw('quote', 'Snow', '--image', 'a.png', '--end-image', 'a.png');
-  assert.equal(framed.out, '250\n', framed.err);
-  const referenced = await machine.fw(...REFERENCED.split(' '));
-  assert.deepEqual(
-    [referenced.code, referenced.out],
-    [0, `${machine.folder}/x.mp4\n`],
-    referenced.err,
-  );
-  const [task] = JSON.parse((await machine.fw('tasks', '--json')).out);
-  assert.deepEqual([task.mode, task.credits_used], ['media-to-video', (5 + 2) * 30]);
-  const uploaded = await machine.fw('uploads', 'a.png', 'clip.bin');
-  assert.match(uploaded.out, /^http\S+\/uploads\/obj_\w+\nhttp\S+\/uploads\/obj_\w+\n$/);
-});
+thoroughly(
+  'local files are uploaded, and the seconds of a reference video are measured',
+  async () => {
+    await using machine = await openOwnMachine();
+    const clip = { seconds: 2, width: 640, height: 480 } as const;
+    await writeFile(path.join(machine.folder, 'a.png'), await imageBytes('png'));
+    await writeFile(path.join(machine.folder, 'clip.bin'), await videoBytes(clip));
+    const framed = await machine.fw('quote', 'Snow', '--image', 'a.png', '--end-image', 'a.png');
+    assert.equal(framed.out, '250\n', framed.err);
+    const referenced = await machine.fw(...REFERENCED.split(' '));
+    assert.deepEqual(
+      [referenced.code, referenced.out],
+      [0, `${machine.folder}/x.mp4\n`],
+      referenced.err,
+    );
+    const [task] = JSON.parse((await machine.fw('tasks', '--json')).out);
+    assert.deepEqual([task.mode, task.credits_used], ['media-to-video', (5 + 2) * 30]);
+    const uploaded = await machine.fw('uploads', 'a.png', 'clip.bin');
+    assert.match(uploaded.out, /^http\S+\/uploads\/obj_\w+\nhttp\S+\/uploads\/obj_\w+\n$/);
+  },
+);
 
 test('what is wrong with a command line is said before anything is sent', async () => {
   await using machine = await openOwnMachine('http://127.0.0.1:9');
@@ -159,7 +163,7 @@ test('each kind of failure has its exit code, says what was charged, and shows n
   assert.ok(![refused, malformed].some(({ err, out }) => (err + out).includes(secret)));
 });
 
-test('a test of the scripted outcomes finds each one as documented', async () => {
+thoroughly('a test of the scripted outcomes finds each one as documented', async () => {
   const page = await readFile(new URL('../../../docs/test-keys.md', import.meta.url), 'utf8');
   const words = [...page.matchAll(/^\| `(test-[a-z-]+)` \|/gm)].map(([, word]) => word);
   assert.deepEqual(Object.keys(OUTCOMES), words);

@@ -15,7 +15,7 @@ import { endOf, type Machine, openMachine } from './fw-process.ts';
 import { type Moment, openWatchedProxy } from './watched-proxy.ts';
 
 /** How many generations are killed, and how many of them at a time. */
-const RUNS = Number(process.env.FRAMEWRIGHT_CLIENT_RUNS ?? 4);
+const RUNS = Number(process.env.FRAMEWRIGHT_GENERATIONS ?? 2);
 const AT_ONCE = 6;
 const KILLS = 3;
 const PRICE = 250;

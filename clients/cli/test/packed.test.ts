@@ -10,6 +10,7 @@ import { fwSample } from '../../../console/src/samples/fw.ts';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { openMediaFixture } from '../../../server/test/media/media-fixture.ts';
+import { thoroughly } from '../../../server/test/runner/thorough.ts';
 import { EXIT_CODES } from '../src/failure.ts';
 import { noTerminal, openMachine } from './fw-process.ts';
 
@@ -44,7 +45,7 @@ test('the README names each exit code', () => {
 
 const TITLE = 'the examples of the README and the website make videos with the installed package';
 
-test(TITLE, { skip: noTerminal }, async () => {
+thoroughly(TITLE, { skip: noTerminal }, async () => {
   const fixture = await openMediaFixture();
   await using machine = await openMachine({});
   const { folder, env } = machine;

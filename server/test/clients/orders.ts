@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -13,7 +14,7 @@ import { openFaultProxy } from './fault-proxy.ts';
 import { type Program, runKilled } from './killed-client.ts';
 
 /** How many videos are made while the network fails and the clients are killed. */
-const VIDEOS = Number(process.env.FRAMEWRIGHT_GENERATIONS ?? 20);
+export const VIDEOS = Number(process.env.FRAMEWRIGHT_GENERATIONS ?? 10);
 
 /** Of video-2.0-mini, 480p, 4 seconds. */
 const PRICE = 60;
@@ -36,6 +37,22 @@ export async function newTestKeys(
 ): Promise<string[]> {
   const made = Array.from({ length: count }, () => createKey(db, { accountId, mode: 'test' }));
   return (await Promise.all(made)).map(({ secret }) => secret);
+}
+
+/** {@link proveOrders} of a module that is called with FOLDER FIRST LAST, in several processes. */
+export function proveOrdersOf(
+  program: URL,
+  { fixture, t, processes = 2 }: { fixture: MediaFixture; t: TestContext; processes?: number },
+): Promise<void> {
+  const start = ({ folder, first, last }: Orders): Program => ({
+    command: process.execPath,
+    args: [fileURLToPath(program), folder, `${first}`, `${last}`],
+  });
+  return proveOrders(
+    fixture,
+    t,
+    Array.from({ length: processes }, () => start),
+  );
 }
 
 /**

@@ -23,7 +23,7 @@ import {
  * `new` if it was not announced, so that it failed and its Idempotency-Key was released.
  */
 const PAUSES = [
-  { at: 'before local_job_add', task: 'new', always: true },
+  { at: 'before local_job_add', task: 'new', always: false },
   { at: 'after local_job_add', task: 'same', always: true },
   { at: 'before object_register', task: 'same', always: false },
   { at: 'after object_register', task: 'same', always: false },

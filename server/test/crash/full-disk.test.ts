@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { onReport } from '../../src/telemetry/reports.ts';
 import { betweenRenderAndArchive, imageBytes, openMediaFixture } from '../media/media-fixture.ts';
 import { FRAMES } from '../media/refused-media.ts';
+import { thoroughly } from '../runner/thorough.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -61,38 +62,42 @@ async function measured(): Promise<void> {
   }
 }
 
-test('a disk too full for the inputs: the task is refunded, and the same key works later', {
-  skip,
-}, async () => {
-  assert.ok(fixture);
-  const bytes = await imageBytes('png', 864, 496);
-  const arrival = Promise.withResolvers<void>();
-  const next = { kind: 'bytes', bytes } as const;
-  const image_url = fixture.host.serve('/picture.png', {
-    kind: 'after',
-    moment: arrival.promise,
-    next,
-  });
-  const customer = await fixture.customer(CREDITS);
-  const key = crypto.randomUUID();
-  const creating = customer.create({ ...FRAMES, image_url }, key);
-  await fixture.host.requested('/picture.png');
-  const freeDisk = await disk.fill();
-  arrival.resolve();
-  const busy = await creating;
-  assert.equal(busy.status, 503, JSON.stringify(busy.body));
-  assert.equal(busy.body.error.code, 'service_busy');
-  assert.equal(busy.body.error.details.credits, 'refunded');
-  assert.ok(Number(busy.headers.get('retry-after')) > 0);
-  assert.equal((await customer.credits()).body.available_credits, CREDITS);
+thoroughly(
+  'a disk too full for the inputs: the task is refunded, and the same key works later',
+  {
+    skip,
+  },
+  async () => {
+    assert.ok(fixture);
+    const bytes = await imageBytes('png', 864, 496);
+    const arrival = Promise.withResolvers<void>();
+    const next = { kind: 'bytes', bytes } as const;
+    const image_url = fixture.host.serve('/picture.png', {
+      kind: 'after',
+      moment: arrival.promise,
+      next,
+    });
+    const customer = await fixture.customer(CREDITS);
+    const key = crypto.randomUUID();
+    const creating = customer.create({ ...FRAMES, image_url }, key);
+    await fixture.host.requested('/picture.png');
+    const freeDisk = await disk.fill();
+    arrival.resolve();
+    const busy = await creating;
+    assert.equal(busy.status, 503, JSON.stringify(busy.body));
+    assert.equal(busy.body.error.code, 'service_busy');
+    assert.equal(busy.body.error.details.credits, 'refunded');
+    assert.ok(Number(busy.headers.get('retry-after')) > 0);
+    assert.equal((await customer.credits()).body.available_credits, CREDITS);
 
-  await freeDisk();
-  await measured();
-  const accepted = await customer.create({ ...FRAMES, image_url }, key);
-  assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
-  const { phase } = await fixture.settled(accepted.body.id);
-  assert.equal(phase, 'completed');
-});
+    await freeDisk();
+    await measured();
+    const accepted = await customer.create({ ...FRAMES, image_url }, key);
+    assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
+    const { phase } = await fixture.settled(accepted.body.id);
+    assert.equal(phase, 'completed');
+  },
+);
 
 test('a disk too full for the output: the task waits and loses nothing', { skip }, async () => {
   assert.ok(fixture);
@@ -115,18 +120,22 @@ test('a disk too full for the output: the task waits and loses nothing', { skip 
   assert.equal(phase, 'completed');
 });
 
-test('a disk too full for the render: the task waits and loses nothing', { skip }, async () => {
-  assert.ok(fixture);
-  const customer = await fixture.customer(CREDITS);
-  const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
-  const freeDisk = await disk.fill();
-  assert.equal(status, 202);
-  const { db } = fixture;
-  await until(
-    () => sql(db, 'select 1 from local_jobs where renders > 0'),
-    (rows) => rows.length > 0,
-  );
-  await freeDisk();
-  const { phase } = await fixture.settled(body.id);
-  assert.equal(phase, 'completed');
-});
+thoroughly(
+  'a disk too full for the render: the task waits and loses nothing',
+  { skip },
+  async () => {
+    assert.ok(fixture);
+    const customer = await fixture.customer(CREDITS);
+    const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
+    const freeDisk = await disk.fill();
+    assert.equal(status, 202);
+    const { db } = fixture;
+    await until(
+      () => sql(db, 'select 1 from local_jobs where renders > 0'),
+      (rows) => rows.length > 0,
+    );
+    await freeDisk();
+    const { phase } = await fixture.settled(body.id);
+    assert.equal(phase, 'completed');
+  },
+);

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { withoutPython } from '../../../clients/python/test/virtual-environment.ts';
 import { guidesWithTables } from '../../src/write-guides.ts';
+import { testOfRow } from '../runner/thorough.ts';
 import { openReaders, type Reader, type Readers, type Tool } from './reader.ts';
 
 const GUIDES = path.join(import.meta.dirname, '../../../docs/guides');
@@ -28,11 +29,13 @@ function testGuides(
   tool: Tool,
   skip: string | false,
   run: (reader: Reader, samples: string[]) => Promise<unknown>,
+  usual = 2,
 ): void {
-  for (const guide of readdirSync(GUIDES).filter((name) => name.endsWith('.md'))) {
+  const all = readdirSync(GUIDES).filter((name) => name.endsWith('.md'));
+  const guides = all.filter((guide) => samplesOf(guide, tool).length > 0);
+  for (const [i, guide] of guides.entries()) {
     const samples = samplesOf(guide, tool);
-    if (samples.length === 0) continue;
-    test(`the samples of ${guide} work with ${tool}`, { skip }, async () => {
+    testOfRow(i, usual)(`the samples of ${guide} work with ${tool}`, { skip }, async () => {
       await run(await readers.newReader(), samples);
     });
   }
@@ -55,7 +58,7 @@ const together = (tool: Tool) => (reader: Reader, samples: string[]) =>
   reader.run(tool, samples.join('\n'));
 
 testGuides('curl', NO_CURL, inTurn('curl'));
-testGuides('TypeScript', false, together('TypeScript'));
+testGuides('TypeScript', false, together('TypeScript'), Number.POSITIVE_INFINITY);
 testGuides('Python', withoutPython, together('Python'));
 testGuides('fw', false, inTurn('fw'));
 testGuides('MCP', false, inTurn('MCP'));

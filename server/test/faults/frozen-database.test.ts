@@ -1,5 +1,6 @@
 import { test } from 'node:test';
 import { createTestDatabase } from '../database.ts';
+import { thoroughly } from '../runner/thorough.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -44,7 +45,7 @@ test('a database that swallows all packets, then connections that a firewall for
   await database.close();
 });
 
-test('all processes of a Postgres server are stopped, and continue later', async (t) => {
+thoroughly('all processes of a Postgres server are stopped, and continue later', async (t) => {
   await using folder = await temporaryFolder();
   await using postgres = await openOwnPostgres(`${folder.path}/postgres`);
   await using service = await startServiceProcess({

@@ -9,6 +9,7 @@ import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { type MediaHost, startMediaHost } from '../media/media-host.ts';
+import { thoroughly } from '../runner/thorough.ts';
 import {
   runOperatorCommand,
   type ServiceProcess,
@@ -26,7 +27,7 @@ const BODY = {
 };
 const CREDITS = 100_000;
 /** Tasks that are announced when the outage begins. */
-const TASKS = 6;
+const TASKS = 3;
 
 const PHASES = statement(
   'test_outage_tasks',
@@ -151,7 +152,7 @@ test('an operator pauses and resumes a provider, and creates, without a restart'
   await assertCompleted();
 });
 
-test('tasks of a paused provider wait, without an attempt, until it is resumed', async () => {
+thoroughly('tasks of a paused provider wait, without an attempt, until it is resumed', async () => {
   const customer = await makeClient();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const bytes = await imageBytes('png', 640, 360);

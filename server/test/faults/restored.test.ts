@@ -9,6 +9,7 @@ import { audit } from '../../src/operator/audit.ts';
 import { type Client, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
+import { thoroughly } from '../runner/thorough.ts';
 import { runOperatorCommand, startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -142,24 +143,27 @@ test('workers notice a restored database and claim nothing; no job runs twice', 
   }
 });
 
-test('after a restore of the whole data folder, the command alone prevents a second job', async () => {
-  await using folder = await temporaryFolder();
-  const site = await openSite(folder.path, true);
-  const { DATA_DIR: dataDir = '' } = site.env;
-  try {
-    const secret = await createTasks(site);
-    await cp(dataDir, `${folder.path}/back-up`, { recursive: true });
-    await submitTasks(site);
-    await rm(dataDir, { recursive: true });
-    await cp(`${folder.path}/back-up`, dataDir, { recursive: true });
-    const result = (await runOperatorCommand(site.env, ...RESTORED)) as Result;
-    assert.equal(result.held_tasks.length, TASKS);
-    await withServer(site, async (db, env) => {
-      await using service = await startServiceProcess({ ...env, ROLES: 'api,worker' });
-      await assertHeld(site, db, client(service.url, secret));
-      await service.kill('SIGTERM');
-    });
-  } finally {
-    await site.simulator.kill();
-  }
-});
+thoroughly(
+  'after a restore of the whole data folder, the command alone prevents a second job',
+  async () => {
+    await using folder = await temporaryFolder();
+    const site = await openSite(folder.path, true);
+    const { DATA_DIR: dataDir = '' } = site.env;
+    try {
+      const secret = await createTasks(site);
+      await cp(dataDir, `${folder.path}/back-up`, { recursive: true });
+      await submitTasks(site);
+      await rm(dataDir, { recursive: true });
+      await cp(`${folder.path}/back-up`, dataDir, { recursive: true });
+      const result = (await runOperatorCommand(site.env, ...RESTORED)) as Result;
+      assert.equal(result.held_tasks.length, TASKS);
+      await withServer(site, async (db, env) => {
+        await using service = await startServiceProcess({ ...env, ROLES: 'api,worker' });
+        await assertHeld(site, db, client(service.url, secret));
+        await service.kill('SIGTERM');
+      });
+    } finally {
+      await site.simulator.kill();
+    }
+  },
+);

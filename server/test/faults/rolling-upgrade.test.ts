@@ -15,6 +15,7 @@ import { audit } from '../../src/operator/audit.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { ROOT } from '../repository/sources.ts';
+import { thoroughly } from '../runner/thorough.ts';
 import { serviceEnvironment, startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -97,36 +98,42 @@ async function holdSnapshot({ db }: TestDatabase, isInTheWay: () => boolean) {
   });
 }
 
-test('processes of this version serve on while the next version expands the schema', async (t) => {
-  const { database, folder, start, startLoad } = await open(t);
-  const worker = await start('worker');
-  const api = await start('api');
-  const load = startLoad(api.url);
-  await assertGoodput(load, 'before the upgrade');
+thoroughly(
+  'processes of this version serve on while the next version expands the schema',
+  async (t) => {
+    const { database, folder, start, startLoad } = await open(t);
+    const worker = await start('worker');
+    const api = await start('api');
+    const load = startLoad(api.url);
+    await assertGoodput(load, 'before the upgrade');
 
-  const next = await nextMigrations(folder, await expandEveryTable(database, await newestNumber()));
-  const reports: string[] = [];
-  const waits = /expand_tasks\.sql waits for a lock.*oldest open transaction/;
-  const snapshot = holdSnapshot(database, () => reports.some((text) => waits.test(text)));
-  const migrated = await migrate(database.url, {
-    folder: next,
-    pauseMs: 300,
-    report: (text) => reports.push(text),
-  });
-  await snapshot;
-  assert.ok(migrated.length > 10);
-  await assertGoodput(load, 'on the schema of the next version');
-  t.diagnostic(`slowest request: ${load.slowest().toFixed(2)} s`);
+    const next = await nextMigrations(
+      folder,
+      await expandEveryTable(database, await newestNumber()),
+    );
+    const reports: string[] = [];
+    const waits = /expand_tasks\.sql waits for a lock.*oldest open transaction/;
+    const snapshot = holdSnapshot(database, () => reports.some((text) => waits.test(text)));
+    const migrated = await migrate(database.url, {
+      folder: next,
+      pauseMs: 300,
+      report: (text) => reports.push(text),
+    });
+    await snapshot;
+    assert.ok(migrated.length > 10);
+    await assertGoodput(load, 'on the schema of the next version');
+    t.diagnostic(`slowest request: ${load.slowest().toFixed(2)} s`);
 
-  const restarted = await start('api');
-  await load.use([restarted.url]);
-  await api.kill('SIGTERM');
-  await worker.kill('SIGTERM');
-  await start('worker');
-  await assertGoodput(load, 'after a restart on the schema of the next version');
-  await load.stop();
-  assert.deepEqual(await audit(database.db), { ok: true, problems: [] });
-});
+    const restarted = await start('api');
+    await load.use([restarted.url]);
+    await api.kill('SIGTERM');
+    await worker.kill('SIGTERM');
+    await start('worker');
+    await assertGoodput(load, 'after a restart on the schema of the next version');
+    await load.stop();
+    assert.deepEqual(await audit(database.db), { ok: true, problems: [] });
+  },
+);
 
 test('a process does not start on a schema that only newer programs can use', async (t) => {
   const { database, folder, start } = await open(t);

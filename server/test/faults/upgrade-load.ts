@@ -11,6 +11,8 @@ const BODY = {
 /** A key may make 30 requests in a minute. */
 const ROUNDS_OF_KEY = 9;
 const CUSTOMERS = 2;
+/** Each create is rendered, which takes about a second of CPU time. */
+const PAUSE_MS = 2000;
 
 export interface UpgradeLoad {
   /**
@@ -58,7 +60,7 @@ export function startUpgradeLoad(newKey: () => Promise<string>, urls: string[]):
         const id = String(created?.body.id);
         if (created) await measured('read', (url) => client(url, secret).task(id));
         await measured('credits', (url) => client(url, secret).credits());
-        await delay(500);
+        await delay(PAUSE_MS);
       }
     }
   };

@@ -12,6 +12,7 @@ import {
 } from '../../../local-renderer/test/media-samples.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
+import { thoroughly } from '../runner/thorough.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { pngChunk, withPngChunk } from './image-parts.ts';
 import { makeImage } from './media-files.ts';
@@ -137,29 +138,35 @@ test('media-to-video takes images and clips, priced by output and reference seco
   await deleted(fixture, shown.id, 'input');
 });
 
-test('adaptive takes the ratio of the first clip as displayed if there is no image', async () => {
-  const turned = { width: 640, height: 480, fps: 6, seconds: 2, rotationDegrees: 270 } as const;
-  const clips = [
-    serve('/turned.mp4', await videoBytes(turned)),
-    serve('/plain.mp4', await videoBytes({ ...turned, width: 720, rotationDegrees: 0 })),
-  ];
-  const body = { ...REFERENCES, resolution: '720p', aspect_ratio: 'adaptive' };
-  const references = { reference_video_urls: clips, reference_video_durations: [2, 2] };
-  const { facts, shown } = await generate({ ...body, ...references }, (4 + 2 + 2) * 20);
-  assert.equal(shown.aspect_ratio, '3:4');
-  assert.deepEqual([facts.width, facts.height], [834, 1112]);
-});
+thoroughly(
+  'adaptive takes the ratio of the first clip as displayed if there is no image',
+  async () => {
+    const turned = { width: 640, height: 480, fps: 6, seconds: 2, rotationDegrees: 270 } as const;
+    const clips = [
+      serve('/turned.mp4', await videoBytes(turned)),
+      serve('/plain.mp4', await videoBytes({ ...turned, width: 720, rotationDegrees: 0 })),
+    ];
+    const body = { ...REFERENCES, resolution: '720p', aspect_ratio: 'adaptive' };
+    const references = { reference_video_urls: clips, reference_video_durations: [2, 2] };
+    const { facts, shown } = await generate({ ...body, ...references }, (4 + 2 + 2) * 20);
+    assert.equal(shown.aspect_ratio, '3:4');
+    assert.deepEqual([facts.width, facts.height], [834, 1112]);
+  },
+);
 
-test('a seed, also a drawn one, gives the same video again, another seed another one', async () => {
-  const body = { ...FRAMES, mode: 'text-to-video' };
-  const drawn = await generate({ ...body, aspect_ratio: 'adaptive', seed: -1 }, 60);
-  const { seed, aspect_ratio } = drawn.shown;
-  assert.equal(aspect_ratio, '16:9', 'the ratio of adaptive without media');
-  assert.deepEqual([drawn.facts.width, drawn.facts.height], [864, 496]);
-  assert.ok(Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32, `${seed} was drawn`);
-  const again = await generate({ ...body, seed }, 60);
-  assert.equal(again.shown.seed, seed);
-  assert.ok(again.bytes.equals(drawn.bytes));
-  const other = await generate({ ...body, seed: (seed + 1) % 2 ** 32 }, 60);
-  assert.ok(!other.bytes.equals(drawn.bytes));
-});
+thoroughly(
+  'a seed, also a drawn one, gives the same video again, another seed another one',
+  async () => {
+    const body = { ...FRAMES, mode: 'text-to-video' };
+    const drawn = await generate({ ...body, aspect_ratio: 'adaptive', seed: -1 }, 60);
+    const { seed, aspect_ratio } = drawn.shown;
+    assert.equal(aspect_ratio, '16:9', 'the ratio of adaptive without media');
+    assert.deepEqual([drawn.facts.width, drawn.facts.height], [864, 496]);
+    assert.ok(Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32, `${seed} was drawn`);
+    const again = await generate({ ...body, seed }, 60);
+    assert.equal(again.shown.seed, seed);
+    assert.ok(again.bytes.equals(drawn.bytes));
+    const other = await generate({ ...body, seed: (seed + 1) % 2 ** 32 }, 60);
+    assert.ok(!other.bytes.equals(drawn.bytes));
+  },
+);

@@ -21,7 +21,7 @@ const ALONE = [
 /** So does a file that takes this long, so that it can begin early. */
 const LONG_SECONDS = 12;
 /** How many processes share the other files, and how many files they share at least. */
-const GROUPS = 6;
+const GROUPS = 4;
 const GROUP_FILES = 8;
 
 interface Program {

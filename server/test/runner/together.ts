@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { cpuTime, noteCpuTime } from './cpu-time.ts';
 
 /**
  * Runs test files one after the other in this process: each is a suite with the name of its file,
@@ -13,6 +14,8 @@ export async function runTogether(files: string[], timeout: number): Promise<voi
 /** What a file leaves changed, the files after it would meet: it fails. */
 async function defineTests(file: string): Promise<void> {
   let atBegin: ReturnType<typeof processState>;
+  const cpuAtBegin = cpuTime();
+  after(() => noteCpuTime(file, cpuAtBegin));
   before(() => {
     atBegin = processState();
   });

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import type { Verb, Verbs } from '../../src/operator/verb/verb.ts';
 import { NOUNS } from '../../src/operator/verbs/list.ts';
+import { LEFT_OUT } from '../runner/thorough.ts';
 import { openSellingWebsite, type SellingWebsite } from './selling-website.ts';
 import { ORIGIN, type TestVisitor } from './website.ts';
 
@@ -154,14 +155,19 @@ function visitors(isOperator: boolean) {
   };
 }
 
+/** Usually each third request: 29 texts are no multiple of it, so that each is sent somewhere. */
+const SHARE = LEFT_OUT ? 3 : 1;
+
 test('no hostile text, body or cursor makes a route fail', async () => {
   const next = { session: visitors(false), operator: visitors(true) };
   const failed = new Set<string>();
-  let requests = 0;
+  let [drawn, requests] = [0, 0];
   for (const { method, url, schema, config } of website.routes) {
     const access = config?.access ?? 'session';
     const { body, querystring: query } = (schema ?? {}) as { body?: Schema; querystring?: Schema };
     for (const attack of attacks(url, { body, query })) {
+      drawn += 1;
+      if (drawn % SHARE !== 0) continue;
       const visitor = await next[access === 'operator' ? 'operator' : 'session']();
       requests += 1;
       const remoteAddress = `10.${requests >> 16}.${(requests >> 8) & 255}.${requests & 255}`;
@@ -176,7 +182,7 @@ test('no hostile text, body or cursor makes a route fail', async () => {
       if (status >= 500) failed.add(`${status} ${sent}`);
     }
   }
-  assert.ok(requests > 3500, `only ${requests} requests`);
+  assert.ok(requests > 3500 / SHARE, `only ${requests} requests`);
   assert.deepEqual([...failed], []);
 });
 

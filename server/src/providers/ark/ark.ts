@@ -1,7 +1,7 @@
-import type { Call, CallResponse } from '../../outbound/call.ts';
 import type { ConfiguredModels } from '../kit/configured-models.ts';
 import { identityOf } from '../kit/identity.ts';
-import { getJson, type JsonResponse, parseJson, requestJson } from '../kit/json-call.ts';
+import { jobIdIn } from '../kit/job-id.ts';
+import { type Api, isSuccess, type JsonResponse, openApi, parseJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import { forged, type RemoteOptions } from '../kit/remote.ts';
 import type {
@@ -63,7 +63,6 @@ function capabilitiesOf({ submitsPerMinute = SUBMITS_PER_MINUTE }: ArkOptions): 
 }
 
 const READ_SECONDS = 15;
-const JSON_TYPE = 'application/json';
 const TASKS = '/contents/generations/tasks';
 
 /**
@@ -73,65 +72,36 @@ const TASKS = '/contents/generations/tasks';
  */
 export function createArkProvider(options: ArkOptions): Provider {
   const models = modelsFor(options.baseUrl, options.models);
-  const api = openApi(options);
+  const authorization = `Bearer ${options.apiKey}`;
+  const api = openApi({ readTimeoutSeconds: READ_SECONDS, ...options }, { authorization });
+  const tasksUrl = options.baseUrl.replace(/\/+$/, '') + TASKS;
+  const urlOf = (jobId: string) => `${tasksUrl}/${encodeURIComponent(jobId)}`;
   const isMarking = options.markAttempts ?? true;
   const markOf = ({ attemptId }: JobSpec) => (isMarking ? attemptId : null);
-  const { guardedFetch, maxOutputBytes: maxBytes, nextListTurn = async () => {}, now } = options;
-  const scan = createScans({ page: (query) => pageOf(api, query), nextTurn: nextListTurn });
+  const { guardedFetch, maxOutputBytes: maxBytes, now } = options;
+  const page = async (query: string) => pageIn(await api.get(`${tasksUrl}?${query}`));
+  const scan = createScans({ page, nextTurn: api.nextListTurn });
   return {
     name: 'ark',
     identity: identityOf(options.baseUrl, options.apiKey, models, isMarking),
     capabilities: capabilitiesOf(options),
-    async submit(jobSpec, mayStillSend) {
-      const body = createBody(jobSpec, models, markOf(jobSpec));
-      const outcome = await api.post(TASKS, jobSpec.attemptId, body, mayStillSend);
-      return outcome.kind === 'responded' ? submitted(outcome) : outcome;
+    submit(jobSpec, mayStillSend) {
+      const json = createBody(jobSpec, models, markOf(jobSpec));
+      // The id is for tracing: Ark does not deduplicate by it.
+      const headers = { 'x-client-request-id': jobSpec.attemptId };
+      return api.submit({ url: tasksUrl, headers, json, mayStillSend }, submitted);
     },
     find: (attempt) => findArkJob({ models, isMarking, scan, now }, attempt),
-    read: async (jobId) =>
-      readStatus(jobId, await api.get(`${TASKS}/${encodeURIComponent(jobId)}`)),
-    cancel: (jobId) => cancelQueued(api, jobId),
+    read: async (jobId) => readStatus(jobId, await api.get(urlOf(jobId))),
+    cancel: (jobId) => cancelQueued(api, urlOf(jobId), jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: async ({ body }) => readCallback(parseJson(body)),
   };
 }
 
-type Api = ReturnType<typeof openApi>;
-
-function openApi(options: ArkOptions) {
-  const root = options.baseUrl.replace(/\/+$/, '');
-  const headers = { authorization: `Bearer ${options.apiKey}` };
-  const timeoutSeconds = options.readTimeoutSeconds ?? READ_SECONDS;
-  return {
-    /** @throws Error when no complete response came: a read makes up no status */
-    get: (path: string) => getJson(options.readCall, { url: root + path, headers, timeoutSeconds }),
-    /** @throws Error when no complete response came */
-    delete: (path: string) =>
-      requestJson(options.call, 'DELETE', { url: root + path, headers, timeoutSeconds }),
-    post(path: string, traceId: string, json: unknown, mayStillSend: Call['mayStillSend']) {
-      return options.call({
-        url: root + path,
-        method: 'POST',
-        // The id is for tracing: Ark does not deduplicate by it.
-        headers: { ...headers, 'content-type': JSON_TYPE, 'x-client-request-id': traceId },
-        body: JSON.stringify(json),
-        timeoutSeconds: options.submitTimeoutSeconds,
-        mayStillSend,
-      });
-    },
-  };
-}
-
-function submitted({ status, headers, body }: CallResponse): SubmitOutcome {
-  const response = { status, headers, body: parseJson(body) };
-  const jobId = status >= 200 && status < 300 ? jobIdIn(response.body) : null;
+function submitted(response: JsonResponse): SubmitOutcome {
+  const jobId = isSuccess(response) ? jobIdIn(response.body, 'id') : null;
   return jobId === null ? refusedSubmit(response) : { kind: 'accepted', jobId };
-}
-
-/** The response to a create is `{id}` only; a callback is a whole task. */
-function jobIdIn(json: unknown): string | null {
-  if (typeof json !== 'object' || json === null || !('id' in json)) return null;
-  return arkJob({ id: json.id, status: '' })?.id ?? null;
 }
 
 function readStatus(jobId: string, response: JsonResponse): JobStatus {
@@ -147,9 +117,8 @@ function readStatus(jobId: string, response: JsonResponse): JobStatus {
  * video takes far longer than the call may take.
  * Source: the delete page of the API reference.
  */
-async function cancelQueued(api: Api, jobId: string): Promise<CancelOutcome> {
-  const path = `${TASKS}/${encodeURIComponent(jobId)}`;
-  const read = await api.get(path);
+async function cancelQueued(api: Api, url: string, jobId: string): Promise<CancelOutcome> {
+  const read = await api.get(url);
   const job = read.status === 200 ? arkJob(read.body) : undefined;
   if (job?.id !== jobId && isUnknownTask(read)) {
     return { kind: 'refused', cause: 'Ark does not know the job' };
@@ -162,7 +131,7 @@ async function cancelQueued(api: Api, jobId: string): Promise<CancelOutcome> {
       cause: `Ark cancels only queued jobs, and this one is ${job.status}`,
     };
   }
-  const response = await api.delete(path);
+  const response = await api.request('DELETE', url);
   if (response.status === 200) return { kind: 'accepted' };
   const error = arkErrorIn(response);
   if (!error || response.status >= 500 || response.status === 429) throw notReadable(response);
@@ -186,8 +155,7 @@ function notReadable(response: JsonResponse): Error {
   return new Error(`Ark refused (${kind}): ${arkCause(error, response.status)}`);
 }
 
-async function pageOf(api: Api, query: string): Promise<Page> {
-  const response = await api.get(`${TASKS}?${query}`);
+function pageIn(response: JsonResponse): Page {
   if (response.status !== 200) throw notReadable(response);
   return listPage(response.body);
 }
@@ -198,5 +166,5 @@ async function pageOf(api: Api, query: string): Promise<Page> {
  */
 function readCallback(json: unknown): Callback {
   if (typeof json !== 'object' || json === null) return forged('not a JSON object');
-  return { kind: 'report', jobId: jobIdIn(json), verified: false };
+  return { kind: 'report', jobId: jobIdIn(json, 'id'), verified: false };
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/json-call.ts';
+import { rejected } from '../kit/rejection.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { SubmitOutcome } from '../provider.ts';
 
@@ -98,9 +99,7 @@ export function refusedSubmit(response: JsonResponse): SubmitOutcome {
   if (isOutcomeUnknown(status) || status === 409) return { kind: 'unknown', cause };
   const refusal = arkRefusal(error, status);
   if (refusal === 'busy' || refusal === 'operator') {
-    const seconds = retryAfterSeconds(response.headers);
-    const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
-    return { kind: 'rejected', fault: refusal, cause, ...wait };
+    return rejected(refusal, cause, retryAfterSeconds(response.headers));
   }
   const message = publicMessage(refusal);
   return { kind: 'rejected', fault: 'request', code: refusal, message, cause };

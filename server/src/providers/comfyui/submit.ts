@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome, CallResponse } from '../../outbound/call.ts';
-import { JobIdSchema } from '../kit/job-id.ts';
+import { jobIdIn } from '../kit/job-id.ts';
 import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
+import { rejected } from '../kit/rejection.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
 import { readPrompt } from './find.ts';
@@ -55,7 +56,7 @@ export async function submitPrompt(
 ): Promise<SubmitOutcome> {
   const inputs = namedInputs(jobSpec.inputs);
   const workflow = workflowFor(deps.workflows, inputs);
-  if (!workflow) return operator(`no workflow takes ${namesOf(inputs)}`);
+  if (!workflow) return rejected('operator', `no workflow takes ${namesOf(inputs)}`);
   if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
   const jobId = promptIdOf(jobSpec.attemptId);
   let graph: unknown;
@@ -93,7 +94,7 @@ function notPosted(error: unknown): SubmitOutcome {
   const cause = error instanceof Error ? error.message : String(error);
   const status = error instanceof ServerError ? error.status : undefined;
   const isOperators = status !== undefined && OPERATOR_STATUSES.has(status);
-  return isOperators ? operator(cause) : { kind: 'not_sent', cause };
+  return isOperators ? rejected('operator', cause) : { kind: 'not_sent', cause };
 }
 
 async function post(
@@ -114,19 +115,16 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
   if (response.status === 400) return refusal(response);
   const cause = `HTTP ${response.status}`;
   if (response.status === 429) {
-    const seconds = retryAfterSeconds(response.headers);
-    const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
-    return { kind: 'rejected', fault: 'busy', cause, ...wait };
+    return rejected('busy', cause, retryAfterSeconds(response.headers));
   }
   const isRefused = OPERATOR_STATUSES.has(response.status) && !isOutcomeUnknown(response.status);
-  return isRefused ? operator(cause) : { kind: 'unknown', cause };
+  return isRefused ? rejected('operator', cause) : { kind: 'unknown', cause };
 }
 
 /** The id in the response counts, even if it is not the id that was sent. */
 function acceptance(response: CallResponse): SubmitOutcome {
-  const body = parseJson(response.body);
-  const isAcceptance = Value.Check(Type.Object({ prompt_id: JobIdSchema }), body);
-  if (isAcceptance) return { kind: 'accepted', jobId: body.prompt_id };
+  const jobId = jobIdIn(parseJson(response.body), 'prompt_id');
+  if (jobId !== null) return { kind: 'accepted', jobId };
   return { kind: 'unknown', cause: `HTTP ${response.status} without a prompt_id` };
 }
 
@@ -151,9 +149,5 @@ function refusal(response: CallResponse): SubmitOutcome {
   }
   const { type, message, details = '' } = body.error;
   const nodes = JSON.stringify(body.node_errors ?? {});
-  return operator(truncate(`${type}: ${message} ${details} ${nodes}`));
-}
-
-function operator(cause: string): SubmitOutcome {
-  return { kind: 'rejected', fault: 'operator', cause };
+  return rejected('operator', truncate(`${type}: ${message} ${details} ${nodes}`));
 }

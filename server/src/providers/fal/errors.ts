@@ -1,10 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/json-call.ts';
+import {
+  faultOfStatus,
+  MEDIA_FAULT,
+  type RequestFault,
+  rejected,
+  rejectedRequest,
+} from '../kit/rejection.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { JobStatus, SubmitOutcome } from '../provider.ts';
 
-type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
-type RequestFault = Extract<Rejection, { fault: 'request' }>;
 type JobFailure = Extract<JobStatus, { kind: 'failed' }>;
 
 /** fal's error bodies: of a model (a list of details) and of the platform (flat). */
@@ -40,10 +46,6 @@ export function falCause(status: number, error: FalError | undefined): string {
   return truncate([`HTTP ${status}`, ...errorTypes(error), text].join(': '));
 }
 
-const MEDIA = {
-  code: 'invalid_media',
-  message: 'The provider could not use an input file.',
-} as const;
 const CONTENT = {
   code: 'content_refused',
   message: 'The provider refused the content of this request.',
@@ -55,48 +57,34 @@ const CONTENT = {
  * model does not take.
  * Source: fal docs, model errors.
  */
-const REQUEST_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
+const REQUEST_FAULTS: Record<string, RequestFault> = {
   content_policy_violation: CONTENT,
-  image_too_small: MEDIA,
-  image_too_large: MEDIA,
-  image_load_error: MEDIA,
-  face_detection_error: MEDIA,
-  file_too_large: MEDIA,
-  unsupported_image_format: MEDIA,
-  unsupported_audio_format: MEDIA,
-  unsupported_video_format: MEDIA,
-  audio_duration_too_long: MEDIA,
-  audio_duration_too_short: MEDIA,
-  video_duration_too_long: MEDIA,
-  video_duration_too_short: MEDIA,
+  image_too_small: MEDIA_FAULT,
+  image_too_large: MEDIA_FAULT,
+  image_load_error: MEDIA_FAULT,
+  face_detection_error: MEDIA_FAULT,
+  file_too_large: MEDIA_FAULT,
+  unsupported_image_format: MEDIA_FAULT,
+  unsupported_audio_format: MEDIA_FAULT,
+  unsupported_video_format: MEDIA_FAULT,
+  audio_duration_too_long: MEDIA_FAULT,
+  audio_duration_too_short: MEDIA_FAULT,
+  video_duration_too_long: MEDIA_FAULT,
+  video_duration_too_short: MEDIA_FAULT,
 };
 
 const OPERATOR_TYPES = new Set(['file_download_error']);
 
-/** Whose fault a refused submit is, by HTTP status; the operator's if it is not listed. */
-const FAULTS_BY_STATUS: Record<number, Rejection['fault']> = {
-  400: 'request',
-  413: 'request',
-  422: 'request',
-  429: 'busy',
-};
-
-/** The outcome of a submit that fal refused with an error in its format. */
-export function falRejection(
-  status: number,
-  error: FalError,
-  retryAfterSeconds: number | undefined,
-): Rejection {
+/** The outcome of a submit whose response has no request id. */
+export function falRefusal({ status, headers, body }: JsonResponse): SubmitOutcome {
+  const error = falErrorIn(body);
+  if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
   const cause = falCause(status, error);
   const types = errorTypes(error);
-  const fault = types.some((type) => OPERATOR_TYPES.has(type))
-    ? 'operator'
-    : (FAULTS_BY_STATUS[status] ?? 'operator');
-  const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-  if (fault !== 'request') return { kind: 'rejected', fault, cause, ...wait };
-  const message = 'The provider does not take a parameter of this request.';
-  const known = types.map((type) => REQUEST_FAULTS[type]).find((entry) => entry !== undefined);
-  return { kind: 'rejected', fault, code: 'invalid_request', message, ...known, cause };
+  const isOperators = types.some((type) => OPERATOR_TYPES.has(type));
+  const fault = isOperators ? 'operator' : faultOfStatus(status);
+  if (fault !== 'request') return rejected(fault, cause, retryAfterSeconds(headers));
+  return rejectedRequest(cause, types.map((type) => REQUEST_FAULTS[type]).find(Boolean));
 }
 
 const EXPIRED = {

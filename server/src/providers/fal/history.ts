@@ -6,7 +6,7 @@ import { type Candidate, pickJob } from '../kit/pick-job.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { falCause, falErrorIn } from './errors.ts';
 import { endpointOf, falInput } from './model-input.ts';
-import { type FalSettings, getFromFal } from './settings.ts';
+import type { FalSettings } from './settings.ts';
 
 const RowSchema = Type.Object({
   request_id: Type.String(),
@@ -58,9 +58,9 @@ async function readCandidates(settings: FalSettings, input: FindJobInput): Promi
 async function* readHistory(settings: FalSettings, input: FindJobInput): AsyncGenerator<Row> {
   let cursor: string | null | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    await settings.nextListTurn();
+    await settings.api.nextListTurn();
     const url = historyUrl(settings, input, cursor ?? undefined);
-    const response = await getFromFal(settings, url);
+    const response = await settings.api.get(url);
     if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
       const cause = falCause(response.status, falErrorIn(response.body));
       throw new Error(`fal's request history can't be read: ${cause}`);

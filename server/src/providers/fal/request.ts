@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type JsonResponse, requestJson } from '../kit/json-call.ts';
+import { isSuccess, type JsonResponse } from '../kit/json-call.ts';
 import type { CancelOutcome, JobStatus } from '../provider.ts';
 import { errorTypes, falCause, falErrorIn, falJobFailure } from './errors.ts';
-import { type FalSettings, getFromFal } from './settings.ts';
+import type { FalSettings } from './settings.ts';
 
 const StatusSchema = Type.Object({
   status: Type.String(),
@@ -26,8 +26,8 @@ const RESULT_FAILURES = new Set([400, 413, 422, 499]);
  * Source: fal docs, queue status and result.
  */
 export async function readRequest(settings: FalSettings, jobId: string): Promise<JobStatus> {
-  const url = `${settings.queueUrl}/${settings.app}/requests/${encodeURIComponent(jobId)}`;
-  const response = await getFromFal(settings, `${url}/status`);
+  const url = urlOf(settings, jobId);
+  const response = await settings.api.get(`${url}/status`);
   if (isNotFound(response)) return { kind: 'missing' };
   if (!isSuccess(response) || !Value.Check(StatusSchema, response.body))
     throw unclear('status', response);
@@ -35,7 +35,7 @@ export async function readRequest(settings: FalSettings, jobId: string): Promise
   if (status !== 'COMPLETED') return { kind: 'working' };
   const failed = typeof error === 'string' || typeof type === 'string';
   const types = typeof type === 'string' ? [type] : [];
-  return resultOf(await getFromFal(settings, url), failed ? { types, error } : undefined);
+  return resultOf(await settings.api.get(url), failed ? { types, error } : undefined);
 }
 
 /**
@@ -44,16 +44,16 @@ export async function readRequest(settings: FalSettings, jobId: string): Promise
  * Source: fal docs, queue cancel.
  */
 export async function cancelRequest(settings: FalSettings, jobId: string): Promise<CancelOutcome> {
-  const id = encodeURIComponent(jobId);
-  const url = `${settings.queueUrl}/${settings.app}/requests/${id}/cancel`;
-  const headers = { authorization: `Key ${settings.apiKey}` };
-  const timeoutSeconds = settings.readTimeoutSeconds;
-  const response = await requestJson(settings.call, 'PUT', { url, headers, timeoutSeconds });
+  const response = await settings.api.request('PUT', `${urlOf(settings, jobId)}/cancel`);
   if (isSuccess(response)) return { kind: 'accepted' };
   if (Value.Check(CancelRefusalSchema, response.body)) {
     return { kind: 'refused', cause: `fal says ${response.body.status}` };
   }
   throw unclear('response to a cancel', response);
+}
+
+function urlOf({ queueUrl, app }: FalSettings, jobId: string): string {
+  return `${queueUrl}/${app}/requests/${encodeURIComponent(jobId)}`;
 }
 
 interface StatedFailure {
@@ -86,10 +86,6 @@ function isOwnError(response: JsonResponse, types: string[]): boolean {
 function failureCause(response: JsonResponse, stated: StatedFailure | undefined): string {
   const status = stated ? `${String(stated.error ?? '')} ${stated.types.join(' ')}; ` : '';
   return `${status}${falCause(response.status, falErrorIn(response.body))}`;
-}
-
-function isSuccess({ status }: JsonResponse): boolean {
-  return status >= 200 && status < 300;
 }
 
 function isNotFound(response: JsonResponse): boolean {

@@ -1,5 +1,5 @@
 import { UsageError } from '../../kernel/errors.ts';
-import { getJson, type JsonResponse } from '../kit/json-call.ts';
+import { openApi } from '../kit/json-call.ts';
 import type { RemoteOptions } from '../kit/remote.ts';
 import { FAL_MODELS, type FalModels } from './model-input.ts';
 
@@ -26,33 +26,28 @@ export interface FalOptions extends RemoteOptions {
   startTimeoutSeconds?: number | undefined;
 }
 
-type WithDefaults = Omit<FalOptions, 'maxOutputBytes'>;
-export type FalSettings = { [Name in keyof WithDefaults]-?: NonNullable<WithDefaults[Name]> } & {
-  /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
-  app: string;
-  /** At the latest this many seconds after its submit, a request has succeeded or failed. */
-  jobLimitSeconds: number;
-};
-
 /** fal names no limit for a run; Seedance takes far less than an hour. */
 const RUN_LIMIT_SECONDS = 3600;
 
+export type FalSettings = ReturnType<typeof falSettings>;
+
 /** @throws UsageError when the models belong to several apps: a job id does not show its app */
-export function falSettings(options: FalOptions): FalSettings {
+export function falSettings(options: FalOptions) {
   const models = options.models ?? FAL_MODELS;
   const startTimeoutSeconds = options.startTimeoutSeconds ?? 3600;
   return {
     ...options,
     models,
+    api: openApi(options, { authorization: `Key ${options.apiKey}` }),
+    /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
     app: appOf(models),
     platformUrl: options.platformUrl ?? 'https://api.fal.ai',
     jwksUrl: options.jwksUrl ?? 'https://rest.fal.ai/.well-known/jwks.json',
     userId: options.userId ?? '',
     markWithEndUserId: options.markWithEndUserId ?? true,
-    nextListTurn: options.nextListTurn ?? (async () => {}),
     startTimeoutSeconds,
+    /** At the latest this many seconds after its submit, a request has succeeded or failed. */
     jobLimitSeconds: startTimeoutSeconds + RUN_LIMIT_SECONDS,
-    readTimeoutSeconds: options.readTimeoutSeconds ?? 20,
   };
 }
 
@@ -63,10 +58,4 @@ function appOf(models: FalModels): string {
     throw new UsageError(`The fal models belong to several apps: ${[...apps].join(', ')}`);
   }
   return app;
-}
-
-/** GET with the API key; see getJson for what it throws. */
-export function getFromFal(settings: FalSettings, url: string): Promise<JsonResponse> {
-  const headers = { authorization: `Key ${settings.apiKey}` };
-  return getJson(settings.readCall, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
 }

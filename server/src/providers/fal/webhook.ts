@@ -1,8 +1,8 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { JobIdSchema } from '../kit/job-id.ts';
-import { getJson, parseJson } from '../kit/json-call.ts';
+import { jobIdIn } from '../kit/job-id.ts';
+import { openApi, parseJson } from '../kit/json-call.ts';
 import { forged } from '../kit/remote.ts';
 import { createSigningKeys, signedRecently } from '../kit/signing-keys.ts';
 import type { Callback, Provider } from '../provider.ts';
@@ -11,7 +11,6 @@ import type { FalSettings } from './settings.ts';
 const JwksSchema = Type.Object({
   keys: Type.Array(Type.Object({ kty: Type.String(), x: Type.Optional(Type.String()) })),
 });
-const BodySchema = Type.Object({ request_id: JobIdSchema });
 
 /** fal allows its keys to be cached for a day at most. */
 const KEYS_MAX_AGE_SECONDS = 86_400;
@@ -59,14 +58,13 @@ function signatureIn({ body, headers }: Delivery) {
  * own retries.
  */
 function newsIn(body: Uint8Array): Callback {
-  const json = parseJson(body);
-  const jobId = Value.Check(BodySchema, json) ? json.request_id : null;
-  return { kind: 'report', jobId, verified: true };
+  return { kind: 'report', jobId: jobIdIn(parseJson(body), 'request_id'), verified: true };
 }
 
 async function fetchFalKeys(settings: FalSettings): Promise<KeyObject[]> {
-  const { call, jwksUrl: url, readTimeoutSeconds: timeoutSeconds } = settings;
-  const response = await getJson(call, { url, headers: {}, timeoutSeconds });
+  // Without the API key, and on no connection that stays open: the keys are read once a day.
+  const api = openApi({ ...settings, readCall: settings.call });
+  const response = await api.get(settings.jwksUrl);
   if (response.status !== 200 || !Value.Check(JwksSchema, response.body)) {
     throw new Error(`fal's webhook keys can't be read: HTTP ${response.status}`);
   }

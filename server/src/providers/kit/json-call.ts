@@ -1,4 +1,6 @@
 import type { CallOnce, CallResponse } from '../../outbound/call.ts';
+import type { SubmitOutcome } from '../provider.ts';
+import type { RemoteOptions } from './remote.ts';
 
 /** A page of a list can hold a hundred jobs with everything that was sent for them. */
 const RESPONSE_BYTES = 16 * 2 ** 20;
@@ -10,33 +12,62 @@ export interface JsonResponse {
   body: unknown;
 }
 
-/**
- * Gets JSON from a provider; one try.
- * @throws Error when no complete response came: a temporary failure
- */
-export function getJson(call: CallOnce, request: JsonRequest): Promise<JsonResponse> {
-  return requestJson(call, 'GET', request);
-}
-
-interface JsonRequest {
+interface Submit {
   url: string;
-  headers: Record<string, string>;
-  timeoutSeconds: number;
+  headers?: Record<string, string>;
+  json: unknown;
+  mayStillSend(): boolean;
 }
 
+export type Api = ReturnType<typeof openApi>;
+
 /**
- * Makes a call without a body, one try; for calls that may be made twice.
- * @throws Error when no complete response came: what the call did is not known
+ * The calls to a provider with an HTTP API, each one try.
+ * @param headers of each call, such as the API key
  */
-export async function requestJson(
-  call: CallOnce,
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
-  request: JsonRequest,
-): Promise<JsonResponse> {
-  const response = await call({ ...request, method, maxResponseBytes: RESPONSE_BYTES });
-  if (response.kind !== 'responded')
+export function openApi(options: RemoteOptions, headers: Record<string, string> = {}) {
+  const { call, readCall, submitTimeoutSeconds } = options;
+  const { readTimeoutSeconds: timeoutSeconds = 20 } = options;
+  async function request(send: CallOnce, method: string, url: string) {
+    const maxResponseBytes = RESPONSE_BYTES;
+    const response = await send({ url, method, headers, timeoutSeconds, maxResponseBytes });
+    if (response.kind === 'responded') return withJson(response);
     throw new Error(`No response from the provider: ${response.cause}`);
-  return { status: response.status, headers: response.headers, body: parseJson(response.body) };
+  }
+  return {
+    /** @throws Error when no complete response came: a temporary failure */
+    get: (url: string) => request(readCall, 'GET', url),
+    /**
+     * Makes a call without a body, which may be made twice.
+     * @throws Error when no complete response came: what the call did is not known
+     */
+    request: (method: 'POST' | 'PUT' | 'DELETE', url: string) => request(call, method, url),
+    /** Awaited before each page of a list, also the first: a turn of the `find` budget. */
+    nextListTurn: options.nextListTurn ?? (async () => {}),
+    /** @param outcomeOf what a complete response to the submit says */
+    async submit(
+      { url, headers: more, json, mayStillSend }: Submit,
+      outcomeOf: (response: JsonResponse) => SubmitOutcome,
+    ): Promise<SubmitOutcome> {
+      const response = await call({
+        url,
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json', ...more },
+        body: JSON.stringify(json),
+        timeoutSeconds: submitTimeoutSeconds,
+        mayStillSend,
+      });
+      return response.kind === 'responded' ? outcomeOf(withJson(response)) : response;
+    },
+  };
+}
+
+function withJson({ status, headers, body }: CallResponse): JsonResponse {
+  return { status, headers, body: parseJson(body) };
+}
+
+export function isSuccess({ status }: { status: number }): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** The parsed body; undefined if it is not JSON in UTF-8. */

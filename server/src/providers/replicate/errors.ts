@@ -1,10 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/json-call.ts';
+import {
+  faultOfStatus,
+  MEDIA_FAULT,
+  type RequestFault,
+  rejected,
+  rejectedRequest,
+} from '../kit/rejection.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { JobStatus, SubmitOutcome } from '../provider.ts';
 
-type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
-type RequestFault = Extract<Rejection, { fault: 'request' }>;
 type JobFailure = Extract<JobStatus, { kind: 'failed' }>;
 
 /** Replicate's error bodies: a problem document, or `detail` alone. */
@@ -26,52 +32,31 @@ export function replicateCause(status: number, error: ReplicateError | undefined
   return truncate([`HTTP ${status}`, ...texts].join(': '));
 }
 
-/** Whose fault a refused create is, by HTTP status; the operator's if it is not listed. */
-const FAULTS_BY_STATUS: Record<number, Rejection['fault']> = {
-  400: 'request',
-  413: 'request',
-  422: 'request',
-  429: 'busy',
-};
-
-const MEDIA = {
-  code: 'invalid_media',
-  message: 'The provider could not use an input file.',
-} as const;
-
 /**
  * Refused fields of the input; a field that is not listed is a parameter that the model does not
  * take.
  */
-const FIELD_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
-  'input.image': MEDIA,
-  'input.last_frame_image': MEDIA,
-  'input.reference_images': MEDIA,
-  'input.reference_videos': MEDIA,
+const FIELD_FAULTS: Record<string, RequestFault> = {
+  'input.image': MEDIA_FAULT,
+  'input.last_frame_image': MEDIA_FAULT,
+  'input.reference_images': MEDIA_FAULT,
+  'input.reference_videos': MEDIA_FAULT,
 };
 
 /**
- * The outcome of a create that Replicate refused with an error in its format. A 422 about anything
- * except the input (the version, the webhook's address) is about the configuration.
+ * The outcome of a create whose response has no id. A 422 about anything except the input (the
+ * version, the webhook's address) is about the configuration.
  */
-export function replicateRejection(
-  status: number,
-  error: ReplicateError,
-  retryAfterSeconds: number | undefined,
-): Rejection {
+export function replicateRefusal({ status, headers, body }: JsonResponse): SubmitOutcome {
+  const error = replicateErrorIn(body);
+  if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
   const cause = replicateCause(status, error);
   const fields = (error.invalid_fields ?? []).map(({ field }) => field);
   const isConfiguration = status === 422 && !fields.some((field) => /^input(\.|$)/.test(field));
-  const fault = isConfiguration ? 'operator' : (FAULTS_BY_STATUS[status] ?? 'operator');
-  if (fault === 'busy') {
-    const seconds = retryAfterSeconds ?? resetSeconds(error.detail);
-    const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
-    return { kind: 'rejected', fault, cause, ...wait };
-  }
-  if (fault === 'operator') return { kind: 'rejected', fault, cause };
-  const message = 'The provider does not take a parameter of this request.';
-  const known = fields.map(faultOfField).find((entry) => entry !== undefined);
-  return { kind: 'rejected', fault, code: 'invalid_request', message, ...known, cause };
+  const fault = isConfiguration ? 'operator' : faultOfStatus(status);
+  if (fault === 'operator') return rejected(fault, cause);
+  if (fault === 'request') return rejectedRequest(cause, fields.map(faultOfField).find(Boolean));
+  return rejected(fault, cause, retryAfterSeconds(headers) ?? resetSeconds(error.detail));
 }
 
 /** The fault of a field. A list item, such as input.reference_images.0, counts as its list. */

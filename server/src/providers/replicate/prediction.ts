@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type JsonResponse, requestJson } from '../kit/json-call.ts';
+import type { JsonResponse } from '../kit/json-call.ts';
 import type { CancelOutcome, JobStatus, OutputReference } from '../provider.ts';
 import { jobEndOf, replicateCause, replicateErrorIn, replicateJobFailure } from './errors.ts';
-import { getFromReplicate, type ReplicateSettings } from './settings.ts';
+import type { ReplicateSettings } from './settings.ts';
 
 const PredictionSchema = Type.Object({
   status: Type.String(),
@@ -19,8 +19,7 @@ export async function readPrediction(
   settings: ReplicateSettings,
   jobId: string,
 ): Promise<JobStatus> {
-  const url = `${settings.baseUrl}/v1/predictions/${encodeURIComponent(jobId)}`;
-  const response = await getFromReplicate(settings, url);
+  const response = await settings.api.get(urlOf(settings, jobId));
   if (isNotFound(response)) return { kind: 'missing' };
   if (response.status !== 200 || !Value.Check(PredictionSchema, response.body))
     throw unclear(response);
@@ -46,16 +45,17 @@ export async function cancelPrediction(
   settings: ReplicateSettings,
   jobId: string,
 ): Promise<CancelOutcome> {
-  const url = `${settings.baseUrl}/v1/predictions/${encodeURIComponent(jobId)}/cancel`;
-  const headers = { authorization: `Bearer ${settings.apiToken}` };
-  const timeoutSeconds = settings.readTimeoutSeconds;
-  const response = await requestJson(settings.call, 'POST', { url, headers, timeoutSeconds });
+  const response = await settings.api.request('POST', `${urlOf(settings, jobId)}/cancel`);
   if (isNotFound(response)) return { kind: 'refused', cause: 'Replicate does not know the job' };
   if (response.status !== 200 || !Value.Check(PredictionSchema, response.body))
     throw unclear(response);
   const { status } = response.body;
   const hasEnded = status === 'succeeded' || status === 'failed';
   return hasEnded ? { kind: 'refused', cause: `the job has ${status}` } : { kind: 'accepted' };
+}
+
+function urlOf({ baseUrl }: ReplicateSettings, jobId: string): string {
+  return `${baseUrl}/v1/predictions/${encodeURIComponent(jobId)}`;
 }
 
 /**

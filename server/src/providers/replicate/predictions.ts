@@ -6,7 +6,7 @@ import { type Candidate, pickJob } from '../kit/pick-job.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { replicateCause, replicateErrorIn } from './errors.ts';
 import { replicateInput } from './model-input.ts';
-import { CREATES_PER_SECOND, getFromReplicate, type ReplicateSettings } from './settings.ts';
+import { CREATES_PER_SECOND, type ReplicateSettings } from './settings.ts';
 
 const RowSchema = Type.Object({
   id: Type.String(),
@@ -94,8 +94,8 @@ async function* readList(settings: ReplicateSettings, input: FindJobInput): Asyn
   const maxPages = pagesOf(input);
   let url = firstPage(settings, input);
   for (let page = 0; page < maxPages; page += 1) {
-    await settings.nextListTurn();
-    const response = await getFromReplicate(settings, url);
+    await settings.api.nextListTurn();
+    const response = await settings.api.get(url);
     if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
       const cause = replicateCause(response.status, replicateErrorIn(response.body));
       throw new Error(`the list of predictions can't be read: ${cause}`);

@@ -1,4 +1,4 @@
-import { getJson, type JsonResponse } from '../kit/json-call.ts';
+import { openApi } from '../kit/json-call.ts';
 import type { RemoteOptions } from '../kit/remote.ts';
 import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
 
@@ -21,23 +21,15 @@ export interface ReplicateOptions extends RemoteOptions {
   listLagSeconds?: number | undefined;
 }
 
-type WithDefaults = Omit<ReplicateOptions, 'maxOutputBytes'>;
-export type ReplicateSettings = { [Name in keyof WithDefaults]-?: NonNullable<WithDefaults[Name]> };
+export type ReplicateSettings = ReturnType<typeof replicateSettings>;
 
-export function replicateSettings(options: ReplicateOptions): ReplicateSettings {
+export function replicateSettings(options: ReplicateOptions) {
   return {
     ...options,
+    api: openApi(options, { authorization: `Bearer ${options.apiToken}` }),
     models: options.models ?? REPLICATE_MODELS,
     webhookSecret: options.webhookSecret ?? '',
     cancelAfterSeconds: options.cancelAfterSeconds ?? 3600,
     listLagSeconds: options.listLagSeconds ?? Number.POSITIVE_INFINITY,
-    nextListTurn: options.nextListTurn ?? (async () => {}),
-    readTimeoutSeconds: options.readTimeoutSeconds ?? 20,
   };
-}
-
-/** GET with the API token; see getJson for what it throws. */
-export function getFromReplicate(settings: ReplicateSettings, url: string): Promise<JsonResponse> {
-  const headers = { authorization: `Bearer ${settings.apiToken}` };
-  return getJson(settings.readCall, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
 }

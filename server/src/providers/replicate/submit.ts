@@ -1,14 +1,10 @@
-import { Type } from 'typebox';
-import { Value } from 'typebox/value';
-import type { CallOutcome } from '../../outbound/call.ts';
-import { JobIdSchema } from '../kit/job-id.ts';
-import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
+import { jobIdIn } from '../kit/job-id.ts';
+import { isSuccess, type JsonResponse } from '../kit/json-call.ts';
+import { rejected } from '../kit/rejection.ts';
 import type { JobSpec, SubmitOutcome } from '../provider.ts';
-import { replicateErrorIn, replicateRejection } from './errors.ts';
+import { replicateRefusal } from './errors.ts';
 import { replicateInput } from './model-input.ts';
 import type { ReplicateSettings } from './settings.ts';
-
-const AcceptedSchema = Type.Object({ id: JobIdSchema });
 
 /**
  * Creates a prediction of an official model; one try. If the response is lost, the `start` webhook
@@ -22,26 +18,16 @@ export async function submitToReplicate(
 ): Promise<SubmitOutcome> {
   const model = settings.models[jobSpec.model];
   if (model === null) {
-    const cause = `Replicate has no model configured for ${jobSpec.model}`;
-    return { kind: 'rejected', fault: 'operator', cause };
+    return rejected('operator', `Replicate has no model configured for ${jobSpec.model}`);
   }
-  const response = await settings.call({
-    url: `${settings.baseUrl}/v1/models/${model}/predictions`,
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${settings.apiToken}`,
-      'content-type': 'application/json',
-      'cancel-after': asDuration(settings.cancelAfterSeconds),
-    },
-    body: JSON.stringify({
-      input: replicateInput(jobSpec),
-      webhook: jobSpec.callbackUrl,
-      webhook_events_filter: ['start', 'completed'],
-    }),
-    timeoutSeconds: settings.submitTimeoutSeconds,
-    mayStillSend,
-  });
-  return outcomeOf(response);
+  const url = `${settings.baseUrl}/v1/models/${model}/predictions`;
+  const headers = { 'cancel-after': asDuration(settings.cancelAfterSeconds) };
+  const json = {
+    input: replicateInput(jobSpec),
+    webhook: jobSpec.callbackUrl,
+    webhook_events_filter: ['start', 'completed'],
+  };
+  return settings.api.submit({ url, headers, json, mayStillSend }, outcomeOf);
 }
 
 /** In the format of the documented example, `1m`. */
@@ -50,13 +36,7 @@ function asDuration(seconds: number): string {
   return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
 }
 
-function outcomeOf(response: CallOutcome): SubmitOutcome {
-  if (response.kind !== 'responded') return response;
-  const { status, headers } = response;
-  const body = parseJson(response.body);
-  const isSuccess = status >= 200 && status < 300;
-  if (isSuccess && Value.Check(AcceptedSchema, body)) return { kind: 'accepted', jobId: body.id };
-  const error = replicateErrorIn(body);
-  if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
-  return replicateRejection(status, error, retryAfterSeconds(headers));
+function outcomeOf(response: JsonResponse): SubmitOutcome {
+  const jobId = isSuccess(response) ? jobIdIn(response.body, 'id') : null;
+  return jobId === null ? replicateRefusal(response) : { kind: 'accepted', jobId };
 }

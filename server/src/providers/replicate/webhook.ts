@@ -1,15 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { JobIdSchema } from '../kit/job-id.ts';
+import { jobIdIn } from '../kit/job-id.ts';
 import { parseJson } from '../kit/json-call.ts';
 import { forged } from '../kit/remote.ts';
 import { createSigningKeys, signedRecently } from '../kit/signing-keys.ts';
 import type { Callback, Provider } from '../provider.ts';
-import { getFromReplicate, type ReplicateSettings } from './settings.ts';
+import type { ReplicateSettings } from './settings.ts';
 
 const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) });
-const BodySchema = Type.Object({ id: JobIdSchema });
 
 /** The account's secret changes only if a person renews it. */
 const SECRET_MAX_AGE_SECONDS = 86_400;
@@ -45,10 +44,7 @@ async function secretOf(settings: ReplicateSettings): Promise<Buffer> {
 }
 
 async function fetchSecret(settings: ReplicateSettings): Promise<string> {
-  const response = await getFromReplicate(
-    settings,
-    `${settings.baseUrl}/v1/webhooks/default/secret`,
-  );
+  const response = await settings.api.get(`${settings.baseUrl}/v1/webhooks/default/secret`);
   if (response.status === 200 && Value.Check(SecretSchema, response.body)) return response.body.key;
   throw new Error(`the secret of the webhooks can't be read: HTTP ${response.status}`);
 }
@@ -68,6 +64,5 @@ function isAmong(signatures: string, expected: Buffer): boolean {
 }
 
 function newsIn(body: Uint8Array): Callback {
-  const json = parseJson(body);
-  return { kind: 'report', jobId: Value.Check(BodySchema, json) ? json.id : null, verified: true };
+  return { kind: 'report', jobId: jobIdIn(parseJson(body), 'id'), verified: true };
 }

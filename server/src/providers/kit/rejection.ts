@@ -1,0 +1,43 @@
+import type { SubmitOutcome } from '../provider.ts';
+
+type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
+
+/** What a client is told of a request that the provider refused. */
+export type RequestFault = Pick<Extract<Rejection, { fault: 'request' }>, 'code' | 'message'>;
+
+export const MEDIA_FAULT: RequestFault = {
+  code: 'invalid_media',
+  message: 'The provider could not use an input file.',
+};
+
+const FAULTS_BY_STATUS: Record<number, Rejection['fault']> = {
+  400: 'request',
+  413: 'request',
+  422: 'request',
+  429: 'busy',
+};
+
+/** Whose fault a refused submit is, by HTTP status; the operator's if it is not listed. */
+export function faultOfStatus(status: number): Rejection['fault'] {
+  return FAULTS_BY_STATUS[status] ?? 'operator';
+}
+
+/** A refusal that is not about the request. */
+export function rejected(
+  fault: 'busy' | 'operator',
+  cause: string,
+  retryAfterSeconds?: number,
+): Rejection {
+  return {
+    kind: 'rejected',
+    fault,
+    cause,
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  };
+}
+
+/** A refused request. Without a known fault it is about a parameter that the model does not take. */
+export function rejectedRequest(cause: string, known: RequestFault | undefined): Rejection {
+  const message = 'The provider does not take a parameter of this request.';
+  return { kind: 'rejected', fault: 'request', code: 'invalid_request', message, ...known, cause };
+}

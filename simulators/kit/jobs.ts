@@ -2,43 +2,35 @@ import path from 'node:path';
 import type { SimulatedResponse } from './exchange.ts';
 import { quirk } from './faults.ts';
 import type { SimulatorOptions } from './options.ts';
-import { createOutputs, type OutputSpec, type Outputs } from './outputs.ts';
-import { type BaseJob, type JobRecord, openRecord } from './record.ts';
+import { createOutputs, type OutputSpec } from './outputs.ts';
+import { type BaseJob, openRecord } from './record.ts';
 import type { SimulatedCall, SimulatedRequest } from './simulation.ts';
 
-/** The jobs of a simulated provider, and what is done with them in the same way at each. */
-export interface Jobs<Job extends BaseJob> {
-  options: SimulatorOptions;
-  record: JobRecord<Job>;
-  outputs: Outputs;
-  /** The job that the path of a request names; undefined too if it has vanished. */
-  known(request: SimulatedRequest): Job | undefined;
-  /** The path of a job's output, which works for `--output-seconds` after the job's end. */
-  pathTo(job: Job): string;
-  /** The call that serves outputs. */
-  outputCall(specOf: (job: Job) => OutputSpec, notFound: () => SimulatedResponse): SimulatedCall;
-}
+export type Jobs<Job extends BaseJob> = ReturnType<typeof openJobs<Job>>;
 
+/** The jobs of a simulated provider, and what is done with them in the same way at each. */
 export function openJobs<Job extends BaseJob>(
   options: SimulatorOptions,
   parse: (value: unknown) => Job,
-): Jobs<Job> {
+) {
   const folder = path.join(path.dirname(options.record), 'videos');
   const outputs = createOutputs(folder, options.outputFile);
   const record = openRecord(options.record, parse);
   return {
     options,
     record,
-    outputs,
-    known({ groups: [id = ''] }) {
+    /** The job that the path of a request names; undefined too if it has vanished. */
+    known({ groups: [id = ''] }: SimulatedRequest): Job | undefined {
       const job = record.get(id);
       return job && !quirk(job, 'vanishes') ? job : undefined;
     },
-    pathTo({ id, createdAt }) {
+    /** The path of a job's output, which works for `--output-seconds` after the job's end. */
+    pathTo({ id, createdAt }: Job): string {
       const lifeSeconds = options.jobSeconds + options.outputSeconds;
       return outputs.pathOf(id, createdAt + lifeSeconds * 1000);
     },
-    outputCall: (specOf, notFound) =>
+    /** The call that serves outputs. */
+    outputCall: (specOf: (job: Job) => OutputSpec, notFound: () => SimulatedResponse) =>
       call('output', 'GET', '/outputs/([^/]+)\\.mp4', async ({ url, groups: [id = ''] }) => {
         const job = record.get(id);
         return job ? outputs.serve(id, url.searchParams, job.quirks, specOf(job)) : notFound();

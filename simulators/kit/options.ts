@@ -49,23 +49,18 @@ export interface Option {
   default?: string;
 }
 
-/** The options as they were given. Reading one that lacks or is no number ends the program. */
-export interface CommandLine<Name extends string> {
-  text(name: Name): string;
-  /** At least 0. */
-  number(name: Name): number;
-  flag(name: Name): boolean;
-}
-
 const HELP: Option = { about: 'prints this text' };
 const USAGE_ERROR = 2;
 
-/** Reads the command line; `--help` and an unknown option end the program. */
+/**
+ * Reads the command line. `--help`, an unknown option, and reading one that lacks or is no number
+ * end the program.
+ */
 export function readCommandLine<Name extends string>(
   name: string,
   about: string,
   options: Record<Name, Option>,
-): CommandLine<Name> {
+) {
   const all: [string, Option][] = [...Object.entries<Option>(options), ['help', HELP]];
   const given = parse(name, all);
   if (given.help === true) {
@@ -78,11 +73,12 @@ export function readCommandLine<Name extends string>(
   };
   return {
     text,
-    number(option) {
+    /** At least 0. */
+    number(option: Name): number {
       const value = Number(text(option) || Number.NaN);
       return value >= 0 ? value : refuse(name, `--${option} must be a number, at least 0`);
     },
-    flag: (option) => given[option] === true,
+    flag: (option: Name) => given[option] === true,
   };
 }
 

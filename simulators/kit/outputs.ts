@@ -13,8 +13,6 @@ export interface OutputSpec {
   audio: boolean;
 }
 
-export type Outputs = ReturnType<typeof createOutputs>;
-
 const TOO_LARGE_BYTES = 300 * 2 ** 20;
 const PATTERN = {
   prompt: 'Simulated output',

@@ -22,23 +22,13 @@ export const BaseJobSchema = Type.Object(JOB_FIELDS);
 export type BaseJob = Static<typeof BaseJobSchema>;
 
 /** The jobs that a simulated provider accepted. They survive a SIGKILL. */
-export interface JobRecord<Job extends BaseJob> {
-  all(): Job[];
-  get(id: string): Job | undefined;
-  /** Adds the job or replaces the one with the same id. */
-  put(job: Job): void;
-  /** Sends the callback of a job's end unless that was done, or is being done. */
-  reportOnce(id: string, send: (job: Job) => Promise<void>): Promise<void>;
-}
+export type JobRecord<Job extends BaseJob> = ReturnType<typeof openRecord<Job>>;
 
 /**
  * Opens the record in a file with one JSON object a line; the last line of an id counts. `put`
  * writes before it returns. A line that a kill truncated is dropped.
  */
-export function openRecord<Job extends BaseJob>(
-  file: string,
-  parse: (value: unknown) => Job,
-): JobRecord<Job> {
+export function openRecord<Job extends BaseJob>(file: string, parse: (value: unknown) => Job) {
   const jobs = new Map(readLines(file).map((line) => idAndJob(parse(JSON.parse(line)))));
   const busy = new Set<string>();
   const put = (job: Job): void => {
@@ -47,9 +37,11 @@ export function openRecord<Job extends BaseJob>(
   };
   return {
     all: () => [...jobs.values()],
-    get: (id) => jobs.get(id),
+    get: (id: string) => jobs.get(id),
+    /** Adds the job or replaces the one with the same id. */
     put,
-    async reportOnce(id, send) {
+    /** Sends the callback of a job's end unless that was done, or is being done. */
+    async reportOnce(id: string, send: (job: Job) => Promise<void>): Promise<void> {
       const job = jobs.get(id);
       if (!job || job.isReported || busy.has(id)) return;
       busy.add(id);

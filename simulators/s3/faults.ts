@@ -26,8 +26,6 @@ export interface S3Fault {
 }
 
 /** The faults that are planned, the oldest first. */
-export type S3Faults = ReturnType<typeof createS3Faults>;
-
 export function createS3Faults() {
   const planned: Array<S3Fault & { times: number }> = [];
   return {

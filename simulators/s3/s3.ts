@@ -7,58 +7,46 @@ import {
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeServer, listenOn } from '../kit/http-server.ts';
-import { createS3Faults, type S3Fault, type S3Faults } from './faults.ts';
+import { createS3Faults, type S3Fault } from './faults.ts';
 import { checkBodyHeaders, readResponse, receivedObject, type S3Object } from './objects.ts';
 import { errorBody, S3Refusal } from './refusal.ts';
 import { type S3Credentials, verifySignature } from './signature.ts';
 
-/** A running S3 server that keeps its objects in memory. */
-export interface SimulatedS3 extends AsyncDisposable {
-  /** `http://127.0.0.1:PORT` */
-  url: string;
-  /** The objects of each bucket by their keys; add or remove buckets as a test needs them. */
-  buckets: Map<string, Map<string, S3Object>>;
-  faults: S3Faults;
-  /** Who may use it; add others as a test needs them. */
-  credentials: S3Credentials[];
-  /** The access keys that are refused as expired. */
-  expired: Set<string>;
-  /** Sets the server's clock ahead of (or behind) the machine's. */
-  setClock(seconds: number): void;
-  /** Whether a PUT with If-None-Match is refused (501), as servers without it do. */
-  setConditional(isKnown: boolean): void;
-  /** Each request that arrived, such as `PUT /bucket/key`. */
-  requests: string[];
-}
+export type SimulatedS3 = Awaited<ReturnType<typeof startSimulatedS3>>;
 
-export interface SimulatedS3Options {
+interface SimulatedS3Options {
   buckets: string[];
   credentials: S3Credentials[];
   region?: string;
   port?: number;
 }
 
-/** What the server holds. */
-interface State
-  extends Pick<SimulatedS3, 'buckets' | 'faults' | 'credentials' | 'expired' | 'requests'> {
-  region: string;
-  aheadSeconds: number;
-  isConditional: boolean;
-}
+type State = ReturnType<typeof stateOf>;
 
-/** Serves the part of S3 that this service needs: PUT, GET, HEAD and DELETE of whole objects. */
-export async function startSimulatedS3(options: SimulatedS3Options): Promise<SimulatedS3> {
-  const { credentials, region = 'us-east-1' } = options;
-  const state: State = {
+/** What the server holds. */
+function stateOf({ buckets, credentials, region = 'us-east-1' }: SimulatedS3Options) {
+  return {
+    /** The objects of each bucket by their keys; add or remove buckets as a test needs them. */
+    buckets: new Map(buckets.map((name) => [name, new Map<string, S3Object>()])),
+    faults: createS3Faults(),
+    /** Who may use it; add others as a test needs them. */
     credentials,
+    /** The access keys that are refused as expired. */
+    expired: new Set<string>(),
+    /** Each request that arrived, such as `PUT /bucket/key`. */
+    requests: [] as string[],
     region,
     aheadSeconds: 0,
     isConditional: true,
-    buckets: new Map(options.buckets.map((name) => [name, new Map<string, S3Object>()])),
-    faults: createS3Faults(),
-    expired: new Set<string>(),
-    requests: [],
   };
+}
+
+/**
+ * Starts an S3 server that keeps its objects in memory. It has the part of S3 that this service
+ * needs: PUT, GET, HEAD and DELETE of whole objects.
+ */
+export async function startSimulatedS3(options: SimulatedS3Options) {
+  const state = stateOf(options);
   const server = createServer((request, response) => {
     response.on('error', () => {}); // a client may disconnect at any time
     const exchange = { state, request, response };
@@ -71,11 +59,14 @@ export async function startSimulatedS3(options: SimulatedS3Options): Promise<Sim
   const url = await listenOn(server, { port: options.port });
   return {
     ...state,
+    /** `http://127.0.0.1:PORT` */
     url,
-    setClock(seconds) {
+    /** Sets the server's clock ahead of (or behind) the machine's. */
+    setClock(seconds: number) {
       state.aheadSeconds = seconds;
     },
-    setConditional(isKnown) {
+    /** Whether a PUT with If-None-Match is refused (501), as servers without it do. */
+    setConditional(isKnown: boolean) {
       state.isConditional = isKnown;
     },
     [Symbol.asyncDispose]: () => closeServer(server),

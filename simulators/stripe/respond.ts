@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { CALLS, type Call, expand } from './calls.ts';
 import { drawFault, type Fault, type Faults } from './faults.ts';
 import { noSuch, parseForm, StripeRefusal, textsOf } from './form.ts';
-import { createState, type State } from './state.ts';
+import { createState, type Emit, type State } from './state.ts';
 
 export interface ApiResponse {
   status: number;
@@ -19,7 +19,7 @@ export interface Mode {
 const KEY = /^(sk|rk)_(test|live)_(?:([a-z]+)_)?\w+$/;
 
 /** All accounts, in both modes. A key `sk_live_other_1` is one of the account `acct_other`. */
-export function openModes(emit: State['emit']) {
+export function openModes(emit: Emit) {
   const modes = new Map<string, Mode>();
   let latest = '';
   return {

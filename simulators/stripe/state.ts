@@ -18,25 +18,10 @@ const PREFIXES: Record<ObjectName, string> = {
   'billing_portal.session': 'bps_',
 };
 
-/** What the simulator has made so far, in memory. */
-export interface State {
-  /** The address of the simulator itself. */
-  baseUrl: string;
-  /** The account at Stripe, and whether money moves in it. */
-  account: string;
-  livemode: boolean;
-  add<Name extends ObjectName>(
-    name: Name,
-    members: Omit<ObjectOf<Name>, 'id' | 'object' | 'created' | 'livemode'>,
-  ): ObjectOf<Name>;
-  /** @throws StripeRefusal if there is none */
-  get<Name extends ObjectName>(name: Name, id: string): ObjectOf<Name>;
-  /** All of a kind, the newest first. */
-  all<Name extends ObjectName>(name: Name): Array<ObjectOf<Name>>;
-  find(id: string): StripeObject | undefined;
-  /** Tells the owner of the account what happened: an event with the object as it is now. */
-  emit(type: string, object: StripeObject): void;
-}
+export type State = ReturnType<typeof createState>;
+
+/** Tells the owner of the account what happened: an event with the object as it is now. */
+export type Emit = (type: string, object: StripeObject) => void;
 
 export function newObjectId(prefix: string): string {
   return prefix + randomBytes(12).toString('hex');
@@ -46,33 +31,41 @@ const modeOf = (livemode: boolean) => (livemode ? 'live_' : 'test_');
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
+/** What the simulator has made so far, in memory: in an account, of which money moves or not. */
 export function createState(
-  emit: State['emit'],
-  { account, livemode }: Pick<State, 'account' | 'livemode'>,
-): State {
+  emit: Emit,
+  { account, livemode }: { account: string; livemode: boolean },
+) {
   const objects = new Map<string, StripeObject>();
   const isOf = <Name extends ObjectName>(
     object: StripeObject | undefined,
     name: Name,
   ): object is ObjectOf<Name> => object?.object === name;
   return {
+    /** The address of the simulator itself. */
     baseUrl: '',
     account,
     livemode,
     emit,
-    add(name, members) {
+    add<Name extends ObjectName>(
+      name: Name,
+      members: Omit<ObjectOf<Name>, 'id' | 'object' | 'created' | 'livemode'>,
+    ): ObjectOf<Name> {
       const prefix = PREFIXES[name] + (name === 'checkout.session' ? modeOf(livemode) : '');
       const head = { id: newObjectId(prefix), object: name, livemode, created: nowSeconds() };
-      const made = { ...head, ...members } as unknown as ObjectOf<typeof name>;
+      const made = { ...head, ...members } as unknown as ObjectOf<Name>;
       objects.set(made.id, made);
       return made;
     },
-    get(name, id) {
+    /** @throws StripeRefusal if there is none */
+    get<Name extends ObjectName>(name: Name, id: string): ObjectOf<Name> {
       const found = objects.get(id);
       if (!isOf(found, name)) throw noSuch(name, id);
       return found;
     },
-    all: (name) => [...objects.values()].filter((object) => isOf(object, name)).reverse(),
-    find: (id) => objects.get(id),
+    /** All of a kind, the newest first. */
+    all: <Name extends ObjectName>(name: Name): Array<ObjectOf<Name>> =>
+      [...objects.values()].filter((object) => isOf(object, name)).reverse(),
+    find: (id: string) => objects.get(id),
   };
 }

@@ -14,36 +14,25 @@ interface Delivery {
 /** That of the package `stripe` which the service uses. */
 const API_VERSION = '2026-10-28.endive';
 
+type Target = { url: string; secret: string } | undefined;
+
 const WELL: Delivery = { lost: 0, twice: 0, lateMs: 0 };
 
-export interface Webhooks {
-  /** Where events go to; undefined: nowhere. */
-  to: { url: string; secret: string } | undefined;
-  delivery: Delivery;
-  /** The API version of the endpoint. Before 2025-03-31, invoices have an older form. */
-  version: string;
-  readonly events: readonly StripeEvent[];
-  emit(type: string, object: StripeObject): void;
-  /** Keeps all events back, until they are released. */
-  hold(): void;
-  release(): void;
-  /** Sends an event once more. */
-  send(event: StripeEvent): Promise<void>;
-  /** Waits until all that is on its way has arrived. */
-  idle(): Promise<void>;
-}
+export type Webhooks = ReturnType<typeof createWebhooks>;
 
 /** @param chance a number from 0, below 1 */
-export function createWebhooks(chance: () => number): Webhooks {
+export function createWebhooks(chance: () => number) {
   const events: StripeEvent[] = [];
   const onTheWay = new Set<Promise<void>>();
   let held: StripeEvent[] | undefined;
-  const webhooks: Webhooks = {
-    to: undefined,
+  const webhooks = {
+    /** Where events go to; undefined: nowhere. */
+    to: undefined as Target,
     delivery: WELL,
+    /** The API version of the endpoint. Before 2025-03-31, invoices have an older form. */
     version: API_VERSION,
     events,
-    emit(type, object) {
+    emit(type: string, object: StripeObject): void {
       // As it is now: later changes of the object have events of their own.
       const data = { object: inVersion(webhooks.version, structuredClone(object)) };
       const id = newObjectId('evt_');
@@ -54,16 +43,19 @@ export function createWebhooks(chance: () => number): Webhooks {
       if (held) held.push(event);
       else deliver(event);
     },
-    hold() {
+    /** Keeps all events back, until they are released. */
+    hold(): void {
       held ??= [];
     },
-    release() {
+    release(): void {
       const late = held ?? [];
       held = undefined;
       for (const event of late) deliver(event);
     },
-    send: (event) => send(webhooks.to, event),
-    async idle() {
+    /** Sends an event once more. */
+    send: (event: StripeEvent) => send(webhooks.to, event),
+    /** Waits until all that is on its way has arrived. */
+    async idle(): Promise<void> {
       while (onTheWay.size > 0) await Promise.all(onTheWay);
     },
   };
@@ -90,7 +82,7 @@ function inVersion(version: string, object: StripeObject): object {
 }
 
 /** Stripe sends again what was not answered with 2xx; here that is three times, at once. */
-async function send(to: Webhooks['to'], event: StripeEvent): Promise<void> {
+async function send(to: Target, event: StripeEvent): Promise<void> {
   if (!to) return;
   const body = JSON.stringify(event);
   for (let attempt = 0; attempt < 3; attempt += 1) {

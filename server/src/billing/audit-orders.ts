@@ -88,7 +88,7 @@ async function checkTransfers(
   { after, transfers }: { after: number; transfers: number },
   report: Report,
 ): Promise<number | null> {
-  const { through, named } = await ordersOfTransfers(tx, after, transfers);
+  const { next, named } = await ordersOfTransfers(tx, after, transfers);
   const ids = named.map(({ order }) => order);
   const rows = await tx.query<{ id: string; movements: number }>(MOVEMENTS, [ids]);
   const known = new Map(rows.map(({ id, movements }) => [id, movements]));
@@ -96,5 +96,5 @@ async function checkTransfers(
     const movements = known.get(order) ?? 0;
     if (movement > movements) report(`${reference}: its order has ${movements} movements`);
   }
-  return through;
+  return next;
 }

@@ -3,31 +3,21 @@ import { auditBalances } from './audit-balances.ts';
 import { auditLots, LOT_TRANSFER_CHECKS } from './audit-lots.ts';
 import { type Report, runCheck } from './run-check.ts';
 import type { BalanceKind } from './transfer.ts';
+import { transferPage } from './transfer-page.ts';
 
 /** How much an audit reads at a time, so that no snapshot and no list of rows gets large. */
-export interface AuditSizes {
+export const LEDGER_SIZES = {
   /** Balances of a page. */
-  balances: number;
-  /** Transfers of each balance of a page. */
-  chunk: number;
-  /** Transfers of a page that are checked one by one. */
-  transfers: number;
-  /** Lots of a page. */
-  lots: number;
-}
-
-export const LEDGER_SIZES: AuditSizes = {
   balances: 200,
+  /** Transfers of each balance of a page. */
   chunk: 2000,
+  /** Transfers of a page that are checked one by one. */
   transfers: 10_000,
+  /** Lots of a page. */
   lots: 200,
 };
 
-const END_OF_PAGE = statement(
-  'audit_transfer_page',
-  `select max(id) as through, count(*) as transfers
-   from (select id from ledger_transfers where id > $1 order by id limit $2) page`,
-);
+export type AuditSizes = typeof LEDGER_SIZES;
 
 /** Each finds one kind of contradiction among the transfers of a page; each row is a sentence. */
 const CHECKS = [
@@ -91,23 +81,19 @@ export async function auditLedger(
   const { report, checkReserved = async () => {}, sizes = LEDGER_SIZES } = options;
   await auditBalances(db, sizes, report);
   await auditLots(db, sizes.lots, report);
-  for (let after = 0; ; ) {
-    const page = await db.snapshot(async (tx) => {
-      const [end] = await tx.query<{ through: number | null; transfers: number }>(END_OF_PAGE, [
-        after,
-        sizes.transfers,
-      ]);
-      const range = [after, end?.through ?? after];
+  for (let after: number | null = 0; after !== null; ) {
+    const begin: number = after;
+    after = await db.snapshot(async (tx) => {
+      const { through, next } = await transferPage(tx, begin, sizes.transfers);
+      const range = [begin, through];
       for (const check of CHECKS) await runCheck(tx, check, { values: range, report });
       const tasks = await tx.query<{ task_id: string }>(RESERVED_TASKS, range);
       await checkReserved(
         tx,
         tasks.map((row) => row.task_id),
       );
-      return end;
+      return next;
     });
-    if (!page || page.through === null || page.transfers < sizes.transfers) return;
-    after = page.through;
   }
 }
 

@@ -46,22 +46,17 @@ export interface LoggedTransfer {
   available_after: number;
 }
 
-/** The lots of one balance, and what has changed since they were read. */
-export interface LotBook {
-  /** By name: at least all lots that have available or reserved credits. */
-  lots: Map<string, Lot>;
-  /** What each task's reserve took from lots, by task: at least the tasks to be settled. */
-  takenBy: Map<string, readonly LotMovement[]>;
-  changed: Set<Lot>;
-  movements: LotMovement[];
-}
+export type LotBook = ReturnType<typeof openLotBook>;
 
-export function openLotBook(lots: readonly Lot[]): LotBook {
+/** The lots of one balance, and what has changed since they were read. */
+export function openLotBook(lots: readonly Lot[]) {
   return {
+    /** By name: at least all lots that have available or reserved credits. */
     lots: new Map(lots.map((lot) => [lot.name, lot])),
-    takenBy: new Map(),
-    changed: new Set(),
-    movements: [],
+    /** What each task's reserve took from lots, by task: at least the tasks to be settled. */
+    takenBy: new Map<string, readonly LotMovement[]>(),
+    changed: new Set<Lot>(),
+    movements: [] as LotMovement[],
   };
 }
 

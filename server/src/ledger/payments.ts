@@ -1,6 +1,7 @@
 import { type Queryable, statement, type Transaction } from '../database/database.ts';
 import { bringUpToDate, noteExpiringGrant } from './lots.ts';
 import { transfer } from './transfer.ts';
+import { transferPage } from './transfer-page.ts';
 
 /**
  * Gives the paid credits of a payment within the caller's transaction. A debt is paid from them at
@@ -75,12 +76,6 @@ export function paidBalances(
   return db.query(AVAILABLE, [accountIds]);
 }
 
-const END_OF_PAGE = statement(
-  'audit_payment_page',
-  `select max(id) as through, count(*)::int as transfers
-   from (select id from ledger_transfers where id > $1 order by id limit $2) page`,
-);
-
 const NAMED = statement(
   'audit_payment_names',
   `select reference, split_part(reference, ':', 3) as order,
@@ -89,20 +84,15 @@ const NAMED = statement(
      and reference ~ '^(grant|clawback|debt):order:ord_[0-9A-Za-z]{24}:[0-9]{1,9}$'`,
 );
 
-/** The transfers of a page that name an order. `through`: the last of the page; null: of all. */
-export async function ordersOfTransfers(
-  tx: Queryable,
-  after: number,
-  limit: number,
-): Promise<{
-  through: number | null;
-  named: Array<{ reference: string; order: string; movement: number }>;
-}> {
-  const [end] = await tx.query<{ through: number | null; transfers: number }>(END_OF_PAGE, [
-    after,
-    limit,
-  ]);
-  if (!end || end.through === null) return { through: null, named: [] };
-  const through = end.transfers < limit ? null : end.through;
-  return { through, named: await tx.query(NAMED, [after, end.through]) };
+/** A transfer of an order: the order, and the number of its movement. */
+interface NamedMovement {
+  reference: string;
+  order: string;
+  movement: number;
+}
+
+/** The transfers of a page that name an order. `next`: where the next page begins; null: none. */
+export async function ordersOfTransfers(tx: Queryable, after: number, limit: number) {
+  const { through, next } = await transferPage(tx, after, limit);
+  return { next, named: await tx.query<NamedMovement>(NAMED, [after, through]) };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../database/database.ts';
-import { type Moved, moveToArchive, tasksBefore } from '../tasks/archive/move-to-archive.ts';
+import { moveToArchive, tasksBefore } from '../tasks/archive/move-to-archive.ts';
 import { type Action, recordAction } from './actions.ts';
 
 /** How many tasks one transaction moves at most, so that it is short. */
@@ -11,13 +11,6 @@ const CUTOFF = statement(
   `select clock_now() - $1::float8 * interval '1 day' as before`,
 );
 
-/** What a run did. */
-interface Archived extends Moved {
-  /** Tasks that ended before this time were looked at. ISO 8601, UTC. */
-  before: string;
-  changed: boolean;
-}
-
 /** How often the progress is shown. */
 const SHOW_MS = 5000;
 
@@ -27,13 +20,14 @@ const SHOW_MS = 5000;
  * are. It works in short transactions and pauses after each as long as that took. An interrupted
  * run is continued by the next one; several may run at once.
  * @param show receives the progress, a line every few seconds
+ * @returns `before`: tasks that ended before this time were looked at; ISO 8601, UTC
  */
 export async function archiveTasks(
   db: Database,
   action: Action,
   { days, show = () => {} }: { days: number; show?: ((line: string) => void) | undefined },
   batch = BATCH,
-): Promise<Archived> {
+) {
   const [cutoff] = await db.query<{ before: Date }>(CUTOFF, [days]);
   const before = cutoff?.before.toISOString() ?? '';
   const total = { before, archived: 0, kept_with_files: 0, kept_with_records: 0 };

@@ -17,17 +17,12 @@ export interface HeldFilter {
   cause?: Task['held_cause'] | undefined;
 }
 
-export interface HeldSelection {
-  tasks: HeldTask[];
-  /** Names exactly these tasks with their causes; a decision about them repeats it. */
-  confirm: string;
-}
-
 /**
- * The held tasks of a filter, those held first.
+ * The held tasks of a filter, those held first. `confirm` names exactly these tasks with their
+ * causes; a decision about them repeats it.
  * @throws UsageError when there is no such account
  */
-export async function selectHeld(db: Database, filter: HeldFilter): Promise<HeldSelection> {
+export async function selectHeld(db: Database, filter: HeldFilter) {
   const { provider = null, account, hours = 0, cause = null } = filter;
   const accountId = account === undefined ? null : await findAccount(db, account);
   const tasks = await heldTasks(db, { provider, accountId, hours, cause });
@@ -41,25 +36,18 @@ function nameOf(tasks: HeldTask[]): string {
   return `${tasks.length}-${digest}`;
 }
 
-/** What became of a decision about several tasks. */
-interface HeldResult {
-  ok: boolean;
-  decided: number;
-  /** Why the other ones could not be decided so. */
-  left: string[];
-}
-
 /**
  * Applies one decision to all held tasks of a filter, each in a transaction of its own with its own
  * record. A task that can't be decided so, or was moved since, is left, and named with the reason.
  * @param decided.confirm of the list that the operator has seen
+ * @returns `left`: why the other ones could not be decided so
  * @throws UsageError when the filter finds other tasks now; then nothing is decided
  */
 export async function reconcileHeld(
   db: Database,
   action: Action,
   decided: { filter: HeldFilter; kind: 'not_accepted' | 'failed'; confirm: string },
-): Promise<HeldResult> {
+) {
   const { tasks, confirm } = await selectHeld(db, decided.filter);
   if (confirm !== decided.confirm) {
     throw new UsageError(

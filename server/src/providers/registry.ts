@@ -16,20 +16,14 @@ const REGISTRY = [row(local), row(ark), row(fal), row(replicate), row(comfyui)];
 /** The provider of test keys, which is always configured and can't be chosen. */
 const OF_TEST_KEYS = row(scripted);
 
-interface Row extends Pick<ProviderDefinition<object>, 'ownJobs'> {
-  name: string;
-  registeredBy: NeededVariable[];
-  configure(env: Environment): ConfiguredProvider | undefined;
-}
-
 /** Hides the type of a definition's settings, so that all definitions fit in one list. */
-function row<Settings>(definition: ProviderDefinition<Settings>): Row {
+function row<Settings>(definition: ProviderDefinition<Settings>) {
   const { name, registeredBy, ownJobs } = definition;
   return {
     name,
     registeredBy,
-    ...(ownJobs && { ownJobs }),
-    configure(env) {
+    ownJobs,
+    configure(env: Environment): ConfiguredProvider | undefined {
       const assumeAbsentAfterHours =
         registeredBy.length > 0 ? readAssumption(env, name) : undefined;
       const settings = definition.readSettings(env);

@@ -55,13 +55,6 @@ interface KindTotals {
   credits: Record<string, number>;
 }
 
-export interface AccountStatement {
-  /** Reads from the database page by page. To be read once. */
-  movements: AsyncIterable<Movement>;
-  /** The totals of the movements that were read. */
-  totals(): KindTotals[];
-}
-
 interface Period {
   kinds: readonly BalanceKind[];
   /** The movements from this time on; undefined: from the first one. */
@@ -71,11 +64,7 @@ interface Period {
 }
 
 /** Brings the balances of an account up to date and reads their movements, oldest first by kind. */
-export async function openStatement(
-  db: Database,
-  accountId: string,
-  period: Period,
-): Promise<AccountStatement> {
+export async function openStatement(db: Database, accountId: string, period: Period) {
   for (const kind of period.kinds) {
     if (kind === 'test') continue; // never out of date, and not every account has them
     await db.transaction((tx) => bringUpToDate(tx, { accountId, kind }));
@@ -84,7 +73,12 @@ export async function openStatement(
     const zero = { available: 0, reserved: 0, debt: 0 };
     return { kind, movements: 0, opening: zero, closing: zero, credits: {} };
   });
-  return { movements: readAll(db, accountId, period, totals), totals: () => totals };
+  return {
+    /** Reads from the database page by page. To be read once. */
+    movements: readAll(db, accountId, period, totals),
+    /** The totals of the movements that were read. */
+    totals: () => totals,
+  };
 }
 
 async function* readAll(

@@ -78,7 +78,6 @@ export function createArkProvider(options: ArkOptions): Provider {
   const urlOf = (jobId: string) => `${tasksUrl}/${encodeURIComponent(jobId)}`;
   const isMarking = options.markAttempts ?? true;
   const markOf = ({ attemptId }: JobSpec) => (isMarking ? attemptId : null);
-  const { guardedFetch, maxOutputBytes: maxBytes, now } = options;
   const page = async (query: string) => pageIn(await api.get(`${tasksUrl}?${query}`));
   const scan = createScans({ page, nextTurn: api.nextListTurn });
   return {
@@ -91,10 +90,10 @@ export function createArkProvider(options: ArkOptions): Provider {
       const headers = { 'x-client-request-id': jobSpec.attemptId };
       return api.submit({ url: tasksUrl, headers, json, mayStillSend }, submitted);
     },
-    find: (attempt) => findArkJob({ models, isMarking, scan, now }, attempt),
+    find: (attempt) => findArkJob({ models, isMarking, scan, now: options.now }, attempt),
     read: async (jobId) => readStatus(jobId, await api.get(urlOf(jobId))),
     cancel: (jobId) => cancelQueued(api, urlOf(jobId), jobId),
-    openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
+    openOutput: ({ url }) => openOutputAt(url, options),
     readCallback: async ({ body }) => readCallback(parseJson(body)),
   };
 }

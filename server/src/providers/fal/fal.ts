@@ -14,7 +14,6 @@ import { createFalWebhookReader } from './webhook.ts';
  */
 export function createFalProvider(options: FalOptions): Provider {
   const settings = falSettings(options);
-  const { guardedFetch, maxOutputBytes: maxBytes } = options;
   return {
     name: 'fal',
     identity: identityOf(settings.queueUrl, settings.platformUrl, settings.apiKey, settings.models),
@@ -23,7 +22,7 @@ export function createFalProvider(options: FalOptions): Provider {
     find: (input) => findInHistory(settings, input),
     read: (jobId) => readRequest(settings, jobId),
     cancel: (jobId) => cancelRequest(settings, jobId),
-    openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
+    openOutput: ({ url }) => openOutputAt(url, options),
     readCallback: createFalWebhookReader(settings),
   };
 }

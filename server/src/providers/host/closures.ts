@@ -12,22 +12,6 @@ export type Entry =
   | { kind: 'open'; end(): Promise<void> }
   | { kind: 'closed'; by: 'operator' | 'outage'; seconds: number };
 
-/**
- * Which providers take no jobs now, in all processes (decisions/0016): an operator paused them, or
- * their submits fail.
- */
-export interface Closures {
-  /** Reads the state at once and then each second, until the signal aborts. */
-  follow(signal: AbortSignal): Promise<void>;
-  /** Asks before a submit. After an outage, one submit at a time may pass. */
-  enter(provider: string): Promise<Entry>;
-  /**
-   * Learns from the outcome of a submit. A failure of the database is logged, not thrown.
-   * @param isLate whether the time to send was over before the submit began
-   */
-  observe(provider: string, outcome: SubmitOutcome, isLate: boolean): Promise<void>;
-}
-
 const FOLLOW_SECONDS = 1;
 /** How long a task waits before it asks again: while a provider is paused; while a submit tries. */
 const PAUSED_SECONDS = 30;
@@ -38,7 +22,13 @@ const NOT_OPEN = statement(
   'select provider from provider_outages union select subject from pauses',
 );
 
-export function openClosures({ db, log }: { db: Database; log: Log }): Closures {
+export type Closures = ReturnType<typeof openClosures>;
+
+/**
+ * Which providers take no jobs now, in all processes (decisions/0016): an operator paused them, or
+ * their submits fail.
+ */
+export function openClosures({ db, log }: { db: Database; log: Log }) {
   // While no provider is closed, submits need no statement.
   let notOpen = new Set<string>();
   const refresh = async () => {
@@ -64,11 +54,13 @@ export function openClosures({ db, log }: { db: Database; log: Log }): Closures 
     }
   };
   return {
-    async follow(signal) {
+    /** Reads the state at once and then each second, until the signal aborts. */
+    async follow(signal: AbortSignal) {
       await refresh();
       startInterval(FOLLOW_SECONDS, { name: 'following closed providers', log, signal }, refresh);
     },
-    async enter(provider) {
+    /** Asks before a submit. After an outage, one submit at a time may pass. */
+    async enter(provider: string): Promise<Entry> {
       const passes = { kind: 'open', end: async () => {} } as const;
       if (!notOpen.has(provider)) return passes;
       const { paused, closed_seconds: seconds, probe } = await enterProvider(db, provider);
@@ -77,7 +69,11 @@ export function openClosures({ db, log }: { db: Database; log: Log }): Closures 
       if (seconds === null) return passes;
       return { kind: 'closed', by: 'outage', seconds: seconds > 0 ? seconds : PROBED_SECONDS };
     },
-    async observe(provider, outcome, isLate) {
+    /**
+     * Learns from the outcome of a submit. A failure of the database is logged, not thrown.
+     * @param isLate whether the time to send was over before the submit began
+     */
+    async observe(provider: string, outcome: SubmitOutcome, isLate: boolean) {
       await learn(provider, outcome, isLate).catch((error: Error) => {
         log.warn({ provider, err: error.message }, 'the outcome of a submit could not be counted');
       });

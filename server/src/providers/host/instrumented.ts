@@ -1,4 +1,4 @@
-import { inSpan, type Span } from '../../telemetry/tracing.ts';
+import { inSpan } from '../../telemetry/tracing.ts';
 import {
   type CancelOutcome,
   type FindOutcome,
@@ -35,31 +35,29 @@ export function instrumented(provider: Provider, observer: Observer): Provider {
     call: ProviderCall['call'],
     work: () => Promise<Result>,
     outcomeOf: (result: Result) => string,
-  ): Promise<Result> =>
-    inSpan({ name: `${name} ${call}`, kind: 'client', attributes: { provider: name } }, (span) =>
-      observeIn(span, call, work, outcomeOf),
-    );
-  const observeIn = async <Result>(
-    span: Span | undefined,
-    call: ProviderCall['call'],
-    work: () => Promise<Result>,
-    outcomeOf: (result: Result) => string,
   ): Promise<Result> => {
-    const startedAt = performance.now();
-    let outcome = 'error';
-    try {
-      const result = await work();
-      outcome = outcomeOf(result);
-      return result;
-    } catch (error) {
-      if (error instanceof OutputGone) outcome = 'gone';
-      throw error;
-    } finally {
-      const seconds = (performance.now() - startedAt) / 1000;
-      observer.called({ provider: name, call, seconds, outcome });
-      span?.set({ outcome });
-      if (outcome === 'working') span?.discard();
-    }
+    const about = {
+      name: `${name} ${call}`,
+      kind: 'client',
+      attributes: { provider: name },
+    } as const;
+    return inSpan(about, async (span) => {
+      const startedAt = performance.now();
+      let outcome = 'error';
+      try {
+        const result = await work();
+        outcome = outcomeOf(result);
+        return result;
+      } catch (error) {
+        if (error instanceof OutputGone) outcome = 'gone';
+        throw error;
+      } finally {
+        const seconds = (performance.now() - startedAt) / 1000;
+        observer.called({ provider: name, call, seconds, outcome });
+        span?.set({ outcome });
+        if (outcome === 'working') span?.discard();
+      }
+    });
   };
   const { cancel } = provider;
   return {

@@ -166,10 +166,8 @@ const READ_CLOSURES = statement(
 export async function readCreateClosures(
   db: Queryable,
   provider: string,
-): Promise<{ paused: boolean; closed_seconds: number | null }> {
-  const [row] = await db.query<{ paused: boolean; closed_seconds: number | null }>(READ_CLOSURES, [
-    provider,
-  ]);
+): Promise<Omit<EntryState, 'probe'>> {
+  const [row] = await db.query<Omit<EntryState, 'probe'>>(READ_CLOSURES, [provider]);
   if (!row) throw new Error('a select without a table returned no row');
   return row;
 }

@@ -1,7 +1,7 @@
 import { ByteBudget } from '../../outbound/byte-budget.ts';
-import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import { OutputGone } from '../provider.ts';
+import type { RemoteOptions } from './remote.ts';
 
 /** The largest result that is fetched: 15 s of 4k take about 100 MB. */
 export const OUTPUT_BYTES = 2 ** 30;
@@ -20,18 +20,20 @@ const GONE = new Set<unknown>([401, 403, 404, 410]);
 
 /**
  * Opens a result at its link with GET: a link may be signed for that method only.
- * @param options.maxBytes the largest size that is taken; OUTPUT_BYTES if not given
  * @throws OutputGone, here or while the body is read, when there is no link, or the result is gone
  *   or must not be fetched; OutboundError for a temporary failure
  */
 export async function openOutputAt(
   url: string | undefined,
-  options: { guardedFetch: GuardedFetch; maxBytes?: number | undefined },
+  {
+    guardedFetch,
+    maxOutputBytes = OUTPUT_BYTES,
+  }: Pick<RemoteOptions, 'guardedFetch' | 'maxOutputBytes'>,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (url === undefined) throw new OutputGone('The provider has deleted the result');
-  const budget = new ByteBudget(options.maxBytes ?? OUTPUT_BYTES);
+  const budget = new ByteBudget(maxOutputBytes);
   try {
-    const { body } = await options.guardedFetch.download(url, {
+    const { body } = await guardedFetch.download(url, {
       budget,
       plainHttpWhereAllowed: true,
       keepsConnection: true,

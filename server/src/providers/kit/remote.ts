@@ -1,25 +1,19 @@
 import { type CallOnce, callOnce } from '../../outbound/call.ts';
-import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createKeptCalls } from '../../outbound/kept-call.ts';
 import type { AdapterDeps } from '../definition.ts';
 import type { Callback } from '../provider.ts';
 
 /** What the adapter of a provider with an HTTP API uses. */
-export interface RemoteOptions {
+export interface RemoteOptions
+  extends Pick<AdapterDeps, 'guardedFetch' | 'submitTimeoutSeconds' | 'now'>,
+    Partial<Pick<AdapterDeps, 'nextListTurn'>> {
   /** For submits and cancels: each on a connection of its own, so that its outcome is certain. */
   call: CallOnce;
   /** For reads, which may be made twice: on connections that stay open. */
   readCall: CallOnce;
-  /** Downloads results. */
-  guardedFetch: GuardedFetch;
-  submitTimeoutSeconds: number;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
-  nextListTurn?: (() => Promise<void>) | undefined;
   /** For reads and for each page of a list. */
   readTimeoutSeconds?: number | undefined;
-  /** The largest result that is fetched; see openOutputAt. */
+  /** The largest result that is fetched; OUTPUT_BYTES if not given. */
   maxOutputBytes?: number | undefined;
 }
 

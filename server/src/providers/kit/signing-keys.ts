@@ -1,22 +1,13 @@
-/** The keys that a provider signs its callbacks with. */
-interface SigningKeys<Key> {
-  /**
-   * Whether one of the keys passes the check. Keys are fetched again when they are too old, and
-   * when no key passes and they are older than 5 minutes: the provider may have changed them.
-   * @throws what `fetchKeys` throws
-   */
-  some(check: (key: Key) => boolean): Promise<boolean>;
-}
-
 /** Limits how often forged callbacks make the service fetch keys. */
 const FRESH_SECONDS = 300;
 
+/** The keys that a provider signs its callbacks with. */
 export function createSigningKeys<Key>(options: {
   fetchKeys(): Promise<Key[]>;
   /** Milliseconds since 1970. */
   now(): number;
   maxAgeSeconds: number;
-}): SigningKeys<Key> {
+}) {
   let known: { keys: Key[]; fetchedAt: number } | undefined;
   const notOlderThan = async (seconds: number) => {
     const fetchedAt = options.now();
@@ -26,7 +17,12 @@ export function createSigningKeys<Key>(options: {
     return known.keys;
   };
   return {
-    async some(check) {
+    /**
+     * Whether one of the keys passes the check. Keys are fetched again when they are too old, and
+     * when no key passes and they are older than 5 minutes: the provider may have changed them.
+     * @throws what `fetchKeys` throws
+     */
+    async some(check: (key: Key) => boolean) {
       if ((await notOlderThan(options.maxAgeSeconds)).some(check)) return true;
       return (await notOlderThan(FRESH_SECONDS)).some(check);
     },

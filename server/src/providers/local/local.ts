@@ -3,8 +3,8 @@ import type { RenderSpec } from 'local-renderer';
 import { frameSize } from '../../catalog/frame-size.ts';
 import type { Database } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
-import type { Log } from '../../kernel/log.ts';
-import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
+import { writeStream } from '../../kernel/scratch-directory.ts';
+import type { AdapterDeps } from '../definition.ts';
 import type {
   CancelOutcome,
   Capabilities,
@@ -41,12 +41,9 @@ export interface RenderFiles {
   keep(filePath: string, jobId: string): Promise<string>;
 }
 
-export interface LocalProviderDeps {
-  db: Database;
+export type LocalProviderDeps = Pick<AdapterDeps, 'db' | 'scratch' | 'log'> & {
   files: RenderFiles;
-  scratch: ScratchDirectory;
-  log: Log;
-}
+};
 
 /** Two days: a render that is not done by then will never be done. */
 const JOB_LIMIT_SECONDS = 172_800;

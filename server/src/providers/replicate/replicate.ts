@@ -18,7 +18,6 @@ import { createReplicateWebhookReader } from './webhook.ts';
  */
 export function createReplicateProvider(options: ReplicateOptions): Provider {
   const settings = replicateSettings(options);
-  const { guardedFetch, maxOutputBytes: maxBytes } = options;
   return {
     name: 'replicate',
     identity: identityOf(settings.baseUrl, settings.apiToken, settings.models),
@@ -27,7 +26,7 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
     find: (input) => findInPredictions(settings, input),
     read: (jobId) => readPrediction(settings, jobId),
     cancel: (jobId) => cancelPrediction(settings, jobId),
-    openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
+    openOutput: ({ url }) => openOutputAt(url, options),
     readCallback: createReplicateWebhookReader(settings),
   };
 }

@@ -11,5 +11,5 @@ export const scripted: ProviderDefinition<object> = {
   apiKey: () => undefined,
   baseUrls: () => ({}),
   fetchesInputs: false,
-  create: (_settings, { db, log, now }) => createScriptedProvider({ db, log, now }),
+  create: (_settings, deps) => createScriptedProvider(deps),
 };

@@ -3,7 +3,7 @@ import { ASPECT_RATIOS } from '../../catalog/models.ts';
 import { type TestOutcome, testOutcomeOf } from '../../catalog/test-outcomes.ts';
 import type { Database } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
-import type { Log } from '../../kernel/log.ts';
+import type { AdapterDeps } from '../definition.ts';
 import type {
   CancelOutcome,
   Capabilities,
@@ -25,12 +25,7 @@ import {
   type ScriptedJob,
 } from './jobs.ts';
 
-interface ScriptedDeps {
-  db: Database;
-  log: Log;
-  /** Milliseconds since 1970, by the database's clock. */
-  now(): number;
-}
+type ScriptedDeps = Pick<AdapterDeps, 'db' | 'log' | 'now'>;
 
 const DAY_SECONDS = 86_400;
 const CAPABILITIES: Capabilities = {

@@ -102,9 +102,6 @@ const DELETE = [
   statement('archive_tasks', 'delete from tasks where id = any($1)'),
 ];
 
-/** What became of some old tasks. */
-export type Moved = Awaited<ReturnType<typeof moveToArchive>>;
-
 /**
  * Moves those of the tasks to the archive that have ended and that nothing needs, with their
  * attempts, evidence, history and objects: one row each.

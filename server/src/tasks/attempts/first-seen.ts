@@ -1,23 +1,21 @@
 /**
- * When this process first saw each attempt whose outcome is not known, by a monotonic clock. Needed
- * because the database's clock may jump.
- */
-export interface FirstSeen {
-  /** Seconds since the first call for this attempt; 0 for the first call. */
-  secondsAgo(attemptId: string): number;
-}
-
-/**
  * Beyond this number the oldest attempt is forgotten; its time then starts again at 0. That only
  * delays the proof that its job is absent.
  */
 const MAX_ATTEMPTS = 10_000;
 
-/** @param monotonic milliseconds by a clock of this process that never goes back */
-export function createFirstSeen(monotonic: () => number): FirstSeen {
+export type FirstSeen = ReturnType<typeof createFirstSeen>;
+
+/**
+ * When this process first saw each attempt whose outcome is not known, by a monotonic clock. Needed
+ * because the database's clock may jump.
+ * @param monotonic milliseconds by a clock of this process that never goes back
+ */
+export function createFirstSeen(monotonic: () => number) {
   const since = new Map<string, number>();
   return {
-    secondsAgo(attemptId) {
+    /** Seconds since the first call for this attempt; 0 for the first call. */
+    secondsAgo(attemptId: string): number {
       const now = monotonic();
       const first = since.get(attemptId) ?? now;
       since.set(attemptId, first);

@@ -30,19 +30,13 @@ interface AsideOptions<Outcome> {
   work(requests: CheckedRequest[]): Promise<Outcome[]>;
 }
 
-/** The creates that were set aside, because another transaction has locked their balances. */
-export interface SetAside<Outcome> {
-  /** Whether creates of the account wait; further ones then wait behind them. */
-  has(accountId: string): boolean;
-  create(checked: CheckedRequest): Promise<Outcome>;
-}
-
 /**
- * Makes the place for creates that were set aside. Those of one account share a transaction, one
+ * Makes the place for creates that were set aside, because another transaction has locked their
+ * balances. Those of one account share a transaction, one
  * at a time. When the balance could not be had in time, all that wait for it are refused: if each
  * waited in turn, the last one would wait for minutes, and hold connections.
  */
-export function openSetAside<Outcome>(options: AsideOptions<Outcome>): SetAside<Outcome> {
+export function openSetAside<Outcome>(options: AsideOptions<Outcome>) {
   const accounts = new Map<string, WaitingAccount>();
   const createAll = async (waiting: Waiting[]) => {
     const account = waiting[0]?.account;
@@ -66,8 +60,9 @@ export function openSetAside<Outcome>(options: AsideOptions<Outcome>): SetAside<
     work: createAll,
   });
   return {
-    has: (accountId) => accounts.has(accountId),
-    async create(checked) {
+    /** Whether creates of the account wait; further ones then wait behind them. */
+    has: (accountId: string) => accounts.has(accountId),
+    async create(checked: CheckedRequest): Promise<Outcome> {
       const { accountId } = checked.binding;
       const account = accounts.get(accountId) ?? { creates: 0 };
       accounts.set(accountId, account);

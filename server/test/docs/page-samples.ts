@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { filesOf, GUIDES } from '../../../console/docs/contents.ts';
+
+const ROOT = path.join(import.meta.dirname, '../../..');
+
+/** A code block of a page. */
+export interface PageSample {
+  file: string;
+  /** What stands behind its first fence, such as `sh tab=curl`. */
+  info: string;
+  text: string;
+}
+
+/** All code blocks of a page, in their order. */
+export function samplesOfPage(file: string): PageSample[] {
+  const page = readFileSync(path.join(ROOT, file), 'utf8');
+  const blocks = page.matchAll(/^```([^\n]*)\n(.*?)^```/gms);
+  return [...blocks].map(([, info = '', text = '']) => ({ file, info, text }));
+}
+
+/** The pages that customers read, with the README. */
+export const PAGES_WITH_SAMPLES = ['README.md', ...filesOf(GUIDES)];
+
+interface Rule {
+  file: RegExp;
+  info: RegExp;
+  /** A part of the text, where the rule is about some blocks only. */
+  has?: RegExp;
+}
+
+const GUIDE = /^docs\/guides\//;
+const COMMANDS = /^docs\/(api|uploads|test-keys|webhooks)\.md$/;
+
+/** The tests that run samples, in files relative to the root. The first rule that fits counts. */
+export const RUN: (Rule & { by: string })[] = [
+  {
+    file: GUIDE,
+    info: / tab=(curl|TypeScript|Python|fw|MCP)$/,
+    by: 'server/test/docs/guide-samples.test.ts',
+  },
+  { file: COMMANDS, info: /^sh$/, by: 'server/test/service/acceptance.test.ts' },
+  { file: /webhooks\.md$/, info: / tab=/, by: 'server/src/webhooks/signature.test.ts' },
+  { file: /webhooks\.md$/, info: /^js$/, by: 'server/test/service/documented-commands.ts' },
+  { file: /test-keys\.md$/, info: /^yaml$/, by: 'server/test/docs/every-sample.test.ts' },
+  {
+    file: /^README\.md$/,
+    info: /^sh$/,
+    has: /curl/,
+    by: 'server/test/docs/every-sample.test.ts',
+  },
+  {
+    file: /typescript\/README\.md$/,
+    info: /^ts$/,
+    has: /^import/,
+    by: 'clients/typescript/test/package.test.ts',
+  },
+  {
+    file: /typescript\/README\.md$/,
+    info: /^ts$/,
+    has: /^try/,
+    by: 'server/test/docs/every-sample.test.ts',
+  },
+  { file: /ai-sdk\/README\.md$/, info: /^ts$/, by: 'clients/ai-sdk/test/ai-sdk.test.ts' },
+  { file: /python\/README\.md$/, info: /^python$/, by: 'clients/python/python.test.ts' },
+  { file: /cli\/README\.md$/, info: /^sh$/, by: 'clients/cli/test/packed.test.ts' },
+];
+
+/** What no test runs, and why. JSON must parse all the same. */
+export const NOT_RUN: (Rule & { why: string })[] = [
+  {
+    file: /./,
+    info: /^(json|text)?$/,
+    why: 'it shows a response, a setting of another program, or variables',
+  },
+  {
+    file: GUIDE,
+    info: / tab=all$/,
+    why: 'the tests set these variables to the address and the key of their own service',
+  },
+  {
+    file: /^README\.md$/,
+    info: /^sh$/,
+    why: 'it installs or starts this repository: demo.test.ts and framewright.test.ts do',
+  },
+  {
+    file: /(typescript|python|ai-sdk)\/README\.md$/,
+    info: /^sh$/,
+    why: 'it installs from a registry: the tests of the packages install what clients/pack.ts writes',
+  },
+  {
+    file: /typescript\/README\.md$/,
+    info: /^ts$/,
+    has: /webhooks\.verify/,
+    why: 'it needs a delivery: client.test.ts verifies genuine and forged ones',
+  },
+  {
+    file: /mcp\/README\.md$/,
+    info: /^sh$/,
+    why: 'the inspector comes from a registry: mcp.test.ts makes the same call',
+  },
+];
+
+export function fits({ file, info, has }: Rule, sample: PageSample): boolean {
+  return file.test(sample.file) && info.test(sample.info) && (has?.test(sample.text) ?? true);
+}

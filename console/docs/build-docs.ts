@@ -9,6 +9,9 @@ import { addressOf, type DocsPage, pageBody, titleOf } from './template.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
+/** What stands for the address of an installation in the READMEs of packages. */
+const EXAMPLE_ORIGIN = 'https://video.example.com';
+
 interface Page extends DocsPage {
   sections: Section[];
   source: string;
@@ -44,10 +47,22 @@ function pagesOf(book: Book): Page[] {
 function pageOf(book: Book, entry: Entry): Page {
   const found = reference.pages.find((one) => one.entry === entry);
   if (found) return Object.assign({ book }, found);
-  const source = readFileSync(path.join(ROOT, entry.file), 'utf8');
-  const rendered = renderMarkdown(source, { file: entry.file, addressOf: pageAddress });
+  const written = readFileSync(path.join(ROOT, entry.file), 'utf8');
+  const source = written.replaceAll(EXAMPLE_ORIGIN, WRITTEN_ORIGIN);
+  const rendered = renderMarkdown(source, { file: entry.file, addressOf: pageAddress, nameOf });
   const markdown = linkedMarkdown(source, { file: entry.file, addressOf: markdownAddress });
   return Object.assign({ book, entry, source: markdown }, rendered);
+}
+
+/** What the contents call the page that shows a file. */
+function nameOf(file: string): string | undefined {
+  const entries = [GUIDES, OPERATIONS]
+    .flatMap(({ chapters }) => chapters)
+    .flatMap((one) => one.entries);
+  const entry = entries.find((one) => one.file === file);
+  if (!entry) return undefined;
+  const [, heading] = /^# (.*)$/m.exec(readFileSync(path.join(ROOT, file), 'utf8')) ?? [];
+  return entry.short ?? heading;
 }
 
 /** The address of the Markdown of the page that shows a file. */

@@ -145,6 +145,15 @@ test('a link to a file that is no page shows its words only', () => {
   assert.equal(html.trim(), '<p>the code <a href="/docs/y#part">a page</a></p>');
 });
 
+test('a link that is named after its file shows the name of the page', () => {
+  const { html } = renderMarkdown('[y.md](y.md#part)', {
+    file: 'docs/x.md',
+    addressOf: () => '/docs/y',
+    nameOf: (file) => (file === 'docs/y.md' ? 'All of Y' : undefined),
+  });
+  assert.equal(html.trim(), '<p><a href="/docs/y#part">All of Y</a></p>');
+});
+
 test('HTML in code is shown, not run', () => {
   const { html } = renderMarkdown('# <b>\n\n```\n<script>\n```\n\n`<img>`', {
     file: 'docs/x.md',

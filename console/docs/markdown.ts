@@ -31,6 +31,8 @@ interface Options {
   file: string;
   /** The address that a link to a file leads to; undefined: the words are shown without a link. */
   addressOf(file: string): string | undefined;
+  /** What the contents call the page of a file; a link named after the file shows it. */
+  nameOf?(file: string): string | undefined;
 }
 
 /** Several samples of the same thing, one of which is shown. */
@@ -49,7 +51,8 @@ export function headingId(text: string): string {
 }
 
 /** Renders a Markdown file. Samples in a row that are marked `tab=NAME` become tabs. */
-export function renderMarkdown(source: string, { file, addressOf }: Options): Rendered {
+export function renderMarkdown(source: string, options: Options): Rendered {
+  const { file, addressOf } = options;
   const marked = new Marked();
   const tokens = marked.lexer(source.replaceAll(COMMENTS, ''));
   const headings = numbered(tokens.filter((token) => token.type === 'heading'));
@@ -62,11 +65,13 @@ export function renderMarkdown(source: string, { file, addressOf }: Options): Re
         return heading ? headingHtml(heading, this.parser.parseInline(words)) : '';
       },
       link({ href, tokens: words }) {
-        const shown = this.parser.parseInline(words);
+        const name = pageNameOf(plainText(words), href, options);
+        const shown = name === undefined ? this.parser.parseInline(words) : escapeHtml(name);
         const address = linkAddress(href, file, addressOf);
         return address === undefined ? shown : `<a href="${escapeHtml(address)}">${shown}</a>`;
       },
       code: (token) => sample(token),
+      checkbox: () => '<span class="docs-box"></span>',
       image: ({ href, text }) => pictureHtml(path.posix.join(path.posix.dirname(file), href), text),
     },
   });
@@ -74,7 +79,10 @@ export function renderMarkdown(source: string, { file, addressOf }: Options): Re
   return {
     title: headings[0]?.text ?? file,
     html: withRowIds(
-      html.replaceAll('<table>', SCROLLING).replaceAll('</table>', '</table></div>'),
+      html
+        .replaceAll('<table>', SCROLLING)
+        .replaceAll('</table>', '</table></div>')
+        .replaceAll('<th></th>', '<td></td>'), // an empty cell is no heading
     ),
     headings,
     sections: sectionsOf(tokens, headings),
@@ -137,6 +145,13 @@ function unescaped(text: string): string {
     .replaceAll('&quot;', '"')
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&');
+}
+
+/** In the repository, a link is often named after its file. */
+function pageNameOf(words: string, href: string, { file, nameOf }: Options): string | undefined {
+  if (!/^[\w-]+\.md$/.test(words)) return undefined;
+  const [target = ''] = href.split('#');
+  return nameOf?.(path.posix.join(path.posix.dirname(file), target));
 }
 
 function linkAddress(href: string, file: string, addressOf: Options['addressOf']) {

@@ -42,6 +42,7 @@ function pageOf(operation: Operation): ReferencePage {
     `<h1 id="${operationId}">${escapeHtml(summary)}</h1>`,
     `<p class="docs-endpoint"><b>${method}</b> <code>${escapeHtml(path)}</code></p>`,
     operation.description ? `<p>${escapeHtml(operation.description)}</p>` : '',
+    `<p>${costOf(operation)}</p>`,
     samplesOf(operation),
     section('Parameters', parametersOf(operation)),
     section('Body', bodyOf(operation)),
@@ -60,6 +61,15 @@ function pageOf(operation: Operation): ReferencePage {
     source: operationMarkdown(operation),
     sections: sectionsOf(operation),
   };
+}
+
+/** Only creates cost credits. */
+function costOf({ operationId }: Operation): string {
+  if (operationId !== 'createVideo') return 'Costs nothing.';
+  const prices = '<a href="/docs/prices">Prices and quotes</a>';
+  const once = '<a href="/docs/paying-once">Paying exactly once</a>';
+  const sentence = 'The same Idempotency-Key never pays twice';
+  return `Reserves the price of the video (${prices}). ${sentence} (${once}).`;
 }
 
 /** The operation with each tool; which tools do not have it is said below. */

@@ -86,7 +86,7 @@ export const NOT_RUN: (Rule & { why: string })[] = [
   {
     file: /(typescript|python|ai-sdk)\/README\.md$/,
     info: /^sh$/,
-    why: 'it installs from a registry: the tests of the packages install what clients/pack.ts writes',
+    why: 'it installs from a registry: the tests install what clients/pack.ts writes',
   },
   {
     file: /typescript\/README\.md$/,

@@ -24,7 +24,7 @@ export async function listenForClients(
   parts: ServiceParts,
   closers: Closers,
 ): Promise<string> {
-  const { db, wakeUps, storage, space, links, log, scratch, metrics, providers } = parts;
+  const { db, log, scratch, metrics } = parts;
   const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
   const waiting = createWaiting({ db, log });
   const keyUsage = followKeyUsage({ db, log });
@@ -37,33 +37,25 @@ export async function listenForClients(
   const trustedProxies = config.website.trustedProxies;
   const folder = await builtPages(log);
   const served = {
-    db,
-    wakeUps,
-    storage,
-    space,
-    links,
-    log,
+    ...parts,
     clientHosts: config.clientHosts,
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
     waiting,
-    publicUrl: parts.publicUrl,
-    uploads: openUploads({ db, storage, scratch, measurer, space }),
+    uploads: openUploads({ ...parts, measurer }),
   };
   const app = await createApp({
     trustedProxies,
     site: async (scope) => {
-      await site(scope, { ...siteDeps(config, parts), ...served, providers });
+      await site(scope, { ...siteDeps(config, parts), ...served });
       if (folder) {
         const { adminEmails, docsEditUrl } = config.website;
-        const { publicUrl } = parts;
-        const shown = { folder, origins: pageOrigins(config), docsEditUrl };
-        await scope.register(pageRoutes, { ...shown, db, publicUrl, adminEmails });
+        const origins = pageOrigins(config);
+        await scope.register(pageRoutes, { ...parts, folder, origins, docsEditUrl, adminEmails });
       }
     },
     isPageRequest: folder ? isPageRequest : undefined,
     ...served,
-    providers,
     deliveryMode: config.deliveryMode,
     isReady: async () => !draining.signal.aborted && (await isReady({ db, log })),
     isDiskFull: diskCheck(config),
@@ -84,21 +76,12 @@ export async function listenForClients(
 }
 
 /** What the website needs beside what the public API needs. */
-function siteDeps({ website }: Config, { db, log, mailer, billing, metrics }: ServiceParts) {
+function siteDeps({ website }: Config, { mailer, metrics }: ServiceParts) {
   const { adminEmails, signupCredits } = website;
   const issuers = createIssuers(website.issuers);
   const { sendMail, isLogged: isMailLogged } = mailer;
-  return {
-    db,
-    log,
-    adminEmails,
-    signupCredits,
-    issuers,
-    sendMail,
-    isMailLogged,
-    billing,
-    recent: metrics.recent,
-  };
+  const { recent } = metrics;
+  return { adminEmails, signupCredits, issuers, sendMail, isMailLogged, recent };
 }
 
 /** Where the pages load videos from, apart from their own origin. */

@@ -235,19 +235,15 @@ async function openProviders(
   shared: SharedParts,
   closers: Closers,
 ): Promise<Map<string, HostedProvider>> {
-  const { db, storage, scratch, log, resultFetch, metrics, closures } = shared;
+  const { db, log, resultFetch, metrics, closures } = shared;
   const following = new AbortController();
   closers.push(async () => following.abort());
   const now = await followDatabaseClock({ db, log, signal: following.signal });
   await closures.follow(following.signal);
   const providers = await createProviders(config.configuredProviders, {
-    db,
-    storage,
-    scratch,
-    log,
+    ...shared,
     guardedFetch: resultFetch,
     now,
-    closures,
     submitTimeoutSeconds: config.submitTimeoutSeconds,
     observer: { called: metrics.countProviderCall },
   });

@@ -57,15 +57,11 @@ export function buildWorker(
   parts: ServiceParts,
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
-  const { db, storage, log, scratch, providers } = parts;
+  const { db, log, scratch, providers } = parts;
   const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
   const { pollMinSeconds, pollMaxSeconds, retentionDays, dataDir, trustsPromotion } = config;
   const steps = createSteps({
-    db,
-    storage,
-    log,
-    scratch,
-    links: parts.links,
+    ...parts,
     guardedFetch: parts.inputFetch,
     submitTimeoutSeconds,
     submitRetrySeconds,
@@ -78,19 +74,12 @@ export function buildWorker(
     drawsPosters: config.drawsPosters,
     outputMeasurer: instrumentedMeasurer(createMeasurer({ scratch, concurrency: 2 })),
     providerOf: (task) => providerFor(providers, task),
-    closures: parts.closures,
     monotonic,
     wallClock: () => Date.now(),
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  const worker = createWorker({
-    db,
-    wakeUps: parts.wakeUps,
-    log,
-    providers,
-    steps: instrumentedSteps(steps),
-  });
+  const worker = createWorker({ ...parts, steps: instrumentedSteps(steps) });
   const started: Array<(seconds: number) => Promise<unknown>> = [(seconds) => worker.stop(seconds)];
   closers.push(() => Promise.all(started.map((stop) => stop(config.shutdownSeconds))));
   const upkeep = new AbortController();

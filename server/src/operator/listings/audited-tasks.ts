@@ -2,15 +2,12 @@ import { statement } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { taskExists } from '../../tasks/archive/every-task.ts';
+import type { Task } from '../../tasks/task.ts';
 
-export interface AuditedTask {
-  id: string;
-  phase: string;
-  account_id: string;
-  credits: number;
-  promotional_credits: number;
-  surface: string;
-}
+export type AuditedTask = Pick<
+  Task,
+  'id' | 'phase' | 'account_id' | 'credits' | 'promotional_credits' | 'surface'
+>;
 
 export const AUDITED_PAGE = statement(
   'audit_task_page',

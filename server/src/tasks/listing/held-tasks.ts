@@ -1,15 +1,8 @@
 import { namedStatement, type Queryable } from '../../database/database.ts';
-import { HELD_SINCE } from './task-listing.ts';
+import { HELD_SINCE, type TaskListing } from './task-listing.ts';
 
-export interface HeldTask {
-  id: string;
-  account_id: string;
-  surface: string;
-  held_cause: string;
-  provider: string;
-  credits: number;
-  held_since: Date;
-}
+type Listed = Pick<TaskListing, 'id' | 'account_id' | 'surface' | 'provider' | 'credits'>;
+export type HeldTask = Listed & { held_cause: string; held_since: Date };
 
 /** More are not decided at once, so that an operator can read the list. */
 const MOST = 1000;

@@ -90,6 +90,18 @@ function metricsOfProcess(registry: Registry): MetricsOfProcess {
   };
 }
 
+/** The histogram of each kind of report that has seconds, and beside them its labels only. */
+const TIMED = {
+  step: 'framewright_step_seconds',
+  phase: 'framewright_phase_seconds',
+  end: 'framewright_task_seconds',
+  database: 'framewright_database_seconds',
+  storage: 'framewright_storage_seconds',
+  decode: 'framewright_decode_seconds',
+  poster: 'framewright_poster_seconds',
+  webhook: 'framewright_webhook_seconds',
+} as const;
+
 /** @returns a function after which nothing is counted any more */
 function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
   const atWork = gauge('framewright_pool_tasks');
@@ -100,6 +112,11 @@ function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
   // Shown from the start: otherwise a query of its increase would miss the first file.
   for (const role of OBJECT_ROLES) countVanished(role, 0);
   const endings = [
+    ...Object.entries(TIMED).map(([kind, name]) =>
+      onReport(kind as keyof typeof TIMED, ({ seconds, ...labels }) =>
+        observe(name, labels, seconds),
+      ),
+    ),
     onReport('batch', ({ batch, items, seconds }) => {
       observe('framewright_batch_items', { batch }, items);
       observe('framewright_batch_seconds', { batch }, seconds);
@@ -112,25 +129,10 @@ function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
       atWork.inc({ pool }, change);
       allPlaces.set({ pool }, places);
     }),
-    onReport('step', ({ phase, result, seconds }) =>
-      observe('framewright_step_seconds', { phase, result }, seconds),
-    ),
-    onReport('phase', ({ phase, seconds }) =>
-      observe('framewright_phase_seconds', { phase }, seconds),
-    ),
-    onReport('end', ({ outcome, seconds }) =>
-      observe('framewright_task_seconds', { outcome }, seconds),
-    ),
     onReport('credits', ({ movement, credits }) => {
       inc('framewright_transfers_total', { movement });
       inc('framewright_moved_credits_total', { movement }, credits);
     }),
-    onReport('database', ({ part, seconds }) =>
-      observe('framewright_database_seconds', { part }, seconds),
-    ),
-    onReport('storage', ({ operation, outcome, seconds }) =>
-      observe('framewright_storage_seconds', { operation, outcome }, seconds),
-    ),
     onReport('disk', ({ freeBytes, reservedBytes, floors }) => {
       disk.set({ part: 'free' }, freeBytes);
       disk.set({ part: 'reserved' }, reservedBytes);
@@ -139,15 +141,6 @@ function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
       disk.set({ part: 'output_floor' }, floors.output);
     }),
     onReport('vanished', ({ role }) => countVanished(role)),
-    onReport('decode', ({ kind, outcome, seconds }) =>
-      observe('framewright_decode_seconds', { kind, outcome }, seconds),
-    ),
-    onReport('poster', ({ outcome, seconds }) =>
-      observe('framewright_poster_seconds', { outcome }, seconds),
-    ),
-    onReport('webhook', ({ outcome, seconds }) =>
-      observe('framewright_webhook_seconds', { outcome }, seconds),
-    ),
     onReport('periodic', ({ work, result }) =>
       inc('framewright_periodic_runs_total', { work, result }),
     ),

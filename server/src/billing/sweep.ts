@@ -9,21 +9,15 @@ import { settleSubscription } from './subscription/settle-subscription.ts';
 const BATCH = 8;
 
 // The next process that looks finds them later, so that each is settled by one.
-const CLAIM_ORDERS = statement(
-  'order_claim',
-  `update orders set due_at = clock_now() + interval '2 minutes'
-   where id = any(array(select id from orders where due_at <= (select clock_now())
-     and ${inScope('orders', '$1', '$2')}
-     order by due_at limit ${BATCH} for update skip locked)) returning id`,
-);
-
-const CLAIM_SUBSCRIPTIONS = statement(
-  'subscription_claim',
-  `update subscriptions set due_at = clock_now() + interval '2 minutes'
-   where id = any(array(select id from subscriptions where due_at <= (select clock_now())
-     and ${inScope('subscriptions', '$1', '$2')}
-     order by due_at limit ${BATCH} for update skip locked)) returning id`,
-);
+function claimIn(table: 'orders' | 'subscriptions') {
+  return statement(
+    `${table}_claim`,
+    `update ${table} set due_at = clock_now() + interval '2 minutes'
+     where id = any(array(select id from ${table} where due_at <= (select clock_now())
+       and ${inScope(table, '$1', '$2')}
+       order by due_at limit ${BATCH} for update skip locked)) returning id`,
+  );
+}
 
 const CLAIM_LOOKS = statement(
   'payment_look_claim',
@@ -53,11 +47,11 @@ interface Work {
 
 const WORK: readonly Work[] = [
   {
-    claim: CLAIM_SUBSCRIPTIONS,
+    claim: claimIn('subscriptions'),
     postpone: postponeIn('subscriptions'),
     settle: settleSubscription,
   },
-  { claim: CLAIM_ORDERS, postpone: postponeIn('orders'), settle: settleOrder },
+  { claim: claimIn('orders'), postpone: postponeIn('orders'), settle: settleOrder },
   { claim: CLAIM_LOOKS, values: [], settle: lookForPayment },
 ];
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ApiError, type ErrorDetails } from '../kernel/errors.ts';
+import { type ErrorDetails, invalidRequest } from '../kernel/errors.ts';
 import { checkUrl, type HostRules } from '../outbound/addresses.ts';
 import { OutboundError } from '../outbound/refusal.ts';
 import {
@@ -121,7 +121,7 @@ export type GenerationRequest = Required<Omit<Body, Undefaulted>> & Pick<Body, U
 type Field = keyof Body;
 
 function refuse(field: Field, reason: string, message: string, more: ErrorDetails = {}): never {
-  throw new ApiError('invalid_request', message, { details: { field, reason, ...more } });
+  throw invalidRequest(message, { field, reason, ...more });
 }
 
 function isGiven(request: GenerationRequest, field: Field): boolean {

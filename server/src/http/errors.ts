@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable } from '../database/database.ts';
-import { ApiError, type ErrorDetails, errorEnvelope } from '../kernel/errors.ts';
+import { ApiError, type ErrorDetails, errorEnvelope, invalidRequest } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { consequenceOf } from './create-errors.ts';
@@ -90,7 +90,7 @@ function fromFramework(error: FastifyError): ApiError {
 /** The error of a request that is not valid HTTP. */
 export function malformed(cause?: unknown): ApiError {
   const details = { field: 'request', reason: 'malformed' };
-  return new ApiError('invalid_request', 'The request is not valid HTTP.', { details, cause });
+  return invalidRequest('The request is not valid HTTP.', details, cause);
 }
 
 /** The error of a request to a path, or with a method, that has no route. */
@@ -108,6 +108,5 @@ function fromValidation(error: FastifyError): ApiError {
   const field = String(name ?? missing ?? 'body');
   const where = entry === undefined ? field : `${field}[${entry}]`;
   const place = entry === undefined ? { field } : { field, entry: Number(entry) };
-  const details = { ...place, ...brokenRule(failed) };
-  return new ApiError('invalid_request', ruleSentence(where, failed), { details });
+  return invalidRequest(ruleSentence(where, failed), { ...place, ...brokenRule(failed) });
 }

@@ -69,6 +69,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The error of a request that is not valid as it is; `details` name the field and the reason. */
+export function invalidRequest(message: string, details: ErrorDetails, cause?: unknown): ApiError {
+  return new ApiError('invalid_request', message, { details, cause });
+}
+
 /** The body of every error response: the contract's error envelope. */
 export function errorEnvelope(code: ErrorCode, message: string, details?: ErrorDetails) {
   return { error: details === undefined ? { code, message } : { code, message, details } };

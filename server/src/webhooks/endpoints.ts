@@ -5,7 +5,7 @@ import {
   statement,
   type Transaction,
 } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { EventType } from './events.ts';
 import { newWebhookSecret } from './signature.ts';
@@ -145,7 +145,7 @@ export function createEndpoint(
 function tooMany(): ApiError {
   const message = `An account may have ${MAX_ENDPOINTS} endpoints. Delete one that is not needed.`;
   const details = { field: 'url', reason: 'too_many_endpoints', limit: MAX_ENDPOINTS };
-  return new ApiError('invalid_request', message, { details });
+  return invalidRequest(message, details);
 }
 
 function tooFast(): ApiError {

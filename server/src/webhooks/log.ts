@@ -1,5 +1,5 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../kernel/errors.ts';
 import { type Owner, readEndpoint } from './endpoints.ts';
 import { FIRST_DUE, NEW_EVENT_ID, TEST_EVENT } from './events.ts';
 
@@ -127,8 +127,7 @@ async function requireEnabled(db: Queryable, owner: Owner, id: string): Promise<
   const { disabled_at: disabledAt } = await readEndpoint(db, owner, id);
   if (disabledAt === null) return;
   const message = 'This endpoint is disabled. Enable it, then send the event.';
-  const details = { field: 'id', reason: 'endpoint_disabled' };
-  throw new ApiError('invalid_request', message, { details });
+  throw invalidRequest(message, { field: 'id', reason: 'endpoint_disabled' });
 }
 
 const BATCH = 1000;

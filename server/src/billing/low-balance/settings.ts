@@ -1,5 +1,5 @@
 import { namedStatement, type Queryable, statement } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { knownCustomer, savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
 import type { BillingDeps } from '../stripe-client.ts';
@@ -96,7 +96,7 @@ export async function setReload(
 }
 
 function refused(field: string, message: string): ApiError {
-  return new ApiError('invalid_request', message, { details: { field } });
+  return invalidRequest(message, { field });
 }
 
 /** Forgets what an erased account wanted. */

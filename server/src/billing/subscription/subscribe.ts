@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { namedStatement, statement, violatedConstraint } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { customerOf, withCustomer } from '../customers.ts';
 import { readOffer } from '../offers.ts';
@@ -63,9 +63,7 @@ export async function subscribe(
 }
 
 function subscribedAlready(): ApiError {
-  return new ApiError('invalid_request', 'You have a subscription. Change its plan instead.', {
-    details: { field: 'plan_id' },
-  });
+  return invalidRequest('You have a subscription. Change its plan instead.', { field: 'plan_id' });
 }
 
 /** A Checkout that was opened and not completed leads to the same plan, or is closed. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { parseBody } from '../../tasks/create/fingerprint.ts';
 import { readBodiesAsBytes } from '../body-bytes.ts';
 
@@ -20,7 +20,8 @@ export function acceptJsonOnly(api: FastifyInstance): void {
 /** @throws ApiError `invalid_request` unless the content type is application/json */
 export function requireJsonType(contentType: string | undefined): void {
   if (/^application\/json\s*(;|$)/i.test(contentType ?? '')) return;
-  throw new ApiError('invalid_request', 'Send the body with Content-Type: application/json.', {
-    details: { field: 'Content-Type', reason: 'not_json' },
+  throw invalidRequest('Send the body with Content-Type: application/json.', {
+    field: 'Content-Type',
+    reason: 'not_json',
   });
 }

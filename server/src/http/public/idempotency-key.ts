@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 
 /** What an Idempotency-Key is made of, for a schema. */
 export const KEY_SHAPE = { minLength: 1, maxLength: 160, pattern: '^[a-zA-Z0-9._:-]+$' };
@@ -27,7 +27,5 @@ export function requireIdempotencyKey(request: Pick<FastifyRequest, 'headers'>):
 }
 
 function refuse(message: string, reason: string): never {
-  throw new ApiError('invalid_request', message, {
-    details: { field: 'Idempotency-Key', reason },
-  });
+  throw invalidRequest(message, { field: 'Idempotency-Key', reason });
 }

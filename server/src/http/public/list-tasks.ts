@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { type Cursor, listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
 import { callerOf, described, type Endpoint } from './endpoint.ts';
@@ -97,8 +97,7 @@ function timeOf(field: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const time = new Date(text);
   if (!Number.isNaN(time.getTime())) return time;
-  const details = { field, reason: 'malformed' };
-  throw new ApiError('invalid_request', `${field} is not a time.`, { details });
+  throw invalidRequest(`${field} is not a time.`, { field, reason: 'malformed' });
 }
 
 function writeCursor(position: string): string {
@@ -111,5 +110,5 @@ function readCursor(text: string): Cursor {
   const cursor = writeCursor(position) === text ? parseCursor(position) : undefined;
   if (cursor) return cursor;
   const details = { field: 'cursor', reason: 'malformed' };
-  throw new ApiError('invalid_request', 'The cursor is not one of this list.', { details });
+  throw invalidRequest('The cursor is not one of this list.', details);
 }

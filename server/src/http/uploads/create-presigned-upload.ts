@@ -1,5 +1,5 @@
 import { uploadUrl } from '../../catalog/request.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { registerUpload } from '../../tasks/uploads/register.ts';
 import { UPLOAD_DAYS } from '../../tasks/uploads/uploads.ts';
@@ -76,7 +76,5 @@ function secondsFromNow(seconds: number): string {
 function requirePresignPut({ presignPut }: Storage): NonNullable<Storage['presignPut']> {
   if (presignPut) return presignPut;
   const message = 'This service has no bucket. Send the file to POST /api/v1/uploads.';
-  throw new ApiError('invalid_request', message, {
-    details: { field: 'request', reason: 'no_bucket' },
-  });
+  throw invalidRequest(message, { field: 'request', reason: 'no_bucket' });
 }

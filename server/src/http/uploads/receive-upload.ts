@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { lockOpenAccount } from '../../accounts/accounts.ts';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { isDatabaseUnavailable } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { hasPaid } from '../../ledger/payments.ts';
 import { mailboxOf } from '../../sign-in/email-address.ts';
 import { DiskFull } from '../../storage/free-space.ts';
@@ -135,7 +135,7 @@ interface Refusal {
 }
 
 function refused({ reason, message, cause }: Refusal): ApiError {
-  return new ApiError('invalid_request', message, { details: { field: 'file', reason }, cause });
+  return invalidRequest(message, { field: 'file', reason }, cause);
 }
 
 /** The error when the storage or the disk does not respond as it should. */

@@ -1,5 +1,5 @@
 import { type Duplex, finished, PassThrough, type Readable } from 'node:stream';
-import { ApiError } from '../../kernel/errors.ts';
+import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 
 /** Node skips the ticks that a suspended process misses: a suspension counts as one of these. */
 const TICKS = 10;
@@ -54,7 +54,5 @@ export function uploadBody(
 
 function tooSlow(): ApiError {
   const message = 'The file arrives too slowly. Try again, or with a smaller file.';
-  return new ApiError('invalid_request', message, {
-    details: { field: 'file', reason: 'too_slow' },
-  });
+  return invalidRequest(message, { field: 'file', reason: 'too_slow' });
 }

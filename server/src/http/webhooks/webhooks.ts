@@ -2,7 +2,7 @@ import type { FastifyReply, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { storable } from '../../database/json-text.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { checkUrl, type HostRules } from '../../outbound/addresses.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import {
@@ -116,8 +116,7 @@ function requirePublic(url: string, hosts: HostRules): void {
     checkUrl(url, hosts, { plainHttpWhereAllowed: true });
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    const details = { field: 'url', reason: error.reason };
-    throw new ApiError('invalid_request', `url: ${error.message}.`, { details, cause: error });
+    throw invalidRequest(`url: ${error.message}.`, { field: 'url', reason: error.reason }, error);
   }
 }
 
@@ -144,7 +143,14 @@ const EventIdSchema = Type.Object(
   { event_id: Type.String({ description: 'The event, as in the header webhook-id' }) },
   { title: 'WebhookEventId' },
 );
-const EXAMPLE_EVENT_ID = { event_id: EXAMPLE_DELIVERY.event_id };
+const SENT_SOON = {
+  status: 202,
+  response: {
+    description: 'It is sent within seconds.',
+    ...EventIdSchema,
+    examples: [{ event_id: EXAMPLE_DELIVERY.event_id }],
+  },
+} as const;
 
 const listWebhooks = operation('GET /webhooks', {
   id: 'listWebhooks',
@@ -234,12 +240,7 @@ const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
 const sendWebhookAgain = operation('POST /webhooks/:id/deliveries/:eventId/send', {
   id: 'sendWebhookAgain',
   summary: 'Send an event to a webhook endpoint again, with the same id',
-  status: 202,
-  response: {
-    description: 'It is sent within seconds.',
-    ...EventIdSchema,
-    examples: [EXAMPLE_EVENT_ID],
-  },
+  ...SENT_SOON,
   handle: async ({ db }, { owner, id, eventId }) => {
     await sendAgain(db, owner, { endpointId: id, eventId });
     return { event_id: eventId };
@@ -249,12 +250,7 @@ const sendWebhookAgain = operation('POST /webhooks/:id/deliveries/:eventId/send'
 const testWebhook = operation('POST /webhooks/:id/test', {
   id: 'testWebhook',
   summary: 'Send a test event to a webhook endpoint',
-  status: 202,
-  response: {
-    description: 'It is sent within seconds.',
-    ...EventIdSchema,
-    examples: [EXAMPLE_EVENT_ID],
-  },
+  ...SENT_SOON,
   handle: async ({ db }, { owner, id }) => ({ event_id: await sendTest(db, owner, id) }),
 });
 

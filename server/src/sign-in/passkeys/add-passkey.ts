@@ -11,7 +11,7 @@ import {
   statement,
   violatedConstraint,
 } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { type Session, sessionLives } from '../sessions.ts';
 import { storeChallenge, takeChallenge } from './challenges.ts';
 import { MAX_PASSKEYS, passkeyHost } from './passkeys.ts';
@@ -134,6 +134,5 @@ function tooMany(): ApiError {
 }
 
 function refused(message: string, cause?: unknown): ApiError {
-  const details = { field: 'response', reason: 'passkey' };
-  return new ApiError('invalid_request', message, { details, cause });
+  return invalidRequest(message, { field: 'response', reason: 'passkey' }, cause);
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { closePaymentPages } from '../../billing/payment-pages.ts';
 import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { performAction } from '../../operator/actions.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
@@ -24,7 +24,7 @@ export const postDelete = siteRoute('POST /console/api/account/delete', {
   handle: async (deps: DeleteDeps, { body, request, reply, session: { accountId, email } }) => {
     if (body.email.trim().toLowerCase() !== email.toLowerCase()) {
       const details = { field: 'email', reason: 'not_yours' };
-      throw new ApiError('invalid_request', 'This is not the address of the account.', { details });
+      throw invalidRequest('This is not the address of the account.', details);
     }
     const { db, publicUrl } = deps;
     const more = await keepingIt(db, { accountId, url: publicUrl() });

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import type { SendMail } from '../../mail/mailer.ts';
 import { enterByCode, sendCode } from '../../sign-in/codes.ts';
 import { normalEmail } from '../../sign-in/email-address.ts';
@@ -20,8 +20,7 @@ export interface CodeDeps {
 function emailOf(text: string): string {
   const email = normalEmail(text);
   if (email !== undefined) return email;
-  const details = { field: 'email', reason: 'malformed' };
-  throw new ApiError('invalid_request', 'This is not an e-mail address.', { details });
+  throw invalidRequest('This is not an e-mail address.', { field: 'email', reason: 'malformed' });
 }
 
 /** Sends a code to an address. The response is the same for every address. */

@@ -7,7 +7,7 @@ import {
   publicNotes,
 } from '../../billing/movement-words.ts';
 import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { type Movement, openStatement } from '../../ledger/statements/account-statement.ts';
@@ -105,9 +105,7 @@ function readTime(name: string, text: string | undefined): Date | null {
   if (text === undefined) return null;
   const time = readIsoTime(text);
   if (time) return time;
-  throw new ApiError('invalid_request', `${name} must be an ISO 8601 time.`, {
-    details: { field: name },
-  });
+  throw invalidRequest(`${name} must be an ISO 8601 time.`, { field: name });
 }
 
 const CSV_COLUMNS = [

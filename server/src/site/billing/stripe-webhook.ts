@@ -3,7 +3,7 @@ import type Stripe from 'stripe';
 import { noteEvent, versionWatch } from '../../billing/events.ts';
 import type { Billing } from '../../billing/stripe-client.ts';
 import { readBodiesAsBytes } from '../../http/body-bytes.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 
 const BODY_BYTES = 2 ** 20;
 /** How old a signature may be: an event that was recorded on its way can't be sent later. */
@@ -45,9 +45,7 @@ function requireOwnMode({ log, scope }: WebhookDeps, { livemode }: Stripe.Event)
   if (livemode !== (scope.mode !== 'live')) return;
   const mode = livemode ? 'live' : 'test';
   log.error({ mode, key: scope.mode }, 'an event of Stripe is of another mode than the key');
-  throw new ApiError('invalid_request', `This service does not take events of ${mode} mode.`, {
-    details: { field: 'livemode' },
-  });
+  throw invalidRequest(`This service does not take events of ${mode} mode.`, { field: 'livemode' });
 }
 
 function requireFresh(header: string | string[] | undefined): void {
@@ -66,8 +64,5 @@ function verified({ stripe, webhookSecret }: WebhookDeps, bytes: Buffer, signatu
 
 function unverified(cause?: unknown): ApiError {
   const message = 'The event could not be verified.';
-  return new ApiError('invalid_request', message, {
-    details: { field: 'stripe-signature' },
-    cause,
-  });
+  return invalidRequest(message, { field: 'stripe-signature' }, cause);
 }

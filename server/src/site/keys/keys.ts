@@ -3,7 +3,7 @@ import { lockAccount } from '../../accounts/accounts.ts';
 import { createKey, revokeKey, updateKey, validKeys } from '../../accounts/api-keys.ts';
 import { recentRequests } from '../../accounts/key-usage.ts';
 import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { refillTestCredits } from '../../ledger/kinds/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
@@ -118,14 +118,13 @@ function readExpiry(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const time = readIsoTime(text);
   if (time && time.getTime() > Date.now()) return time;
-  throw new ApiError('invalid_request', 'expires_at must be an ISO 8601 time in the future.', {
-    details: { field: 'expires_at', reason: time ? 'too_small' : 'malformed' },
+  throw invalidRequest('expires_at must be an ISO 8601 time in the future.', {
+    field: 'expires_at',
+    reason: time ? 'too_small' : 'malformed',
   });
 }
 
 function tooManyKeys(): ApiError {
   const message = `An account can have ${MAX_KEYS} valid API keys. Revoke one that is not used.`;
-  return new ApiError('invalid_request', message, {
-    details: { reason: 'too_many', limit: MAX_KEYS },
-  });
+  return invalidRequest(message, { reason: 'too_many', limit: MAX_KEYS });
 }

@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import type { RecentMinutes } from '../../http/operations/recent-minutes.ts';
-import { ApiError, Refusal, UsageError } from '../../kernel/errors.ts';
+import { ApiError, invalidRequest, Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Action } from '../../operator/actions.ts';
 import type { Fields } from '../../operator/verb/fields.ts';
@@ -102,7 +102,7 @@ export async function explained<Result>(
       throw new ApiError('not_found', sentence, { cause: error });
     }
     const details = { field: isRefusal ? error.field : 'request', reason: 'refused' };
-    throw new ApiError('invalid_request', sentence, { details, cause: error });
+    throw invalidRequest(sentence, details, error);
   }
 }
 

@@ -17,7 +17,7 @@ import { PRICE_TABLE, priceOf } from '../../catalog/price.ts';
 import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { MAX_UPLOAD_BYTES } from '../../http/uploads/upload-limits.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { splitCredits } from '../../ledger/kinds/promotional.ts';
 import { testBalance } from '../../ledger/kinds/test-credits.ts';
 import { balances } from '../../ledger/ledger.ts';
@@ -98,7 +98,7 @@ export const getQuote = siteRoute('POST /console/api/price', {
     const price = priceOf({ ...body, reference_video_urls: durations.map(String) });
     if (!price) {
       const details = { field: 'resolution', reason: 'not_offered', model, resolution };
-      throw new ApiError('invalid_request', `${model} does not offer ${resolution}.`, { details });
+      throw invalidRequest(`${model} does not offer ${resolution}.`, details);
     }
     const { credits } = price;
     if (query.mode === 'test') {

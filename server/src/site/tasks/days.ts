@@ -1,4 +1,4 @@
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 
 export const DAY_MS = 86_400_000;
 const SHAPE = /^\d{4}-\d\d-\d\d$/;
@@ -11,8 +11,9 @@ export function startOfDay(field: string, text: string): Date {
   const time = SHAPE.test(text) ? new Date(`${text}T00:00:00Z`) : new Date(Number.NaN);
   // 2026-02-30 becomes a day of March.
   if (!Number.isNaN(time.getTime()) && time.toISOString().startsWith(text)) return time;
-  throw new ApiError('invalid_request', `${field} must be a day, such as 2026-11-22.`, {
-    details: { field, reason: 'malformed' },
+  throw invalidRequest(`${field} must be a day, such as 2026-11-22.`, {
+    field,
+    reason: 'malformed',
   });
 }
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
 import { PUBLIC_API } from '../../http/public/public-api.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import type { Links } from '../../storage/links.ts';
 import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
@@ -58,5 +58,5 @@ function cursorOf(text: string) {
   const cursor = parseCursor(text);
   if (cursor) return cursor;
   const details = { field: 'cursor', reason: 'malformed' };
-  throw new ApiError('invalid_request', 'The cursor is not one of this list.', { details });
+  throw invalidRequest('The cursor is not one of this list.', details);
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { listKeys } from '../../accounts/api-keys.ts';
 import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/gallery/usage.ts';
 import { ModeSchema, siteRoute } from '../route.ts';
@@ -82,7 +82,5 @@ async function usageOf(
 
 function badPeriod(): ApiError {
   const message = `The period must begin before it ends, and last ${MAX_DAYS} days at most.`;
-  return new ApiError('invalid_request', message, {
-    details: { field: 'from', reason: 'out_of_range' },
-  });
+  return invalidRequest(message, { field: 'from', reason: 'out_of_range' });
 }

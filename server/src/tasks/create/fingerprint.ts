@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '../../kernel/errors.ts';
+import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -12,7 +12,7 @@ type Place = { field: string; entry?: number };
 const WHOLE_BODY: Place = { field: 'body' };
 
 function malformed(place: Place, reason: string, message: string, cause?: unknown): ApiError {
-  return new ApiError('invalid_request', message, { details: { ...place, reason }, cause });
+  return invalidRequest(message, { ...place, reason }, cause);
 }
 
 /**

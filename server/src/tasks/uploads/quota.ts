@@ -6,7 +6,7 @@ import {
   statement,
   type Transaction,
 } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { hasPaid } from '../../ledger/payments.ts';
 import { STORED_UPLOADS } from '../../storage/object-sql.ts';
 import { UPLOAD_DAYS } from './uploads.ts';
@@ -69,9 +69,7 @@ export async function requireRoom(
   const kind = (await hasPaid(db, accountId)) ? 'paid' : 'unpaid';
   if (stored + sizeBytes <= QUOTA_BYTES[kind]) return;
   const details = { limit_bytes: QUOTA_BYTES[kind], stored_bytes: stored };
-  throw new ApiError('invalid_request', NO_ROOM[kind], {
-    details: { field: 'file', reason: 'quota_exceeded', ...details },
-  });
+  throw invalidRequest(NO_ROOM[kind], { field: 'file', reason: 'quota_exceeded', ...details });
 }
 
 const LASTS =

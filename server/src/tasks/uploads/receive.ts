@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import type { BrokenRule, VideoFacts } from '../../media/measurement.ts';
@@ -92,9 +92,7 @@ function notAReference(seen: VideoFacts | BrokenRule): ApiError | undefined {
 }
 
 function refuse(reason: string, message: string, details: object): ApiError {
-  return new ApiError('invalid_request', message, {
-    details: { field: 'file', reason, ...details },
-  });
+  return invalidRequest(message, { field: 'file', reason, ...details });
 }
 
 async function store(

@@ -11,7 +11,7 @@ import {
   statement,
   type Transaction,
 } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { extendingUploads, USABLE_UPLOADS } from '../../storage/object-sql.ts';
 import { removeStoredUploads } from '../../storage/removal.ts';
 import { type ArrivalDeps, acceptArrived, type NotArrived } from './arrival.ts';
@@ -135,9 +135,7 @@ function requireAll(
   const [first] = refusals;
   if (first === undefined) return;
   const { message, details } = firstRefusal(first);
-  throw new ApiError('invalid_request', message, {
-    details: { ...details, ...refusedInputs(refusals) },
-  });
+  throw invalidRequest(message, { ...details, ...refusedInputs(refusals) });
 }
 
 function uploadRefusal(

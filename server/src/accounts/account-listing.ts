@@ -1,4 +1,4 @@
-import { first, type Queryable, statement } from '../database/database.ts';
+import { type Queryable, queryFirst, statement } from '../database/database.ts';
 
 export interface AccountListing {
   account_id: string;
@@ -35,7 +35,8 @@ export function listAccounts(
   return db.query<AccountListing>(LIST, [after, limit, find]);
 }
 
-const SHOW = statement(
+/** An account; undefined if there is none with this id. */
+export const readAccount = queryFirst<[accountId: string], ShownAccount>(
   'operator_account',
   `select ${COLUMNS}, (select erase_at from account_closings c
      where c.account_id = id and c.closed_at = disabled_at) as erase_at
@@ -44,11 +45,3 @@ const SHOW = statement(
 
 /** `erase_at`: when an account that its owner has closed can't be reopened any more. */
 export type ShownAccount = AccountListing & { erase_at: Date | null };
-
-/** An account; undefined if there is none with this id. */
-export async function readAccount(
-  db: Queryable,
-  accountId: string,
-): Promise<ShownAccount | undefined> {
-  return first<ShownAccount>(db, SHOW, [accountId]);
-}

@@ -1,9 +1,12 @@
 import {
+  command,
   type Database,
   type Queryable,
+  queryValue,
   statement,
   type Transaction,
   violatedConstraint,
+  whether,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
@@ -86,19 +89,15 @@ export async function findAccount(db: Queryable, idOrEmail: string): Promise<str
   return row.id;
 }
 
-const DISABLE = statement(
-  'account_disable',
-  `update accounts set disabled_at = clock_now()
-   where id = $1 and disabled_at is null returning id`,
-);
-
 /**
  * Disables an account: from the next request on, all its API keys get 401. Its tasks continue.
  * @returns false if it was disabled before
  */
-export async function disableAccount(db: Queryable, accountId: string): Promise<boolean> {
-  return (await db.query(DISABLE, [accountId])).length > 0;
-}
+export const disableAccount = whether<[accountId: string]>(
+  'account_disable',
+  `update accounts set disabled_at = clock_now()
+   where id = $1 and disabled_at is null returning id`,
+);
 
 const ENABLE = statement(
   'account_enable',
@@ -129,12 +128,11 @@ export async function enableAccount(db: Queryable, accountId: string): Promise<b
   return false;
 }
 
-const LOCK = statement('account_lock', 'select from accounts where id = $1 for no key update');
-
 /** Makes other transactions that lock the account wait until this one ends. */
-export async function lockAccount(tx: Transaction, accountId: string): Promise<void> {
-  await tx.query(LOCK, [accountId]);
-}
+export const lockAccount = command<[accountId: string], Transaction>(
+  'account_lock',
+  'select from accounts where id = $1 for no key update',
+);
 
 const ANY = statement('account_any', 'select 1 from accounts limit 1');
 
@@ -143,39 +141,27 @@ export async function hasNoAccounts(db: Queryable): Promise<boolean> {
   return (await db.query(ANY)).length === 0;
 }
 
-const EMAIL = statement(
+/** The e-mail address of an account; undefined if it was erased. */
+export const emailOf = queryValue<[accountId: string], string | undefined>(
   'account_email',
   'select email from accounts where id = $1 and erased_at is null',
-);
-
-/** The e-mail address of an account; undefined if it was erased. */
-export async function emailOf(db: Queryable, accountId: string): Promise<string | undefined> {
-  const [row] = await db.query<{ email: string }>(EMAIL, [accountId]);
-  return row?.email;
-}
-
-const LOCK_OPEN = statement(
-  'account_lock_open',
-  `select disabled_at is null and erased_at is null as is_open from accounts
-   where id = $1 for no key update`,
+  undefined,
 );
 
 /** Locks an account like {@link lockAccount}. @returns whether it can be used */
-export async function lockOpenAccount(tx: Transaction, accountId: string): Promise<boolean> {
-  const [account] = await tx.query<{ is_open: boolean }>(LOCK_OPEN, [accountId]);
-  return account?.is_open ?? false;
-}
+export const lockOpenAccount = queryValue<[accountId: string], boolean, Transaction>(
+  'account_lock_open',
+  `select disabled_at is null and erased_at is null as is_open from accounts
+   where id = $1 for no key update`,
+  false,
+);
 
 // Other transactions may share the lock; a disabling waits.
-const KEEP_ENABLED = statement(
+/** Whether an account is enabled; then it stays so until the transaction ends. */
+export const keepEnabled = whether<[accountId: string], Transaction>(
   'account_keep_enabled',
   'select id from accounts where id = $1 and disabled_at is null for share',
 );
-
-/** Whether an account is enabled; then it stays so until the transaction ends. */
-export async function keepEnabled(tx: Transaction, accountId: string): Promise<boolean> {
-  return (await tx.query(KEEP_ENABLED, [accountId])).length > 0;
-}
 
 const EMAILS = statement(
   'account_emails',

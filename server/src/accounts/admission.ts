@@ -1,4 +1,5 @@
 import {
+  command,
   type Queryable,
   type Statement,
   statement,
@@ -156,15 +157,11 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
   );
 }
 
-const FORGET = statement(
+/** Empties the rate windows with requests in the future: the database's clock was set back. */
+export const forgetFutureRequests = command<[], Transaction>(
   'rate_forget_future',
   `update request_windows set hits = '{}' where hits[cardinality(hits)] > clock_now()`,
 );
-
-/** Empties the rate windows with requests in the future: the database's clock was set back. */
-export async function forgetFutureRequests(tx: Transaction): Promise<void> {
-  await tx.query(FORGET);
-}
 
 type ResultRow<Row> = Row & {
   ordinal: number;

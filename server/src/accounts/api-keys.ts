@@ -3,6 +3,9 @@ import { crc32 } from 'node:zlib';
 import {
   namedStatement,
   type Queryable,
+  query,
+  queryColumn,
+  queryValue,
   statement,
   type Transaction,
 } from '../database/database.ts';
@@ -147,32 +150,23 @@ async function requireKey(db: Queryable, keyId: string): Promise<void> {
   throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
 }
 
-const REVOKE_ALL = statement(
+/**
+ * Revokes all API keys of an account.
+ * @returns the ids of those that were not revoked before
+ */
+export const revokeAllKeys = queryColumn<[accountId: string], string>(
   'key_revoke_all',
   `update api_keys set revoked_at = clock_now()
    where account_id = $1 and revoked_at is null returning id`,
 );
 
-/**
- * Revokes all API keys of an account.
- * @returns the ids of those that were not revoked before
- */
-export async function revokeAllKeys(db: Queryable, accountId: string): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(REVOKE_ALL, [accountId]);
-  return rows.map(({ id }) => id);
-}
-
-const VALID = statement(
+/** How many keys of an account are neither revoked nor expired. */
+export const validKeys = queryValue<[accountId: string], number>(
   'key_valid',
   `select count(*)::int as keys from api_keys where account_id = $1 and revoked_at is null
      and (expires_at is null or expires_at > clock_now())`,
+  0,
 );
-
-/** How many keys of an account are neither revoked nor expired. */
-export async function validKeys(db: Queryable, accountId: string): Promise<number> {
-  const [row] = await db.query<{ keys: number }>(VALID, [accountId]);
-  return row?.keys ?? 0;
-}
 
 export interface KeyListing {
   key_id: string;
@@ -189,18 +183,14 @@ export interface KeyListing {
   last_used_address: string | null;
 }
 
-const LIST = statement(
+/** All API keys of an account, also the revoked ones, without their secrets. */
+export const listKeys = query<[accountId: string], KeyListing>(
   'key_list',
   `select id as key_id, mode, name, created_at, expires_at, revoked_at, monthly_cap, last_used_at,
      last_used_address
    from api_keys left join api_key_uses on api_key_id = id
    where account_id = $1 order by created_at, id`,
 );
-
-/** All API keys of an account, also the revoked ones, without their secrets. */
-export function listKeys(db: Queryable, accountId: string): Promise<KeyListing[]> {
-  return db.query<KeyListing>(LIST, [accountId]);
-}
 
 /** For a statement that admits a request: the monthly cap of its API key; null: it has none. */
 export const CAP_OF_CALLER = {

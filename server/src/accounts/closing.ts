@@ -1,23 +1,26 @@
-import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import {
+  command,
+  queryColumn,
+  queryValue,
+  statement,
+  type Transaction,
+  whether,
+} from '../database/database.ts';
 import { lockAccount } from './accounts.ts';
 
 /** How long an account that its owner has closed can be reopened. */
 const GRACE_DAYS = 7;
 
-const CLOSE = statement(
+/** Notes that its owner has closed an account that is disabled. @returns when it is erased */
+export const beginClosing = queryValue<[accountId: string], Date | undefined, Transaction>(
   'closing_begin',
   `insert into account_closings (account_id, closed_at, erase_at)
    select id, disabled_at, clock_now() + interval '${GRACE_DAYS} days' from accounts where id = $1
    on conflict (account_id) do update
      set closed_at = excluded.closed_at, erase_at = excluded.erase_at
    returning erase_at`,
+  undefined,
 );
-
-/** Notes that its owner has closed an account that is disabled. @returns when it is erased */
-export async function beginClosing(tx: Transaction, accountId: string): Promise<Date | undefined> {
-  const [closing] = await tx.query<{ erase_at: Date }>(CLOSE, [accountId]);
-  return closing?.erase_at;
-}
 
 // Not if an operator has enabled the account since, and perhaps disabled it again.
 const OF_CLOSED = `account_closings c using accounts a
@@ -43,17 +46,12 @@ export async function reopenAccount(
   return account?.email;
 }
 
-const DUE_CLOSINGS = statement(
+/** The closed accounts whose grace period is over. */
+export const dueClosings = queryColumn<[], string>(
   'closing_due',
   `select c.account_id from account_closings c join accounts a on a.id = c.account_id
    where c.erase_at <= clock_now() and a.disabled_at = c.closed_at order by c.erase_at limit 20`,
 );
-
-/** The closed accounts whose grace period is over. */
-export async function dueClosings(db: Queryable): Promise<string[]> {
-  const rows = await db.query<{ account_id: string }>(DUE_CLOSINGS);
-  return rows.map((row) => row.account_id);
-}
 
 const END_GRACE = statement(
   'closing_end',
@@ -74,19 +72,10 @@ export async function endGrace(tx: Transaction, accountId: string): Promise<bool
   return (await tx.query(END_GRACE, [accountId])).length > 0;
 }
 
-const DONE = statement(
+/** Notes that the personal data of a closed account are erased. */
+export const endDeletion = command<[accountId: string]>(
   'deletion_done',
   'update account_deletions set erased_at = clock_now() where account_id = $1',
-);
-
-/** Notes that the personal data of a closed account are erased. */
-export async function endDeletion(db: Queryable, accountId: string): Promise<void> {
-  await db.query(DONE, [accountId]);
-}
-
-const WITHDRAW_CLOSING = statement(
-  'closing_withdraw',
-  'delete from account_closings where account_id = $1 returning account_id',
 );
 
 /**
@@ -94,9 +83,10 @@ const WITHDRAW_CLOSING = statement(
  * it is not erased.
  * @returns false if it is not in its grace period
  */
-export async function withdrawClosing(tx: Transaction, accountId: string): Promise<boolean> {
-  return (await tx.query(WITHDRAW_CLOSING, [accountId])).length > 0;
-}
+export const withdrawClosing = whether<[accountId: string], Transaction>(
+  'closing_withdraw',
+  'delete from account_closings where account_id = $1 returning account_id',
+);
 
 const WITHDRAW = statement(
   'deletion_withdraw',

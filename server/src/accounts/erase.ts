@@ -1,7 +1,8 @@
-import { first, statement, type Transaction } from '../database/database.ts';
+import { queryFirst, statement, type Transaction } from '../database/database.ts';
 
 // The account's key is not locked: an order that is settled meanwhile can refer to it.
-const STATE = statement(
+/** Locks an account; undefined if there is none. */
+export const lockErasable = queryFirst<[accountId: string], Erasable, Transaction>(
   'erase_state',
   `select disabled_at < clock_now() - interval '1 minute' as is_idle, erased_at is not null as
      is_erased from accounts where id = $1 for no key update`,
@@ -12,14 +13,6 @@ export interface Erasable {
   /** Disabled long enough that no admitted create is under way any more; null: not disabled. */
   is_idle: boolean | null;
   is_erased: boolean;
-}
-
-/** Locks an account; undefined if there is none. */
-export async function lockErasable(
-  tx: Transaction,
-  accountId: string,
-): Promise<Erasable | undefined> {
-  return first<Erasable>(tx, STATE, [accountId]);
 }
 
 const ERASE = [

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../database/database.ts';
+import { command, type Queryable, statement } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { type FullWindows, openFullWindows } from './full-windows.ts';
 
@@ -81,7 +81,8 @@ export function openRateMemory(now = () => performance.now()): Pick<FullWindows,
   };
 }
 
-const FORGET_IDLE = statement(
+/** Deletes windows without a request for two days: no window is that long. */
+export const forgetIdleWindows = command<[]>(
   'rate_forget_idle',
   `delete from request_windows where ctid = any(array(
      select ctid from request_windows
@@ -89,11 +90,6 @@ const FORGET_IDLE = statement(
      limit 10000))
      and coalesce(hits[cardinality(hits)], '-infinity') < clock_now() - interval '2 days'`,
 );
-
-/** Deletes windows without a request for two days: no window is that long. */
-export async function forgetIdleWindows(db: Queryable): Promise<void> {
-  await db.query(FORGET_IDLE);
-}
 
 /** A part of a `with` that locks the windows as a request does; no row changes. */
 export const TOUCH_WINDOWS =

@@ -1,5 +1,12 @@
 import { ACCOUNT_STATE, type AccountState, joinAccount } from '../accounts/account-sql.ts';
-import { first, namedStatement, type Queryable, statement } from '../database/database.ts';
+import {
+  namedStatement,
+  type Queryable,
+  query,
+  queryFirst,
+  statement,
+  whether,
+} from '../database/database.ts';
 import { customerIn } from './customers.ts';
 import type { Offer } from './offers.ts';
 import { ANY_SCOPE, type ScopeColumns, type StripeScope } from './scope/scope.ts';
@@ -67,11 +74,10 @@ const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_n
      extract(epoch from clock_now() - o.created_at)::float8 as age_seconds
    from orders o join offers f on f.id = o.offer_id ${joinAccount('o.account_id')}`;
 
-const READ = statement('order_read', `${ORDERS} where o.id = $1`);
-
-export async function readOrder(db: Queryable, id: string): Promise<CreditOrder | undefined> {
-  return first<CreditOrder>(db, READ, [id]);
-}
+export const readOrder = queryFirst<[id: string], CreditOrder>(
+  'order_read',
+  `${ORDERS} where o.id = $1`,
+);
 
 const INSERT = namedStatement(
   'order_insert',
@@ -156,18 +162,15 @@ export function listOrders(db: Queryable, filter: OrderFilter): Promise<CreditOr
   return db.query<CreditOrder>(LIST_ALL, [state, disputed, after, limit]);
 }
 
-const WAKE = statement(
+/** Makes an order due, so that a worker asks Stripe about it. @returns whether there is one */
+export const wakeOrder = whether<[id: string]>(
   'order_wake',
   `update orders set due_at = clock_now(), revision = revision + 1 where id = $1 returning id`,
 );
 
-/** Makes an order due, so that a worker asks Stripe about it. @returns whether there is one */
-export async function wakeOrder(db: Queryable, id: string): Promise<boolean> {
-  return (await db.query(WAKE, [id])).length > 0;
-}
-
 // A mismatched order stays so. After a week, or when its payment was refunded, it is an old matter.
-const MISMATCHED = statement(
+/** The mismatched orders of the last week whose payment was not refunded, by kind. */
+export const mismatchedOrders = query<[], MismatchedOrders>(
   'figures_mismatched',
   `select kind, count(*)::int as orders from orders
    where state = 'mismatched' and settled_at > clock_now() - interval '7 days'
@@ -177,9 +180,4 @@ const MISMATCHED = statement(
 export interface MismatchedOrders {
   kind: string;
   orders: number;
-}
-
-/** The mismatched orders of the last week whose payment was not refunded, by kind. */
-export function mismatchedOrders(db: Queryable): Promise<MismatchedOrders[]> {
-  return db.query<MismatchedOrders>(MISMATCHED);
 }

@@ -1,4 +1,4 @@
-import { first, type Queryable, statement } from '../database/database.ts';
+import { command, queryFirst, queryValue, statement } from '../database/database.ts';
 import type { OwnScope } from './scope/scope.ts';
 import { settleOrder } from './settle-order.ts';
 import { type BillingDeps, idOf, isMissing } from './stripe-client.ts';
@@ -7,29 +7,22 @@ import { settleSubscription } from './subscription/settle-subscription.ts';
 /** The id of an invoice or of a payment at Stripe, which may be unknown to us. */
 export const STRIPE_PAYMENT = /^(?:in|pi)_[0-9A-Za-z_]{1,100}$/;
 
-const KNOWN = statement(
+/** The order that has this invoice or payment; undefined: none is known to have it. */
+export const orderOfPayment = queryValue<[stripeId: string], string | undefined>(
   'payment_look_known',
   'select id from orders where stripe_id = $1 or stripe_payment = $1 order by created_at limit 1',
+  undefined,
 );
 
-/** The order that has this invoice or payment; undefined: none is known to have it. */
-export async function orderOfPayment(db: Queryable, stripeId: string): Promise<string | undefined> {
-  const [order] = await db.query<{ id: string }>(KNOWN, [stripeId]);
-  return order?.id;
-}
-
-const ASK = statement(
+/** Asks a worker to look for the order of an invoice or payment, or to make it. */
+export const askForPayment = command<[stripeId: string]>(
   'payment_look_ask',
   `insert into payment_looks (stripe_id) values ($1) on conflict (stripe_id) do update
      set asked_at = clock_now(), due_at = clock_now(), order_id = null, answer = null`,
 );
 
-/** Asks a worker to look for the order of an invoice or payment, or to make it. */
-export async function askForPayment(db: Queryable, stripeId: string): Promise<void> {
-  await db.query(ASK, [stripeId]);
-}
-
-const READ = statement(
+/** @returns undefined while no worker has looked */
+export const readPaymentLook = queryFirst<[stripeId: string], FoundPayment>(
   'payment_look_read',
   'select order_id, answer from payment_looks where stripe_id = $1 and due_at is null',
 );
@@ -38,14 +31,6 @@ const READ = statement(
 export interface FoundPayment {
   order_id: string | null;
   answer: string | null;
-}
-
-/** @returns undefined while no worker has looked */
-export async function readPaymentLook(
-  db: Queryable,
-  stripeId: string,
-): Promise<FoundPayment | undefined> {
-  return first<FoundPayment>(db, READ, [stripeId]);
 }
 
 const ANSWER = statement(

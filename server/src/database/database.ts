@@ -251,6 +251,67 @@ export async function first<Row extends object>(
 }
 
 /**
+ * A function that runs one statement and returns its rows. Its arguments are the values of the
+ * parameters, in their order. `On` is `Transaction` for what only has a meaning within one.
+ * @param name unique in the program
+ */
+export function query<Args extends unknown[], Row extends object, On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+) {
+  const made = statement(name, text);
+  return (db: On, ...args: Args): Promise<Row[]> => db.query<Row>(made, args);
+}
+
+/** The same, for the first row; undefined if it has none. */
+export function queryFirst<
+  Args extends unknown[],
+  Row extends object,
+  On extends Queryable = Queryable,
+>(name: string, text: string) {
+  const made = statement(name, text);
+  return (db: On, ...args: Args): Promise<Row | undefined> => first<Row>(db, made, args);
+}
+
+/** The same, for its only column. */
+export function queryColumn<Args extends unknown[], Value, On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+) {
+  const made = statement(name, text);
+  return async (db: On, ...args: Args): Promise<Value[]> =>
+    (await db.query<Record<string, Value>>(made, args)).flatMap((row) => Object.values(row));
+}
+
+/** The same, for its only column in the first row; `otherwise` if it has no row. */
+export function queryValue<Args extends unknown[], Value, On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+  otherwise: Value,
+) {
+  const read = queryColumn<Args, Value, On>(name, text);
+  return async (db: On, ...args: Args): Promise<Value> => (await read(db, ...args))[0] ?? otherwise;
+}
+
+/** The same, for whether it has a row. */
+export function whether<Args extends unknown[], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+) {
+  const made = statement(name, text);
+  return async (db: On, ...args: Args): Promise<boolean> => (await db.query(made, args)).length > 0;
+}
+
+/** The same, for a statement that returns nothing. */
+export function command<Args extends unknown[], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+) {
+  const made = statement(name, text);
+  return async (db: On, ...args: Args): Promise<void> => void (await db.query(made, args));
+}
+
+/**
  * The results of statements that were sent together in one transaction.
  * @throws the error of the first that failed; later errors only say that the transaction is aborted
  */

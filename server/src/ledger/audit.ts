@@ -1,4 +1,4 @@
-import { type Database, type Queryable, statement } from '../database/database.ts';
+import { type Database, type Queryable, query, statement } from '../database/database.ts';
 import { auditBalances } from './audit-balances.ts';
 import { auditLots, LOT_TRANSFER_CHECKS } from './audit-lots.ts';
 import { type Report, runCheck } from './run-check.ts';
@@ -106,7 +106,8 @@ export interface AuditedReservation {
   outcome: string | null;
 }
 
-const RESERVATIONS = statement(
+/** The reservations of these tasks: one for each kind of credits that was reserved. */
+export const auditedReservations = query<[taskIds: string[]], AuditedReservation>(
   'audit_reservations',
   `select task_id, r.account_id, r.kind, r.credits, s.reason as outcome
    from unnest($1::text[]) as wanted (task_id)
@@ -115,11 +116,3 @@ const RESERVATIONS = statement(
      and r.reason = 'reserve'
    left join ledger_transfers s on s.reference = 'settle:' || task_id || suffix`,
 );
-
-/** The reservations of these tasks: one for each kind of credits that was reserved. */
-export function auditedReservations(
-  tx: Queryable,
-  taskIds: string[],
-): Promise<AuditedReservation[]> {
-  return tx.query<AuditedReservation>(RESERVATIONS, [taskIds]);
-}

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  command,
   type Database,
   type Queryable,
   statement,
@@ -22,15 +23,11 @@ import {
   transfer,
 } from './transfer.ts';
 
-const OPEN = statement(
+/** Creates the balances of a new account, of both live kinds, at zero. */
+export const openBalances = command<[accountId: string], Transaction>(
   'ledger_open',
   `insert into ledger_balances (account_id, kind) values ($1, 'paid'), ($1, 'promotional')`,
 );
-
-/** Creates the balances of a new account, of both live kinds, at zero. */
-export async function openBalances(tx: Transaction, accountId: string): Promise<void> {
-  await tx.query(OPEN, [accountId]);
-}
 
 /**
  * Reserves paid credits for a task of the public API, first those that expire first. A check

@@ -1,4 +1,4 @@
-import { type Database, type Queryable, statement } from '../database/database.ts';
+import { type Database, type Queryable, queryValue, statement } from '../database/database.ts';
 import { bringUpToDate, readLots } from './lots.ts';
 import type { CreditKind } from './transfer.ts';
 
@@ -98,15 +98,11 @@ async function lotsOf(tx: Queryable, accountId: string, kind: CreditKind): Promi
   }));
 }
 
-const LAST_GRANT = statement(
+/** When live credits were last granted or adjusted; null: never. */
+export const lastGrantAt = queryValue<[], Date | null>(
   'ledger_last_grant',
   `select created_at as at from ledger_transfers
    where reference not like 'reserve:%' and reference not like 'settle:%' and kind <> 'test'
    order by id desc limit 1`,
+  null,
 );
-
-/** When live credits were last granted or adjusted; null: never. */
-export async function lastGrantAt(db: Queryable): Promise<Date | null> {
-  const [last] = await db.query<{ at: Date }>(LAST_GRANT);
-  return last?.at ?? null;
-}

@@ -1,4 +1,10 @@
-import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import {
+  type Queryable,
+  query,
+  queryValue,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
 import { bringUpToDate, noteExpiringGrant } from './lots.ts';
 import { transfer } from './transfer.ts';
 import { transferPage } from './transfer-page.ts';
@@ -28,17 +34,13 @@ export async function grantPayment(
   if (expiresAt || debt > 0) await bringUpToDate(tx, balance);
 }
 
-const HAS_PAID = statement(
+/** Whether the account was ever given paid credits, also if they were spent or taken back since. */
+export const hasPaid = queryValue<[accountId: string], boolean>(
   'ledger_has_paid',
   `select exists (select from ledger_transfers
      where account_id = $1 and kind = 'paid' and reason = 'grant') as paid`,
+  false,
 );
-
-/** Whether the account was ever given paid credits, also if they were spent or taken back since. */
-export async function hasPaid(db: Queryable, accountId: string): Promise<boolean> {
-  const [row] = await db.query<{ paid: boolean }>(HAS_PAID, [accountId]);
-  return row?.paid ?? false;
-}
 
 /** What the movements with a name have added to the granted credits of an account. */
 export interface PaymentSum {
@@ -47,7 +49,8 @@ export interface PaymentSum {
   credits: number;
 }
 
-const SUMS = statement(
+/** The sums of grants and clawbacks by their references, without the ones that do not exist. */
+export const paymentSums = query<[names: string[]], PaymentSum>(
   'ledger_payment_sums',
   `select name, t.account_id,
      sum(case t.reason when 'grant' then t.credits else -t.credits end)::int8 as credits
@@ -56,11 +59,6 @@ const SUMS = statement(
        where reference = prefix || name) t
    group by name, t.account_id`,
 );
-
-/** The sums of grants and clawbacks by their references, without the ones that do not exist. */
-export function paymentSums(tx: Queryable, names: string[]): Promise<PaymentSum[]> {
-  return tx.query<PaymentSum>(SUMS, [names]);
-}
 
 const AVAILABLE = statement(
   'ledger_paid_available',

@@ -4,8 +4,10 @@ import { countingHits, type RateLimit, tooManyRequests } from '../accounts/rate-
 import {
   namedStatement,
   type Queryable,
+  query,
   statement,
   type Transaction,
+  whether,
 } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 
@@ -126,28 +128,23 @@ export async function findSession(db: Queryable, token: string): Promise<Session
   return session;
 }
 
-const PROVE = statement(
+/**
+ * Notes that the person of a session has proved it again.
+ * @returns false if the session has ended
+ */
+export const noteProof = whether<[sessionId: string]>(
   'session_prove',
   'update sessions set proved_at = clock_now() where id = $1 returning id',
 );
 
 /**
- * Notes that the person of a session has proved it again.
- * @returns false if the session has ended
- */
-export async function noteProof(db: Queryable, sessionId: string): Promise<boolean> {
-  return (await db.query(PROVE, [sessionId])).length > 0;
-}
-
-const LIVES = statement('session_lives', 'select from sessions where id = $1');
-
-/**
  * Whether a session has not ended. With its account locked, a sign-out by an operator comes before
  * or after the transaction.
  */
-export async function sessionLives(tx: Transaction, sessionId: string): Promise<boolean> {
-  return (await tx.query(LIVES, [sessionId])).length > 0;
-}
+export const sessionLives = whether<[sessionId: string], Transaction>(
+  'session_lives',
+  'select from sessions where id = $1',
+);
 
 const END = statement(
   'session_end',
@@ -188,7 +185,8 @@ export interface SessionListing {
   browser: string | null;
 }
 
-const LIST = statement(
+/** The live sessions of an account, the one used last first. */
+export const listSessions = query<[accountId: string], SessionListing>(
   'session_list',
   `select id, created_at, seen_at,
      least(expires_at, seen_at + interval '${IDLE_DAYS} days') as expires_at,
@@ -198,8 +196,3 @@ const LIST = statement(
      and seen_at > clock_now() - interval '${IDLE_DAYS} days'
    order by seen_at desc, id`,
 );
-
-/** The live sessions of an account, the one used last first. */
-export function listSessions(db: Queryable, accountId: string): Promise<SessionListing[]> {
-  return db.query<SessionListing>(LIST, [accountId]);
-}

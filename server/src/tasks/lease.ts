@@ -1,4 +1,4 @@
-import { type Database, first, statement, type Transaction } from '../database/database.ts';
+import { type Database, queryFirst, statement, type Transaction } from '../database/database.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { type Phase, TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
@@ -57,24 +57,16 @@ export async function release(db: Database, task: Task): Promise<void> {
   await releaseShared(db, task);
 }
 
-const TAKE = statement(
-  'task_take_lease',
-  `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
-   where id = $1 and phase = any($2) returning ${TASK_COLUMNS}`,
-);
-
 /**
  * Takes a task in one of these phases from its worker, for an operator's command: the new lease
  * number refuses the worker's changes. After the transaction any worker may claim the task.
  * @returns undefined when the task has another phase or does not exist
  */
-export async function takeLease(
-  tx: Transaction,
-  taskId: string,
-  phases: readonly Phase[],
-): Promise<Task | undefined> {
-  return first<Task>(tx, TAKE, [taskId, phases]);
-}
+export const takeLease = queryFirst<[taskId: string, phases: readonly Phase[]], Task, Transaction>(
+  'task_take_lease',
+  `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
+   where id = $1 and phase = any($2) returning ${TASK_COLUMNS}`,
+);
 
 const LOCK = statement('task_lock', 'select lease from tasks where id = $1 for update');
 

@@ -1,4 +1,10 @@
-import { type Database, namedStatement, type Queryable, statement } from '../database/database.ts';
+import {
+  command,
+  type Database,
+  namedStatement,
+  type Queryable,
+  statement,
+} from '../database/database.ts';
 import { POOL } from './claim.ts';
 import { NOW } from './lease.ts';
 
@@ -51,7 +57,11 @@ export function unservedTasks(db: Queryable, providers: string[] = []): Promise<
   return db.query(UNSERVED_TASKS, [providers]);
 }
 
-const GONE = statement('worker_gone', 'delete from workers where id = $1');
+/** Reports that this worker claims nothing more. */
+export const reportGone = command<[workerId: string]>(
+  'worker_gone',
+  'delete from workers where id = $1',
+);
 
 /** What a worker needs to know of the other workers. */
 export type Fleet = Awaited<ReturnType<typeof reportAlive>>;
@@ -70,9 +80,4 @@ export async function reportAlive(
     /** Providers of tasks before their submit that no running worker has. */
     unservedProviders: unserved.map(({ provider }) => provider),
   };
-}
-
-/** Reports that this worker claims nothing more. */
-export async function reportGone(db: Database, workerId: string): Promise<void> {
-  await db.query(GONE, [workerId]);
 }

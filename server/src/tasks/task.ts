@@ -1,6 +1,6 @@
 import type { AspectRatio, Mode, Model } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
-import { type Queryable, statement } from '../database/database.ts';
+import { type Queryable, query, statement } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import { taskOfObject } from '../storage/object-sql.ts';
 
@@ -164,12 +164,11 @@ export const TASK_OF_CALLER = {
        and tasks.surface = caller.surface`,
 } as const;
 
-const READ = statement('task_read', `select ${TASK_COLUMNS} from tasks where id = any($1)`);
-
 /** The tasks with these ids, in no particular order. */
-export function readTasks(db: Queryable, ids: string[]): Promise<Task[]> {
-  return db.query<Task>(READ, [ids]);
-}
+export const readTasks = query<[ids: string[]], Task>(
+  'task_read',
+  `select ${TASK_COLUMNS} from tasks where id = any($1)`,
+);
 
 /** The public columns, taken from a task's row. */
 export function publicColumns(task: Task): PublicColumns {

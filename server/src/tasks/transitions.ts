@@ -1,5 +1,6 @@
 import type { AspectRatio } from '../catalog/models.ts';
 import {
+  command,
   type Database,
   namedStatement,
   type Queryable,
@@ -226,16 +227,12 @@ const POSTPONE = namedStatement(
    where id = :id and lease = :lease and due_at is not null`,
 );
 
-const WAKE = statement(
+/** Makes a task due now. If a step is under way, the next one begins right after it. */
+export const wakeTask = command<[taskId: string]>(
   'task_wake',
   `update tasks set due_at = clock_now()
    where id = $1 and (due_at > clock_now() or leased_until > clock_now())`,
 );
-
-/** Makes a task due now. If a step is under way, the next one begins right after it. */
-export async function wakeTask(db: Queryable, taskId: string): Promise<void> {
-  await db.query(WAKE, [taskId]);
-}
 
 /**
  * Leaves a task in its phase, makes it due after `delay.seconds` and releases its lease. A task

@@ -1,4 +1,10 @@
-import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import {
+  command,
+  namedStatement,
+  type Queryable,
+  query,
+  queryFirst,
+} from '../database/database.ts';
 
 /** `failing`: every delivery of its last turn failed; `slow`: one of them took long. */
 export type EndpointPlace = 'sound' | 'slow' | 'failing';
@@ -87,34 +93,22 @@ export function claimEndpoints(
   return db.query<LeasedEndpoint>(CLAIM, CLAIM.values(places));
 }
 
-const RENEW = statement(
+/**
+ * Renews a lease.
+ * @returns the endpoint with what was changed meanwhile; undefined if nothing more is sent to it
+ */
+export const renewEndpoint = queryFirst<[id: string], LeasedEndpoint>(
   'webhook_renew',
   `update webhook_endpoints e
    set leased_until = clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds'
    where e.id = $1 and ${OPEN} returning ${COLUMNS}`,
 );
 
-/**
- * Renews a lease.
- * @returns the endpoint with what was changed meanwhile; undefined if nothing more is sent to it
- */
-export async function renewEndpoint(
-  db: Queryable,
-  id: string,
-): Promise<LeasedEndpoint | undefined> {
-  const [endpoint] = await db.query<LeasedEndpoint>(RENEW, [id]);
-  return endpoint;
-}
-
-const RELEASE = statement(
+/** Ends a lease. */
+export const releaseEndpoint = command<[id: string]>(
   'webhook_release',
   'update webhook_endpoints set leased_until = null where id = $1',
 );
-
-/** Ends a lease. */
-export async function releaseEndpoint(db: Queryable, id: string): Promise<void> {
-  await db.query(RELEASE, [id]);
-}
 
 /** A delivery that is due. */
 export interface DueDelivery {
@@ -131,7 +125,8 @@ export interface DueDelivery {
   now_seconds: number;
 }
 
-const DUE = statement(
+/** The deliveries of an endpoint that are due, the longest waiting first. */
+export const dueDeliveries = query<[endpointId: string, limit: number], DueDelivery>(
   'webhook_due',
   `select id, event_id, type, task_id, data, created_at, attempts,
      due_at::text, extract(epoch from clock_now())::float8 as now_seconds
@@ -139,32 +134,15 @@ const DUE = statement(
    order by d.due_at, id limit $2`,
 );
 
-/** The deliveries of an endpoint that are due, the longest waiting first. */
-export function dueDeliveries(
-  db: Queryable,
-  endpointId: string,
-  limit: number,
-): Promise<DueDelivery[]> {
-  return db.query<DueDelivery>(DUE, [endpointId, limit]);
-}
-
-const POSTPONE = statement(
+/** Sends these later, without counting a try. */
+export const postponeDeliveries = command<[ids: number[]]>(
   'webhook_postpone',
   `update webhook_deliveries set due_at = clock_now() + interval '1 minute'
    where id = any($1::bigint[]) and due_at <= clock_now()`,
 );
 
-/** Sends these later, without counting a try. */
-export async function postponeDeliveries(db: Queryable, ids: number[]): Promise<void> {
-  await db.query(POSTPONE, [ids]);
-}
-
-const WAKE = statement(
+/** Makes all deliveries due, after the clock was set back: a try that is early loses nothing. */
+export const wakeDeliveries = command<[]>(
   'webhook_wake',
   'update webhook_deliveries set due_at = clock_now() where due_at > clock_now()',
 );
-
-/** Makes all deliveries due, after the clock was set back: a try that is early loses nothing. */
-export async function wakeDeliveries(db: Queryable): Promise<void> {
-  await db.query(WAKE);
-}

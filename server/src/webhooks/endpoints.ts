@@ -1,4 +1,5 @@
 import {
+  command,
   type Database,
   namedStatement,
   type Queryable,
@@ -236,17 +237,13 @@ export async function deleteEndpoint(db: Queryable, owner: Owner, id: string): P
   required(row);
 }
 
-const ERASE = statement(
+/** Ends all endpoints of an account and forgets their addresses. */
+export const eraseOf = command<[accountId: string], Transaction>(
   'webhook_endpoints_erase',
   `update webhook_endpoints set deleted_at = coalesce(deleted_at, clock_now()),
      url = 'https://erased.invalid', description = null, earlier_secret = null, notice = null
    where account_id = $1`,
 );
-
-/** Ends all endpoints of an account and forgets their addresses. */
-export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
-  await tx.query(ERASE, [accountId]);
-}
 
 function required<Row>(row: Row | undefined): Row {
   if (row) return row;

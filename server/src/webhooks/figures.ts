@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../database/database.ts';
+import { query } from '../database/database.ts';
 
 /** Endpoints in one state, and what waits for them. */
 export interface WebhookFigures {
@@ -10,7 +10,8 @@ export interface WebhookFigures {
   oldest_seconds: number;
 }
 
-const FIGURES = statement(
+/** States without an endpoint are missing. */
+export const webhookFigures = query<[], WebhookFigures>(
   'webhook_figures',
   `select case when e.disabled_at is not null then 'disabled' when e.failures > 0 then 'failing'
        else 'sound' end as state,
@@ -21,8 +22,3 @@ const FIGURES = statement(
      where endpoint_id = e.id and due_at is not null) waiting
    where e.deleted_at is null group by 1`,
 );
-
-/** States without an endpoint are missing. */
-export function webhookFigures(db: Queryable): Promise<WebhookFigures[]> {
-  return db.query<WebhookFigures>(FIGURES);
-}

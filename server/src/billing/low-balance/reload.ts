@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { joinAccount } from '../../accounts/account-sql.ts';
-import { type Database, statement, type Transaction } from '../../database/database.ts';
+import { command, type Database, statement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { paidBalances } from '../../ledger/payments.ts';
 import { type CreditOrder, insertOrder } from '../credit-order.ts';
@@ -10,16 +10,12 @@ import { ANY_SCOPE, inScope, type StripeScope } from '../scope/scope.ts';
 import type { StripeClient } from '../stripe-client.ts';
 import { CHARGE_OF_PAYMENT, failedTruth, type Truth, truthOfPayment } from '../truth.ts';
 
-const STOP = statement(
+/** Ends the automatic purchases of an account until its customer switches them on again. */
+export const stopReload = command<[accountId: string, why: string], Transaction>(
   'reload_stop',
   `update billing_accounts set reload_stopped = $2, reload_stop_told_at = null
    where account_id = $1 and reload_pack is not null and reload_stopped is null`,
 );
-
-/** Ends the automatic purchases of an account until its customer switches them on again. */
-export async function stopReload(tx: Transaction, accountId: string, why: string): Promise<void> {
-  await tx.query(STOP, [accountId, why]);
-}
 
 const LOCK = statement(
   'reload_lock',

@@ -1,4 +1,4 @@
-import { namedStatement, type Queryable, statement } from '../../database/database.ts';
+import { command, namedStatement, type Queryable, statement } from '../../database/database.ts';
 import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { knownCustomer, savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
@@ -39,21 +39,13 @@ export async function readLowBalance(db: Queryable, accountId: string) {
 }
 
 // A mail that is being sent counts for the new setting: it says what the balance is now.
-const SET_ALERT = statement(
+/** Sets below how many available paid credits a mail is sent; null: never. */
+export const setAlert = command<[accountId: string, below: number | null]>(
   'low_balance_alert',
   `insert into billing_accounts (account_id, alert_below) values ($1, $2)
    on conflict (account_id) do update
      set alert_below = excluded.alert_below, alerted_at = null`,
 );
-
-/** Sets below how many available paid credits a mail is sent; null: never. */
-export async function setAlert(
-  db: Queryable,
-  accountId: string,
-  below: number | null,
-): Promise<void> {
-  await db.query(SET_ALERT, [accountId, below]);
-}
 
 // A mail about the last stop that is being sent does not count for the next one.
 const SET_RELOAD = namedStatement(

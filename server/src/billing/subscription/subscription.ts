@@ -1,5 +1,5 @@
 import { ACCOUNT_STATE, type AccountState, joinAccount } from '../../accounts/account-sql.ts';
-import { first, type Queryable, statement } from '../../database/database.ts';
+import { first, type Queryable, queryFirst, statement } from '../../database/database.ts';
 import { ANY_SCOPE, inScope, type ScopeColumns, type StripeScope } from '../scope/scope.ts';
 
 /** A plan that an account pays for in each period. */
@@ -32,14 +32,10 @@ const SUBSCRIPTIONS = `select s.id, s.account_id, ${ACCOUNT_STATE}, s.plan_id,
      extract(epoch from clock_now() - s.created_at)::float8 as age_seconds
    from subscriptions s join offers f on f.id = s.plan_id ${joinAccount('s.account_id')}`;
 
-const READ = statement('subscription_read', `${SUBSCRIPTIONS} where s.id = $1`);
-
-export async function readSubscription(
-  db: Queryable,
-  id: string,
-): Promise<Subscription | undefined> {
-  return first<Subscription>(db, READ, [id]);
-}
+export const readSubscription = queryFirst<[id: string], Subscription>(
+  'subscription_read',
+  `${SUBSCRIPTIONS} where s.id = $1`,
+);
 
 const NEWEST = statement(
   'subscription_newest',

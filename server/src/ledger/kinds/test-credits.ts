@@ -1,4 +1,5 @@
 import {
+  command,
   type Database,
   type Queryable,
   statement,
@@ -12,7 +13,8 @@ import { partsOf, type TaskCredits, transfer } from '../transfer.ts';
 /** What the test balance of an account is at first, and after each refill. */
 const TEST_CREDITS = 100_000;
 
-const OPEN = statement(
+/** Gives an account its test balance, unless it has one. */
+export const openTestBalance = command<[accountId: string]>(
   'ledger_test_open',
   `with opened as (
      insert into ledger_balances (account_id, kind, granted, available)
@@ -23,11 +25,6 @@ const OPEN = statement(
    select account_id, 'test', 'granted', 'available', available, 'grant',
      'grant:test:' || account_id, available, 0 from opened`,
 );
-
-/** Gives an account its test balance, unless it has one. */
-export async function openTestBalance(db: Queryable, accountId: string): Promise<void> {
-  await db.query(OPEN, [accountId]);
-}
 
 /**
  * Reserves test credits for a task. They have no lots and no debt.

@@ -1,9 +1,4 @@
-import {
-  type Database,
-  namedStatement,
-  type Queryable,
-  statement,
-} from '../../database/database.ts';
+import { type Database, namedStatement, query, statement } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
 import { startInterval } from '../../kernel/interval.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -89,13 +84,9 @@ function valuesOf({ problems, found }: AuditResult) {
   return { found: found ?? problems.length, problems: first, failure: null };
 }
 
-const LIST = statement(
+/** The newest audits that operators started, the newest first. */
+export const listAudits = query<[limit: number], AuditRun>(
   'audit_run_list',
   `select id, actor, started_at, ended_at, found, problems, failure from audit_runs
    order by id desc limit $1`,
 );
-
-/** The newest audits that operators started, the newest first. */
-export function listAudits(db: Queryable, limit: number): Promise<AuditRun[]> {
-  return db.query<AuditRun>(LIST, [limit]);
-}

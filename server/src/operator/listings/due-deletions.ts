@@ -1,7 +1,8 @@
-import { type Queryable, statement } from '../../database/database.ts';
+import { queryColumn } from '../../database/database.ts';
 
 // An erasure needs an account that is disabled for a minute and has no live task.
-const DUE = statement(
+/** The closed accounts whose personal data can be erased now. */
+export const dueDeletions = queryColumn<[], string>(
   'deletion_due',
   `select d.account_id from account_deletions d join accounts a on a.id = d.account_id
    where d.erased_at is null and a.disabled_at < clock_now() - interval '61 seconds'
@@ -9,9 +10,3 @@ const DUE = statement(
        select from tasks t where t.account_id = d.account_id and t.due_at is not null)
    order by d.asked_at limit 20`,
 );
-
-/** The closed accounts whose personal data can be erased now. */
-export async function dueDeletions(db: Queryable): Promise<string[]> {
-  const rows = await db.query<{ account_id: string }>(DUE);
-  return rows.map((row) => row.account_id);
-}

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../database/database.ts';
+import { query } from '../../database/database.ts';
 
 /** A kind of record that must be replayed by hand, and the time of the last one that is known. */
 export interface LastKnown {
@@ -6,7 +6,8 @@ export interface LastKnown {
   last_known: Date | null;
 }
 
-const LAST_KNOWN = statement(
+/** The last record of each kind, from when on it must be replayed. */
+export const lastKnown = query<[], LastKnown>(
   'restored_last_known',
   `select 'accounts created' as what, max(created_at) as last_known from accounts
    union all select 'accounts disabled', max(disabled_at) from accounts
@@ -15,8 +16,3 @@ const LAST_KNOWN = statement(
    union all select 'operator commands', max(at) from operator_actions
    union all select 'tasks created', max(created_at) from tasks`,
 );
-
-/** The last record of each kind, from when on it must be replayed. */
-export function lastKnown(db: Queryable): Promise<LastKnown[]> {
-  return db.query<LastKnown>(LAST_KNOWN);
-}

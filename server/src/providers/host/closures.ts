@@ -1,4 +1,4 @@
-import { type Database, type Queryable, statement } from '../../database/database.ts';
+import { type Database, query, statement } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { SubmitOutcome } from '../provider.ts';
@@ -92,7 +92,8 @@ function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' |
 }
 
 // A minute after its time is over, no task has tried: whether the outage has ended is not known.
-const CLOSED = statement(
+/** What is closed by an outage or paused by an operator. */
+export const closedSubjects = query<[], ClosedSubject>(
   'figures_closed',
   `select provider as subject, 'outage' as cause,
      extract(epoch from clock_now() - closed_since)::float8 as seconds
@@ -106,9 +107,4 @@ export interface ClosedSubject {
   subject: string;
   cause: string;
   seconds: number;
-}
-
-/** What is closed by an outage or paused by an operator. */
-export function closedSubjects(db: Queryable): Promise<ClosedSubject[]> {
-  return db.query<ClosedSubject>(CLOSED);
 }

@@ -1,7 +1,10 @@
 import {
+  command,
   type Database,
   namedStatement,
   type Queryable,
+  query,
+  queryValue,
   statement,
   type Transaction,
 } from '../../database/database.ts';
@@ -119,29 +122,21 @@ function retryAfterOf(outcome: object): number | undefined {
 }
 
 // While the provider is closed, the response to an earlier submit does not open it.
-const SUCCESS = statement(
+/** @returns whether this opened a closed provider */
+export const recordSuccess = queryValue<[provider: string], boolean>(
   'outage_end',
   `delete from provider_outages
    where provider = $1 and ${isOver('closed_until', MAX_ANNOUNCED_SECONDS)}
    returning closed_until is not null as was_closed`,
-);
-
-/** @returns whether this opened a closed provider */
-export async function recordSuccess(db: Queryable, provider: string): Promise<boolean> {
-  const [row] = await db.query<{ was_closed: boolean }>(SUCCESS, [provider]);
-  return row?.was_closed ?? false;
-}
-
-const FORGET = statement(
-  'outage_forget',
-  'delete from provider_outages where provider = $1 returning closed_until is not null as closed',
+  false,
 );
 
 /** Opens a provider without waiting. @returns whether it was closed */
-export async function forgetOutage(tx: Transaction, provider: string): Promise<boolean> {
-  const [row] = await tx.query<{ closed: boolean }>(FORGET, [provider]);
-  return row?.closed ?? false;
-}
+export const forgetOutage = queryValue<[provider: string], boolean, Transaction>(
+  'outage_forget',
+  'delete from provider_outages where provider = $1 returning closed_until is not null as closed',
+  false,
+);
 
 /**
  * What a create needs to know, for the statement that admits it.
@@ -196,15 +191,11 @@ export async function tryCreate(db: Queryable, provider: string): Promise<boolea
   return (await db.query(IS_CLOSED, [provider])).length === 0; // opened meanwhile
 }
 
-const ALLOW_NEXT_CREATE = statement(
+/** Lets another create pass, because the one that passed has made no task. */
+export const allowNextCreate = command<[provider: string]>(
   'outage_allow_next_create',
   'update provider_outages set next_create_at = null where provider = $1',
 );
-
-/** Lets another create pass, because the one that passed has made no task. */
-export async function allowNextCreate(db: Queryable, provider: string): Promise<void> {
-  await db.query(ALLOW_NEXT_CREATE, [provider]);
-}
 
 /** Longer than a submit takes, with its files. If its process dies, the next one waits for this. */
 const PROBE_SECONDS = 60;
@@ -236,18 +227,15 @@ export async function enterProvider(db: Queryable, provider: string): Promise<En
   return state ?? { paused: false, closed_seconds: null, probe: null };
 }
 
-const END_PROBE = statement(
+/** Lets another submit try, unless the outcome of this one has decided already. */
+export const endProbe = command<[provider: string, probe: string]>(
   'provider_end_probe',
   `update provider_outages set probe_until = null
    where provider = $1 and probe_until = $2::timestamptz`,
 );
 
-/** Lets another submit try, unless the outcome of this one has decided already. */
-export async function endProbe(db: Queryable, provider: string, probe: string): Promise<void> {
-  await db.query(END_PROBE, [provider, probe]);
-}
-
-const LIST = statement(
+/** The providers whose submits have failed, and until when they are closed. */
+export const listOutages = query<[], ListedOutage>(
   'outage_list',
   `select provider, failures, cause, closed_since, closed_until,
      closed_until <= clock_now() as is_over from provider_outages`,
@@ -260,9 +248,4 @@ export interface ListedOutage {
   closed_since: Date | null;
   closed_until: Date | null;
   is_over: boolean | null;
-}
-
-/** The providers whose submits have failed, and until when they are closed. */
-export function listOutages(db: Queryable): Promise<ListedOutage[]> {
-  return db.query<ListedOutage>(LIST);
 }

@@ -1,4 +1,10 @@
-import { type Database, first, namedStatement, statement } from '../../database/database.ts';
+import {
+  type Database,
+  namedStatement,
+  queryFirst,
+  statement,
+  whether,
+} from '../../database/database.ts';
 import type { OwnJobs } from '../definition.ts';
 import type { JobSpec } from '../provider.ts';
 
@@ -23,11 +29,12 @@ const BAR = statement(
   `insert into local_jobs (id, spec, state) values ($1, '{}', 'barred')
    on conflict (id) do nothing`,
 );
-const READ = statement(
+export const readJob = queryFirst<[id: string], LocalJob>(
   'local_job_read',
   'select id, state, spec, renders, object_id, cause from local_jobs where id = $1',
 );
-const TAKE = statement(
+/** Takes the oldest job that waits or whose lease has expired, if there is one. */
+export const takeJob = queryFirst<[], LocalJob>(
   'local_job_take',
   `update local_jobs set state = 'rendering', renders = renders + 1, updated_at = clock_now(),
      leased_until = clock_now() + interval '${RENDER_LEASE_SECONDS} seconds'
@@ -54,10 +61,6 @@ const FINISH = namedStatement(
    where id = :id and renders = :renders and state = 'rendering' returning id`,
 );
 
-export async function readJob(db: Database, id: string): Promise<LocalJob | undefined> {
-  return first<LocalJob>(db, READ, [id]);
-}
-
 /**
  * Adds a job, unless there is one with its id.
  * @returns the job with that id
@@ -73,28 +76,19 @@ export async function readOrBar(db: Database, id: string): Promise<LocalJob | un
   return readJob(db, id);
 }
 
-/** Takes the oldest job that waits or whose lease has expired, if there is one. */
-export async function takeJob(db: Database): Promise<LocalJob | undefined> {
-  return first<LocalJob>(db, TAKE);
-}
-
 export async function renewJob(db: Database, job: LocalJob): Promise<void> {
   await db.query(RENEW, [job.id, job.renders]);
 }
-
-const CANCEL = statement(
-  'local_job_cancel',
-  `update local_jobs set state = 'failed', cause = 'cancelled', updated_at = clock_now()
-   where id = $1 and state in ('queued', 'rendering') returning id`,
-);
 
 /**
  * Ends a job that waits or is rendered; the result of a render under way is not used.
  * @returns false if there is no such job, or it has ended
  */
-export async function cancelJob(db: Database, id: string): Promise<boolean> {
-  return (await db.query(CANCEL, [id])).length === 1;
-}
+export const cancelJob = whether<[id: string]>(
+  'local_job_cancel',
+  `update local_jobs set state = 'failed', cause = 'cancelled', updated_at = clock_now()
+   where id = $1 and state in ('queued', 'rendering') returning id`,
+);
 
 /** The cause of a failed job whose finished render was deleted. */
 export const RENDER_GONE = 'the render is gone';

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../database/database.ts';
+import { type Queryable, query, statement } from '../../database/database.ts';
 
 /** An outside identity that signs in to an account, as operators see it. */
 export interface IdentityListing {
@@ -9,16 +9,12 @@ export interface IdentityListing {
   created_at: Date;
 }
 
-const LIST = statement(
+/** The outside identities of an account, the newest first. */
+export const listIdentities = query<[accountId: string], IdentityListing>(
   'identity_list',
   `select issuer, subject, created_at from identities where account_id = $1
    order by created_at desc, issuer, subject`,
 );
-
-/** The outside identities of an account, the newest first. */
-export function listIdentities(db: Queryable, accountId: string): Promise<IdentityListing[]> {
-  return db.query<IdentityListing>(LIST, [accountId]);
-}
 
 const DELETE_ALL = statement(
   'identity_delete_all',

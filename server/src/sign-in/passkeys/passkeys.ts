@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type Queryable, statement } from '../../database/database.ts';
+import { type Queryable, query, statement } from '../../database/database.ts';
 
 /** How many passkeys an account may have. */
 export const MAX_PASSKEYS = 20;
@@ -18,16 +18,12 @@ export interface PasskeyListing {
   used_at: Date | null;
 }
 
-const LIST = statement(
+/** The passkeys of an account, the newest first. */
+export const listPasskeys = query<[accountId: string], PasskeyListing>(
   'passkey_list',
   `select id, name, created_at, used_at from passkeys where account_id = $1
    order by created_at desc, id`,
 );
-
-/** The passkeys of an account, the newest first. */
-export function listPasskeys(db: Queryable, accountId: string): Promise<PasskeyListing[]> {
-  return db.query<PasskeyListing>(LIST, [accountId]);
-}
 
 const RENAME = statement(
   'passkey_rename',

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../database/database.ts';
+import { whether } from '../../database/database.ts';
 import { objectsOfTask } from '../../storage/object-sql.ts';
 
 /**
@@ -78,9 +78,5 @@ const FIRST = fromEveryPlace(
   ({ table, key }) => `select ${key}.id from ${table} order by ${key}.id limit 1`,
 );
 
-const ANY = statement('task_any', `select from (${FIRST}) any_task`);
-
 /** Whether the installation has ever had a task. */
-export async function hasTasks(db: Queryable): Promise<boolean> {
-  return (await db.query(ANY)).length > 0;
-}
+export const hasTasks = whether<[]>('task_any', `select from (${FIRST}) any_task`);

@@ -1,4 +1,4 @@
-import { type Queryable, statement, type Transaction } from '../../database/database.ts';
+import { type Queryable, statement, type Transaction, whether } from '../../database/database.ts';
 import { fromEveryPlace } from './every-task.ts';
 
 const OUTPUT = statement(
@@ -13,15 +13,11 @@ export async function outputOf(db: Queryable, taskId: string): Promise<string | 
 }
 
 // The files of an archived task are deleted, and so are the rows of its objects.
-const WAS_OUTPUT = statement(
+/** Whether an object without a row was the output of a task. */
+export const wasOutput = whether<[objectId: string]>(
   'task_was_output',
   'select from archived_tasks where output_object_id = $1',
 );
-
-/** Whether an object without a row was the output of a task. */
-export async function wasOutput(db: Queryable, objectId: string): Promise<boolean> {
-  return (await db.query(WAS_OUTPUT, [objectId])).length > 0;
-}
 
 const TAKE_DOWN = statement(
   'task_take_down_deleted',

@@ -1,4 +1,5 @@
 import {
+  command,
   type Database,
   first,
   type Queryable,
@@ -198,13 +199,9 @@ export async function hasOverlappingAttempt(
   return (await db.query(OVERLAPPING, values)).length > 0;
 }
 
-const CORRECT = statement(
+/** Replaces a wrong job id that an operator gave. */
+export const correctJob = command<[attemptId: string, jobId: string], Transaction>(
   'attempt_correct_job',
   `update attempts set job_id = $2, outcome_at = clock_now()
    where id = $1 and state = 'accepted' and outcome_by = 'operator'`,
 );
-
-/** Replaces a wrong job id that an operator gave. */
-export async function correctJob(tx: Transaction, attemptId: string, jobId: string): Promise<void> {
-  await tx.query(CORRECT, [attemptId, jobId]);
-}

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../database/database.ts';
+import { type Queryable, query, statement } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
 import { ARCHIVED_JOBS } from '../archive/every-task.ts';
 
@@ -59,17 +59,13 @@ export interface NamedJob {
   verified: boolean;
 }
 
-const NAMED = statement(
+/** The jobs that callbacks named for an attempt, verified ones first. */
+export const namedJobs = query<[attemptId: string], NamedJob>(
   'evidence_named_jobs',
   `select finding->>'job' as job_id, bool_or((finding->>'verified')::boolean) as verified
    from evidence where attempt_id = $1 and source = 'callback' and finding->>'job' is not null
    group by 1 order by verified desc, min(first_at)`,
 );
-
-/** The jobs that callbacks named for an attempt, verified ones first. */
-export function namedJobs(db: Queryable, attemptId: string): Promise<NamedJob[]> {
-  return db.query<NamedJob>(NAMED, [attemptId]);
-}
 
 const NAMED_FOR_OTHER = statement(
   'evidence_named_for_other',

@@ -1,4 +1,4 @@
-import { type Queryable, statement, type Transaction } from '../../database/database.ts';
+import { command, statement, type Transaction } from '../../database/database.ts';
 import type { Task } from '../task.ts';
 import { move, postpone, type StepResult, Superseded } from '../transitions.ts';
 
@@ -116,15 +116,11 @@ export async function awaitProvider(
   return postpone(tx, task, { seconds });
 }
 
-const WAKE_WAITING = statement(
+/** Makes the tasks due that wait to be submitted to a provider. */
+export const wakeWaiting = command<[provider: string]>(
   'task_wake_waiting',
   `update tasks set due_at = clock_now() where id in (
      select id from tasks where provider = $1 and phase = 'submitting' and due_at is not null
        and due_at > clock_now() and leased_until is null
      for update skip locked)`,
 );
-
-/** Makes the tasks due that wait to be submitted to a provider. */
-export async function wakeWaiting(db: Queryable, provider: string): Promise<void> {
-  await db.query(WAKE_WAITING, [provider]);
-}

@@ -1,4 +1,4 @@
-import { type Database, statement, type Transaction } from '../../database/database.ts';
+import { command, type Database, statement, type Transaction } from '../../database/database.ts';
 import { ARCHIVED_JOBS } from '../archive/every-task.ts';
 
 /**
@@ -35,19 +35,11 @@ export async function recordOrphans(tx: Transaction, ...attemptIds: string[]): P
   await tx.query(RECORD, [attemptIds]);
 }
 
-const REMOVE = statement(
+/** Removes a job from the orphan jobs, because an operator decision gave it to a task. */
+export const removeOrphan = command<[provider: string, jobId: string], Transaction>(
   'orphan_remove',
   'delete from orphan_jobs where provider = $1 and job_id = $2',
 );
-
-/** Removes a job from the orphan jobs, because an operator decision gave it to a task. */
-export async function removeOrphan(
-  tx: Transaction,
-  provider: string,
-  jobId: string,
-): Promise<void> {
-  await tx.query(REMOVE, [provider, jobId]);
-}
 
 export interface OrphanListing {
   provider: string;

@@ -1,4 +1,4 @@
-import { type Database, first, type Queryable, statement } from '../../database/database.ts';
+import { type Database, queryFirst, statement, whether } from '../../database/database.ts';
 import { storable } from '../../database/json-text.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { CancelOutcome, Provider } from '../../providers/provider.ts';
@@ -10,19 +10,16 @@ export interface CancelRequest {
   cause: string | null;
 }
 
-const READ = statement(
+export const readCancel = queryFirst<[taskId: string], CancelRequest>(
   'cancel_read',
   'select state, cause from cancel_requests where task_id = $1',
 );
 
-export async function readCancel(
-  db: Queryable,
-  taskId: string,
-): Promise<CancelRequest | undefined> {
-  return first<CancelRequest>(db, READ, [taskId]);
-}
-
-const REQUEST = statement(
+/**
+ * Asks the workers to cancel the job of an accepted task at its provider.
+ * @returns false if that was requested before, and was not refused
+ */
+export const requestCancel = whether<[taskId: string]>(
   'cancel_request',
   `insert into cancel_requests as c (task_id) values ($1)
    on conflict (task_id) do update set state = 'requested', requested_at = clock_now(),
@@ -30,14 +27,6 @@ const REQUEST = statement(
      where c.state = 'refused'
    returning task_id`,
 );
-
-/**
- * Asks the workers to cancel the job of an accepted task at its provider.
- * @returns false if that was requested before, and was not refused
- */
-export async function requestCancel(tx: Queryable, taskId: string): Promise<boolean> {
-  return (await tx.query(REQUEST, [taskId])).length > 0;
-}
 
 /** A call to cancel is made again after this time if it failed or its process died. */
 const RETRY_SECONDS = 30;

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../database/database.ts';
+import { type Queryable, query, statement } from '../../database/database.ts';
 
 const WAITING = statement(
   'tasks_waiting',
@@ -12,7 +12,8 @@ export function waitingTasks(db: Queryable): Promise<{ provider: string; tasks: 
 }
 
 // Refused for no fault of the request: a wrong key, an overdue account, too many jobs.
-const REFUSED = statement(
+/** Of the newest 200 tasks, up to 15 minutes old. */
+export const refusedSubmits = query<[], RefusedSubmits>(
   'provider_refused_submits',
   `with outcomes as (
      select t.provider, a.cause, a.outcome_at, a.cause->>'fault' as fault,
@@ -38,9 +39,4 @@ export interface RefusedSubmits {
   cause: object;
   /** The first refusal that the operator must fix, after the last submit that shows it works. */
   since: Date | null;
-}
-
-/** Of the newest 200 tasks, up to 15 minutes old. */
-export function refusedSubmits(db: Queryable): Promise<RefusedSubmits[]> {
-  return db.query<RefusedSubmits>(REFUSED);
 }

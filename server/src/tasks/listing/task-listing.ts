@@ -1,6 +1,8 @@
 import {
   type Database,
   type Queryable,
+  query,
+  queryValue,
   statement,
   type Transaction,
 } from '../../database/database.ts';
@@ -65,16 +67,12 @@ const LIST_HELD = statement(
    order by held_since, id limit $2`,
 );
 
-const LIST_DUE = statement(
+/** Tasks whose next step is due and that no worker has taken, those that wait longest first. */
+export const listDue = query<[limit: number], TaskListing>(
   'operator_tasks_due',
   `select ${COLUMNS}, due_at from tasks
    where due_at is not null and due_at <= ${NOW} and ${FREE} order by due_at, id limit $1`,
 );
-
-/** Tasks whose next step is due and that no worker has taken, those that wait longest first. */
-export function listDue(db: Queryable, limit: number): Promise<TaskListing[]> {
-  return db.query<TaskListing>(LIST_DUE, [limit]);
-}
 
 /**
  * A page of tasks, filtered by phase and account if these are given: the newest first; held tasks
@@ -185,16 +183,12 @@ export async function showTask(db: Database, id: string): Promise<TaskDetails> {
   return records;
 }
 
-const LIVE = statement(
+/** How many live tasks an account has. */
+export const liveTasks = queryValue<[accountId: string], number>(
   'operator_live_tasks',
   'select count(*)::int as tasks from tasks where account_id = $1 and due_at is not null',
+  0,
 );
-
-/** How many live tasks an account has. */
-export async function liveTasks(db: Queryable, accountId: string): Promise<number> {
-  const [live] = await db.query<{ tasks: number }>(LIVE, [accountId]);
-  return live?.tasks ?? 0;
-}
 
 const COUNTS = statement(
   'operator_account_tasks',

@@ -8,8 +8,10 @@ import {
 import {
   type Database,
   type Queryable,
+  queryColumn,
   statement,
   type Transaction,
+  whether,
 } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { extendingUploads, USABLE_UPLOADS } from '../../storage/object-sql.ts';
@@ -155,24 +157,18 @@ function uploadRefusal(
 export const UNKNOWN_UPLOAD = 'this upload has expired or does not exist: upload the file again.';
 const WRONG_KIND = { image: 'not_an_image', video: 'not_a_video' };
 
-const OF_MAILBOX = statement(
+/** The uploads of an account, and of all accounts with the same mailbox. */
+export const uploadsOfMailbox = queryColumn<[accountId: string], string>(
   'uploads_of_mailbox',
   `select object_id as id from uploads
    where account_id = $1 or mailbox_hash = any(array(
      select mailbox_hash from uploads where account_id = $1 and mailbox_hash is not null))`,
 );
 
-/** The uploads of an account, and of all accounts with the same mailbox. */
-export async function uploadsOfMailbox(db: Queryable, accountId: string): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(OF_MAILBOX, [accountId]);
-  return rows.map(({ id }) => id);
-}
-
-const IS_UPLOAD = statement('upload_exists', 'select from uploads where object_id = $1');
-
-export async function isUpload(db: Queryable, id: string): Promise<boolean> {
-  return (await db.query(IS_UPLOAD, [id])).length > 0;
-}
+export const isUpload = whether<[id: string]>(
+  'upload_exists',
+  'select from uploads where object_id = $1',
+);
 
 const OWN = statement('upload_own', 'select from uploads where object_id = $1 and account_id = $2');
 

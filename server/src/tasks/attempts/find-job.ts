@@ -114,12 +114,8 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
   }
   // The job that could not be read may be the attempt's own, so absence is not concluded.
   if (failure !== undefined) throw failure;
-  const result = { attempt, found, observedSeconds };
-  if (provesAbsence(deps, task, result)) return { outcome: { kind: 'absent' }, by: 'find', found };
-  const hours = assumedAfterHours(deps, task, result);
-  if (hours === undefined) return { outcome: { kind: 'unknown' }, by: 'find', found };
-  const assumed = { ...found, assumed_absent_after_hours: hours };
-  return { outcome: { kind: 'absent' }, by: 'assumption', found: assumed };
+  const absent = absence(deps, task, { attempt, found, observedSeconds });
+  return absent ?? { outcome: { kind: 'unknown' }, by: 'find', found };
 }
 
 type Found = Extract<FindOutcome, { kind: 'found' }>;
@@ -170,53 +166,31 @@ async function isKnownToProvider(deps: FindDeps, task: Task, job: NamedJob): Pro
   return status.kind !== 'missing';
 }
 
-interface FindResult {
-  attempt: Attempt;
-  found: FindOutcome;
-  observedSeconds: number;
-}
-
 /**
- * Whether a find without a result proves that the attempt has no job. Strong absence is proof only
- * if the provider's identity is still the one that the attempt was sent with, and if the submit
- * can't be under way any more.
+ * The finding of a find without a result, if it means that the attempt has no job. Strong absence
+ * is proof only if the provider's identity is still the one that the attempt was sent with, and if
+ * the submit can't be under way any more.
+ *
+ * Under the same conditions, the operator's policy may end a held task without proof: each find was
+ * without a result for so many hours. A job that shows up later is an orphan job.
+ * @returns undefined if absence is neither proved nor assumed, or not yet
  */
-function provesAbsence(
+function absence(
   deps: FindDeps,
   task: Task,
-  { attempt, found, observedSeconds }: FindResult,
-): boolean {
-  if (found.kind !== 'absent') return false;
-  if (found.proof === 'final') return true;
-  if (found.proof !== 'strong') return false;
-  return (
-    isAskedWhereSent(deps, task, attempt) && isSubmitOver(deps, task, attempt, observedSeconds)
-  );
-}
-
-/**
- * The hours after which the operator's policy ends a held task without proof: each find was without
- * a result until then, at the identity that the attempt was sent with. A job that shows up later is
- * an orphan job.
- * @returns undefined if absence is not assumed, or not yet
- */
-function assumedAfterHours(
-  deps: FindDeps,
-  task: Task,
-  { attempt, found, observedSeconds }: FindResult,
-): number | undefined {
-  const { assumeAbsentAfterHours: hours } = deps.providerOf(task);
-  if (hours === undefined || task.phase !== 'held' || found.kind !== 'absent') return undefined;
-  const isLate = attempt.seconds_past_send_before > hours * 3600;
-  const isAssumed =
-    isLate &&
-    isAskedWhereSent(deps, task, attempt) &&
-    isSubmitOver(deps, task, attempt, observedSeconds);
-  return isAssumed ? hours : undefined;
-}
-
-function isAskedWhereSent(deps: FindDeps, task: Task, attempt: Attempt): boolean {
-  return attempt.provider_identity === deps.providerOf(task).identity;
+  result: { attempt: Attempt; found: FindOutcome; observedSeconds: number },
+): Finding | undefined {
+  const { attempt, found, observedSeconds } = result;
+  if (found.kind !== 'absent') return undefined;
+  const outcome = { kind: 'absent' } as const;
+  if (found.proof === 'final') return { outcome, by: 'find', found };
+  const { identity, assumeAbsentAfterHours: hours } = deps.providerOf(task);
+  const isAskedWhereSent = attempt.provider_identity === identity;
+  if (!isAskedWhereSent || !isSubmitOver(deps, task, attempt, observedSeconds)) return undefined;
+  if (found.proof === 'strong') return { outcome, by: 'find', found };
+  if (hours === undefined || task.phase !== 'held') return undefined;
+  if (attempt.seconds_past_send_before <= hours * 3600) return undefined;
+  return { outcome, by: 'assumption', found: { ...found, assumed_absent_after_hours: hours } };
 }
 
 /**

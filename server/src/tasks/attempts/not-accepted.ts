@@ -1,6 +1,6 @@
 import { command, statement, type Transaction } from '../../database/database.ts';
 import type { Task } from '../task.ts';
-import { move, postpone, type StepResult, Superseded } from '../transitions.ts';
+import { type Changes, move, postpone, type StepResult, Superseded } from '../transitions.ts';
 
 // Once its wait is over, a create responds with 202 at any moment, so the task counts as announced.
 const LOCK = statement(
@@ -57,27 +57,25 @@ export async function notAccepted(
     task.lease,
   ]);
   if (!lock) throw new Superseded(`${task.id} is leased by another worker`);
-  const { cause } = options;
+  const fail = (error: NonNullable<Changes['error']>) =>
+    move(tx, task, { to: 'failed', changes: { error }, cause: options.cause });
   // The texts name no provider: the cause may be the service's own, such as its storage.
   if (!lock.announced) {
     const message =
       'The task could not be started. Send it again later with the same Idempotency-Key.';
     const wait = waitSeconds(options.retryAfterSeconds);
     const details = wait > 0 ? { details: { retry_after_seconds: wait } } : {};
-    const error = { code: 'not_accepted', message, ...details } as const;
-    const failed = await move(tx, task, { to: 'failed', changes: { error }, cause });
+    const failed = await fail({ code: 'not_accepted', message, ...details });
     await tx.query(RELEASE_KEY, [task.account_id, task.surface, task.idempotency_key, task.id]);
     return failed;
   }
   if (task.phase === 'held') {
     const message = 'The provider did not accept the request. The credits are refunded.';
-    const error = { code: 'not_accepted', message } as const;
-    return move(tx, task, { to: 'failed', changes: { error }, cause });
+    return fail({ code: 'not_accepted', message });
   }
   if (lock.refused_seconds >= options.submitRetrySeconds) {
     const message = 'The task could not be started in time. The credits are refunded.';
-    const error = { code: 'provider_unavailable', message } as const;
-    return move(tx, task, { to: 'failed', changes: { error }, cause });
+    return fail({ code: 'provider_unavailable', message });
   }
   const seconds = backoffSeconds(lock.refused_seconds, options.retryAfterSeconds);
   return postpone(tx, task, { seconds });

@@ -6,7 +6,7 @@ import { type CreditOrder, insertOrder } from './credit-order.ts';
 import { customerOf, withCustomer } from './customers.ts';
 import { type Offer, readOffer } from './offers.ts';
 import { inScope, type StripeScope } from './scope/scope.ts';
-import { type BillingDeps, isMissing, makeHarmless, type StripeClient } from './stripe-client.ts';
+import { type BillingDeps, ifThere, makeHarmless, type StripeClient } from './stripe-client.ts';
 
 const OPENED = statement(
   'order_opened',
@@ -105,12 +105,8 @@ async function orderOnce(
 /** Whether nobody has completed the Checkout of an order yet. */
 async function canBePaid(stripe: StripeClient, { stripe_id: id }: Opened): Promise<boolean> {
   if (id === null) return false;
-  try {
-    return (await stripe.checkout.sessions.retrieve(id)).status === 'open';
-  } catch (error) {
-    if (isMissing(error)) return false; // of another mode
-    throw error;
-  }
+  const session = await ifThere(stripe.checkout.sessions.retrieve(id));
+  return session?.status === 'open'; // undefined: of another mode
 }
 
 async function requireFewUnpaid(tx: Transaction, accountId: string): Promise<void> {

@@ -4,7 +4,7 @@ import { ANY_SCOPE, bestKnown, inScope, type StripeScope } from './scope/scope.t
 import {
   type BillingDeps,
   idOf,
-  isMissing,
+  ifThere,
   isRefused,
   makeHarmless,
   type StripeClient,
@@ -54,12 +54,8 @@ async function makeCustomer(
 
 /** Whether nothing can be bought with a customer any more. A deleted one can still be read. */
 async function isGone(stripe: StripeClient, customer: string): Promise<boolean> {
-  try {
-    return (await stripe.customers.retrieve(customer)).deleted === true;
-  } catch (error) {
-    if (isMissing(error)) return true;
-    throw error;
-  }
+  const found = await ifThere(stripe.customers.retrieve(customer));
+  return found === undefined || found.deleted === true;
 }
 
 // Two statements: of two inserts with the same customer at once, one would violate the unique index
@@ -144,15 +140,10 @@ export async function knownCustomer(
 
 /** A payment method that may be charged while the customer is away; null: there is none. */
 export async function savedMethod(stripe: StripeClient, customer: string): Promise<string | null> {
-  try {
-    const found = await stripe.customers.retrieve(customer);
-    if (found.deleted) return null;
-    const chosen = idOf(found.invoice_settings.default_payment_method);
-    if (chosen !== null) return chosen;
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+  const found = await ifThere(stripe.customers.retrieve(customer));
+  if (!found || found.deleted) return null;
+  const chosen = idOf(found.invoice_settings.default_payment_method);
+  if (chosen !== null) return chosen;
   const { data } = await stripe.customers.listPaymentMethods(customer, { limit: 1 });
   return data[0]?.id ?? null;
 }

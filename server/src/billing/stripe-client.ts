@@ -66,6 +66,14 @@ export function isMissing(error: unknown): boolean {
   return isRefused(error) && Object(error).code === 'resource_missing';
 }
 
+/** What Stripe says of an object that was named; undefined if it does not have it. */
+export function ifThere<Said>(asked: Promise<Said>): Promise<Said | undefined> {
+  return asked.catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+}
+
 /**
  * Makes something of which a second one does no harm. Stripe saves a 500 under its Idempotency-Key
  * and repeats it for 24 hours (docs.stripe.com/api/idempotent_requests), so another key follows.

@@ -39,11 +39,9 @@ function sum(amounts: number[]): number {
  */
 async function refundedOf(stripe: StripeClient, charge: Stripe.Charge): Promise<number> {
   if (!charge.refunds) return charge.amount_refunded;
-  const refunds = charge.refunds.has_more ? [] : charge.refunds.data;
-  if (charge.refunds.has_more) {
-    const all = stripe.refunds.list({ charge: charge.id, limit: 100 });
-    for await (const refund of all) refunds.push(refund);
-  }
+  const refunds = charge.refunds.has_more
+    ? await Array.fromAsync(stripe.refunds.list({ charge: charge.id, limit: 100 }))
+    : charge.refunds.data;
   const given = refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
   return sum(given.map(({ amount }) => amount));
 }

@@ -136,10 +136,9 @@ async function paymentsOf(
   stripe: StripeClient,
   { id, payments }: Stripe.Invoice,
 ): Promise<Stripe.InvoicePayment[]> {
-  const all = payments?.has_more ? [] : (payments?.data ?? []);
-  if (payments?.has_more) {
-    for await (const one of stripe.invoicePayments.list({ invoice: id, limit: 100 })) all.push(one);
-  }
+  const all = payments?.has_more
+    ? await Array.fromAsync(stripe.invoicePayments.list({ invoice: id, limit: 100 }))
+    : (payments?.data ?? []);
   return all.filter(({ status }) => status === 'paid');
 }
 

@@ -7,22 +7,18 @@ import {
   type BillingDeps,
   expanded,
   idOf,
-  isMissing,
+  ifThere,
   isRefused,
   makeHarmless,
   type StripeClient,
 } from '../stripe-client.ts';
 
 /** What a subscription with this price at Stripe gets for each period that is paid. */
-export interface PlanPrice {
+export interface PlanPrice extends Pick<Offer, 'credits' | 'price' | 'currency' | 'expires_days'> {
   stripe_price: string;
   stripe_product: string;
   plan_id: string;
-  credits: number;
-  price: number;
-  currency: string;
-  period: 'month' | 'year';
-  expires_days: number | null;
+  period: NonNullable<Offer['period']>;
 }
 
 const COLUMNS =
@@ -38,20 +34,20 @@ const OF_PLAN = statement(
 const INSERT = namedStatement(
   'plan_price_insert',
   [
-    'price',
-    'product',
-    'planId',
+    'stripe_price',
+    'stripe_product',
+    'plan_id',
     'credits',
-    'amount',
+    'price',
     'currency',
     'period',
-    'expiresDays',
+    'expires_days',
     'mode',
     'account',
   ],
   `insert into plan_prices (${COLUMNS}, stripe_mode, stripe_account)
-   values (:price, :product, :planId, :credits, :amount, :currency, :period, :expiresDays,
-     :mode, :account)
+   values (:stripe_price, :stripe_product, :plan_id, :credits, :price, :currency, :period,
+     :expires_days, :mode, :account)
    on conflict (stripe_price) do nothing`,
 );
 
@@ -90,21 +86,19 @@ export async function planPriceOf(
   const gone = same.map(({ stripe_price }) => stripe_price).join();
   const key = `price:${digest(terms + plan.name + gone)}`;
   const created = await createPrice(stripe, plan, key);
-  const { credits, price: amount, currency, expires_days: expiresDays } = plan;
-  const product = idOf(created.product) ?? '';
-  const period = plan.period ?? 'month';
-  const values = { price: created.id, product, planId: plan.id, period, ...scope };
-  await db.query(INSERT, INSERT.values({ ...values, credits, amount, currency, expiresDays }));
-  return {
+  const { id: plan_id, credits, price, currency, period, expires_days } = plan;
+  const made: PlanPrice = {
     stripe_price: created.id,
-    stripe_product: product,
-    plan_id: plan.id,
+    stripe_product: idOf(created.product) ?? '',
+    plan_id,
     credits,
-    price: amount,
+    price,
     currency,
-    period,
-    expires_days: expiresDays,
+    period: period ?? 'month',
+    expires_days,
   };
+  await db.query(INSERT, INSERT.values({ ...made, mode, account }));
+  return made;
 }
 
 function createPrice(stripe: StripeClient, plan: Offer, key: string): Promise<Stripe.Price> {
@@ -137,14 +131,10 @@ export async function leaveIfGone({ db, stripe, log }: PriceDeps, price: string)
 }
 
 async function isSold(stripe: StripeClient, id: string): Promise<boolean> {
-  try {
-    const { active, product } = await stripe.prices.retrieve(id, { expand: ['product'] });
-    const sold = expanded<Stripe.Product | Stripe.DeletedProduct>(product);
-    return active && (sold === null || ('active' in sold && sold.active));
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
+  const price = await ifThere(stripe.prices.retrieve(id, { expand: ['product'] }));
+  if (!price?.active) return false;
+  const sold = expanded<Stripe.Product | Stripe.DeletedProduct>(price.product);
+  return sold === null || ('active' in sold && sold.active);
 }
 
 function termsOf(plan: Omit<Offer, 'kind' | 'name' | 'active'>): string {

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { namedStatement, statement } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { knownCustomer, withCustomer } from '../customers.ts';
-import { type BillingDeps, isMissing, isRefused, makeHarmless } from '../stripe-client.ts';
+import { type BillingDeps, ifThere, isRefused, makeHarmless } from '../stripe-client.ts';
 import { digest, leaveIfGone, type PlanPrice, pricesOfSale } from './plan-prices.ts';
 
 /**
@@ -39,12 +39,8 @@ async function openSession(
 }
 
 async function isGone({ stripe }: BillingDeps, configuration: string): Promise<boolean> {
-  try {
-    return !(await stripe.billingPortal.configurations.retrieve(configuration)).active;
-  } catch (error) {
-    if (isMissing(error)) return true;
-    throw error;
-  }
+  const found = await ifThere(stripe.billingPortal.configurations.retrieve(configuration));
+  return !found?.active;
 }
 
 /**

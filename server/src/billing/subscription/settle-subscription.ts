@@ -137,9 +137,7 @@ async function linesOf(
   { id, lines }: Stripe.Invoice,
 ): Promise<Stripe.InvoiceLineItem[]> {
   if (!lines.has_more) return lines.data;
-  const all: Stripe.InvoiceLineItem[] = [];
-  for await (const line of stripe.invoices.listLineItems(id, { limit: 100 })) all.push(line);
-  return all;
+  return Array.fromAsync(stripe.invoices.listLineItems(id, { limit: 100 }));
 }
 
 // One that has ended is looked at while an invoice of it may be paid, with growing pauses.

@@ -22,12 +22,13 @@ export function invalid(message: string, code?: string): StripeRefusal {
   });
 }
 
-export function noSuch(kind: string, id: string): StripeRefusal {
-  const message = `No such ${kind}: '${id}'`;
-  return new StripeRefusal(404, {
+/** @param param of the call that names the object; undefined: its path does */
+export function noSuch(kind: string, id: string, param?: string): StripeRefusal {
+  return new StripeRefusal(param === undefined ? 404 : 400, {
     type: 'invalid_request_error',
     code: 'resource_missing',
-    message,
+    message: `No such ${kind}: '${id}'`,
+    ...(param !== undefined && { param }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { invalid, type Params, required, StripeRefusal } from './form.ts';
+import { invalid, noSuch, type Params, required } from './form.ts';
 import type { ObjectName, ObjectOf, Price } from './objects.ts';
 import type { State } from './state.ts';
 import { endSubscription } from './subscriptions.ts';
@@ -10,7 +10,7 @@ export function named<Name extends ObjectName>(
   { id, param }: { id: string; param: string },
 ): ObjectOf<Name> {
   const found = state.all(name).find((one) => one.id === id);
-  if (!found || ('deleted' in found && found.deleted)) throw missing(name, { id, param });
+  if (!found || ('deleted' in found && found.deleted)) throw noSuch(name, id, param);
   return found;
 }
 
@@ -24,13 +24,6 @@ export function activePrice(state: State, id: string, param: string): Price {
   const price = named(state, 'price', { id, param });
   if (price.active) return price;
   throw invalid('The price specified is inactive. This field only accepts active prices.');
-}
-
-/** Of an object that a path names, the status is 404. */
-function missing(name: string, { id, param }: { id: string; param: string }): StripeRefusal {
-  const message = `No such ${name}: '${id}'`;
-  const code = 'resource_missing';
-  return new StripeRefusal(400, { type: 'invalid_request_error', code, message, param });
 }
 
 /** Deletes a customer and its cards, and ends its subscriptions. It can be read as deleted. */

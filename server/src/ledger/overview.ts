@@ -71,12 +71,11 @@ export async function withAvailable<Row extends { account_id: string }>(
 /** Brings the balances of an account up to date and reads them. */
 export function readOverview(db: Database, accountId: string): Promise<CreditOverview> {
   return db.transaction(async (tx) => {
-    for (const kind of ['paid', 'promotional'] as const)
+    const lots: LotOverview[] = [];
+    for (const kind of ['paid', 'promotional'] as const) {
       await bringUpToDate(tx, { accountId, kind });
-    const lots = [
-      ...(await lotsOf(tx, accountId, 'paid')),
-      ...(await lotsOf(tx, accountId, 'promotional')),
-    ];
+      lots.push(...(await lotsOf(tx, accountId, kind)));
+    }
     return { ...(await readBalances(tx, accountId)), lots };
   });
 }
@@ -89,13 +88,9 @@ async function readKind(tx: Queryable, accountId: string, kind: CreditKind): Pro
 
 async function lotsOf(tx: Queryable, accountId: string, kind: CreditKind): Promise<LotOverview[]> {
   const lots = await readLots(tx, { accountId, kind });
-  return lots.map(({ name, available, reserved, expiresAt }) => ({
-    kind,
-    lot: name,
-    available,
-    reserved,
-    expires_at: expiresAt,
-  }));
+  return lots.map(({ name: lot, available, reserved, expiresAt: expires_at }) => {
+    return { kind, lot, available, reserved, expires_at };
+  });
 }
 
 /** When live credits were last granted or adjusted; null: never. */

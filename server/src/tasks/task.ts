@@ -95,50 +95,23 @@ export interface Task {
   accepted_seconds: number | null;
 }
 
-const COLUMN_NAMES = [
-  'id',
-  'account_id',
-  'surface',
-  'idempotency_key',
-  'phase',
-  'held_cause',
-  'request',
-  'seed',
-  'aspect_ratio',
-  'credits',
-  'provider',
-  'announced_at',
-  'accepted_at',
-  'lease',
-  'internal_failures',
-  'outcome_holds',
-  'inputs',
-  'provider_output',
-  'output_object_id',
-  'error_code',
-  'error_message',
-  'error_details',
-  'created_at',
-  'updated_at',
-  'traceparent',
-];
+const STORED = `tasks.id, tasks.account_id, tasks.surface, tasks.idempotency_key, tasks.phase,
+  tasks.held_cause, tasks.request, tasks.seed, tasks.aspect_ratio, tasks.credits, tasks.provider,
+  tasks.announced_at, tasks.accepted_at, tasks.lease, tasks.internal_failures, tasks.outcome_holds,
+  tasks.inputs, tasks.provider_output, tasks.output_object_id, tasks.error_code,
+  tasks.error_message, tasks.error_details, tasks.created_at, tasks.updated_at, tasks.traceparent`;
 
 // The record of a task that was archived by an older program has no promotional credits.
 /** The columns of {@link Task}, for `select` and `returning` on the table `tasks`. */
-export const TASK_COLUMNS = `${COLUMN_NAMES.map((name) => `tasks.${name}`).join(', ')},
+export const TASK_COLUMNS = `${STORED},
   coalesce(tasks.promotional_credits, 0) as promotional_credits,
   extract(epoch from clock_now())::float8 as now_seconds,
   extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds,
   extract(epoch from clock_now() - tasks.accepted_at)::float8 as accepted_seconds`;
 
 /** The columns of a table expression that was selected with {@link TASK_COLUMNS}. */
-export const TASK_FIELDS = [
-  ...COLUMN_NAMES,
-  'promotional_credits',
-  'now_seconds',
-  'phase_seconds',
-  'accepted_seconds',
-].join(', ');
+export const TASK_FIELDS = `${STORED.replaceAll('tasks.', '')},
+  promotional_credits, now_seconds, phase_seconds, accepted_seconds`;
 
 /** The columns from which a client's view of a task is made. */
 export type PublicColumns = Pick<

@@ -23,27 +23,6 @@ interface WaitingRead {
   signal: AbortSignal;
 }
 
-/**
- * The requests of this process that wait for what becomes of a task. None has a database connection
- * of its own: one query per tick reads the tasks of all of them.
- */
-export interface Waiting {
-  /**
-   * Waits until the task was accepted, has failed or is held.
-   * @returns the task as it was then; undefined when the time is over or `stop` was called
-   */
-  outcome(taskId: string, seconds: number): Promise<Task | undefined>;
-  /**
-   * Waits until the task has ended.
-   * @returns the ended task, or why the wait is over; undefined if no place was free
-   */
-  end(read: WaitingRead): Promise<Task | 'over' | 'stopped' | 'gone'> | undefined;
-  /** Ends all waits; later ones end at once. */
-  stop(): void;
-  /** Aborts by `stop`: for other waits of requests. */
-  readonly stopping: AbortSignal;
-}
-
 /** Whether the task is neither accepted nor failed nor held yet. */
 export function isBeforeAcceptance(task: Pick<Task, 'phase'>): boolean {
   return PHASES_BEFORE_ACCEPTANCE.some((phase) => phase === task.phase);
@@ -71,7 +50,13 @@ interface Waiter {
   resolve(outcome: Task | 'stopped'): void;
 }
 
-export function createWaiting(deps: { db: Database; log: Log }): Waiting {
+export type Waiting = ReturnType<typeof createWaiting>;
+
+/**
+ * The requests of this process that wait for what becomes of a task. None has a database connection
+ * of its own: one query per tick reads the tasks of all of them.
+ */
+export function createWaiting(deps: { db: Database; log: Log }) {
   const waiters = new Set<Waiter>();
   const places = openPlaces();
   const stop = new AbortController();
@@ -122,16 +107,26 @@ export function createWaiting(deps: { db: Database; log: Log }): Waiting {
     }
   };
   return {
-    async outcome(taskId, seconds) {
+    /**
+     * Waits until the task was accepted, has failed or is held.
+     * @returns the task as it was then; undefined when the time is over or `stop` was called
+     */
+    async outcome(taskId: string, seconds: number): Promise<Task | undefined> {
       if (stop.signal.aborted || seconds === 0) return undefined;
       const outcome = await wait('create', taskId, seconds);
       return typeof outcome === 'string' ? undefined : outcome;
     },
-    end({ taskId, seconds, keyId, signal }) {
+    /**
+     * Waits until the task has ended.
+     * @returns the ended task, or why the wait is over; undefined if no place was free
+     */
+    end({ taskId, seconds, keyId, signal }: WaitingRead) {
       if (stop.signal.aborted || signal.aborted || !places.take(keyId)) return undefined;
       return wait('read', taskId, seconds, signal).finally(() => places.free(keyId));
     },
+    /** Aborts by `stop`: for other waits of requests. */
     stopping: stop.signal,
+    /** Ends all waits; later ones end at once. */
     stop() {
       stop.abort();
       for (const { resolve } of waiters) resolve('stopped');

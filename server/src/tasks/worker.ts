@@ -13,6 +13,7 @@ import { createPool, type Pool } from './pool.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
+import { hasEnded } from './waiting.ts';
 
 /**
  * How many tasks one process works on at once in each worker pool. Many ingests only wait for slow
@@ -27,14 +28,7 @@ const PLACES: Record<WorkerPool, number> = {
 };
 const SWEEP_SECONDS = 0.5;
 
-/** Runs the steps of tasks. */
-export interface Worker {
-  start(): Promise<void>;
-  /** Starts no more steps; those under way continue. */
-  stopClaiming(): Promise<void>;
-  /** Waits for the steps under way, for at most `seconds`. */
-  stop(seconds: number): Promise<void>;
-}
+export type Worker = ReturnType<typeof createWorker>;
 
 interface WorkerDeps {
   db: Database;
@@ -49,7 +43,7 @@ interface WorkerDeps {
  * Claims and runs due tasks. A wake-up makes a pool claim at once. Each pool also claims
  * twice a second: tasks that were postponed, and those that a killed process had leased.
  */
-export function createWorker(deps: WorkerDeps): Worker {
+export function createWorker(deps: WorkerDeps) {
   const { db, wakeUps, log, steps } = deps;
   const own = { id: crypto.randomUUID(), providers: [...deps.providers.keys()] };
   const rules = createClaimRules({
@@ -121,11 +115,13 @@ export function createWorker(deps: WorkerDeps): Worker {
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker has started');
     },
+    /** Starts no more steps; those under way continue. */
     async stopClaiming() {
       stopping.abort();
       await reportGone(db, own.id).catch(() => {}); // other workers see it after a while
     },
-    async stop(seconds) {
+    /** Waits for the steps under way, for at most `seconds`. */
+    async stop(seconds: number) {
       stopping.abort(); // stopClaiming was not called if start failed
       const late = delay(seconds * 1000, undefined, { ref: false });
       const finished = Promise.all(Object.values(pools).map((pool) => pool.finish()));
@@ -206,8 +202,4 @@ async function step(deps: AdvanceDeps, task: Task): Promise<Task | undefined> {
     }
     return undefined;
   }
-}
-
-function hasEnded(task: Task): boolean {
-  return task.phase === 'completed' || task.phase === 'failed';
 }

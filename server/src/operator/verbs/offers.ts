@@ -1,7 +1,7 @@
 import { listOffers, type Offer, retireOffer, setOffer } from '../../billing/offers.ts';
 import type { Database } from '../../database/database.ts';
 import { type Action, performAction } from '../actions.ts';
-import { choiceOf, optional, text, whole } from '../verb/fields.ts';
+import { choiceOf, type InputOf, optional, text, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
 const ID = text('Its id: 1 to 40 characters of a-z, 0-9 and -, such as starter.', { word: 'ID' });
@@ -34,9 +34,7 @@ const EXPIRES_DAYS = optional(
   }),
 );
 
-interface Terms extends Pick<Offer, 'id' | 'name' | 'credits' | 'price' | 'currency'> {
-  expires_days: number | undefined;
-}
+type Terms = InputOf<typeof TERMS & { expires_days: typeof EXPIRES_DAYS }>;
 
 function set(
   db: Database,

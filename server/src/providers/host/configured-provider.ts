@@ -13,7 +13,17 @@ export interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
 }
 
 /** A provider whose settings were read. Hides the type of the settings. */
-export type ConfiguredProvider = ReturnType<typeof configureProvider>;
+export interface ConfiguredProvider {
+  readonly name: string;
+  /** See {@link ProviderDefinition.baseUrls}. */
+  readonly baseUrls: Record<string, string | undefined>;
+  readonly fetchesInputs: boolean;
+  /**
+   * Creates the provider, with its rate limits and its instrumentation.
+   * @throws UsageError, one line, when a setting can't be used
+   */
+  create(deps: ProviderDeps): Promise<HostedProvider>;
+}
 
 /** The operator's choices that every provider has. */
 type Policy = Pick<HostedProvider, 'assumeAbsentAfterHours'>;
@@ -23,27 +33,45 @@ export function configureProvider<Settings>(
   definition: ProviderDefinition<Settings>,
   settings: Settings,
   policy: Policy = {},
-) {
-  const { name, fetchesInputs } = definition;
-  return {
-    name,
-    /** See {@link ProviderDefinition.baseUrls}. */
-    baseUrls: definition.baseUrls(settings),
-    fetchesInputs,
-    /**
-     * Creates the provider, with its rate limits and its instrumentation.
-     * @throws UsageError, one line, when a setting can't be used
-     */
-    async create({ observer, closures, ...deps }: ProviderDeps): Promise<HostedProvider> {
-      const quota = { db: deps.db, name: quotaName(name, definition.apiKey(settings)) };
-      // A function, because the provider does not exist yet.
-      const nextListTurn = listTurns(quota, () => provider.capabilities);
-      const provider = await definition.create(settings, { ...deps, nextListTurn });
-      if (definition.isForTestKeys) return provider;
-      const learned = learning(instrumented(provider, observer), closures);
-      return { ...rateLimited(learned, quota), ...policy };
-    },
-  };
+): ConfiguredProvider {
+  return new Configured(definition, settings, policy);
+}
+
+class Configured<Settings> implements ConfiguredProvider {
+  readonly definition: ProviderDefinition<Settings>;
+  readonly settings: Settings;
+  readonly policy: Policy;
+
+  constructor(definition: ProviderDefinition<Settings>, settings: Settings, policy: Policy) {
+    this.definition = definition;
+    this.settings = settings;
+    this.policy = policy;
+  }
+
+  get name() {
+    return this.definition.name;
+  }
+
+  get baseUrls() {
+    return this.definition.baseUrls(this.settings);
+  }
+
+  get fetchesInputs() {
+    return this.definition.fetchesInputs;
+  }
+
+  async create({ observer, closures, ...deps }: ProviderDeps): Promise<HostedProvider> {
+    const { definition, settings, policy } = this;
+    const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
+    // A function, because the provider does not exist yet.
+    const nextListTurn = listTurns(quota, () => provider.capabilities);
+    const provider = await definition.create(settings, { ...deps, nextListTurn });
+    if (definition.isForTestKeys) return provider;
+    return {
+      ...rateLimited(learning(instrumented(provider, observer), closures), quota),
+      ...policy,
+    };
+  }
 }
 
 /** Rate limits are per API key; only a hash of the key is stored. */
@@ -55,7 +83,7 @@ function quotaName(provider: string, apiKey: string | undefined): string {
 
 /**
  * Creates the configured providers. The keys are their names.
- * @throws UsageError, one line, when a setting can't be used
+ * @throws UsageError, see {@link ConfiguredProvider.create}
  */
 export async function createProviders(
   configured: ConfiguredProvider[],

@@ -36,7 +36,7 @@ export function rejected(
   };
 }
 
-/** A refused request. Without a known fault it is about a parameter that the model does not take. */
+/** A refused request; if no fault is known, the model does not take one of its parameters. */
 export function rejectedRequest(cause: string, known: RequestFault | undefined): Rejection {
   const message = 'The provider does not take a parameter of this request.';
   return { kind: 'rejected', fault: 'request', code: 'invalid_request', message, ...known, cause };

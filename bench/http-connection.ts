@@ -30,7 +30,8 @@ export async function openHttpConnection(url: URL): Promise<HttpConnection> {
     waiting?.resolve(status);
   });
   return {
-    send(request) {
+    async send(request) {
+      if (socket.destroyed) throw new Error('the service closed the connection between requests');
       waiting = Promise.withResolvers<number>();
       socket.write(request);
       return waiting.promise;

@@ -6,6 +6,12 @@ export interface Program<Request, Result> extends AsyncDisposable {
   send(request: Request): Promise<Result>;
 }
 
+/** Where a program that is a server listens. */
+export interface ProgramAddress {
+  url: string;
+  pid: number;
+}
+
 type Reply = { result: unknown } | { failure: string };
 
 /**

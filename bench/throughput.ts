@@ -7,11 +7,13 @@ import {
   openBenchSetup,
   type RunningService,
 } from './bench-setup.ts';
+import { cpuSeconds, HAS_CPU_TIMES } from './cpu-time.ts';
 import type { CreateFloorSetup } from './floors/create-floor.ts';
+import type { HttpFloorSetup } from './floors/http-floor.ts';
 import type { ReadFloorSetup } from './floors/read-floor.ts';
 import type { HttpClientsSetup, Target } from './http-clients.ts';
-import { startProgram } from './program.ts';
-import { type Comparison, compare } from './rounds.ts';
+import { type ProgramAddress, startProgram } from './program.ts';
+import { type Comparison, compare, type Spread } from './rounds.ts';
 import type { Sample } from './sample.ts';
 
 /** The size of the service's own pool (server/src/service.ts); the floors use the same. */
@@ -22,13 +24,26 @@ export const MANY_CLIENTS = 128;
 /** So many that no key reaches 30 requests in 60 seconds, and no account's row is the bottleneck. */
 const KEY_COUNTS = { accounts: 1000, keysEach: 15 };
 
+/** Of the reads beside Node's HTTP server alone. */
+const HTTP_ROUNDS = { count: 3, seconds: 2 };
+/** How long CPU time is measured. */
+const CPU_SECONDS = 3;
+
 type Span = { seconds: number };
 
-/** Creates by {@link CLIENTS} and by {@link MANY_CLIENTS}, and reads by {@link CLIENTS}. */
-interface Throughput {
+/** Creates by {@link CLIENTS} and by {@link MANY_CLIENTS}, and reads. */
+interface Throughput extends Reads {
   create: Comparison;
   manyCreate: Comparison;
+}
+
+/** Reads by {@link CLIENTS}. */
+interface Reads {
   read: Comparison;
+  /** The same reads beside Node's HTTP server alone, in turns. */
+  readOfHttp: { http: Sample; ratio: Spread };
+  /** CPU time of one request in the process that serves it; false where it can't be read. */
+  readMicroseconds: false | { service: number; floor: number; http: number };
 }
 
 /** Creates and reads per second of one service without a worker, each with its floor. */
@@ -50,8 +65,7 @@ export async function compareThroughput(): Promise<Throughput> {
   const manyCreate = await compareCreates(bench, service, { keys, clients: MANY_CLIENTS });
   await bench.db.query(statement('bench_vacuum', 'vacuum analyze'));
   await bench.db.query(statement('bench_checkpoint', 'checkpoint'));
-  const read = await compareReads(bench, service, keys);
-  return { create, manyCreate, read };
+  return { create, manyCreate, ...(await compareReads(bench, service, keys)) };
 }
 
 async function compareCreates(
@@ -73,21 +87,54 @@ async function compareCreates(
 
 async function compareReads(
   bench: BenchSetup,
-  { url }: RunningService,
+  service: RunningService,
   keys: FundedKey[],
-): Promise<Comparison> {
+): Promise<Reads> {
   const targets = await withTasks(bench, keys);
-  const { databaseUrl } = bench;
   const load = { clients: CLIENTS, act: 'read', targets } as const;
-  await using clients = await startClients({ ...load, url });
-  const setup = { databaseUrl, connections: CONNECTIONS };
-  await using floor = await startProgram<ReadFloorSetup, object, string>(
+  await using clients = await startClients({ ...load, url: service.url });
+  const setup = { databaseUrl: bench.databaseUrl, connections: CONNECTIONS };
+  await using floor = await startProgram<ReadFloorSetup, object, ProgramAddress>(
     'floors/read-floor.ts',
     setup,
   );
-  await using floorClients = await startClients({ ...load, url: await floor.send({}) });
-  return await compare(clients, floorClients);
+  const floorAddress = await floor.send({});
+  await using floorClients = await startClients({ ...load, url: floorAddress.url });
+  const read = await compare(clients, floorClients);
+  await using bare = await startProgram<HttpFloorSetup, object, ProgramAddress>(
+    'floors/http-floor.ts',
+    await responseOf(service.url, targets),
+  );
+  const bareAddress = await bare.send({});
+  await using bareClients = await startClients({ ...load, url: bareAddress.url });
+  const { floor: http, ratio } = await compare(clients, bareClients, HTTP_ROUNDS);
+  const readMicroseconds = HAS_CPU_TIMES && {
+    service: await microsecondsOf(clients, service.pid),
+    floor: await microsecondsOf(floorClients, floorAddress.pid),
+    http: await microsecondsOf(bareClients, bareAddress.pid),
+  };
+  return { read, readOfHttp: { http, ratio }, readMicroseconds };
 }
+
+/** A read's response, which the bare HTTP server then repeats. */
+async function responseOf(url: string, targets: Target[]): Promise<HttpFloorSetup> {
+  const [target] = targets;
+  const response = await fetch(`${url}/api/v1/tasks/${target?.taskId}`, {
+    headers: { authorization: `Bearer ${target?.secret}` },
+  });
+  const own = ['connection', 'keep-alive', 'date']; // the server sends them by itself
+  const headers = [...response.headers].filter(([name]) => !own.includes(name));
+  return { headers: Object.fromEntries(headers), body: await response.text() };
+}
+
+/** CPU time of a process for one request, without the database. */
+async function microsecondsOf(clients: Pick<Clients, 'send'>, pid: number): Promise<number> {
+  const before = await cpuSeconds(pid);
+  const { perSecond } = await clients.send({ seconds: CPU_SECONDS });
+  return (((await cpuSeconds(pid)) - before) * 1e6) / (perSecond * CPU_SECONDS);
+}
+
+type Clients = Awaited<ReturnType<typeof startClients>>;
 
 function startClients(setup: HttpClientsSetup) {
   return startProgram<HttpClientsSetup, Span, Sample>('http-clients.ts', setup);

@@ -9,7 +9,7 @@ import { Logger, run, type TaskList } from 'graphile-worker';
 import pg from 'pg';
 import { openScratchDirectory } from '../../server/src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../server/src/media/measure.ts';
-import { serveRequests } from '../program.ts';
+import { type ProgramAddress, serveRequests } from '../program.ts';
 
 export interface EndToEndFloorSetup {
   databaseUrl: string;
@@ -44,7 +44,7 @@ interface Video {
   output_url: string;
 }
 
-serveRequests<EndToEndFloorSetup, object, { url: string; pid: number }>(async (setup) => {
+serveRequests<EndToEndFloorSetup, object, ProgramAddress>(async (setup) => {
   const pool = new pg.Pool({ connectionString: setup.databaseUrl, max: CONNECTIONS });
   const print = (error: Error) => process.stderr.write(`${error.message}\n`);
   pool.on('error', print).on('connect', (client) => client.on('error', print));

@@ -1,8 +1,11 @@
-/** A program with a bare Fastify route that reads one row by its primary key; it returns its URL. */
+/**
+ * A program with a bare Fastify route that reads one row by its primary key; it returns its URL
+ * and process id.
+ */
 import { fastify } from 'fastify';
 import { openDatabase, statement } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
-import { serveRequests } from '../program.ts';
+import { type ProgramAddress, serveRequests } from '../program.ts';
 
 export interface ReadFloorSetup {
   databaseUrl: string;
@@ -15,7 +18,7 @@ const READ = statement(
    from tasks where id = $1`,
 );
 
-serveRequests<ReadFloorSetup, object, string>(async ({ databaseUrl, connections }) => {
+serveRequests<ReadFloorSetup, object, ProgramAddress>(async ({ databaseUrl, connections }) => {
   const log = createLog({ level: 'warn' });
   const db = openDatabase({ url: databaseUrl, connections, log });
   const app = fastify();
@@ -25,7 +28,7 @@ serveRequests<ReadFloorSetup, object, string>(async ({ databaseUrl, connections 
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
-    handle: async () => url,
+    handle: async () => ({ url, pid: process.pid }),
     close: async () => {
       await app.close();
       await db.close();

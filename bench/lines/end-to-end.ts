@@ -7,7 +7,7 @@ import { HAS_CPU_TIMES, serverPid, treeSeconds } from '../cpu-time.ts';
 import type { EndToEndFloorSetup } from '../floors/end-to-end-floor.ts';
 import type { HttpClientsLoad, HttpClientsSetup, Target } from '../http-clients.ts';
 import { withInstantProvider } from '../instant-provider.ts';
-import { type Program, startProgram } from '../program.ts';
+import { type Program, type ProgramAddress, startProgram } from '../program.ts';
 import { type Spread, spread } from '../rounds.ts';
 import { median, type Sample } from '../sample.ts';
 
@@ -131,7 +131,7 @@ async function openFloor(bench: BenchSetup, providerUrl: string) {
   url.pathname = '/end_to_end_floor';
   const databaseUrl = url.href;
   const folder = await temporaryFolder();
-  const floor = await startProgram<EndToEndFloorSetup, object, { url: string; pid: number }>(
+  const floor = await startProgram<EndToEndFloorSetup, object, ProgramAddress>(
     'floors/end-to-end-floor.ts',
     { databaseUrl, providerUrl, folder: folder.path },
   );

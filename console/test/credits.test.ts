@@ -98,7 +98,7 @@ thoroughly('the prices show strangers what is sold', BROWSER, async () => {
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
 });
 
-test('who leaves the payment page has paid nothing', BROWSER, async () => {
+thoroughly('who leaves the payment page has paid nothing', BROWSER, async () => {
   const { page } = await signedInPage(site, { credits: 70 });
   await page.goto('/credits');
   await page.getByRole('button', { name: 'Buy for $50.00: Large' }).click();

@@ -60,7 +60,7 @@ async function signedIn(account: string, motion: 'reduce' | 'no-preference' = 'r
 
 const card = (text: string) => page.locator('article', { hasText: text });
 
-test('without videos it says what to do first', BROWSER, async () => {
+thoroughly('without videos it says what to do first', BROWSER, async () => {
   const { accountId: empty } = await makeCustomer(site.database.db, 0);
   const stranger = await signedIn(empty);
   await stranger.goto('/videos');
@@ -129,7 +129,7 @@ test('a video is previewed while it is pointed at, and only then', BROWSER, asyn
   await mover.locator('article video').waitFor();
 });
 
-test('filters are in the address, and find what they name', BROWSER, async () => {
+thoroughly('filters are in the address, and find what they name', BROWSER, async () => {
   await page.goto('/videos');
   await page.getByLabel('Text in the prompt').fill('LIGHTHOUSE');
   await page.waitForURL('**/videos?text=LIGHTHOUSE');
@@ -254,20 +254,24 @@ thoroughly(
   },
 );
 
-test('the page of a failed task says why, and that nothing was charged', BROWSER, async () => {
-  await page.goto(`/videos/${failedId}`);
-  await settled(page);
-  await page.getByText('It failed: content_refused.').waitFor();
-  await page.getByText('Nothing was charged').waitFor();
-  assert.ok(HOSTILE.startsWith((await page.locator('h1').innerText()).slice(0, -1)));
-  await expectNoViolations(page);
-  const message = 'The provider refused the content of this request.';
-  const update = 'update tasks set error_message = $2 where id = $1';
-  await sql(site.database.db, update, [failedId, message]);
-  await page.reload();
-  await page.getByText(message).waitFor();
-  assert.equal((await page.locator('main').innerText()).match(/refused the/g)?.length, 1);
-});
+thoroughly(
+  'the page of a failed task says why, and that nothing was charged',
+  BROWSER,
+  async () => {
+    await page.goto(`/videos/${failedId}`);
+    await settled(page);
+    await page.getByText('It failed: content_refused.').waitFor();
+    await page.getByText('Nothing was charged').waitFor();
+    assert.ok(HOSTILE.startsWith((await page.locator('h1').innerText()).slice(0, -1)));
+    await expectNoViolations(page);
+    const message = 'The provider refused the content of this request.';
+    const update = 'update tasks set error_message = $2 where id = $1';
+    await sql(site.database.db, update, [failedId, message]);
+    await page.reload();
+    await page.getByText(message).waitFor();
+    assert.equal((await page.locator('main').innerText()).match(/refused the/g)?.length, 1);
+  },
+);
 
 test('the page of a live task follows it', BROWSER, async () => {
   const id = await make(accountId, { prompt: 'Dunes at noon' });

@@ -131,7 +131,7 @@ test(
   },
 );
 
-test('what does not exist is said to be missing, without a retry', BROWSER, async () => {
+thoroughly('what does not exist is said to be missing, without a retry', BROWSER, async () => {
   await expectNothingAt((await signedInPage(site, { email: OPERATOR })).page);
 });
 

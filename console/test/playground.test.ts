@@ -183,20 +183,24 @@ thoroughly('a long address of a file does not widen the page on a phone', BROWSE
   assert.ok(code && copy && code.x + code.width <= copy.x, 'the button covers no code');
 });
 
-test('what is missing, and what became of the request, comes into sight', BROWSER, async () => {
-  const { page } = await signedIn(1000);
-  await page.setViewportSize({ width: 375, height: 760 });
-  const prompt = page.getByLabel('Prompt');
-  await generate(page).click();
-  await page.getByText('Describe the video in').waitFor();
-  assert.ok(await prompt.evaluate((field) => field === document.activeElement));
-  await fillIn(page, 'A lighthouse at dawn');
-  await generate(page).click();
-  const result = page.getByRole('heading', { name: 'Your video' });
-  await result.waitFor();
-  const top = () => result.evaluate((heading) => heading.getBoundingClientRect().top);
-  await until(top, (at) => at >= 0 && at < 760);
-});
+thoroughly(
+  'what is missing, and what became of the request, comes into sight',
+  BROWSER,
+  async () => {
+    const { page } = await signedIn(1000);
+    await page.setViewportSize({ width: 375, height: 760 });
+    const prompt = page.getByLabel('Prompt');
+    await generate(page).click();
+    await page.getByText('Describe the video in').waitFor();
+    assert.ok(await prompt.evaluate((field) => field === document.activeElement));
+    await fillIn(page, 'A lighthouse at dawn');
+    await generate(page).click();
+    const result = page.getByRole('heading', { name: 'Your video' });
+    await result.waitFor();
+    const top = () => result.evaluate((heading) => heading.getBoundingClientRect().top);
+    await until(top, (at) => at >= 0 && at < 760);
+  },
+);
 
 thoroughly('the form stays where it is, and a second video beside the first', BROWSER, async () => {
   const { page } = await signedIn(1000);
@@ -296,7 +300,7 @@ thoroughly(
   },
 );
 
-test('without enough credits the button leads to more of them', BROWSER, async () => {
+thoroughly('without enough credits the button leads to more of them', BROWSER, async () => {
   const { page, accountId } = await signedIn(50);
   await page.getByRole('link', { name: 'Add credits' }).waitFor();
   await page.getByLabel('Prompt').fill('A lighthouse at dawn');
@@ -400,7 +404,7 @@ test('nothing of a person stays in any window after a sign-out', BROWSER, async 
   assert.doesNotMatch(await page.evaluate(() => JSON.stringify(sessionStorage)), /harbour/);
 });
 
-test(
+thoroughly(
   'when another account signs in, nothing of the one before is shown or kept',
   BROWSER,
   async () => {

@@ -85,7 +85,7 @@ test('a page whose file can not be loaded says so', options, async () => {
   await settled(page, 'Prices');
 });
 
-test('the chosen theme stays, and is there before the first paint', options, async () => {
+thoroughly('the chosen theme stays, and is there before the first paint', options, async () => {
   const page = await site.newPage({ colorScheme: 'light' });
   await page.goto('/sign-in');
   await page.getByRole('button', { name: 'Use the dark theme' }).click();
@@ -96,7 +96,7 @@ test('the chosen theme stays, and is there before the first paint', options, asy
   assert.equal(await page.evaluate(theme), undefined, 'it follows the system again');
 });
 
-test('without a connection the site says so, until it is back', options, async () => {
+thoroughly('without a connection the site says so, until it is back', options, async () => {
   const page = await site.newPage();
   await page.goto('/sign-in');
   await settled(page);

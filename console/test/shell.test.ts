@@ -65,7 +65,7 @@ test('signing out ends the session, here and in other windows', BROWSER, async (
   assert.equal(new URL(other.url()).searchParams.get('next'), '/usage');
 });
 
-test('who is no operator is told that there is no such page', BROWSER, async () => {
+thoroughly('who is no operator is told that there is no such page', BROWSER, async () => {
   const { page } = await signedInPage(site);
   await page.goto('/operator');
   await settled(page, 'Page not found');

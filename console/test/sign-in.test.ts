@@ -126,7 +126,7 @@ test('the buttons of issuers sign in, and lead to where one wanted to go', optio
   await page.getByRole('link', { name: /500.*credits available/ }).waitFor();
 });
 
-test('an issuer that refused is named on the page, as text', options, async () => {
+thoroughly('an issuer that refused is named on the page, as text', options, async () => {
   const page = await site.newPage();
   await page.goto('/sign-in?error=denied');
   await page.getByRole('alert').getByText('did not allow').waitFor();

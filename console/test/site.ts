@@ -124,14 +124,22 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 /** The rules that look at colours: nothing else differs between the themes. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 
+const seenInTheDark = new Set<string>();
+
+/** Usually each page once, whatever is open on it: the colours are those of the whole theme. */
+function inTheDark(page: Page): [['dark', string[]]] | [] {
+  const { pathname } = new URL(page.url());
+  if (LEFT_OUT === false) return [['dark', RULES]];
+  if (seenInTheDark.has(pathname)) return [];
+  seenInTheDark.add(pathname);
+  return [['dark', OF_COLOURS]];
+}
+
 /** The checks of axe find nothing on the page as it is, in the light and in the dark theme. */
 export async function expectNoViolations(page: Page): Promise<void> {
   const axe = await readFile(axeFile, 'utf8');
   await page.evaluate(axe);
-  for (const [colorScheme, rules] of [
-    ['light', RULES],
-    ['dark', LEFT_OUT ? OF_COLOURS : RULES],
-  ] as const) {
+  for (const [colorScheme, rules] of [['light', RULES], ...inTheDark(page)] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' }); // no fading between themes
     const { violations } = await page.evaluate(async (only): Promise<AxeResults> => {
       const { axe: loaded } = window as unknown as { axe: typeof import('axe-core') };

@@ -118,7 +118,7 @@ test('an unreachable database gives a one-line error without its password', asyn
   assert.ok(!err.includes('hunter2'));
 });
 
-test('a data folder that can not be used gives a one-line error and exit 2', async () => {
+thoroughly('a data folder that can not be used gives a one-line error and exit 2', async () => {
   const { code, out, err } = await run({ DATA_DIR: '/dev/null/data' }, 'audit');
   assert.deepEqual([code, out], [2, '']);
   assert.match(err, /^framewright: the data folder \/dev\/null\/data can't be used: [^\n]+\n$/);

@@ -69,7 +69,7 @@ const COVERAGE = {
 };
 
 /** Most files wait more than they compute. Eight services at a time are enough for one Postgres. */
-const AT_ONCE = Math.min(8, 2 * availableParallelism() + 1);
+const AT_ONCE = Math.min(8, 3 * availableParallelism());
 
 /** Of the event of a test, or a suite, that has ended. */
 interface Ended {

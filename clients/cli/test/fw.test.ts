@@ -229,32 +229,35 @@ test('after a kill, two resumes at once download the rest by Range: one task, on
   assert.deepEqual([nothing.code, nothing.out, nothing.err], [0, '', '']);
 });
 
-test('a resume sends an unknown create to no other account and no other service', async () => {
-  let isOver = false;
-  await using proxy = await openWatchedProxy(fixture.url, ({ line, stage }) => {
-    if (isOver || !line.endsWith('/generations') || stage !== 'answered') return undefined;
-    isOver = child?.kill('SIGKILL') === true;
-    return 'cut';
-  });
-  await using machine = await openOwnMachine(proxy.url);
-  const child = machine.start('generate', 'A boat', '--yes');
-  await endOf(child);
-  const own = machine.env.FRAMEWRIGHT_API_KEY ?? '';
-  machine.env.FRAMEWRIGHT_API_KEY = await newTestKey();
-  const other = await machine.fw('resume', '--json');
-  assert.deepEqual([other.code, JSON.parse(other.out)[0].error.kind], [3, 'key']);
-  machine.env.FRAMEWRIGHT_API_KEY = own;
-  machine.env.FRAMEWRIGHT_BASE_URL = 'http://127.0.0.1:9/api/v1';
-  assert.match((await machine.fw('resume')).err, /belongs to http:\/\/127/);
-  machine.env.FRAMEWRIGHT_BASE_URL = `${proxy.url}/api/v1`;
-  machine.env.FRAMEWRIGHT_API_KEY = await newTestKey();
-  const resumed = await machine.fw('resume', '--key-changed', '--json');
-  assert.equal(resumed.code, 0, resumed.err);
-  const [{ file, task }] = JSON.parse(resumed.out);
-  await assertWhole(machine, file, task.id);
-  const taken = await machine.fw('resume', task.id, '-o', 'again.mp4');
-  assert.equal(taken.out, path.join(machine.folder, 'again.mp4\n'), taken.err);
-});
+thoroughly(
+  'a resume sends an unknown create to no other account and no other service',
+  async () => {
+    let isOver = false;
+    await using proxy = await openWatchedProxy(fixture.url, ({ line, stage }) => {
+      if (isOver || !line.endsWith('/generations') || stage !== 'answered') return undefined;
+      isOver = child?.kill('SIGKILL') === true;
+      return 'cut';
+    });
+    await using machine = await openOwnMachine(proxy.url);
+    const child = machine.start('generate', 'A boat', '--yes');
+    await endOf(child);
+    const own = machine.env.FRAMEWRIGHT_API_KEY ?? '';
+    machine.env.FRAMEWRIGHT_API_KEY = await newTestKey();
+    const other = await machine.fw('resume', '--json');
+    assert.deepEqual([other.code, JSON.parse(other.out)[0].error.kind], [3, 'key']);
+    machine.env.FRAMEWRIGHT_API_KEY = own;
+    machine.env.FRAMEWRIGHT_BASE_URL = 'http://127.0.0.1:9/api/v1';
+    assert.match((await machine.fw('resume')).err, /belongs to http:\/\/127/);
+    machine.env.FRAMEWRIGHT_BASE_URL = `${proxy.url}/api/v1`;
+    machine.env.FRAMEWRIGHT_API_KEY = await newTestKey();
+    const resumed = await machine.fw('resume', '--key-changed', '--json');
+    assert.equal(resumed.code, 0, resumed.err);
+    const [{ file, task }] = JSON.parse(resumed.out);
+    await assertWhole(machine, file, task.id);
+    const taken = await machine.fw('resume', task.id, '-o', 'again.mp4');
+    assert.equal(taken.out, path.join(machine.folder, 'again.mp4\n'), taken.err);
+  },
+);
 
 test('Ctrl-C ends at once and says how to go on', async () => {
   await using machine = await openOwnMachine();

@@ -6,6 +6,7 @@ import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { makeVideo, patchBoxes, type TestVideo } from '../../test/media/media-files.ts';
 import { createRandom } from '../../test/random.ts';
+import { testOfRow } from '../../test/runner/thorough.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer, type DecodedFrames, type MediaFacts } from './measure.ts';
@@ -43,15 +44,15 @@ const ONE_KEYFRAME = { maxBFrames: 3, fps: 10, codecOptions: { g: '250' } };
 
 const FILES: [string, TestVideo][] = [
   ['H.264, mp4', {}],
-  ['H.264, mp4, index first', INDEX_FIRST],
   ['H.264, mp4, fragments', { formatOptions: { movflags: '+frag_keyframe+empty_moov' } }],
   ['H.264, mp4, B-frames and one keyframe', ONE_KEYFRAME],
+  ['HEVC, mp4', { codec: 'hevc' }],
+  ['VP9, WebM', { format: 'webm', codec: 'vp9' }],
+  ['H.264, mp4, index first', INDEX_FIRST],
   ['H.264, mp4, frames of different length', { filters: String.raw`select=mod(n\,3)+eq(n\,0)` }],
   ['H.264, QuickTime', { format: 'mov' }],
   ['H.264, Matroska', { format: 'matroska' }],
-  ['HEVC, mp4', { codec: 'hevc' }],
   ['AV1, mp4', { codec: 'av1' }],
-  ['VP9, WebM', { format: 'webm', codec: 'vp9' }],
   ['VP8, WebM', { format: 'webm', codec: 'vp8' }],
   ['MJPEG, QuickTime', { format: 'mov', codec: 'mjpeg', pixelFormat: 'yuvj420p', seconds: 1 }],
   ['a start at five seconds', { filters: 'setpts=PTS+5/TB' }],
@@ -60,8 +61,8 @@ const FILES: [string, TestVideo][] = [
   ['one frame', { seconds: 1 / 24 }],
 ];
 
-for (const [name, options] of FILES) {
-  test(`keyframes show the same facts as all frames: ${name}`, async () => {
+for (const [i, [name, options]] of FILES.entries()) {
+  testOfRow(i, 5)(`keyframes show the same facts as all frames: ${name}`, async () => {
     for (const audio of [null, 'with'] as const) {
       const bytes = await made({ ...options, audio });
       const all = await decode(bytes, 'all');
@@ -80,8 +81,8 @@ function cut(bytes: Buffer, tenth: number): Buffer {
   return bytes.subarray(0, Math.floor((bytes.length * tenth) / 10));
 }
 
-for (const [name, options] of FILES) {
-  test(`a cut video is refused either way: ${name}`, async () => {
+for (const [i, [name, options]] of FILES.entries()) {
+  testOfRow(i, 2)(`a cut video is refused either way: ${name}`, async () => {
     const bytes = await made({ ...options, audio: 'with' });
     for (const tenth of TENTHS) {
       for (const frames of ['all', 'keyframes'] as const) {

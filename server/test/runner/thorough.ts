@@ -13,7 +13,10 @@ export const LEFT_OUT = process.env.FRAMEWRIGHT_TESTS !== 'all' && 'FRAMEWRIGHT_
  */
 export const FILES_LEFT_OUT: readonly string[] = [
   'server/test/faults/heavy-media.test.ts',
+  'server/test/faults/silent-names.test.ts',
   'server/test/fire/under-fire.test.ts',
+  'server/test/media/ingest-memory.test.ts',
+  'server/test/media/linked-packages.test.ts',
 ];
 
 type Rest = [TestFn] | [TestOptions, TestFn];

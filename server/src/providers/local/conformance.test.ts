@@ -151,7 +151,7 @@ test('a render that was deleted before it was copied is gone, and its job fails'
 test('submit and find agree, whichever comes first', async (t) => {
   const { provider, close } = await start();
   t.after(close);
-  for (let round = 0; round < 30; round += 1) {
+  for (let round = 0; round < 10; round += 1) {
     const jobSpec = newJobSpec();
     const input = {
       jobSpec,

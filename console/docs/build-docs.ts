@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Book, type Entry, GUIDES, OPERATIONS, WRITTEN_ORIGIN } from './contents.ts';
+import { escapeHtml } from './html.ts';
 import { linkedMarkdown, renderMarkdown, type Section } from './markdown.ts';
 import { readOpenApi } from './openapi.ts';
 import { referenceOf } from './reference.ts';
@@ -91,10 +92,20 @@ async function writePage(
   await mkdir(place, { recursive: true });
   const title = `${titleOf(page.entry, page.title)} · Framewright`;
   const document = html
-    .replace('<title>Framewright</title>', () => `<title>${title}</title>`)
+    .replace('<title>Framewright</title>', () => `<title>${title}</title>${descriptionOf(page)}`)
     .replace('<!-- page -->', () => pageBody(page, pages));
   await writeFile(path.join(place, 'index.html'), document);
   if (page.source) await writeFile(`${place}.md`, page.source);
+}
+
+const MAX_DESCRIPTION = 155;
+
+/** What search engines show below the title: the begin of the text. */
+function descriptionOf({ title, sections }: Page): string {
+  const text = (sections.find((one) => one.text.trim() !== '')?.text ?? title).trim();
+  const short = text.replaceAll(/\s+/g, ' ').slice(0, MAX_DESCRIPTION + 1);
+  const whole = short.length > MAX_DESCRIPTION ? short.replace(/\s\S*$/, '…') : short;
+  return `<meta name="description" content="${escapeHtml(whole)}" />`;
 }
 
 /** The texts that the search looks through: [address, page, heading, text]. */

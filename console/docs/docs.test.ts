@@ -120,6 +120,13 @@ test('the texts of the search are smaller than 60 KB when they are sent', () => 
   assert.equal(new Set(rows.map(([address]: string[]) => address)).size, rows.length);
 });
 
+test('each page has a title and a description for search engines', () => {
+  for (const [address, html] of pages) {
+    assert.match(html, /<title>[^<]+ · Framewright<\/title>/, address);
+    assert.match(html, /<meta name="description" content="[^"]{15,}" \/>/, address);
+  }
+});
+
 test('nothing is inlined, as the content policy wants it', () => {
   for (const [address, html] of pages)
     assert.doesNotMatch(html, /<script>|<style| style=/, address);

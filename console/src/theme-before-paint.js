@@ -5,3 +5,6 @@ try {
 } catch {
   // Storage is switched off: the theme of the system applies.
 }
+
+// What scripts fold later is folded in the first paint too, so that the text does not move.
+document.documentElement.classList.add('scripted');

@@ -5,6 +5,7 @@ export function closeContentsOnPhone(): void {
   const fold = () => contents?.toggleAttribute('open', wide.matches);
   wide.addEventListener('change', fold);
   fold();
+  contents?.classList.add('is-ready');
 }
 
 /** Opens the folded part that the address leads to. */

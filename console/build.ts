@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import {
   chmod,
-  cp,
   mkdir,
   mkdtemp,
   readdir,
@@ -16,6 +15,7 @@ import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { filesOf, GUIDES, OPERATIONS } from './docs/contents.ts';
+import { copyDocs } from './docs/standalone.ts';
 
 export { WRITTEN_ORIGIN } from './docs/contents.ts';
 
@@ -155,20 +155,10 @@ async function removeOldBuilds(current: string): Promise<void> {
   }
 }
 
-/** Writes the documentation alone, as files that any web server can serve. */
-async function copyDocs(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true });
-  for (const name of ['docs', 'assets', 'favicon.svg', 'llms.txt', 'llms-full.txt']) {
-    await cp(path.join(from, name), path.join(to, name), {
-      recursive: true,
-      filter: (file) => !/\.(br|gz)$/.test(file),
-    });
-  }
-}
-
 if (import.meta.main) {
-  const { docs } = parseArgs({ options: { docs: { type: 'string' } } }).values;
+  const options = { docs: { type: 'string' }, origin: { type: 'string' } } as const;
+  const { docs, origin } = parseArgs({ options }).values;
   const folder = await buildPages((line) => process.stdout.write(`${line}\n`));
-  if (docs !== undefined) await copyDocs(folder, docs);
+  if (docs !== undefined) await copyDocs(folder, docs, origin);
   process.stdout.write(`${docs ?? folder}\n`);
 }

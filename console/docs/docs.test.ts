@@ -3,9 +3,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { buildPages } from '../build.ts';
 import { filesOf, GUIDES, OPERATIONS } from './contents.ts';
 import { headingId, renderMarkdown } from './markdown.ts';
+import { copyDocs } from './standalone.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
@@ -159,6 +161,20 @@ test('a link that is named after its file shows the name of the page', () => {
     nameOf: (file) => (file === 'docs/y.md' ? 'All of Y' : undefined),
   });
   assert.equal(html.trim(), '<p><a href="/docs/y#part">All of Y</a></p>');
+});
+
+test('the documentation alone leads to the installation, and has no page for operators', async () => {
+  await using out = await temporaryFolder();
+  await copyDocs(folder, out.path, 'https://video.example.com');
+  const read = (name: string) => readFileSync(path.join(out.path, name), 'utf8');
+  const page = read('docs/quickstart/index.html');
+  assert.match(page, /FRAMEWRIGHT_BASE_URL=https:\/\/video\.example\.com\/api\/v1/);
+  assert.match(page, /href="https:\/\/video\.example\.com\/playground\?request=/);
+  for (const [, href = ''] of page.matchAll(/ (?:href|src)="(\/[^"#]*)/g)) {
+    assert.ok(existsSync(path.join(out.path, href)), href);
+  }
+  assert.match(read('docs/index.html'), /url=\/docs\/quickstart\//);
+  assert.ok(!existsSync(path.join(out.path, 'docs/operations')));
 });
 
 test('HTML in code is shown, not run', () => {

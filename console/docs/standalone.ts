@@ -1,0 +1,43 @@
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { WRITTEN_ORIGIN } from './contents.ts';
+
+const PARTS = ['docs', 'assets', 'favicon.svg', 'llms.txt', 'llms-full.txt'];
+const FIRST_PAGE = '/docs/quickstart/';
+
+/**
+ * Writes the documentation for customers alone, as files that any web server can serve.
+ * @param from the folder of a build
+ * @param origin of the installation that it is about: its samples and links lead there
+ */
+export async function copyDocs(from: string, to: string, origin = WRITTEN_ORIGIN): Promise<void> {
+  await mkdir(to, { recursive: true });
+  for (const name of PARTS) {
+    const filter = (file: string) => !/\.(br|gz)$/.test(file);
+    await cp(path.join(from, name), path.join(to, name), { recursive: true, filter });
+  }
+  await rm(path.join(to, 'docs/operations'), { recursive: true, force: true });
+  const files = await readdir(to, { recursive: true });
+  for (const name of files.filter((one) => /\.(html|md|txt|xml|json)$/.test(one))) {
+    const file = path.join(to, name);
+    await writeFile(file, aboutInstallation(await readFile(file, 'utf8'), origin));
+  }
+  const head = `<meta http-equiv="refresh" content="0; url=${FIRST_PAGE}" /><title>Framewright</title>`;
+  const link = `<a href="${FIRST_PAGE}">Documentation</a>`;
+  for (const name of ['index.html', 'docs/index.html']) {
+    await writeFile(
+      path.join(to, name),
+      `<!doctype html><html lang="en"><head>${head}</head><body>${link}</body></html>\n`,
+    );
+  }
+}
+
+/** Links to the website and the API lead to the installation: here are no such pages. */
+function aboutInstallation(text: string, origin: string): string {
+  return text
+    .replaceAll(WRITTEN_ORIGIN, origin)
+    .replaceAll(/<!-- edit \S+ -->/g, '')
+    .replaceAll(/ href="(\/(?!docs|assets|favicon)[^"]*)"/g, (_, address) => {
+      return ` href="${origin}${address}"`;
+    });
+}

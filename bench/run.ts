@@ -4,9 +4,11 @@
  */
 import { availableParallelism } from 'node:os';
 import { type Ingest, measureIngest } from './ingest.ts';
+import { type AddedTimes, measureAddedTime } from './lines/added-time.ts';
 import { type EndToEnd, measureEndToEnd } from './lines/end-to-end.ts';
 import { ENDED_TASKS, type Growth, LIVE_TASKS, measureGrowth } from './lines/growth.ts';
 import { type Idle, measureIdle } from './lines/idle.ts';
+import { measureOutputs, type OutputCost } from './lines/outputs.ts';
 import { measureUploads, UPLOAD_MEGABYTES, type UploadMemory } from './lines/uploads.ts';
 import { measureWaitingReads, WAITING_READS, type WaitingReads } from './lines/waiting-reads.ts';
 import { type BesideWebhooks, measureWebhooks, WAITING_EVENTS } from './lines/webhooks.ts';
@@ -25,6 +27,9 @@ const TARGETS = {
   endToEnd: 250,
   endToEndRatio: 1.5,
   endToEndCpu: 0.7,
+  /** From a POST to its submit; from the end of a job to the response that says so. */
+  submitMilliseconds: { p50: 30, p99: 100 },
+  responseMilliseconds: { p50: 60, p99: 200 },
   idlePercent: 0.7,
   idleMegabytes: 200,
   waitingReadsMilliseconds: 300,
@@ -38,6 +43,8 @@ const LINES = {
   webhooks: async () => print(webhooksLine(await measureWebhooks())),
   uploads: async () => print(uploadsLine(await measureUploads())),
   'end-to-end': async () => printEndToEnd(await measureEndToEnd(END_TO_END)),
+  'added-time': async () => printAddedTimes(await measureAddedTime()),
+  outputs: async () => printOutputs(await measureOutputs()),
   ingest: async () => print(ingestLine(await measureIngest())),
   growth: async () => printGrowth(await measureGrowth(print)),
   idle: async () => print(idleLine(await measureIdle())),
@@ -159,6 +166,43 @@ function printEndToEnd(measured: EndToEnd): void {
       `${cpu.floorMilliseconds.toFixed(1)} ms: ratio ${range(cpu.ratio, 2)} ` +
       `(${targetCell(endToEndCpu / cpu.ratio.median, `target <= ${endToEndCpu}`)})`,
   );
+}
+
+function printAddedTimes(times: AddedTimes): void {
+  print('\ntime added to that of the provider, 5 s of 720p, ms (p50, p99)');
+  for (const [told, { single: one, together: many }] of Object.entries(times)) {
+    for (const [name, added] of [
+      ['one task at a time', one],
+      ['100 at once', many],
+    ] as const) {
+      const [before, after] = [added.before, added.after].map(
+        ({ p50, p99 }) => `${p50.toFixed(0)}, ${p99.toFixed(0)}`,
+      );
+      print(`${told}, ${name}: POST to submit ${before}; end of the job to response ${after}`);
+    }
+  }
+  const { before, after } = times.callbacks.single;
+  for (const [name, { p50, p99 }, target] of [
+    ['POST to submit', before, TARGETS.submitMilliseconds],
+    ['end to response', after, TARGETS.responseMilliseconds],
+  ] as const) {
+    const cells = [
+      targetCell(target.p50 / p50, `p50 <= ${target.p50} ms`),
+      targetCell(target.p99 / p99, `p99 <= ${target.p99} ms`),
+    ];
+    print(`${name}, one at a time with callbacks: ${cells.join(', ')}`);
+  }
+}
+
+function printOutputs(costs: OutputCost[] | undefined): void {
+  if (!costs) print('outputs: CPU time can be measured on Linux only');
+  else print('\nCPU of a completed task, with its poster: service, children and database');
+  for (const { name, milliseconds, fullMilliseconds, ratio } of costs ?? []) {
+    print(
+      `${name}: ${milliseconds.toFixed(0)} ms, with OUTPUT_CHECK=full ` +
+        `${fullMilliseconds.toFixed(0)} ms: ratio ${range(ratio, 2)}`,
+    );
+  }
 }
 
 function range({ median, lowest, highest }: Spread, digits: number): string {

@@ -21,6 +21,7 @@ import { checkOrphans } from './tasks/attempts/orphan-check.ts';
 import { askForCancels } from './tasks/cancel/cancel-requests.ts';
 import { repairClockJump } from './tasks/clock-jump.ts';
 import { drawPosters } from './tasks/gallery/draw-posters.ts';
+import { openJobTimes } from './tasks/job-times.ts';
 import { readOwned } from './tasks/owned.ts';
 import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
@@ -45,6 +46,7 @@ const DELETE_SECONDS = 5;
 const POSTER_SECONDS = 3;
 const EXPIRE_SECONDS = 5;
 const CANCEL_SECONDS = 2;
+const JOB_TIMES_SECONDS = 10;
 const FORGET_SECONDS = 600;
 const ERASE_SECONDS = 60;
 
@@ -60,6 +62,7 @@ export function buildWorker(
   const { db, log, scratch, providers } = parts;
   const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
   const { pollMinSeconds, pollMaxSeconds, retentionDays, dataDir, trustsPromotion } = config;
+  const jobTimes = openJobTimes(db);
   const steps = createSteps({
     ...parts,
     guardedFetch: parts.inputFetch,
@@ -70,6 +73,7 @@ export function buildWorker(
     pollMaxSeconds,
     retentionDays,
     measurer: instrumentedMeasurer(createMeasurer({ scratch })),
+    jobTimes,
     outputFrames: config.outputFrames,
     drawsPosters: config.drawsPosters,
     outputMeasurer: instrumentedMeasurer(createMeasurer({ scratch, concurrency: 2 })),
@@ -95,6 +99,7 @@ export function buildWorker(
       await worker.start();
       const jobs = periodicJobs(config, parts, signal);
       jobs.push(['database mark', CLOCK_SECONDS, compareMark]);
+      jobs.push(['times of jobs', JOB_TIMES_SECONDS, () => jobTimes.exchange()]);
       for (const [name, seconds, work] of jobs) startInterval(seconds, { name, log, signal }, work);
       const { billing, publicUrl } = parts;
       const { sendMail } = parts.mailer;

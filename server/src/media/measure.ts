@@ -28,6 +28,8 @@ export interface Measurer {
     expected: 'image' | 'video',
     options?: MeasureOptions,
   ): Promise<Measurement>;
+  /** Says that a file of this source is expected within a minute; see {@link DecodeChildren}. */
+  prepare?(source: string): void;
 }
 
 interface MeasureOptions {
@@ -98,6 +100,7 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer
     );
   };
   return {
+    prepare: (source) => children.prepare(source),
     async measure(file, expected, options = {}) {
       const { rules = null, frames = 'all', posterSide = null, signal } = options;
       const request = { expected, rules, frames, posterSide };

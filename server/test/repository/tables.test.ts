@@ -12,8 +12,8 @@ const OWNERS = {
   providers: 'local_jobs pauses provider_outages provider_turns scripted_jobs',
   accounts: `account_closings account_deletions accounts api_key_requests api_key_uses api_keys
     request_windows`,
-  tasks: `archived_tasks attempts cancel_requests clock_marks evidence idempotency_keys orphan_jobs
-    task_history tasks uploads workers`,
+  tasks: `archived_tasks attempts cancel_requests clock_marks evidence idempotency_keys job_times
+    orphan_jobs task_history tasks uploads workers`,
   billing: `billing_accounts offers order_payments orders payment_looks plan_prices
     portal_configurations stripe_customers stripe_events subscriptions`,
   'sign-in': `identities passkey_challenges passkeys proof_codes sessions sign_in_codes

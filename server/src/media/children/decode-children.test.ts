@@ -27,11 +27,15 @@ async function openChildren() {
   await writeFile(script, body);
   await writeFile(path.join(folder, 'file'), 'a file');
   const scratch = openScratchDirectory(path.join(folder, 'scratch'));
+  let started = 0;
   const children = createDecodeChildren({
     scratch,
-    programFor: () => ({ script: pathToFileURL(script) }),
+    programFor() {
+      started += 1;
+      return { script: pathToFileURL(script) };
+    },
   });
-  return async (source: string | undefined, isGood = true) => {
+  const decode = async (source: string | undefined, isGood = true) => {
     const outcome = await children.run(
       { path: path.join(folder, 'file'), source },
       {
@@ -45,6 +49,7 @@ async function openChildren() {
     assert.equal(Object(outcome.result).files, 1, 'a child sees one file at a time');
     return Number(Object(outcome.result).pid);
   };
+  return Object.assign(decode, { prepare: children.prepare, started: () => started });
 }
 
 test('a child decodes files of one source only', async () => {
@@ -54,6 +59,19 @@ test('a child decodes files of one source only', async () => {
   assert.notEqual(await decode('other'), first);
   assert.equal(await decode('one'), first);
   assert.notEqual(await decode(undefined), await decode(undefined));
+});
+
+test('one child is started for a source of which files are expected, and takes the next', async () => {
+  const decode = await openChildren();
+  for (let times = 0; times < 3; times += 1) decode.prepare('one');
+  await until(
+    async () => decode.started(),
+    (started) => started > 0,
+  );
+  const first = await decode('one');
+  decode.prepare('one');
+  assert.equal(await decode('one'), first);
+  assert.equal(decode.started(), 1);
 });
 
 test('a child that has refused a file decodes no other one', async () => {

@@ -13,8 +13,9 @@ import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
 const MAX_FILES = 1000;
 /** A child that needs more memory than this after a file is not used again. */
 const MAX_RESIDENT_BYTES = 384 * 2 ** 20;
-/** A child that has had no file for this long ends. */
+/** A child that has had no file for this long ends; one that was prepared, or used again. */
 const IDLE_SECONDS = 5;
+const PREPARED_SECONDS = 60;
 /** More children without a file are ended at once. */
 const MAX_IDLE = 2;
 
@@ -29,6 +30,11 @@ export interface DecodeChildren {
    * @throws when there is no file, or the child could not be started
    */
   run(file: { path: string; source: string | undefined }, work: DecodeWork): Promise<ChildOutcome>;
+  /**
+   * Says that a file of this source is expected: a child for it is started, unless there is one,
+   * and waits for a minute.
+   */
+  prepare(source: string): void;
 }
 
 interface DecodeWork extends Omit<ChildWork, 'input'> {
@@ -58,6 +64,18 @@ export function createDecodeChildren(options: {
   programFor(folder: string): ChildProgram;
 }): DecodeChildren {
   const idle = new Map<DecodeChild, NodeJS.Timeout>();
+  /** Sources of which a child works or starts, and until when files of a source are expected. */
+  const busy = new Map<string | undefined, number>();
+  const expected = new Map<string, number>();
+  const expectedUntil = (source: string | undefined) => expected.get(source ?? '') ?? 0;
+  const whileBusy = async <T>(source: string | undefined, work: () => Promise<T>): Promise<T> => {
+    busy.set(source, (busy.get(source) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      busy.set(source, (busy.get(source) ?? 1) - 1);
+    }
+  };
 
   const takeIdle = (source: string | undefined): DecodeChild | undefined => {
     const found = [...idle].find(([child]) => source !== undefined && child.source === source);
@@ -73,7 +91,9 @@ export function createDecodeChildren(options: {
     void child.end();
   };
   const keep = (child: DecodeChild) => {
-    const timer = setTimeout(() => endIdle(child), IDLE_SECONDS * 1000);
+    const seconds =
+      expectedUntil(child.source) > performance.now() ? PREPARED_SECONDS : IDLE_SECONDS;
+    const timer = setTimeout(() => endIdle(child), seconds * 1000);
     timer.unref();
     idle.set(child, timer);
     const [longest] = idle.keys();
@@ -101,15 +121,24 @@ export function createDecodeChildren(options: {
       else await child.end();
     }
   };
+  const run: DecodeChildren['run'] = async ({ path: filePath, source }, work) => {
+    if (work.signal?.aborted) return { kind: 'aborted' };
+    const used = takeIdle(source);
+    if (used) {
+      const outcome = await runIn(used, filePath, work);
+      if (!mayBeEarlierFiles(outcome)) return outcome;
+    }
+    return runIn(await open(options, source), filePath, work);
+  };
   return {
-    async run({ path: filePath, source }, work) {
-      if (work.signal?.aborted) return { kind: 'aborted' };
-      const used = takeIdle(source);
-      if (used) {
-        const outcome = await runIn(used, filePath, work);
-        if (!mayBeEarlierFiles(outcome)) return outcome;
-      }
-      return runIn(await open(options, source), filePath, work);
+    run: (file, work) => whileBusy(file.source, () => run(file, work)),
+    prepare(source) {
+      expected.set(source, performance.now() + PREPARED_SECONDS * 1000);
+      const waiting = takeIdle(source);
+      if (waiting) keep(waiting);
+      if (waiting || busy.get(source)) return;
+      const opening = whileBusy(source, async () => keep(await open(options, source)));
+      opening.catch(() => {}); // the next file starts a child, and reports why it can't
     },
   };
 }

@@ -85,6 +85,32 @@ test('a job that works within the provider’s limit is polled again', async () 
   assert.equal(await secondsUntilDue(task), 15);
 });
 
+test('a job is read more often around the time at which such jobs end, and less before', async () => {
+  const pauses: number[] = [];
+  for (const seconds of [0, 20, 45, 56, 60, 70, 100]) {
+    const task = await generatingTask(seconds);
+    const jobTimes = {
+      expected: () => ({ jobs: 20, meanSeconds: 60, deviationSeconds: 4 }),
+      observe: () => {},
+    };
+    await generate({ ...depsThatRead(WORKING), jobTimes }, task);
+    pauses.push(await secondsUntilDue(task));
+  }
+  assert.deepEqual(pauses, [15, 15, 3, 2.4, 2.4, 2.4, 10]);
+});
+
+test('how long a job took is learned when it has succeeded', async () => {
+  const observed: number[] = [];
+  const jobTimes = {
+    expected: () => undefined,
+    observe: (_: unknown, seconds: number) => void observed.push(seconds),
+  };
+  for (const status of [WORKING, MISSING, { kind: 'succeeded', output: {} } as const]) {
+    await generate({ ...depsThatRead(status), jobTimes }, await generatingTask(60));
+  }
+  assert.deepEqual(observed, [60]);
+});
+
 test('a job that works beyond the provider’s limit is held, and its outcome is still accepted', async () => {
   const task = await generatingTask(LIMIT_SECONDS + 1);
   assert.equal(await generate(depsThatRead(WORKING), task), 'postponed');

@@ -1,8 +1,10 @@
 import { type Database, isDatabaseUnavailable } from '../../database/database.ts';
+import type { Measurer } from '../../media/measure.ts';
 import type { JobStatus, Provider } from '../../providers/provider.ts';
 import { readCurrentAttempt } from '../attempts/attempts.ts';
 import { CANCELLED_ERROR } from '../cancel/cancel.ts';
 import { readCancel } from '../cancel/cancel-requests.ts';
+import type { JobTimes } from '../job-times.ts';
 import type { Task } from '../task.ts';
 import { type Move, moveNow, postpone, type StepResult } from '../transitions.ts';
 
@@ -12,6 +14,9 @@ export interface GenerateDeps {
   pollMinSeconds: number;
   pollMaxSeconds: number;
   reconcileSeconds: number;
+  /** Is told that an output is expected. */
+  outputMeasurer?: Pick<Measurer, 'prepare'>;
+  jobTimes?: Pick<JobTimes, 'expected' | 'observe'>;
 }
 
 /** Added to the provider's limit: its clock may differ, and it may end a job late. */
@@ -35,6 +40,7 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
   if (status.kind === 'working' && !isOverdue(deps, task)) {
     return postpone(deps.db, task, { seconds: pollSeconds(deps, task) });
   }
+  if (status.kind === 'succeeded') deps.jobTimes?.observe(task, task.accepted_seconds ?? 0);
   return moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
 }
 
@@ -67,10 +73,12 @@ export function recheckDelaySeconds(
 }
 
 async function readJob(deps: GenerateDeps, task: Task) {
+  const provider = deps.providerOf(task);
+  if (!provider.capabilities.repeatsOutputs) deps.outputMeasurer?.prepare?.(task.provider);
   const attempt = await readCurrentAttempt(deps.db, task.id);
   if (!attempt?.job_id) throw new Error(`${task.id} has no accepted attempt`);
   const jobId = attempt.job_id;
-  return { jobId, status: await deps.providerOf(task).read(jobId) };
+  return { jobId, status: await provider.read(jobId) };
 }
 
 function isOverdue(deps: GenerateDeps, task: Task): boolean {
@@ -78,9 +86,26 @@ function isOverdue(deps: GenerateDeps, task: Task): boolean {
   return (task.accepted_seconds ?? 0) > jobLimitSeconds + LIMIT_GRACE_SECONDS;
 }
 
-/** A quarter of the time since the task began to generate, within the configured bounds. */
+/** The expected end is surrounded by so many mean deviations on each side. */
+const DEVIATIONS = 3;
+/** How often a job is read from the beginning of that time to its middle. */
+const EXPECTED_READS = 5;
+
+/**
+ * A quarter of the time since the task began to generate. If it is known how long such jobs take,
+ * the pauses are shorter around the expected end, and longer before. Both are within the configured
+ * bounds.
+ */
 function pollSeconds(deps: GenerateDeps, task: Task): number {
-  return Math.min(deps.pollMaxSeconds, Math.max(deps.pollMinSeconds, task.phase_seconds / 4));
+  const bounded = (seconds: number) =>
+    Math.min(deps.pollMaxSeconds, Math.max(deps.pollMinSeconds, seconds));
+  const expected = deps.jobTimes?.expected(task);
+  if (!expected) return bounded(task.phase_seconds / 4);
+  const age = task.accepted_seconds ?? task.phase_seconds;
+  const around = Math.max(deps.pollMinSeconds, expected.deviationSeconds * DEVIATIONS);
+  const toCome = expected.meanSeconds - age;
+  if (toCome > around) return bounded(toCome - around);
+  return bounded(toCome > -around ? around / EXPECTED_READS : -toCome / 4);
 }
 
 async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepResult> {

@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { statement } from '../../server/src/database/database.ts';
+import type { TestVideo } from '../../server/test/media/media-files.ts';
+import { makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
+import { HAS_CPU_TIMES, serverPid, treeSeconds } from '../cpu-time.ts';
+import type { HttpClientsLoad, HttpClientsSetup } from '../http-clients.ts';
+import { withInstantProvider } from '../instant-provider.ts';
+import { startProgram } from '../program.ts';
+import { type Spread, spread } from '../rounds.ts';
+import { median, type Sample } from '../sample.ts';
+
+const ROUNDS = 3;
+const CLIENTS = 4;
+const KEY_COUNTS = { accounts: 20, keysEach: 10 };
+const LARGE = { b: '12M', maxrate: '12M', bufsize: '12M' };
+
+/** H.264 with sound and a keyframe every two seconds; the larger one has 12 Mbit/s. */
+const OUTPUTS: Array<{ name: string; tasks: number; video: TestVideo }> = [
+  {
+    name: '5 s of 720p',
+    tasks: 24,
+    video: { width: 1280, height: 720, seconds: 5, audio: 'with' },
+  },
+  {
+    name: '15 s of 1080p',
+    tasks: 8,
+    video: {
+      width: 1920,
+      height: 1080,
+      seconds: 15,
+      audio: 'with',
+      maxBFrames: 2,
+      filters: 'noise=alls=12:allf=t',
+      codecOptions: LARGE,
+    },
+  },
+];
+
+/** CPU time of a completed task, in milliseconds: of the service, its children and the database. */
+export interface OutputCost {
+  name: string;
+  milliseconds: number;
+  /** With OUTPUT_CHECK=full. */
+  fullMilliseconds: number;
+  /** The first divided by the second, of each round. */
+  ratio: Spread;
+}
+
+/**
+ * Tasks from their create until they are completed and have a poster, by a service with each value
+ * of OUTPUT_CHECK in turns. The clients and the simulated provider are not included.
+ */
+export async function measureOutputs(): Promise<OutputCost[] | undefined> {
+  if (!HAS_CPU_TIMES) return undefined;
+  const costs: OutputCost[] = [];
+  for (const { name, tasks, video } of OUTPUTS) {
+    const rounds = await withInstantProvider(({ env }) => measureRounds(env, tasks), {
+      output: video,
+    });
+    const of = (way: keyof Round) => median(rounds.map((round) => round[way]));
+    costs.push({
+      name,
+      milliseconds: of('keyframes'),
+      fullMilliseconds: of('full'),
+      ratio: spread(rounds.map(({ keyframes, full }) => keyframes / full)),
+    });
+  }
+  return costs;
+}
+
+interface Round {
+  keyframes: number;
+  full: number;
+}
+
+async function measureRounds(env: Record<string, string>, tasks: number): Promise<Round[]> {
+  await using byKeyframes = await openSide({ ...env, OUTPUT_CHECK: 'keyframes' });
+  await using inFull = await openSide({ ...env, OUTPUT_CHECK: 'full' });
+  await byKeyframes.measure(1);
+  await inFull.measure(1);
+  const rounds: Round[] = [];
+  while (rounds.length < ROUNDS) {
+    const keyframes = await byKeyframes.measure(tasks);
+    rounds.push({ keyframes, full: await inFull.measure(tasks) });
+  }
+  return rounds;
+}
+
+const DONE = statement(
+  'bench_with_poster',
+  `select count(*) filter (where phase = 'completed' and exists (select from stored_objects
+       where owner_id = tasks.id and role = 'poster' and state = 'ready'))::int as done,
+     count(*) filter (where phase in ('failed', 'held'))::int as bad from tasks`,
+);
+
+async function openSide(env: Record<string, string>) {
+  await using opened = new AsyncDisposableStack();
+  const { db, startService } = opened.use(await openBenchSetup());
+  const keys = await makeFundedKeys(db, KEY_COUNTS);
+  const service = opened.use(await startService({ ...env, POSTERS: 'yes' }));
+  const targets = keys.map(({ secret }) => ({ secret, taskId: '' }));
+  const setup = { url: service.url, clients: CLIENTS, act: 'create', targets } as const;
+  const clients = opened.use(
+    await startProgram<HttpClientsSetup, HttpClientsLoad, Sample>('http-clients.ts', setup),
+  );
+  const server = await serverPid(db);
+  const cpuSeconds = async () => (await treeSeconds(service.pid)) + (await treeSeconds(server));
+  let expected = 0;
+  const rest = opened.move();
+  return {
+    /** @returns the CPU time of each of so many tasks, in milliseconds */
+    async measure(tasks: number): Promise<number> {
+      const before = await cpuSeconds();
+      await clients.send({ acts: tasks });
+      expected += tasks;
+      for (let done = 0; done < expected; ) {
+        await delay(100);
+        const [row] = await db.query<{ done: number; bad: number }>(DONE);
+        if (!row || row.bad > 0) throw new Error(`${row?.bad} tasks were not completed`);
+        done = row.done;
+      }
+      return (((await cpuSeconds()) - before) * 1000) / tasks;
+    },
+    [Symbol.asyncDispose]: () => rest.disposeAsync(),
+  };
+}

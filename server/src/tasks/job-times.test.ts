@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTaskFixture, type TaskFixture } from '../../test/task-fixtures.ts';
+import { type JobOf, openJobTimes } from './job-times.ts';
+
+let fixture: TaskFixture;
+before(async () => {
+  fixture = await openTaskFixture();
+});
+after(() => fixture.close());
+
+function jobOf(provider: string, duration = 5): JobOf {
+  const request = { model: 'video-2.0-mini', resolution: '720p', duration };
+  return { provider, request: request as JobOf['request'] };
+}
+
+test('what one process learns of a kind of jobs, another one knows', async () => {
+  const [one, other] = [openJobTimes(fixture.db), openJobTimes(fixture.db)];
+  for (const seconds of [58, 60, 62]) one.observe(jobOf('learned'), seconds);
+  assert.equal(other.expected(jobOf('learned')), undefined);
+  await one.exchange();
+  await other.exchange();
+  const expected = other.expected(jobOf('learned'));
+  assert.equal(expected?.meanSeconds, 60);
+  assert.ok(Math.abs((expected?.deviationSeconds ?? 0) - 4 / 3) < 1e-9);
+  assert.equal(other.expected(jobOf('learned', 6)), undefined);
+});
+
+test('two jobs are too few, and new ones count more than old ones', async () => {
+  const times = openJobTimes(fixture.db);
+  for (const seconds of [10, 10]) times.observe(jobOf('changing'), seconds);
+  await times.exchange();
+  assert.equal(times.expected(jobOf('changing')), undefined);
+  for (let round = 0; round < 60; round += 1) {
+    times.observe(jobOf('changing'), 30);
+    await times.exchange();
+  }
+  const mean = times.expected(jobOf('changing'))?.meanSeconds ?? 0;
+  assert.ok(mean > 28 && mean <= 30, `${mean} s`);
+});
+
+test('processes that learn at the same time lose nothing', async () => {
+  const processes = [1, 2, 3, 4].map(() => openJobTimes(fixture.db));
+  for (const process of processes) process.observe(jobOf('shared'), 20);
+  await Promise.all(processes.map((process) => process.exchange()));
+  await processes[0]?.exchange();
+  processes[0]?.expected(jobOf('shared'));
+  await processes[0]?.exchange();
+  assert.equal(processes[0]?.expected(jobOf('shared'))?.jobs, 4);
+});

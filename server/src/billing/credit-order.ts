@@ -86,36 +86,48 @@ const INSERT = namedStatement(
     'accountId',
     'kind',
     'offerId',
+    'subscriptionId',
     'credits',
     'price',
     'currency',
     'expiresDays',
     'savesCard',
+    'stripeId',
+    'failure',
     'mode',
     'account',
   ],
-  `insert into orders (id, account_id, kind, offer_id, credits, price, currency, expires_days,
-     saves_card, stripe_mode, stripe_account)
-   values (:id, :accountId, :kind, :offerId, :credits, :price, :currency, :expiresDays,
-     :savesCard, :mode, :account)`,
+  `insert into orders (id, account_id, kind, offer_id, subscription_id, credits, price, currency,
+     expires_days, saves_card, stripe_id, failure, stripe_mode, stripe_account)
+   values (:id, :accountId, :kind, :offerId, :subscriptionId, :credits, :price, :currency,
+     :expiresDays, :savesCard, :stripeId, :failure, :mode, :account)
+   on conflict (stripe_id) do nothing returning id`,
 );
 
-/** Orders a pack on its terms of now. `savesCard`: whether its Checkout also saves the card. */
+const NO_INVOICE = { subscriptionId: null, stripeId: null, failure: null };
+
+/**
+ * Orders a pack on its terms of now, or what an invoice of a subscription has brought.
+ * `savesCard`: whether its Checkout also saves the card.
+ * @returns false if there is an order of the invoice
+ */
 export async function insertOrder(
   db: Queryable,
   order: {
     id: string;
     accountId: string;
-    kind: 'pack' | 'reload';
-    offer: Offer;
+    kind: CreditOrder['kind'];
+    offer: Partial<Offer> & Pick<Offer, 'id' | 'credits' | 'price' | 'currency' | 'expires_days'>;
     savesCard?: boolean;
+    invoice?: { subscriptionId: string; stripeId: string; failure: string | null };
     scope?: StripeScope;
   },
-): Promise<void> {
-  const { offer, savesCard = null, scope = ANY_SCOPE, ...rest } = order;
+): Promise<boolean> {
+  const { offer, savesCard = null, invoice = NO_INVOICE, scope = ANY_SCOPE, ...rest } = order;
   const { credits, price, currency, expires_days: expiresDays } = offer;
   const terms = { offerId: offer.id, credits, price, currency, expiresDays };
-  await db.query(INSERT, INSERT.values({ ...rest, ...terms, ...scope, savesCard }));
+  const values = INSERT.values({ ...rest, ...terms, ...invoice, ...scope, savesCard });
+  return (await db.query(INSERT, values)).length > 0;
 }
 
 /** The names of an order's movements in the ledger, all of them. */

@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
+import { insertOrder } from '../credit-order.ts';
 import { adopt, askInScope } from '../scope/kept-scope.ts';
 import type { OwnScope } from '../scope/scope.ts';
 import { settleOrder } from '../settle-order.ts';
@@ -161,29 +162,6 @@ const CHANGE = namedStatement(
    where id = :id and revision = :revision returning id`,
 );
 
-const INSERT_ORDER = namedStatement(
-  'subscription_order',
-  [
-    'id',
-    'accountId',
-    'planId',
-    'subscriptionId',
-    'credits',
-    'price',
-    'currency',
-    'expiresDays',
-    'invoice',
-    'failure',
-    'mode',
-    'account',
-  ],
-  `insert into orders (id, account_id, kind, offer_id, subscription_id, credits, price, currency,
-     expires_days, stripe_id, failure, stripe_mode, stripe_account)
-   values (:id, :accountId, 'invoice', :planId, :subscriptionId, :credits, :price, :currency,
-     :expiresDays, :invoice, :failure, :mode, :account)
-   on conflict (stripe_id) do nothing returning id`,
-);
-
 /** @returns the orders that were made; undefined if somebody else changed the subscription */
 async function change(
   tx: Transaction,
@@ -197,10 +175,13 @@ async function change(
   if ((await tx.query(CHANGE, CHANGE.values(values))).length === 0) return undefined;
   await adopt(tx, kept, scope);
   const made: string[] = [];
-  for (const paid of truth.paid) {
-    const order = { ...paid, ...scope, id: newId('order'), accountId, subscriptionId: id };
-    const rows = await tx.query<{ id: string }>(INSERT_ORDER, INSERT_ORDER.values(order));
-    made.push(...rows.map((row) => row.id));
+  for (const { invoice: stripeId, planId, expiresDays, failure, ...price } of truth.paid) {
+    const order = newId('order');
+    const offer = { id: planId, expires_days: expiresDays, ...price };
+    const invoice = { subscriptionId: id, stripeId, failure };
+    const kind = 'invoice' as const;
+    if (await insertOrder(tx, { id: order, accountId, kind, offer, invoice, scope }))
+      made.push(order);
   }
   return made;
 }

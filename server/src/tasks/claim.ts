@@ -64,29 +64,8 @@ const choose = (due: string) => `with due as materialized (${due}),
 // An attempt that is in flight without a lease was left by a dead worker: its job is to be found.
 const IN_FLIGHT = `attempts.state = 'in_flight'`;
 
-const CLAIM_SUBMIT = namedStatement(
-  'task_claim_submit',
-  PARAMETERS,
-  choose(
-    duePerProvider(
-      'tasks',
-      `${dueIn('submit')} and not exists (select from attempts
-         where attempts.task_id = tasks.id and ${IN_FLIGHT})`,
-    ),
-  ),
-);
-
-const CLAIM_POLL = namedStatement(
-  'task_claim_poll',
-  PARAMETERS,
-  choose(duePerProvider('tasks', dueIn('poll'))),
-);
-
-const CLAIM_ARCHIVE = namedStatement(
-  'task_claim_archive',
-  PARAMETERS,
-  choose(duePerProvider('tasks', dueIn('archive'))),
-);
+const claimIn = (pool: WorkerPool, condition = dueIn(pool)) =>
+  namedStatement(`task_claim_${pool}`, PARAMETERS, choose(duePerProvider('tasks', condition)));
 
 // Tasks that are still to be submitted come first: their clients may wait for a response.
 const CLAIM_FIND = namedStatement(
@@ -102,6 +81,17 @@ const CLAIM_FIND = namedStatement(
          union all select id, due_at, 2 from held) as due order by part, due_at limit :places)
    ${LEASE}`,
 );
+
+const CLAIM = {
+  submit: claimIn(
+    'submit',
+    `${dueIn('submit')} and not exists (select from attempts
+       where attempts.task_id = tasks.id and ${IN_FLIGHT})`,
+  ),
+  poll: claimIn('poll'),
+  find: CLAIM_FIND,
+  archive: claimIn('archive'),
+};
 
 /** Lets one process at a time claim tasks to ingest, so that no account gets too many. */
 const INGEST_LOCK = 7_100_001;
@@ -182,10 +172,3 @@ export function claimDue(
   const sql = CLAIM[pool];
   return db.query(sql, sql.values({ providers, limits: [...limits.values()], places }));
 }
-
-const CLAIM = {
-  submit: CLAIM_SUBMIT,
-  poll: CLAIM_POLL,
-  find: CLAIM_FIND,
-  archive: CLAIM_ARCHIVE,
-};

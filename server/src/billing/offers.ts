@@ -1,4 +1,4 @@
-import { first, namedStatement, type Queryable, statement } from '../database/database.ts';
+import { namedStatement, type Queryable, queryFirst, statement } from '../database/database.ts';
 import { formatMoney, moneyUnits } from '../kernel/currency.ts';
 import { Refusal, UsageError } from '../kernel/errors.ts';
 
@@ -37,16 +37,11 @@ export function listOffers(
   return db.query<Offer>(LIST, [kind, onlyActive]);
 }
 
-const READ = statement('offer_read', `select ${COLUMNS} from offers where id = $1 and kind = $2`);
-
 /** A pack or plan, also one that can't be bought any more; undefined if there is none. */
-export async function readOffer(
-  db: Queryable,
-  kind: Offer['kind'],
-  id: string,
-): Promise<Offer | undefined> {
-  return first<Offer>(db, READ, [id, kind]);
-}
+export const readOffer = queryFirst<[kind: Offer['kind'], id: string], Offer>(
+  'offer_read',
+  `select ${COLUMNS} from offers where kind = $1 and id = $2`,
+);
 
 const SET = namedStatement(
   'offer_set',

@@ -60,19 +60,15 @@ export const paymentSums = query<[names: string[]], PaymentSum>(
    group by name, t.account_id`,
 );
 
-const AVAILABLE = statement(
+/** The available paid credits of accounts, as they are recorded, and their debts. */
+export const paidBalances = query<
+  [accountIds: string[]],
+  { account_id: string; available: number; debt: number }
+>(
   'ledger_paid_available',
   `select account_id, available, debt from ledger_balances
    where account_id = any($1) and kind = 'paid'`,
 );
-
-/** The available paid credits of accounts, as they are recorded, and their debts. */
-export function paidBalances(
-  db: Queryable,
-  accountIds: string[],
-): Promise<Array<{ account_id: string; available: number; debt: number }>> {
-  return db.query(AVAILABLE, [accountIds]);
-}
 
 const NAMED = statement(
   'audit_payment_names',

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../database/database.ts';
+import { query } from '../database/database.ts';
 import type { BalanceKind, Reason } from './transfer.ts';
 
 /** A movement of a task's credits. */
@@ -9,21 +9,13 @@ export interface TaskMovement {
   credits: number;
 }
 
-const READ = statement(
+/** Every movement of the credits of a task, of all kinds, in their order. */
+export const taskMovements = query<[accountId: string, taskId: string], TaskMovement>(
   'ledger_task_movements',
   `select created_at as at, kind, reason, credits from ledger_transfers
-   where account_id = $2 and reference = any(array['reserve:' || $1::text,
-     'reserve:' || $1::text || ':promotional', 'reserve:' || $1::text || ':test',
-     'settle:' || $1::text, 'settle:' || $1::text || ':promotional',
-     'settle:' || $1::text || ':test'])
+   where account_id = $1 and reference = any(array['reserve:' || $2::text,
+     'reserve:' || $2::text || ':promotional', 'reserve:' || $2::text || ':test',
+     'settle:' || $2::text, 'settle:' || $2::text || ':promotional',
+     'settle:' || $2::text || ':test'])
    order by id`,
 );
-
-/** Every movement of the credits of a task, of all kinds, in their order. */
-export function taskMovements(
-  db: Queryable,
-  accountId: string,
-  taskId: string,
-): Promise<TaskMovement[]> {
-  return db.query<TaskMovement>(READ, [taskId, accountId]);
-}

@@ -40,7 +40,7 @@ const UNSERVED = statement(
 );
 
 /** Live tasks of a provider that no running worker has. */
-export interface UnservedTasks {
+interface UnservedTasks {
   provider: string;
   tasks: number;
 }

@@ -1,6 +1,6 @@
 import type { AspectRatio, Mode, Model } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
-import { type Queryable, query, statement } from '../database/database.ts';
+import { query, queryFirst } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import { taskOfObject } from '../storage/object-sql.ts';
 
@@ -148,17 +148,9 @@ export function publicColumns(task: Task): PublicColumns {
   return { ...task, model: task.request.model, mode: task.request.mode };
 }
 
-const TRACED = statement(
+/** The task of an object, if its create was traced. */
+export const tracedTaskOf = queryFirst<[objectId: string], { id: string; traceparent: string }>(
   'task_traced',
   `select id, traceparent from tasks
    where id = ${taskOfObject('$1')} and traceparent is not null`,
 );
-
-/** The task of an object, if its create was traced. */
-export async function tracedTaskOf(
-  db: Queryable,
-  objectId: string,
-): Promise<{ id: string; traceparent: string } | undefined> {
-  const [task] = await db.query<{ id: string; traceparent: string }>(TRACED, [objectId]);
-  return task;
-}

@@ -154,7 +154,7 @@ test('the gallery of an account reads its own tasks only, whatever it filters by
   assert.ok(few < 2 * MAX_PAGES, `a page of three tasks reads ${few} pages`);
   const usage = await pagesRead('gallery_usage', ['acc_7', false, '-infinity', 'infinity']);
   assert.ok(usage < 4 * MAX_PAGES, `the usage reads ${usage} pages`);
-  const movements = await pagesRead('ledger_task_movements', ['task_7', 'acc_7']);
+  const movements = await pagesRead('ledger_task_movements', ['acc_7', 'task_7']);
   assert.ok(movements < MAX_PAGES, `the movements of a task read ${movements} pages`);
 });
 

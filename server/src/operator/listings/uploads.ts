@@ -1,4 +1,4 @@
-import { type Database, namedStatement, statement } from '../../database/database.ts';
+import { type Database, namedStatement, query } from '../../database/database.ts';
 import { STORED_UPLOADS } from '../../storage/object-sql.ts';
 
 /** SQL: the uploads whose bytes are stored, or are being stored. */
@@ -28,7 +28,8 @@ export function listUploads(
   return db.query(LIST, LIST.values({ accountId, after, limit }));
 }
 
-const MAILBOXES = statement(
+/** The mailboxes whose uploads take the most bytes, each with one of its accounts. */
+export const listUploadMailboxes = query<[], object>(
   'operator_upload_mailboxes',
   `with ${STORED}
    select max(a.id) as account_id, max(a.email) as email, count(distinct a.id)::int as accounts,
@@ -37,8 +38,3 @@ const MAILBOXES = statement(
    group by coalesce(encode(u.mailbox_hash, 'hex'), u.account_id)
    order by bytes desc, account_id limit 20`,
 );
-
-/** The mailboxes whose uploads take the most bytes, each with one of its accounts. */
-export function listUploadMailboxes(db: Database): Promise<object[]> {
-  return db.query(MAILBOXES);
-}

@@ -1,16 +1,12 @@
-import { type Queryable, statement, type Transaction, whether } from '../../database/database.ts';
+import { queryFirst, queryValue, type Transaction, whether } from '../../database/database.ts';
 import { fromEveryPlace } from './every-task.ts';
 
-const OUTPUT = statement(
+/** The output of a task, if there is such a task and it has one. */
+export const outputOf = queryValue<[taskId: string], string | undefined>(
   'task_output',
   fromEveryPlace(({ table, key }) => `select output_object_id from ${table} where ${key}.id = $1`),
+  undefined,
 );
-
-/** The output of a task, if there is such a task and it has one. */
-export async function outputOf(db: Queryable, taskId: string): Promise<string | undefined> {
-  const [task] = await db.query<{ output_object_id: string | null }>(OUTPUT, [taskId]);
-  return task?.output_object_id ?? undefined;
-}
 
 // The files of an archived task are deleted, and so are the rows of its objects.
 /** Whether an object without a row was the output of a task. */
@@ -19,7 +15,12 @@ export const wasOutput = whether<[objectId: string]>(
   'select from archived_tasks where output_object_id = $1',
 );
 
-const TAKE_DOWN = statement(
+/** Records the takedown of an output without a row; undefined if it was the output of no task. */
+export const takeDownDeleted = queryFirst<
+  [objectId: string],
+  { id: string; changed: boolean },
+  Transaction
+>(
   'task_take_down_deleted',
   `with task as materialized (
      select id, taken_down_at from archived_tasks where output_object_id = $1 for update),
@@ -28,12 +29,3 @@ const TAKE_DOWN = statement(
      where id = (select id from task where taken_down_at is null))
    select id, taken_down_at is null as changed from task`,
 );
-
-/** Records the takedown of an output without a row; undefined if it was the output of no task. */
-export async function takeDownDeleted(
-  tx: Transaction,
-  objectId: string,
-): Promise<{ id: string; changed: boolean } | undefined> {
-  const [task] = await tx.query<{ id: string; changed: boolean }>(TAKE_DOWN, [objectId]);
-  return task;
-}

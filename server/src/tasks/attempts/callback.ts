@@ -1,4 +1,4 @@
-import { type Database, statement } from '../../database/database.ts';
+import { type Database, queryValue, statement } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Callback, Provider } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
@@ -64,15 +64,11 @@ async function readCallback(deps: CallbackDeps, incoming: IncomingCallback): Pro
   return provider.readCallback({ body: incoming.body, headers: incoming.headers });
 }
 
-const TASK_OF = statement(
+const readTaskOf = queryValue<[provider: string, attemptId: string], string | undefined>(
   'attempt_task_of',
-  'select task_id from attempts where id = $1 and provider = $2',
+  'select task_id from attempts where provider = $1 and id = $2',
+  undefined,
 );
-
-async function readTaskOf(db: Database, provider: string, attemptId: string) {
-  const [attempt] = await db.query<{ task_id: string }>(TASK_OF, [attemptId, provider]);
-  return attempt?.task_id;
-}
 
 const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for update');
 

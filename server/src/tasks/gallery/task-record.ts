@@ -1,4 +1,4 @@
-import { type Database, first, statement } from '../../database/database.ts';
+import { queryFirst } from '../../database/database.ts';
 import { fromEveryPlace } from '../archive/every-task.ts';
 import { type Phase, TASK_COLUMNS, type Task } from '../task.ts';
 
@@ -34,20 +34,12 @@ export interface TaskRecord extends Task {
 
 const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
 
-const READ = statement(
+/** A task of the account, of any surface; undefined if it has none. */
+export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRecord>(
   'gallery_task',
   fromEveryPlace(
     ({ rows, key, history, objects, archivedAt }) => `select ${TASK_COLUMNS}, ${EXTRA},
        ${archivedAt} as archived_at, ${history} as history, ${objects} as files
-     from ${rows} where ${key}.id = $1 and ${key}.account_id = $2`,
+     from ${rows} where ${key}.account_id = $1 and ${key}.id = $2`,
   ),
 );
-
-/** A task of the account, of any surface; undefined if it has none. */
-export async function readTaskRecord(
-  db: Database,
-  accountId: string,
-  id: string,
-): Promise<TaskRecord | undefined> {
-  return first<TaskRecord>(db, READ, [id, accountId]);
-}

@@ -1,15 +1,11 @@
-import { type Queryable, query, statement } from '../../database/database.ts';
+import { query } from '../../database/database.ts';
 
-const WAITING = statement(
+/** How many live tasks no provider has accepted yet, by provider. */
+export const waitingTasks = query<[], { provider: string; tasks: number }>(
   'tasks_waiting',
   `select provider, count(*)::int as tasks from tasks
    where due_at is not null and phase in ('reserved', 'ingesting', 'submitting') group by provider`,
 );
-
-/** How many live tasks no provider has accepted yet, by provider. */
-export function waitingTasks(db: Queryable): Promise<{ provider: string; tasks: number }[]> {
-  return db.query(WAITING);
-}
 
 // Refused for no fault of the request: a wrong key, an overdue account, too many jobs.
 /** Of the newest 200 tasks, up to 15 minutes old. */

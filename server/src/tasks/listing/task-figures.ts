@@ -1,27 +1,18 @@
-import { type Queryable, statement } from '../../database/database.ts';
+import { type Queryable, query } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { POOL } from '../claim.ts';
 import { FREE, NOW } from '../lease.ts';
-import { IS_ALIVE, type UnservedTasks, unservedTasks } from '../live-workers.ts';
+import { IS_ALIVE, unservedTasks } from '../live-workers.ts';
 import { HELD_SINCE } from './task-listing.ts';
-
-/** Figures about all tasks, for metrics. Ages are in seconds. */
-export interface TaskFigures {
-  live: { phase: string; tasks: number; credits: number; oldest_seconds: number }[];
-  held: { cause: string; tasks: number; credits: number; oldest_seconds: number }[];
-  reconciled: { by: string; result: string; attempts: number }[];
-  orphans: { provider: string; state: string; jobs: number }[];
-  losses: { provider: string; tasks: number; credits: number }[];
-  unserved: UnservedTasks[];
-  due: { pool: string; tasks: number; oldest_seconds: number }[];
-  workers: { provider: string; workers: number }[];
-}
 
 /** Not of a test key, whose credits are worth nothing. */
 const IS_LIVE = `surface <> '${TEST_SURFACE}'`;
 
-const LIVE = statement(
+const readLive = query<
+  [],
+  { phase: string; tasks: number; credits: number; oldest_seconds: number }
+>(
   'figures_live',
   `select phase, count(*)::int as tasks,
      coalesce(sum(credits) filter (where ${IS_LIVE}), 0)::int8 as credits,
@@ -31,14 +22,17 @@ const LIVE = statement(
 
 // The age counts from the first time that the task was held. Tasks of test keys are held because
 // their prompts ask for it.
-const HELD = statement(
+const readHeld = query<
+  [],
+  { cause: string; tasks: number; credits: number; oldest_seconds: number }
+>(
   'figures_held',
   `select held_cause as cause, count(*)::int as tasks, sum(credits)::int8 as credits,
      max(extract(epoch from clock_now() - ${HELD_SINCE}))::float8 as oldest_seconds
    from tasks where phase = 'held' and ${IS_LIVE} group by held_cause`,
 );
 
-const RECONCILED = statement(
+const readReconciled = query<[], { by: string; result: string; attempts: number }>(
   'figures_reconciled',
   `select outcome_by as by, state as result, count(*)::int as attempts from attempts
    where outcome_by in ('find', 'callback') and state in ('accepted', 'absent')
@@ -52,45 +46,45 @@ const RECONCILED = statement(
    where source = 'operator' group by 1, 2`,
 );
 
-const ORPHANS = statement(
+const readOrphans = query<[], { provider: string; state: string; jobs: number }>(
   'figures_orphans',
   `select provider, state, count(*)::int as jobs from orphan_jobs
    where acknowledged_at is null group by provider, state`,
 );
 
-const LOSSES = statement(
+const readLosses = query<[], { provider: string; tasks: number; credits: number }>(
   'figures_losses',
   `select provider, count(*)::int as tasks, sum(credits)::int8 as credits from tasks
    where provider_billed and phase = 'failed' and ${IS_LIVE} group by provider`,
 );
 
-const DUE = statement(
+const readDue = query<[], { pool: string; tasks: number; oldest_seconds: number }>(
   'figures_due',
   `select ${POOL} as pool, count(*)::int as tasks,
      max(extract(epoch from clock_now() - due_at))::float8 as oldest_seconds
    from tasks where due_at is not null and due_at <= ${NOW} and ${FREE} group by 1`,
 );
 
-const WORKERS = statement(
+const readWorkers = query<[], { provider: string; workers: number }>(
   'figures_workers',
   `select provider, count(*)::int as workers from workers, unnest(providers) as provider
    where ${IS_ALIVE} group by provider`,
 );
 
 /**
- * Reads the figures as they are now. This is cheap, because the indexes that the statements use
- * contain only live tasks and rare rows.
+ * Reads figures about all tasks, for metrics. Ages are in seconds. This is cheap, because the
+ * indexes that the statements use contain only live tasks and rare rows.
  */
-export async function readTaskFigures(db: Queryable): Promise<TaskFigures> {
+export async function readTaskFigures(db: Queryable) {
   const [live, held, reconciled, orphans, losses, unserved, due, workers] = await Promise.all([
-    db.query<TaskFigures['live'][number]>(LIVE),
-    db.query<TaskFigures['held'][number]>(HELD),
-    db.query<TaskFigures['reconciled'][number]>(RECONCILED),
-    db.query<TaskFigures['orphans'][number]>(ORPHANS),
-    db.query<TaskFigures['losses'][number]>(LOSSES),
+    readLive(db),
+    readHeld(db),
+    readReconciled(db),
+    readOrphans(db),
+    readLosses(db),
     unservedTasks(db),
-    db.query<TaskFigures['due'][number]>(DUE),
-    db.query<TaskFigures['workers'][number]>(WORKERS),
+    readDue(db),
+    readWorkers(db),
   ]);
   return { live, held, reconciled, orphans, losses, unserved, due, workers };
 }

@@ -39,118 +39,106 @@ function tool<Input extends object>({ name, schema, run, needsFiles, ...shown }:
 
 const READS: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
-const generateVideo = tool<GenerateInput>({
-  name: 'generate_video',
-  title: 'Generate a video',
-  description:
-    'Makes a video and charges credits of the user. Call quote_video first if the price matters. ' +
-    'Waits a while; if the video takes longer, the result has a task_id for get_video. ' +
-    'A failed video is refunded.',
-  schema: SCHEMAS.generate,
-  annotations: { destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  run: generate,
-});
-
-const getVideo = tool<{ task_id: string }>({
-  name: 'get_video',
-  title: 'Read a video',
-  description: 'The state of a video, and a fresh link to it when it is completed. Costs nothing.',
-  schema: SCHEMAS.task,
-  annotations: READS,
-  run: async ({ client, budget }, { task_id }, { mcpReq: { signal } }) => {
-    const task = await client.videos.get(task_id, { signal });
-    budget?.seen(task);
-    return taskResult(task);
-  },
-});
-
-const listVideos = tool<ListFilter & { cursor?: string }>({
-  name: 'list_videos',
-  title: 'List videos',
-  description: 'The videos of the user, newest first. Costs nothing.',
-  schema: SCHEMAS.list,
-  annotations: READS,
-  run: async ({ client }, query, { mcpReq: { signal } }) => {
-    const texts = Object.entries(query).map(([name, value]) => [name, String(value)]);
-    const path = `/tasks?${new URLSearchParams(texts)}`;
-    const page = await client.request<TaskList>('GET', path, { signal });
-    const lines = page.data.map(
-      ({ id, status, model, created_at }) => `${id} ${status} ${model} ${created_at}`,
-    );
-    return result(lines.join('\n') || 'There is no such video.', page);
-  },
-});
-
-const quoteVideo = tool<RequestInput>({
-  name: 'quote_video',
-  title: 'Price of a video',
-  description: 'What a video would cost, and whether the balance is enough. Costs nothing.',
-  schema: SCHEMAS.quote,
-  annotations: READS,
-  run: async ({ client, budget }, request, { mcpReq: { signal } }) => {
-    const quote = await client.videos.quote(addressesOnly(request), { signal });
-    const session = budget ? ` This session may still spend ${budget.left}.` : '';
-    return result(
-      `${quote.credits} credits; ${quote.available_credits} are available.${session}`,
-      quote,
-    );
-  },
-});
-
 const CANCELLED = {
   cancelled: () => 'Cancelled. Charged: nothing, the credits were refunded.',
   pending: () => 'The provider was asked to stop. Call get_video later to see how it ends.',
   refused: (why: string | null) => `Not cancelled (${why}): the video goes on and is charged.`,
 };
 
-const cancelVideo = tool<{ task_id: string }>({
-  name: 'cancel_video',
-  title: 'Cancel a video',
-  description:
-    'Stops a video that is not made yet, and refunds it. A video that the provider already makes ' +
-    'may go on: the result says so.',
-  schema: SCHEMAS.task,
-  annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  run: async ({ client, budget }, { task_id }, { mcpReq: { signal } }) => {
-    const { cancel, refusal, task } = await client.videos.cancel(task_id, { signal });
-    budget?.seen(task);
-    return result(CANCELLED[cancel](refusal), { cancel, refusal, task });
-  },
-});
-
-const getCredits = tool<object>({
-  name: 'get_credits',
-  title: 'Balance',
-  description: 'The credits that the user has left. Costs nothing.',
-  schema: SCHEMAS.none,
-  annotations: READS,
-  run: async ({ client }, _input, { mcpReq: { signal } }) => {
-    const credits = await client.credits.get({ signal });
-    return result(`${credits.available_credits} credits are available.`, credits);
-  },
-});
-
-const uploadFile = tool<{ path: string }>({
-  name: 'upload_file',
-  title: 'Upload a file',
-  description:
-    'Uploads a picture or video of this machine. The url of the result may be used in each media ' +
-    'field of generate_video. It is deleted a day after its last use. Costs nothing.',
-  schema: SCHEMAS.upload,
-  annotations: { destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  needsFiles: true,
-  run: async ({ client }, { path }, { mcpReq: { signal } }) => {
-    const upload = await client.uploads.create(path, { signal });
-    return result(`Uploaded: ${upload.url} (until ${upload.expires_at})`, upload);
-  },
-});
-
+/** In the order in which models see them. */
 export const TOOLS = [
-  generateVideo,
-  getVideo,
-  listVideos,
-  quoteVideo,
-  cancelVideo,
-  getCredits,
-  uploadFile,
+  tool<GenerateInput>({
+    name: 'generate_video',
+    title: 'Generate a video',
+    description:
+      'Makes a video and charges credits of the user. Call quote_video first if the price ' +
+      'matters. Waits a while; if the video takes longer, the result has a task_id for ' +
+      'get_video. A failed video is refunded.',
+    schema: SCHEMAS.generate,
+    annotations: { destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    run: generate,
+  }),
+  tool<{ task_id: string }>({
+    name: 'get_video',
+    title: 'Read a video',
+    description:
+      'The state of a video, and a fresh link to it when it is completed. Costs nothing.',
+    schema: SCHEMAS.task,
+    annotations: READS,
+    run: async ({ client, budget }, { task_id }, { mcpReq: { signal } }) => {
+      const task = await client.videos.get(task_id, { signal });
+      budget?.seen(task);
+      return taskResult(task);
+    },
+  }),
+  tool<ListFilter & { cursor?: string }>({
+    name: 'list_videos',
+    title: 'List videos',
+    description: 'The videos of the user, newest first. Costs nothing.',
+    schema: SCHEMAS.list,
+    annotations: READS,
+    run: async ({ client }, query, { mcpReq: { signal } }) => {
+      const texts = Object.entries(query).map(([name, value]) => [name, String(value)]);
+      const path = `/tasks?${new URLSearchParams(texts)}`;
+      const page = await client.request<TaskList>('GET', path, { signal });
+      const lines = page.data.map(
+        ({ id, status, model, created_at }) => `${id} ${status} ${model} ${created_at}`,
+      );
+      return result(lines.join('\n') || 'There is no such video.', page);
+    },
+  }),
+  tool<RequestInput>({
+    name: 'quote_video',
+    title: 'Price of a video',
+    description: 'What a video would cost, and whether the balance is enough. Costs nothing.',
+    schema: SCHEMAS.quote,
+    annotations: READS,
+    run: async ({ client, budget }, request, { mcpReq: { signal } }) => {
+      const quote = await client.videos.quote(addressesOnly(request), { signal });
+      const session = budget ? ` This session may still spend ${budget.left}.` : '';
+      return result(
+        `${quote.credits} credits; ${quote.available_credits} are available.${session}`,
+        quote,
+      );
+    },
+  }),
+  tool<{ task_id: string }>({
+    name: 'cancel_video',
+    title: 'Cancel a video',
+    description:
+      'Stops a video that is not made yet, and refunds it. A video that the provider already ' +
+      'makes may go on: the result says so.',
+    schema: SCHEMAS.task,
+    annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    run: async ({ client, budget }, { task_id }, { mcpReq: { signal } }) => {
+      const { cancel, refusal, task } = await client.videos.cancel(task_id, { signal });
+      budget?.seen(task);
+      return result(CANCELLED[cancel](refusal), { cancel, refusal, task });
+    },
+  }),
+  tool<object>({
+    name: 'get_credits',
+    title: 'Balance',
+    description: 'The credits that the user has left. Costs nothing.',
+    schema: SCHEMAS.none,
+    annotations: READS,
+    run: async ({ client }, _input, { mcpReq: { signal } }) => {
+      const credits = await client.credits.get({ signal });
+      return result(`${credits.available_credits} credits are available.`, credits);
+    },
+  }),
+  tool<{ path: string }>({
+    name: 'upload_file',
+    title: 'Upload a file',
+    description:
+      'Uploads a picture or video of this machine. The url of the result may be used in each ' +
+      'media field of generate_video. It is deleted a day after its last use. Costs nothing.',
+    schema: SCHEMAS.upload,
+    annotations: { destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    needsFiles: true,
+    run: async ({ client }, { path }, { mcpReq: { signal } }) => {
+      const upload = await client.uploads.create(path, { signal });
+      return result(`Uploaded: ${upload.url} (until ${upload.expires_at})`, upload);
+    },
+  }),
 ];

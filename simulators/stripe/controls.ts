@@ -3,7 +3,7 @@ import { noSuch } from './form.ts';
 import { moveDispute, openDispute } from './money/disputes.ts';
 import { deleteCustomer } from './named.ts';
 import type { DisputeStatus } from './objects.ts';
-import { cardOf, failRefund, refund, removeCard, saveCard } from './payments.ts';
+import { cardOf, refund, removeCard, saveCard, settleRefund } from './payments.ts';
 import type { State } from './state.ts';
 import { endSubscription, markInvoice, payByHand, renew, retryInvoices } from './subscriptions.ts';
 import type { Webhooks } from './webhooks.ts';
@@ -39,7 +39,7 @@ const CONTROLS: Record<string, Control> = {
     }),
   events: (_state, _body, { events }) => events,
   refund: (state, { id, amount }) => refund(state, id, amount),
-  'fail-refund': (state, { id }) => failRefund(state, id),
+  'fail-refund': (state, { id }) => settleRefund(state, id, 'failed'),
   dispute: (state, { id, amount, status }) =>
     openDispute(state, id, { amount, ...(status && { status }) }),
   'close-dispute': (state, { id, status = 'lost' }) => moveDispute(state, id, status),

@@ -140,11 +140,6 @@ export function settleRefund(
   state.emit(status === 'failed' ? 'refund.failed' : 'refund.updated', made);
 }
 
-/** A refund that the bank returns: the money is with the seller again. */
-export function failRefund(state: State, refundId: string): void {
-  settleRefund(state, refundId, 'failed');
-}
-
 /** The charge of a payment. @throws StripeRefusal if it has none */
 export function chargeOf(state: State, paymentId: string): Charge {
   return state.get('charge', state.get('payment_intent', paymentId).latest_charge ?? 'none');

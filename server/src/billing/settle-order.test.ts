@@ -6,7 +6,7 @@ import {
   settleSession,
 } from '../../../simulators/stripe/checkout.ts';
 import { moveDispute, openDispute } from '../../../simulators/stripe/money/disputes.ts';
-import { failRefund, refund, settleRefund } from '../../../simulators/stripe/payments.ts';
+import { refund, settleRefund } from '../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -85,7 +85,7 @@ test('a part refund takes its part, rounded against the customer, and a failed o
   const { id: refundId } = refund(fixture.simulator.state, payment, 333);
   await fixture.settled();
   assert.deepEqual(await fixture.balance(accountId), { available: 667, debt: 0 });
-  failRefund(fixture.simulator.state, refundId);
+  settleRefund(fixture.simulator.state, refundId, 'failed');
   await fixture.settled();
   assert.deepEqual(await fixture.balance(accountId), { available: 1000, debt: 0 });
   refund(fixture.simulator.state, payment);

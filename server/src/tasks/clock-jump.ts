@@ -1,4 +1,4 @@
-import { type Database, statement, type Transaction } from '../database/database.ts';
+import { command, type Database, statement, type Transaction } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { LEASE_SECONDS } from './transitions.ts';
 
@@ -16,13 +16,13 @@ const MARK = statement(
    returning extract(epoch from before.latest - clock_now())::float8 as behind_seconds`,
 );
 
-const WAKE_ALL = statement(
+const wakeAll = command(
   'clock_jump_wake',
   'update tasks set due_at = clock_now() where due_at > clock_now()',
 );
 
 // Only live tasks have a due time, and few rows are in its index.
-const SHORTEN_LEASES = statement(
+const shortenLeases = command(
   'clock_jump_leases',
   `update tasks set leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
    where due_at is not null and leased_until > clock_now() + interval '${LEASE_SECONDS} seconds'`,
@@ -47,15 +47,11 @@ export async function repairClockJump(deps: ClockJumpDeps): Promise<number> {
     const [mark] = await tx.query<{ behind_seconds: number }>(MARK);
     const behind = mark?.behind_seconds ?? 0;
     if (behind < MIN_JUMP_SECONDS) return 0;
-    await repair(tx);
+    await wakeAll(tx);
+    await shortenLeases(tx);
     await deps.forgetFuture(tx);
     return behind;
   });
   if (seconds > 0) log.error({ seconds }, 'the clock of the database was set back');
   return seconds;
-}
-
-async function repair(tx: Transaction): Promise<void> {
-  await tx.query(WAKE_ALL);
-  await tx.query(SHORTEN_LEASES);
 }

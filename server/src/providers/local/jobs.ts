@@ -1,4 +1,5 @@
 import {
+  command,
   type Database,
   namedStatement,
   queryFirst,
@@ -113,16 +114,9 @@ export async function finishJob(
   return (await db.query(FINISH, values)).length === 1;
 }
 
-const DELETE = statement('local_job_delete', 'delete from local_jobs where id = any($1)');
-const ERASE = statement('local_job_erase', `update local_jobs set spec = '{}' where id = any($1)`);
-
 export const OWN_JOBS: OwnJobs = {
   isRunning: (attemptIds) => `exists (select from local_jobs j
      where j.id = any(${attemptIds}) and j.state in ('queued', 'rendering'))`,
-  async deleteOf(tx, attemptIds) {
-    await tx.query(DELETE, [attemptIds]);
-  },
-  async eraseOf(tx, attemptIds) {
-    await tx.query(ERASE, [attemptIds]);
-  },
+  deleteOf: command('local_job_delete', 'delete from local_jobs where id = any($1)'),
+  eraseOf: command('local_job_erase', `update local_jobs set spec = '{}' where id = any($1)`),
 };

@@ -22,7 +22,8 @@ export async function copyDocs(from: string, to: string, origin = WRITTEN_ORIGIN
     const file = path.join(to, name);
     await writeFile(file, aboutInstallation(await readFile(file, 'utf8'), origin));
   }
-  const head = `<meta http-equiv="refresh" content="0; url=${FIRST_PAGE}" /><title>Framewright</title>`;
+  const refresh = `<meta http-equiv="refresh" content="0; url=${FIRST_PAGE}" />`;
+  const head = `${refresh}<title>Framewright</title>`;
   const link = `<a href="${FIRST_PAGE}">Documentation</a>`;
   for (const name of ['index.html', 'docs/index.html']) {
     await writeFile(

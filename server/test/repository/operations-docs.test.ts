@@ -255,6 +255,7 @@ async function testSources(): Promise<string> {
     '../../clients/cli/test/killed.test',
     '../../clients/python/test/virtual-environment',
     '../../clients/typescript/test/package.test',
+    '../../console/test/docs-pages.test',
     '../src/media/measure.test',
     '../src/media/output-check.test',
     'billing/orders.test',

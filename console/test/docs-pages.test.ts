@@ -65,6 +65,9 @@ test(
     await page.goto('/docs/prices');
     assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
     assert.ok(await page.getByText('client.videos.quote').first().isVisible());
+    await page.emulateMedia({ media: 'print' });
+    const names = page.locator('.docs-tab:visible');
+    assert.deepEqual(await names.allTextContents(), ['TypeScript'], 'print has the chosen sample');
   },
 );
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { LEFT_OUT } from '../../server/test/runner/thorough.ts';
 import { NO_BROWSER } from './browser.ts';
 import { docsAddresses } from './docs-screenshots.ts';
 import { signedInPage } from './signed-in.ts';
@@ -18,11 +19,9 @@ after(() => site?.close());
 /** At 640 px a reader sees what one at 1280 px sees at a zoom of 200 %. */
 const WIDTHS = [640, 320];
 
-/** Pages of the reference, and those for operators, are alike: some stand for all. */
+/** All pages are made alike: usually some stand for all, fewer of the reference and for operators. */
 const isChecked = (address: string, at: number) =>
-  process.env.FRAMEWRIGHT_DOCS_PAGES === 'all' ||
-  !/reference|operations/.test(address) ||
-  at % 6 === 0;
+  !LEFT_OUT || at % (/reference|operations/.test(address) ? 6 : 2) === 0;
 
 test('no page of the documentation has a fault of accessibility', options, async () => {
   const { page } = await signedInPage(site, { email: OPERATOR });
@@ -41,7 +40,7 @@ test(
   async () => {
     const { page } = await signedInPage(site, { email: OPERATOR });
     const wide: string[] = [];
-    for (const address of await docsAddresses(site, page)) {
+    for (const address of (await docsAddresses(site, page)).filter(isChecked)) {
       await page.goto(address);
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 });

@@ -14,27 +14,11 @@ import { measureWaitingReads, WAITING_READS, type WaitingReads } from './lines/w
 import { type BesideWebhooks, measureWebhooks, WAITING_EVENTS } from './lines/webhooks.ts';
 import { type Comparison, ROUND_SECONDS, ROUNDS, type Spread } from './rounds.ts';
 import type { Sample } from './sample.ts';
+import { TARGETS } from './targets.ts';
 import { CLIENTS, compareThroughput, MANY_CLIENTS } from './throughput.ts';
 import { measureWaitingCreate, WAITING_CLIENTS } from './waiting.ts';
 
-const TARGETS = {
-  create: 2,
-  manyCreate: 3,
-  read: 1.2,
-  ingest: 0.9,
-  growth: 1.3,
-  growthMegabytes: 64,
-  endToEnd: 250,
-  endToEndRatio: 1.5,
-  endToEndCpu: 0.7,
-  /** From a POST to its submit; from the end of a job to the response that says so. */
-  submitMilliseconds: { p50: 30, p99: 100 },
-  responseMilliseconds: { p50: 60, p99: 200 },
-  idlePercent: 0.7,
-  idleMegabytes: 200,
-  waitingReadsMilliseconds: 300,
-};
-const END_TO_END = { count: 4, seconds: 10 };
+const END_TO_END = { count: 4, seconds: 8 };
 
 const LINES = {
   throughput: printThroughput,

@@ -16,8 +16,8 @@ const ASSUMED = {
   videoMegabytes: 8,
   /** The share of a core that may be used on average. */
   utilization: 0.6,
-  /** CPU time of the child processes that decode one output: 5 s of 720p. */
-  decodeMs: 400,
+  /** CPU time of the child that checks one output and draws its poster: 5 s of 720p. */
+  decodeMs: 40,
 };
 
 /** One large Postgres server, and what one process can do. */
@@ -67,7 +67,7 @@ type Needs = ReturnType<typeof needs>;
 const ROWS: Array<[string, keyof Needs]> = [
   ['cores for api processes', 'apiCores'],
   ['cores for worker processes', 'workerCores'],
-  ['cores that decode outputs', 'decodeCores'],
+  ['cores that check outputs', 'decodeCores'],
   ['cores for Postgres', 'databaseCores'],
   ['WAL, MB/s', 'walMegabytes'],
   ['connections without a pooler', 'connections'],

@@ -39,7 +39,8 @@ async function importStatements(): Promise<void> {
   const names = await readdir(SOURCE, { recursive: true });
   for (const name of names.filter((file) => /(?<!\.test)\.ts$/.test(file))) {
     const text = await readFile(new URL(name, SOURCE), 'utf8');
-    if (/[sS]tatement\(/.test(text)) await import(new URL(name, SOURCE).href);
+    if (/[sS]tatement\(|= (?:query\w*|whether|command)[<(]/.test(text))
+      await import(new URL(name, SOURCE).href);
   }
 }
 

@@ -88,6 +88,7 @@ test('a statement name is used once', () => {
       ...text.matchAll(
         /(?:[sS]tatement\(|(?:openAdmission|fusedRead)(?:<\w+>)?\([\w.]+,)\s*'([^']+)'/g,
       ),
+      ...text.matchAll(/ = (?:query\w*|whether|command)(?:<[^`]*?>)?\(\s*'([^']+)'/g),
     ].map(([, name]) => name),
   );
   assert.deepEqual(

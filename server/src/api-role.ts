@@ -30,7 +30,10 @@ export async function listenForClients(
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
   const upkeep = new AbortController(); // ends also when the port is taken
-  closers.push(async () => upkeep.abort());
+  closers.push(async () => {
+    upkeep.abort();
+    await measurer.close?.();
+  });
   const { signal } = upkeep;
   if (config.website.adminEmails.size > 0) followFigures(metrics.recent, { db, log, signal });
   const draining = new AbortController();

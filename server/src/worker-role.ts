@@ -63,6 +63,8 @@ export function buildWorker(
   const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
   const { pollMinSeconds, pollMaxSeconds, retentionDays, dataDir, trustsPromotion } = config;
   const jobTimes = openJobTimes(db);
+  const measurer = instrumentedMeasurer(createMeasurer({ scratch }));
+  const outputMeasurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 2 }));
   const steps = createSteps({
     ...parts,
     guardedFetch: parts.inputFetch,
@@ -72,11 +74,11 @@ export function buildWorker(
     pollMinSeconds,
     pollMaxSeconds,
     retentionDays,
-    measurer: instrumentedMeasurer(createMeasurer({ scratch })),
+    measurer,
     jobTimes,
     outputFrames: config.outputFrames,
     drawsPosters: config.drawsPosters,
-    outputMeasurer: instrumentedMeasurer(createMeasurer({ scratch, concurrency: 2 })),
+    outputMeasurer,
     providerOf: (task) => providerFor(providers, task),
     monotonic,
     wallClock: () => Date.now(),
@@ -88,7 +90,10 @@ export function buildWorker(
   closers.push(() => Promise.all(started.map((stop) => stop(config.shutdownSeconds))));
   const upkeep = new AbortController();
   const { signal } = upkeep;
-  closers.push(async () => upkeep.abort());
+  closers.push(async () => {
+    upkeep.abort();
+    await Promise.all([measurer.close?.(), outputMeasurer.close?.()]);
+  });
   return {
     stopClaiming: () => worker.stopClaiming(),
     async start() {

@@ -8,7 +8,7 @@ import type { Measurement, Measurer } from './measure.ts';
  */
 export function instrumentedMeasurer(measurer: Measurer): Measurer {
   return {
-    prepare: (source) => measurer.prepare?.(source),
+    ...measurer,
     measure: (...given) => inSpan({ name: `decode ${given[1]}` }, () => measured(...given)),
   };
 

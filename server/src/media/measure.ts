@@ -30,6 +30,8 @@ export interface Measurer {
   ): Promise<Measurement>;
   /** Says that a file of this source is expected within a minute; see {@link DecodeChildren}. */
   prepare?(source: string): void;
+  /** Ends the child processes that wait for files; see {@link DecodeChildren}. */
+  close?(): Promise<void>;
 }
 
 interface MeasureOptions {
@@ -101,6 +103,7 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer
   };
   return {
     prepare: (source) => children.prepare(source),
+    close: () => children.close(),
     async measure(file, expected, options = {}) {
       const { rules = null, frames = 'all', posterSide = null, signal } = options;
       const request = { expected, rules, frames, posterSide };

@@ -49,7 +49,8 @@ async function openChildren() {
     assert.equal(Object(outcome.result).files, 1, 'a child sees one file at a time');
     return Number(Object(outcome.result).pid);
   };
-  return Object.assign(decode, { prepare: children.prepare, started: () => started });
+  const { prepare, close } = children;
+  return Object.assign(decode, { prepare, close, started: () => started });
 }
 
 test('a child decodes files of one source only', async () => {
@@ -72,6 +73,9 @@ test('one child is started for a source of which files are expected, and takes t
   decode.prepare('one');
   assert.equal(await decode('one'), first);
   assert.equal(decode.started(), 1);
+  await decode.close();
+  assert.throws(() => process.kill(first, 0), { code: 'ESRCH' });
+  assert.notEqual(await decode('one'), await decode('one'), 'after it, no child waits');
 });
 
 test('a child that has refused a file decodes no other one', async () => {

@@ -35,6 +35,11 @@ export interface DecodeChildren {
    * and waits for a minute.
    */
   prepare(source: string): void;
+  /**
+   * Ends the children without a file, and from now on each one after its file. One that waits for a
+   * file would keep a process that stops alive.
+   */
+  close(): Promise<void>;
 }
 
 interface DecodeWork extends Omit<ChildWork, 'input'> {
@@ -67,6 +72,7 @@ export function createDecodeChildren(options: {
   /** Sources of which a child works or starts, and until when files of a source are expected. */
   const busy = new Map<string | undefined, number>();
   const expected = new Map<string, number>();
+  let isClosed = false;
   const expectedUntil = (source: string | undefined) => expected.get(source ?? '') ?? 0;
   const whileBusy = async <T>(source: string | undefined, work: () => Promise<T>): Promise<T> => {
     busy.set(source, (busy.get(source) ?? 0) + 1);
@@ -88,16 +94,17 @@ export function createDecodeChildren(options: {
   const endIdle = (child: DecodeChild) => {
     clearTimeout(idle.get(child));
     idle.delete(child);
-    void child.end();
+    return child.end();
   };
-  const keep = (child: DecodeChild) => {
+  const keep = async (child: DecodeChild) => {
+    if (isClosed) return child.end();
     const seconds =
       expectedUntil(child.source) > performance.now() ? PREPARED_SECONDS : IDLE_SECONDS;
-    const timer = setTimeout(() => endIdle(child), seconds * 1000);
+    const timer = setTimeout(() => void endIdle(child), seconds * 1000);
     timer.unref();
     idle.set(child, timer);
     const [longest] = idle.keys();
-    if (idle.size > MAX_IDLE && longest) endIdle(longest);
+    if (idle.size > MAX_IDLE && longest) void endIdle(longest);
   };
   const runIn = async (
     child: DecodeChild,
@@ -117,8 +124,7 @@ export function createDecodeChildren(options: {
       }
       return outcome;
     } finally {
-      if (isKept) keep(child);
-      else await child.end();
+      await (isKept ? keep(child) : child.end());
     }
   };
   const run: DecodeChildren['run'] = async ({ path: filePath, source }, work) => {
@@ -135,10 +141,14 @@ export function createDecodeChildren(options: {
     prepare(source) {
       expected.set(source, performance.now() + PREPARED_SECONDS * 1000);
       const waiting = takeIdle(source);
-      if (waiting) keep(waiting);
-      if (waiting || busy.get(source)) return;
+      if (waiting) void keep(waiting);
+      if (waiting || isClosed || busy.get(source)) return;
       const opening = whileBusy(source, async () => keep(await open(options, source)));
       opening.catch(() => {}); // the next file starts a child, and reports why it can't
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all([...idle.keys()].map(endIdle));
     },
   };
 }

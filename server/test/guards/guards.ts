@@ -163,8 +163,8 @@ const ATTEMPTS = [
   ]),
   ...guards('tasks/attempts/find-job.ts', 'tasks/attempts/find-job.test.ts', [
     {
-      text: 'return attempt.provider_identity === deps.providerOf(task).identity;',
-      broken: 'return true;',
+      text: 'const isAskedWhereSent = attempt.provider_identity === identity;',
+      broken: 'const isAskedWhereSent = true;',
       title: 'strong absence counts only at the identity that the attempt was sent with',
     },
     {

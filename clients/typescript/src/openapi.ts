@@ -122,7 +122,7 @@ export interface VideoRequest {
   end_image_url?: string | undefined;
   /** Images that the video refers to */
   reference_image_urls?: string[] | undefined;
-  /** Videos that the video refers to; their seconds are charged too */
+  /** Videos that the video refers to; their seconds are added, and all have a lower rate */
   reference_video_urls?: string[] | undefined;
   /** Whole seconds of each reference video, in order */
   reference_video_durations?: number[] | undefined;

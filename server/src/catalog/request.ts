@@ -75,7 +75,8 @@ export const GenerationBodySchema = Type.Object(
       Type.Array(UrlSchema, {
         maxItems: REFERENCE_VIDEOS,
         default: [],
-        description: 'Videos that the video refers to; their seconds are charged too',
+        description:
+          'Videos that the video refers to; their seconds are added, and all have a lower rate',
       }),
     ),
     reference_video_durations: Type.Optional(

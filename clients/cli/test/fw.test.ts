@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import { openFaultProxy } from '../../../server/test/clients/fault-proxy.ts';
 import {
   imageBytes,
   type MediaFixture,
@@ -189,6 +190,16 @@ thoroughly('a test of the scripted outcomes finds each one as documented', async
   clearInterval(due);
   await fixture.database.setClock(0);
   assert.equal(slow.code, 0, slow.out + slow.err);
+});
+
+test('a test of outcomes waits while the rate window of its key is full', async () => {
+  const full = { kind: 'refuse', status: 429, code: 'rate_limited', retryAfterSeconds: 1 } as const;
+  const plans = [{ on: 'create', faults: [full] }];
+  await using proxy = await openFaultProxy({ target: fixture.url, plans });
+  await using machine = await openOwnMachine(proxy.url);
+  const { code, out, err } = await machine.fw('test', 'test-failed');
+  assert.equal(code, 0, out + err);
+  assert.equal(proxy.requests.filter(({ call }) => call === 'create').length, 2);
 });
 
 test('after a kill, two resumes at once download the rest by Range: one task, one charge', async () => {

@@ -66,6 +66,6 @@ async function makeKey(places: Text[]): Promise<string> {
     location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
   }
   if (error?.code === 'proof_required')
-    return 'Make one on the page “API keys”: it asks for a proof first.';
+    return 'Make it on the page “API keys”: it asks for a new code after a while.';
   return error?.message ?? 'That did not work. Try again.';
 }

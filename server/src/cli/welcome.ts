@@ -43,7 +43,7 @@ Or try the API:
     -d '{"prompt":"A lighthouse at dawn, waves below"}'
 
 The response is a task. Read it at ${url}/api/v1/tasks/ID with the same Authorization header
-until its status is completed, then open output.video_url. docs/api.md shows all operations.
+until its status is completed, then open output.video_url. The documentation: ${url}/docs
 To make a key whose tasks cost nothing: npx framewright keys create ${FIRST_ACCOUNT} --test
 Ctrl-C stops the service.
 

@@ -34,6 +34,7 @@ export function callbackDeps({ db }: TaskFixture, callback: Callback): CallbackD
     log: quiet,
     providers: new Map([['scripted', scripted]]),
     links: { attemptOf: (_provider, segment) => segment.split('.')[0] },
+    wakeUps: { send: () => {} },
   };
 }
 

@@ -335,7 +335,8 @@ test('a callback for an archived task is at no path, also if it came while it wa
     return { kind: 'report', jobId: `job-${id}`, verified: true } as const;
   };
   const providers = new Map([['local', { readCallback }]]) as never;
-  const deps = { db, log: quiet, links, providers };
+  const wakeUps = { send: () => assert.fail('no task became due') };
+  const deps = { db, log: quiet, links, providers, wakeUps };
   await makeOld([id]);
   assert.equal(await receiveCallback(deps, incoming), 'no_such_path');
   assert.equal(await receiveCallback(deps, incoming), 'no_such_path');

@@ -1,7 +1,7 @@
 import { receiveCallback } from '../../src/tasks/attempts/callback.ts';
 import { checkOrphans } from '../../src/tasks/attempts/orphan-check.ts';
 import { quiet } from '../database.ts';
-import { LINKS } from './fake-deps.ts';
+import { LINKS, LOST_WAKE_UPS } from './fake-deps.ts';
 import type { PendingCallback } from './provider-state.ts';
 import { type Thread, within } from './scheduler/scheduler.ts';
 import { processOn, providerOn, type Simulation } from './simulation.ts';
@@ -37,6 +37,7 @@ async function deliver(
     log: quiet,
     links: LINKS,
     providers: new Map([[provider.name, provider]]),
+    wakeUps: LOST_WAKE_UPS,
   };
   const incoming = {
     provider: providerState.profile.name,

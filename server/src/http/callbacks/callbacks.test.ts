@@ -16,6 +16,7 @@ let tested: TestApp;
 let app: FastifyInstance;
 let port: number;
 const counted: string[] = [];
+const wakeUps: string[] = [];
 let received: { body: string; signature: string | undefined } | undefined;
 
 /** Verifies the signature "good", and fails to check the signature "unreadable". */
@@ -34,6 +35,7 @@ before(async () => {
   app = await createApp({
     ...tested.deps,
     providers: new Map([[provider.name, provider]]),
+    wakeUps: { send: (wakeUp) => wakeUps.push(wakeUp) },
     onCallback: (name, result) => counted.push(`${name} ${result}`),
   });
   port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
@@ -76,9 +78,13 @@ test('the adapter gets the raw bytes and the headers, with every content type', 
 test('each result of a callback has its own response, and is counted', async () => {
   const { path } = await heldAttempt();
   counted.length = 0;
+  wakeUps.length = 0;
   assert.deepEqual(await post(path, 'bad'), { status: 400, code: 'invalid_request' });
   assert.deepEqual(await post(path, 'unreadable'), { status: 503, code: 'service_busy' });
-  assert.deepEqual(counted, ['scripted forged', 'scripted failed']);
+  assert.deepEqual(wakeUps, [], 'no task became due');
+  await post(path, 'good');
+  assert.deepEqual(counted, ['scripted forged', 'scripted failed', 'scripted received']);
+  assert.deepEqual(wakeUps, ['poll']);
 });
 
 test('a callback URL that the service did not sign gets 404, and its body is not read', async () => {

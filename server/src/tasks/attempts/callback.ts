@@ -2,6 +2,7 @@ import { type Database, queryValue, statement } from '../../database/database.ts
 import type { Log } from '../../kernel/log.ts';
 import type { Callback, Provider } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
+import type { WakeUps } from '../../wake-ups/wake-ups.ts';
 import { wakeTask } from '../transitions.ts';
 import { recordEvidence } from './evidence.ts';
 import { recordOrphans } from './orphans.ts';
@@ -11,6 +12,7 @@ export interface CallbackDeps {
   log: Log;
   links: Pick<Links, 'attemptOf'>;
   providers: ReadonlyMap<string, Provider>;
+  wakeUps: Pick<WakeUps, 'send'>;
 }
 
 /** A POST to an address under `/callbacks/`. Header names are in lower case. */
@@ -53,7 +55,9 @@ export async function receiveCallback(
     return 'forged';
   }
   const isRecorded = await record(db, { attemptId, taskId }, callback);
-  return isRecorded ? 'received' : 'no_such_path';
+  if (!isRecorded) return 'no_such_path';
+  deps.wakeUps.send('poll');
+  return 'received';
 }
 
 /** @throws Error if this process has not configured the provider; another process may have */

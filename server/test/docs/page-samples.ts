@@ -52,13 +52,13 @@ export const RUN: (Rule & { by: string })[] = [
   {
     file: /typescript\/README\.md$/,
     info: /^ts$/,
-    has: /^import/,
+    has: /^import \{ Framewright \}/,
     by: 'clients/typescript/test/package.test.ts',
   },
   {
     file: /typescript\/README\.md$/,
     info: /^ts$/,
-    has: /^try/,
+    has: /^import \{ FramewrightError \}/,
     by: 'server/test/docs/every-sample.test.ts',
   },
   { file: /ai-sdk\/README\.md$/, info: /^ts$/, by: 'clients/ai-sdk/test/ai-sdk.test.ts' },

@@ -312,14 +312,16 @@ export function command<Args extends unknown[], On extends Queryable = Queryable
 }
 
 /**
- * The results of statements that were sent together in one transaction.
- * @throws the error of the first that failed; later errors only say that the transaction is aborted
+ * The results of work that was begun together, such as statements of one transaction. Waits until
+ * all of it has ended, also when a part fails.
+ * @throws the error of the first in the list that failed; in a transaction, later errors only say
+ *   that it is aborted
  */
 export async function together<Results extends unknown[]>(
-  ...statements: { [Index in keyof Results]: Promise<Results[Index]> }
+  ...begun: { [Index in keyof Results]: Promise<Results[Index]> }
 ): Promise<Results> {
-  await Promise.allSettled(statements);
-  return Promise.all(statements) as Promise<Results>;
+  await Promise.allSettled(begun);
+  return Promise.all(begun) as Promise<Results>;
 }
 
 /** The name of the constraint or unique index that a statement violated; undefined otherwise. */

@@ -123,3 +123,28 @@ test('a task that another worker completes fails no task that completes with it'
     { state: 'ready', count: 3 },
   ]);
 });
+
+test('an output that can not be stored fails its step, after its poster has ended', async () => {
+  const deps = archiveDeps(fixture.db);
+  const poster = Buffer.from('a poster');
+  const outputMeasurer = {
+    measure: async () => ({ kind: 'measured', facts: FACTS, poster }) as const,
+  };
+  const outputFailed = Promise.withResolvers<void>();
+  let posterStored = false;
+  const storage: Storage = {
+    ...deps.storage,
+    async put(id, filePath) {
+      if (path.basename(filePath) === 'output') {
+        setImmediate(outputFailed.resolve);
+        throw new Error('the disk is full');
+      }
+      await outputFailed.promise;
+      await deps.storage.put(id, filePath);
+      posterStored = true;
+    },
+  };
+  const archiving = archive({ ...deps, storage, outputMeasurer }, await makeArchivingTask());
+  await assert.rejects(archiving, /the disk is full/);
+  assert.ok(posterStored);
+});

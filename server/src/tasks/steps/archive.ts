@@ -115,9 +115,10 @@ async function complete(
   const { filePath, posterPath, facts, differences } = output;
   const ofTask = { ownerId: task.id };
   const { mediaType } = facts;
-  const storing = storeFile(deps, { ...ofTask, filePath, role: 'output', mediaType });
-  const posterId = posterPath && (await storePoster(deps, task, posterPath));
-  const outputObjectId = await storing;
+  const [outputObjectId, posterId] = await together(
+    storeFile(deps, { ...ofTask, filePath, role: 'output', mediaType }),
+    posterPath ? storePoster(deps, task, posterPath) : Promise.resolve(undefined),
+  );
   const outputFacts = { ...facts, differences };
   const changes = { outputObjectId, outputFacts };
   const isTest = task.surface === TEST_SURFACE;

@@ -1,16 +1,15 @@
-import { Client } from 'undici';
+import type { Client } from 'undici';
 import {
   type Call,
   type CallOnce,
   type CallOutcome,
   CONNECT_SECONDS,
-  HEADERS_BYTES,
   messageOf,
   readBody,
   startDeadline,
   textHeaders,
 } from './call.ts';
-import { KEPT_SECONDS, keepClients } from './kept-clients.ts';
+import { keepClients, openClient } from './kept-clients.ts';
 
 /**
  * Makes calls that may be made twice, such as reads. A call uses a connection that an earlier one
@@ -39,24 +38,12 @@ export function createKeptCalls(): CallOnce {
       const open = kept.take(key);
       const first = open && (await attempt(open));
       if (first && (first.hasBegun || signal.aborted)) return first.outcome;
-      return (await attempt(connectTo(url, call))).outcome;
+      const rules = { connectSeconds: CONNECT_SECONDS, connect: { ca: call.ca } };
+      return (await attempt(openClient(url, rules))).outcome;
     } finally {
       deadline.end();
     }
   };
-}
-
-function connectTo(url: URL, { ca }: Call): Client {
-  return new Client(url.origin, {
-    allowH2: false,
-    maxHeaderSize: HEADERS_BYTES,
-    connectTimeout: CONNECT_SECONDS * 1000,
-    headersTimeout: 0, // the call has one deadline
-    bodyTimeout: 0,
-    keepAliveTimeout: KEPT_SECONDS * 1000,
-    keepAliveMaxTimeout: KEPT_SECONDS * 1000,
-    connect: { ca, rejectUnauthorized: true }, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0
-  });
 }
 
 /** `hasBegun`: whether a response came, in part at least. */

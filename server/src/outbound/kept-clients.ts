@@ -1,7 +1,9 @@
-import type { Client } from 'undici';
+import type { LookupFunction } from 'node:net';
+import { Client } from 'undici';
+import { HEADERS_BYTES } from './call.ts';
 
 /** How long an idle connection stays open. Its host may say that it closes it earlier. */
-export const KEPT_SECONDS = 20;
+const KEPT_SECONDS = 20;
 /** How many idle connections one process keeps for one use. */
 const MAX_IDLE = 64;
 
@@ -10,6 +12,34 @@ const MAX_IDLE = 64;
  * lent to one request at a time.
  */
 export type KeptClients = ReturnType<typeof keepClients>;
+
+/**
+ * A connection, opened with its first request, that may be kept. Its user limits the time from the
+ * connection to the end of the response's headers.
+ */
+export function openClient(
+  { origin }: URL,
+  { connectSeconds, idleSeconds = 0, connect }: ConnectionRules,
+): Client {
+  return new Client(origin, {
+    allowH2: false,
+    maxHeaderSize: HEADERS_BYTES,
+    connectTimeout: connectSeconds * 1000,
+    headersTimeout: 0,
+    bodyTimeout: idleSeconds * 1000,
+    maxCachedSessions: 0,
+    keepAliveTimeout: KEPT_SECONDS * 1000,
+    keepAliveMaxTimeout: KEPT_SECONDS * 1000,
+    connect: { ...connect, rejectUnauthorized: true }, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0
+  });
+}
+
+interface ConnectionRules {
+  connectSeconds: number;
+  /** The longest pause within a body; without it, any. */
+  idleSeconds?: number;
+  connect: { ca?: string | undefined; lookup?: LookupFunction; autoSelectFamily?: boolean };
+}
 
 export function keepClients() {
   const idle = new Map<Client, { key: string; forget: () => void }>();

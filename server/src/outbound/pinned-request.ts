@@ -1,10 +1,10 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Client } from 'undici';
+import type { Client } from 'undici';
 import { checkAddresses, type HostRules, isAllowed, literalAddress } from './addresses.ts';
 import type { DownloadSession } from './download-session.ts';
 import type { Resolve } from './host-lookup.ts';
-import { KEPT_SECONDS, type KeptClients } from './kept-clients.ts';
+import { type KeptClients, openClient } from './kept-clients.ts';
 import type { LookupTurns } from './lookup-turns.ts';
 import { OutboundError } from './refusal.ts';
 
@@ -24,7 +24,6 @@ export interface RequestRules extends HostRules {
 export type PinnedResponse = Awaited<ReturnType<typeof requestPinned>>;
 
 const USER_AGENT = 'Framewright/1.0';
-const HEADERS_BYTES = 16 * 1024;
 
 /** A GET, or with a body a POST. */
 interface PinnedRequest {
@@ -157,21 +156,10 @@ function headersDeadline(client: Client, seconds: number, isOpen: boolean) {
 }
 
 function connectTo(url: URL, addresses: LookupAddress[], rules: RequestRules): Client {
-  return new Client(url.origin, {
-    allowH2: false,
-    maxHeaderSize: HEADERS_BYTES,
-    connectTimeout: rules.connectTimeoutSeconds * 1000,
-    headersTimeout: 0, // headersDeadline replaces it
-    bodyTimeout: rules.idleTimeoutSeconds * 1000,
-    maxCachedSessions: 0,
-    keepAliveTimeout: KEPT_SECONDS * 1000,
-    keepAliveMaxTimeout: KEPT_SECONDS * 1000,
-    connect: {
-      ca: rules.ca,
-      rejectUnauthorized: true, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0
-      lookup: pinned(addresses),
-      autoSelectFamily: true,
-    },
+  return openClient(url, {
+    connectSeconds: rules.connectTimeoutSeconds,
+    idleSeconds: rules.idleTimeoutSeconds,
+    connect: { ca: rules.ca, lookup: pinned(addresses), autoSelectFamily: true },
   });
 }
 

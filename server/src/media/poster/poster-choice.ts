@@ -66,19 +66,23 @@ export function createPosterChoice(options: { stream: Stream; maxSide: number })
   };
 }
 
-/** The standard deviation of the brightness of a frame in yuv420p. */
+/**
+ * The standard deviation of the brightness of a frame in yuv420p. The size and the bytes are read
+ * once: each of these getters is a call into FFmpeg's binding.
+ */
 function brightnessDeviation(frame: Frame): number {
+  const { width, height } = frame;
   const [plane] = frame.data ?? [];
   const stride = frame.linesize[0] ?? 0;
   let [sum, squares] = [0, 0];
-  for (let y = 0; y < frame.height; y += 1) {
-    for (let x = 0; x < frame.width; x += 1) {
-      const value = plane?.[y * stride + x] ?? 0;
+  for (let y = 0; y < height; y += 1) {
+    for (let at = y * stride; at < y * stride + width; at += 1) {
+      const value = plane?.[at] ?? 0;
       sum += value;
       squares += value * value;
     }
   }
-  const pixels = frame.width * frame.height;
+  const pixels = width * height;
   return Math.sqrt(Math.max(0, squares / pixels - (sum / pixels) ** 2));
 }
 

@@ -17,16 +17,14 @@ import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
 import { site } from './site/site.ts';
 import { diskCheck } from './storage/free-space.ts';
 import { linkOrigin } from './storage/open-storage.ts';
-import { createWaiting } from './tasks/waiting.ts';
 
 export async function listenForClients(
   config: Config,
   parts: ServiceParts,
   closers: Closers,
 ): Promise<string> {
-  const { db, log, scratch, metrics } = parts;
+  const { db, log, scratch, metrics, waiting } = parts;
   const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
-  const waiting = createWaiting({ db, log });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
   const upkeep = new AbortController(); // ends also when the port is taken
@@ -44,7 +42,6 @@ export async function listenForClients(
     clientHosts: config.clientHosts,
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
-    waiting,
     uploads: openUploads({ ...parts, measurer }),
   };
   const app = await createApp({

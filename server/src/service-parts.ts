@@ -10,6 +10,7 @@ import type { HostedProvider } from './providers/host/hosted-provider.ts';
 import type { FreeSpace } from './storage/free-space.ts';
 import type { Links } from './storage/links.ts';
 import type { Storage } from './storage/storage.ts';
+import type { Waiting } from './tasks/waiting.ts';
 import type { WakeUps } from './wake-ups/wake-ups.ts';
 
 /** What is called at the stop, in reverse order. */
@@ -32,6 +33,7 @@ export interface ServiceParts {
   webhookPost: GuardedPost;
   metrics: Metrics;
   closures: Closures;
+  waiting: Waiting;
   mailer: Mailer;
   /** undefined: nothing is sold. */
   billing: Billing | undefined;

@@ -39,6 +39,7 @@ import { openLinks } from './storage/links.ts';
 import { openStorage } from './storage/open-storage.ts';
 import { keepSpareFile } from './storage/spare-file.ts';
 import { reservedOutputBytes } from './tasks/expected-output.ts';
+import { createWaiting } from './tasks/waiting.ts';
 import { openWakeUps } from './wake-ups/wake-ups.ts';
 import { buildWorker } from './worker-role.ts';
 
@@ -197,6 +198,7 @@ async function openShared(
     metrics,
     ...fetches,
     closures: openClosures({ db, log }),
+    waiting: createWaiting({ db, log }),
     mailer,
     billing,
   };

@@ -85,7 +85,11 @@ export function buildWorker(
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  const worker = createWorker({ ...parts, steps: instrumentedSteps(steps) });
+  const worker = createWorker({
+    ...parts,
+    steps: instrumentedSteps(steps),
+    onMoved: parts.waiting.moved,
+  });
   const started: Array<(seconds: number) => Promise<unknown>> = [(seconds) => worker.stop(seconds)];
   closers.push(() => Promise.all(started.map((stop) => stop(config.shutdownSeconds))));
   const upkeep = new AbortController();

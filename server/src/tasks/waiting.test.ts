@@ -129,6 +129,20 @@ test('creates and reads that wait share one query, which returns only tasks with
   assert.ok(rows.reduce((a, b) => a + b, 0) <= 14, 'a task without news is no row');
 });
 
+test('requests of the process that moves a task are told without a query', async () => {
+  const silent = { ...fixture.db, query: () => new Promise<never>(() => {}) };
+  const waiting = createWaiting({ db: silent, log: quiet });
+  const { task } = await makeTask(fixture);
+  const create = waiting.outcome(task.id, PATIENCE_SECONDS);
+  const read = waiting.end({ ...READ, taskId: task.id });
+  waiting.moved({ ...task, phase: 'submitting' });
+  waiting.moved({ ...task, id: 'task_other', phase: 'completed' });
+  waiting.moved({ ...task, phase: 'generating' });
+  assert.equal((await create)?.phase, 'generating');
+  waiting.moved({ ...task, phase: 'completed' });
+  assert.deepEqual(await read, { ...task, phase: 'completed' });
+});
+
 test('a read that waits ends when its time is over, its client has gone or all is stopped', async () => {
   const waiting = createWaiting({ db: fixture.db, log: quiet });
   const { task } = await makeTask(fixture);

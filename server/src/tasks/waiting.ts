@@ -3,8 +3,11 @@ import { type Database, statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { PHASES_BEFORE_ACCEPTANCE, TASK_COLUMNS, type Task } from './task.ts';
 
-/** How often the tasks of creates that wait are read, and those of reads that wait. */
-const TICK_SECONDS = { create: 0.03, read: 0.1 };
+/** How often the tasks of creates that wait are read, and those of few reads that wait. */
+const TICK_SECONDS = 0.03;
+/** The tasks of more reads are read less often. */
+const FEW_READS = 100;
+const MANY_TICK_SECONDS = 0.1;
 /** The pause after a failed read. */
 const PAUSE_SECONDS = 0.5;
 
@@ -42,7 +45,7 @@ const READ = statement(
    select ${TASK_COLUMNS} from tasks where id = any($2) and phase in ('completed', 'failed')`,
 );
 
-type Kind = keyof typeof TICK_SECONDS;
+type Kind = 'create' | 'read';
 
 interface Waiter {
   kind: Kind;
@@ -67,22 +70,26 @@ export function createWaiting(deps: { db: Database; log: Log }) {
     ...new Set([...waiters].filter((one) => one.kind === kind).map(({ taskId }) => taskId)),
   ];
   const tick = async () => {
-    const areReadsDue = performance.now() >= readsAt;
-    if (areReadsDue) readsAt = performance.now() + TICK_SECONDS.read * 1000;
-    const ids = [idsOf('create'), areReadsDue ? idsOf('read') : []];
+    const reads = idsOf('read');
+    const areReadsDue = reads.length <= FEW_READS || performance.now() >= readsAt;
+    if (areReadsDue) readsAt = performance.now() + MANY_TICK_SECONDS * 1000;
+    const ids = [idsOf('create'), areReadsDue ? reads : []];
     if (ids.every(({ length }) => length === 0)) return;
     const rows = await deps.db.query<Task>(READ, ids);
-    const news = new Map(rows.map((task) => [task.id, task]));
-    for (const { kind, taskId, resolve } of [...waiters]) {
+    tell(rows);
+  };
+  const tell = (tasks: Task[]) => {
+    const news = new Map(tasks.map((task) => [task.id, task]));
+    for (const { kind, taskId, resolve } of waiters) {
       const task = news.get(taskId);
-      if (task && (kind === 'create' || hasEnded(task))) resolve(task);
+      if (task && (kind === 'create' ? !isBeforeAcceptance(task) : hasEnded(task))) resolve(task);
     }
   };
   const tickWhileWaiting = async () => {
     if (ticking) return;
     ticking = true;
     while (waiters.size > 0) {
-      await delay(TICK_SECONDS.create * 1000);
+      await delay(TICK_SECONDS * 1000);
       await tick().catch(async (error: Error) => {
         deps.log.warn({ err: error.message }, 'the tasks of waiting requests could not be read');
         await delay(PAUSE_SECONDS * 1000);
@@ -124,6 +131,11 @@ export function createWaiting(deps: { db: Database; log: Log }) {
       if (stop.signal.aborted || signal.aborted || !places.take(keyId)) return undefined;
       return wait('read', taskId, seconds, signal).finally(() => places.free(keyId));
     },
+    /**
+     * Tells the requests of this process that a task has moved, so that they need not wait until
+     * its row is read. Call it after the commit.
+     */
+    moved: (task: Task) => tell([task]),
     /** Aborts by `stop`: for other waits of requests. */
     stopping: stop.signal,
     /** Ends all waits; later ones end at once. */

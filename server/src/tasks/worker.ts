@@ -37,6 +37,8 @@ interface WorkerDeps {
   steps: Steps;
   /** The worker claims tasks of these providers only, and leaves the others to other processes. */
   providers: ReadonlyMap<string, Pick<HostedProvider, 'nearReads'>>;
+  /** Called with a task after each of its moves. */
+  onMoved?: ((task: Task) => void) | undefined;
 }
 
 /**
@@ -44,7 +46,7 @@ interface WorkerDeps {
  * twice a second: tasks that were postponed, and those that a killed process had leased.
  */
 export function createWorker(deps: WorkerDeps) {
-  const { db, wakeUps, log, steps } = deps;
+  const { db, wakeUps, log, steps, onMoved } = deps;
   const own = { id: crypto.randomUUID(), providers: [...deps.providers.keys()] };
   const rules = createClaimRules({
     providers: own.providers,
@@ -54,7 +56,7 @@ export function createWorker(deps: WorkerDeps) {
   const leases = new Map<string, number>();
   const stopping = new AbortController();
   const stopped = new AbortController();
-  const advanceDeps = { db, log, steps, leases, stopping: stopping.signal };
+  const advanceDeps = { db, log, steps, onMoved, leases, stopping: stopping.signal };
 
   const openPool = (name: WorkerPool): Pool =>
     createPool({
@@ -149,6 +151,7 @@ export interface AdvanceDeps {
   db: Database;
   log: Log;
   steps: Steps;
+  onMoved?: ((task: Task) => void) | undefined;
   /** The leases to renew, by task id. */
   leases: Map<string, number>;
   stopping: { readonly aborted: boolean };
@@ -188,6 +191,7 @@ async function step(deps: AdvanceDeps, task: Task): Promise<Task | undefined> {
   try {
     const next = await steps.run(task);
     if (next === 'postponed') return undefined;
+    deps.onMoved?.(next);
     log.info({ task: next.id, phase: next.phase }, 'a task moved');
     return hasEnded(next) ? undefined : next;
   } catch (error) {

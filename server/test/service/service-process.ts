@@ -26,6 +26,7 @@ export const INHERITED: Readonly<Record<string, string>> = {
   PATH: process.env.PATH ?? '',
   // Set by run.ts: sources that the tests have loaded are not compiled again.
   ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+  ...(process.env.NODE_OPTIONS && { NODE_OPTIONS: process.env.NODE_OPTIONS }),
 };
 
 /** The variables every service of a test gets, before its own. It trusts the test's media hosts. */

@@ -6,7 +6,7 @@ import { createPool } from './pool.ts';
 import type { Task } from './task.ts';
 
 /** A pool of two places whose work ends when the test says so. */
-function openPool(due: string[] = []) {
+function openPool(due: string[] = [], monotonic = () => 0) {
   const stopping = new AbortController();
   const ends = new Map<string, () => void>();
   const claims: number[] = [];
@@ -17,6 +17,7 @@ function openPool(due: string[] = []) {
     places: 2,
     log: quiet,
     stopping: stopping.signal,
+    monotonic,
     async claim(places) {
       claims.push(places);
       await new Promise(setImmediate);
@@ -95,7 +96,7 @@ test('a leased task waits for a place, in turns with due tasks; too many are ref
   const { pool, ends, begun, stop } = openPool(['due 1', 'due 2']);
   const order: string[] = [];
   for (const id of ['a', 'b', 'c', 'd']) assert.ok(pool.take(taskOf(id)), id);
-  assert.ok(!pool.take(taskOf('e')), 'two work and two wait');
+  assert.ok(!pool.take(taskOf('e')), 'two work and two wait, and none has ended');
   await pool.fill(); // finds no free place
   for (const end of ['a', 'b']) {
     const before = new Set(ends.keys());
@@ -106,6 +107,24 @@ test('a leased task waits for a place, in turns with due tasks; too many are ref
   assert.deepEqual(order, ['due 1', 'c']);
   ends.get('c')?.();
   await begun('due 2');
+  await stop();
+});
+
+test('more tasks may wait while places become free quickly', async () => {
+  let milliseconds = 0;
+  const { pool, ends, begun, stop } = openPool([], () => milliseconds);
+  for (const id of ['a', 'b', 'c', 'd']) assert.ok(pool.take(taskOf(id)));
+  for (const [ended, begins] of [
+    ['a', 'c'],
+    ['b', 'd'],
+  ] as const) {
+    ends.get(ended)?.();
+    await begun(begins);
+    milliseconds += 400;
+  }
+  // Two tasks ended in 800 ms, so the second of those that wait begins within a second.
+  for (const id of ['e', 'f', 'g']) assert.ok(pool.take(taskOf(id)), id);
+  assert.ok(!pool.take(taskOf('h')), 'it would wait for more than a second');
   await stop();
 });
 

@@ -15,7 +15,12 @@ interface PoolOptions {
   claim(places: number): Promise<Task[]>;
   /** Works on a leased task. Must not throw. */
   work(task: Task): Promise<void>;
+  /** Milliseconds of a clock that is never set back. */
+  monotonic?(): number;
 }
+
+/** For so long a task waits for a place in this process although more wait than it has places. */
+const MAX_WAIT_SECONDS = 1;
 
 export function createPool(options: PoolOptions) {
   const { name, places, log, stopping, claim, work } = options;
@@ -30,12 +35,14 @@ export function createPool(options: PoolOptions) {
   let mayHaveMore = false;
   /** Whether the last free place went to a claim: due tasks and those that wait take turns. */
   let wasClaimed = false;
+  const speed = trackSpeed(places, options.monotonic);
 
   const isFree = () => inProgress.size + claiming < places;
   const start = (task: Task) => {
     report('place', { pool: name, change: 1, places });
     const working = work(task).finally(() => {
       inProgress.delete(working);
+      speed.ended();
       report('place', { pool: name, change: -1, places });
       goOn();
     });
@@ -51,12 +58,10 @@ export function createPool(options: PoolOptions) {
   };
   const claimOnce = async () => {
     if (stopping.aborted) return;
-    if (!isFree()) {
-      mayHaveMore = true;
-      return;
-    }
-    claiming = places - inProgress.size;
-    const free = claiming;
+    mayHaveMore ||= !isFree();
+    if (!isFree()) return;
+    const free = places - inProgress.size;
+    claiming = free;
     const startedAt = performance.now();
     try {
       const tasks = await claim(free);
@@ -94,12 +99,13 @@ export function createPool(options: PoolOptions) {
     /**
      * Works on a task that is leased already, or lets it wait for a place. It takes turns with due
      * tasks, so it delays none of them for long.
-     * @returns false when as many tasks wait as the pool has places
+     * @returns false when as many tasks wait as the pool has places, and one more would wait for
+     *   more than a second: another process may be faster
      */
     take(task: Task): boolean {
       if (stopping.aborted) return false;
       if (waiting.length === 0 && isFree()) start(task);
-      else if (waiting.length < places) waiting.push(task);
+      else if (waiting.length < places || speed.isSoon(waiting.length)) waiting.push(task);
       else return false;
       return true;
     },
@@ -107,6 +113,23 @@ export function createPool(options: PoolOptions) {
     async finish() {
       await filling;
       while (inProgress.size > 0) await Promise.all(inProgress);
+    },
+  };
+}
+
+/** Notes when the last tasks ended, as many as a pool has places. */
+function trackSpeed(places: number, monotonic = () => performance.now()) {
+  const ends: number[] = [];
+  return {
+    ended() {
+      ends.push(monotonic());
+      if (ends.length > places) ends.shift();
+    },
+    /** Whether so many tasks will probably have ended soon. */
+    isSoon(tasks: number): boolean {
+      const [oldest] = ends;
+      if (oldest === undefined || ends.length < places) return false;
+      return (monotonic() - oldest) * tasks < MAX_WAIT_SECONDS * 1000 * places;
     },
   };
 }

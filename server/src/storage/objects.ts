@@ -127,9 +127,8 @@ const PUT_FAILED = statement(
 /**
  * Stores the file of a registered object. If that fails, the object is deleted half an hour later:
  * a store that did not respond may still write the file.
- * @throws when it was marked for deletion meanwhile
  */
-export async function putRegistered(
+export async function putFile(
   deps: { db: Database; storage: Storage },
   id: string,
   filePath: string,
@@ -141,6 +140,18 @@ export async function putRegistered(
     await deps.db.query(PUT_FAILED, [id]).catch(() => {});
     throw error;
   }
+}
+
+/**
+ * Does {@link putFile}.
+ * @throws when the object was marked for deletion meanwhile; its file is deleted then
+ */
+export async function putRegistered(
+  deps: { db: Database; storage: Storage },
+  id: string,
+  filePath: string,
+): Promise<void> {
+  await putFile(deps, id, filePath);
   if (!(await isStillWriting(deps.db, id))) {
     // deleteMarked may have run before `put` ended, so the file is deleted here too.
     await deps.storage.delete(id);
@@ -242,7 +253,7 @@ export async function markForDeletion(
   ownerIds: string[],
   roles: ObjectRole[],
 ): Promise<void> {
-  await tx.query(MARK, [ownerIds, roles]);
+  if (ownerIds.length > 0) await tx.query(MARK, [ownerIds, roles]);
 }
 
 /**

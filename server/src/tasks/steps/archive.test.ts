@@ -69,20 +69,8 @@ async function makeArchivingTask(): Promise<Task> {
   return moveNow(fixture.db, generating, { to: 'archiving', changes: { providerOutput: {} } });
 }
 
-/** A database that calls `then` after the outputs are stored and before their tasks complete. */
-function afterOutputsAreStored(db: Database, then: () => Promise<void>): Database {
-  return {
-    ...db,
-    async query(sql, values) {
-      const rows = await db.query(sql, values);
-      if (sql.name === 'object_still_writing') await then();
-      return rows as never;
-    },
-  };
-}
-
-/** A storage in which no `put` ends before so many have begun. */
-function storingTogether(storage: Storage, count: number): Storage {
+/** A storage in which no `put` ends before so many have begun, and `then` has ended. */
+function storingTogether(storage: Storage, count: number, then: () => Promise<void>): Storage {
   const all = Promise.withResolvers<void>();
   let stored = 0;
   return {
@@ -90,7 +78,7 @@ function storingTogether(storage: Storage, count: number): Storage {
     async put(id, filePath) {
       await storage.put(id, filePath);
       stored += 1;
-      if (stored === count) all.resolve();
+      if (stored === count) all.resolve(then());
       await all.promise;
     },
   };
@@ -101,13 +89,11 @@ test('a task that another worker completes fails no task that completes with it'
   const tasks = await Promise.all([makeArchivingTask(), makeArchivingTask(), makeArchivingTask()]);
   const taken = tasks[1]?.id ?? '';
   const others = archiveDeps(db);
-  const deps = archiveDeps(
-    afterOutputsAreStored(db, async () => {
-      await sql(db, 'update tasks set leased_until = null where id = $1', [taken]);
-      await archive(others, await claimTask(db, taken));
-    }),
-  );
-  deps.storage = storingTogether(deps.storage, tasks.length);
+  const deps = archiveDeps(db);
+  deps.storage = storingTogether(deps.storage, tasks.length, async () => {
+    await sql(db, 'update tasks set leased_until = null where id = $1', [taken]);
+    await archive(others, await claimTask(db, taken));
+  });
   const archived = await Promise.allSettled(tasks.map((task) => archive(deps, task)));
   assert.deepEqual(
     archived.map((one) => (one.status === 'fulfilled' ? 'done' : one.reason.constructor)),

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { inputsOf } from '../../catalog/request.ts';
 import { type Database, type Transaction, together } from '../../database/database.ts';
 import { NotTogether, sharedWork } from '../../database/shared-work.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
@@ -8,13 +9,8 @@ import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import { POSTER_SIDE } from '../../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
-import {
-  markForDeletion,
-  markReady,
-  markUnfinished,
-  storeFile,
-  withdrawnOnFailure,
-} from '../../storage/objects.ts';
+import { markForDeletion, markReady } from '../../storage/objects.ts';
+import { withOutputs } from '../../storage/outputs.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { report, secondsSince } from '../../telemetry/reports.ts';
 import type { Task } from '../task.ts';
@@ -54,7 +50,6 @@ export interface ArchiveDeps {
  * result is gone or is not a usable video, the task is held.
  */
 export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
-  await markUnfinished(deps.db, task.id, 'output');
   try {
     return await deps.scratch.withFolder((folder) => archiveThrough(folder, deps, task));
   } catch (error) {
@@ -113,31 +108,32 @@ async function complete(
   },
 ): Promise<StepResult> {
   const { filePath, posterPath, facts, differences } = output;
-  const ofTask = { ownerId: task.id };
-  const { mediaType } = facts;
-  const [outputObjectId, posterId] = await together(
-    storeFile(deps, { ...ofTask, filePath, role: 'output', mediaType }),
-    posterPath ? storePoster(deps, task, posterPath) : Promise.resolve(undefined),
-  );
+  const video = { filePath, role: 'output', mediaType: facts.mediaType } as const;
+  const poster = posterPath && ({ ...POSTER, filePath: posterPath } as const);
   const outputFacts = { ...facts, differences };
-  const changes = { outputObjectId, outputFacts };
   const isTest = task.surface === TEST_SURFACE;
   const retentionDays = Math.min(deps.retentionDays, isTest ? TEST_DAYS : deps.retentionDays);
   const completeShared = isTest ? completeTests : completeLive;
-  const objectIds = posterId ? [outputObjectId, posterId] : [outputObjectId];
-  return withdrawnOnFailure(deps.db, objectIds, () =>
-    completeShared(deps.db, { task, objectIds, changes, retentionDays }),
-  );
+  return withOutputs(deps, task.id, poster ? [video, poster] : [video], async (put) => {
+    const [outputObjectId, posterId] = await together(
+      put(video),
+      poster ? storePoster(() => put(poster)) : Promise.resolve(undefined),
+    );
+    const changes = { outputObjectId, outputFacts };
+    const objectIds = posterId ? [outputObjectId, posterId] : [outputObjectId];
+    return completeShared(deps.db, { task, objectIds, changes, retentionDays });
+  });
 }
+
+const POSTER = { role: 'poster', mediaType: 'image/webp' } as const;
 
 /**
  * Stores the poster that was drawn with the check. If that fails, the task goes on, and its poster
  * is drawn again later.
  */
-async function storePoster(deps: ArchiveDeps, task: Task, filePath: string) {
+async function storePoster(store: () => Promise<string>): Promise<string | undefined> {
   const startedAt = performance.now();
-  const file = { filePath, ownerId: task.id, role: 'poster', mediaType: 'image/webp' } as const;
-  const posterId = await storeFile(deps, file).catch(() => undefined);
+  const posterId = await store().catch(() => undefined);
   const outcome = posterId ? 'drawn' : 'failed';
   report('poster', { outcome, seconds: secondsSince(startedAt) });
   return posterId;
@@ -168,7 +164,7 @@ const completeTests = shared();
 
 // All code locks a task before its balance and its objects, so nothing deadlocks.
 async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]> {
-  const taskIds = items.map(({ task }) => task.id);
+  const withInputs = items.filter(({ task }) => inputsOf(task.request).length > 0);
   const steps = items.map(({ task, changes }) => ({
     task,
     step: { to: 'completed', changes } as const,
@@ -178,7 +174,11 @@ async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]
   const moving = moveRows(tx, steps);
   const ending = together(
     captureAll(tx, settlements),
-    markForDeletion(tx, taskIds, ['input']),
+    markForDeletion(
+      tx,
+      withInputs.map(({ task }) => task.id),
+      ['input'],
+    ),
     markReady(tx, objectIds, items[0]?.retentionDays ?? null),
   );
   await Promise.allSettled([moving, ending]);

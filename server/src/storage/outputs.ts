@@ -1,0 +1,105 @@
+import { stat } from 'node:fs/promises';
+import { type Database, namedStatement, statement } from '../database/database.ts';
+import { sharedWork } from '../database/shared-work.ts';
+import { newId } from '../kernel/ids.ts';
+import { putFile } from './objects.ts';
+import type { Storage } from './storage.ts';
+
+/** A local file that becomes the output of a task, or the poster of that output. */
+interface OutputFile {
+  filePath: string;
+  role: 'output' | 'poster';
+  mediaType: string;
+}
+
+interface NewOutput extends Omit<OutputFile, 'filePath'> {
+  id: string;
+  sizeBytes: number;
+}
+
+interface OutputsOfTask {
+  taskId: string;
+  objects: NewOutput[];
+}
+
+// What an interrupted run of the step left in state `writing` is marked for deletion. The update
+// does not see the rows that the same statement inserts.
+const REGISTER = namedStatement(
+  'object_register_outputs',
+  ['taskIds', 'ids', 'ownerIds', 'roles', 'mediaTypes', 'sizes'],
+  `with unfinished as (
+     update stored_objects set state = 'deleting'
+     where owner_id = any(:taskIds) and role in ('output', 'poster') and state = 'writing')
+   insert into stored_objects (id, owner_id, role, media_type, size_bytes)
+   select id, owner_id, role, media_type, size_bytes
+   from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
+     :sizes::bigint[]) as given (id, owner_id, role, media_type, size_bytes)`,
+);
+
+const register = sharedWork<OutputsOfTask, string[]>({
+  keyOf: ({ taskId }) => taskId,
+  async work(db, tasks) {
+    const rows = tasks.flatMap(({ taskId, objects }) =>
+      objects.map((object) => ({ ...object, taskId })),
+    );
+    const values = REGISTER.values({
+      taskIds: tasks.map(({ taskId }) => taskId),
+      ids: rows.map(({ id }) => id),
+      ownerIds: rows.map(({ taskId }) => taskId),
+      roles: rows.map(({ role }) => role),
+      mediaTypes: rows.map(({ mediaType }) => mediaType),
+      sizes: rows.map(({ sizeBytes }) => sizeBytes),
+    });
+    await db.query(REGISTER, values);
+    return tasks.map(({ objects }) => objects.map(({ id }) => id));
+  },
+});
+
+// The rows are read as they were before the update: those that somebody else has marked.
+const WITHDRAW = statement(
+  'object_withdraw_outputs',
+  `with withdrawn as (
+     update stored_objects set state = 'deleting' where id = any($1) and state = 'writing')
+   select id from stored_objects where id = any($1) and state in ('deleting', 'deleted')`,
+);
+
+/** Stores one of the registered files; see {@link putFile}. */
+type Put = (file: OutputFile) => Promise<string>;
+
+/**
+ * Registers the files of a task's output as new objects, before their first byte is written, and
+ * marks for deletion what an interrupted run left. The work stores them by `put` and makes them
+ * `ready` in the transition that completes the task. If it fails, they are deleted, also if another
+ * worker has marked them meanwhile: that deletion may have come before the file did.
+ */
+export async function withOutputs<T>(
+  deps: { db: Database; storage: Storage },
+  taskId: string,
+  files: OutputFile[],
+  work: (put: Put) => Promise<T>,
+): Promise<T> {
+  const { db, storage } = deps;
+  const objects = await Promise.all(
+    files.map(async ({ filePath, role, mediaType }) => {
+      const { size: sizeBytes } = await stat(filePath);
+      return { id: newId('object'), role, mediaType, sizeBytes };
+    }),
+  );
+  const ids = await register(db, { taskId, objects });
+  const stored = new Set<string>();
+  const put: Put = async (file) => {
+    const id = ids[files.indexOf(file)] as string;
+    await putFile(deps, id, file.filePath);
+    stored.add(id);
+    return id;
+  };
+  try {
+    return await work(put);
+  } catch (error) {
+    // If this fails too, MARK_ABANDONED marks them after a day.
+    const marked = await db.query<{ id: string }>(WITHDRAW, [ids]).catch(() => []);
+    const files = marked.filter(({ id }) => stored.has(id));
+    await Promise.allSettled(files.map(({ id }) => storage.delete(id)));
+    throw error;
+  }
+}

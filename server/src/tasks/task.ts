@@ -93,6 +93,11 @@ export interface Task {
   phase_seconds: number;
   /** Seconds since a provider accepted it; null before that. */
   accepted_seconds: number | null;
+  /**
+   * The job of its accepted attempt, null if it has no attempt yet. Only in what a move returned
+   * that knows this, so that the next step need not read it.
+   */
+  known_job?: string | null;
 }
 
 const STORED = `tasks.id, tasks.account_id, tasks.surface, tasks.idempotency_key, tasks.phase,

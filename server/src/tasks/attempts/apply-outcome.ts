@@ -102,7 +102,9 @@ async function acceptAll(tx: Transaction, items: Acceptance[]): Promise<Task[]> 
     recordOrphans(tx, ...ids),
     moveRows(tx, steps),
   );
-  const all = moved.filter((task) => task !== undefined);
+  const all = moved.flatMap((task, i) =>
+    task ? [{ ...task, known_job: (items[i] as Acceptance).jobId }] : [],
+  );
   if (recorded.length === items.length && all.length === items.length) return all;
   throw new NotTogether('not every attempt is open, or not every task is leased');
 }

@@ -75,10 +75,15 @@ export function recheckDelaySeconds(
 async function readJob(deps: GenerateDeps, task: Task) {
   const provider = deps.providerOf(task);
   if (!provider.capabilities.repeatsOutputs) deps.outputMeasurer?.prepare?.(task.provider);
-  const attempt = await readCurrentAttempt(deps.db, task.id);
-  if (!attempt?.job_id) throw new Error(`${task.id} has no accepted attempt`);
-  const jobId = attempt.job_id;
+  const jobId = await jobOf(deps, task);
   return { jobId, status: await provider.read(jobId) };
+}
+
+async function jobOf({ db }: GenerateDeps, { id, known_job: known }: Task): Promise<string> {
+  if (known) return known;
+  const attempt = await readCurrentAttempt(db, id);
+  if (!attempt?.job_id) throw new Error(`${id} has no accepted attempt`);
+  return attempt.job_id;
 }
 
 function isOverdue(deps: GenerateDeps, task: Task): boolean {

@@ -56,9 +56,11 @@ class InputsRefused extends Error {
 }
 
 /** The first step of a new task. Without files to ingest it can be submitted at once. */
-export function startTask({ db }: IngestDeps, task: Task): Promise<StepResult> {
+export async function startTask({ db }: IngestDeps, task: Task): Promise<StepResult> {
   if (inputsOf(task.request).length > 0) return moveNow(db, task, { to: 'ingesting' });
-  return moveNow(db, task, { to: 'submitting', changes: { aspectRatio: chooseRatio(task, []) } });
+  const changes = { aspectRatio: chooseRatio(task, []) };
+  const moved = await moveNow(db, task, { to: 'submitting', changes });
+  return { ...moved, known_job: null };
 }
 
 /**

@@ -38,7 +38,8 @@ export interface SubmitStepDeps extends FindDeps {
  * task.
  */
 export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
-  const inFlight = await readCurrentAttempt(deps.db, task.id);
+  const isFirst = task.known_job === null;
+  const inFlight = isFirst ? undefined : await readCurrentAttempt(deps.db, task.id);
   if (inFlight) return findJobOf(deps, task, inFlight);
   let provider: Provider;
   try {

@@ -183,6 +183,7 @@ async function send<Row extends object>(
   values: readonly unknown[] = [],
 ): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
   const { pool, client, seconds } = session;
+  writeTogether(client);
   const sent = client.query<Row & pg.QueryResultRow>({
     name: pool.pooler === 'unnamed' ? '' : name,
     text,
@@ -198,6 +199,12 @@ async function send<Row extends object>(
     else if (error instanceof pg.DatabaseError || !broken.has(client)) throw error;
     throw new DatabaseUnavailable(error);
   }
+}
+
+/** Statements that are sent in one tick are written to the connection by one call to the kernel. */
+function writeTogether({ connection: { stream } }: LentConnection): void {
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 async function run<Row extends object>(

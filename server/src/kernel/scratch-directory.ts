@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rm, rmdir, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { countReceived } from './received-garbage.ts';
 
@@ -27,7 +27,8 @@ export function openScratchDirectory(root: string): ScratchDirectory {
       try {
         return await work(folder);
       } finally {
-        await rm(folder, { recursive: true, force: true });
+        // Mostly it is empty: what was in it has been stored.
+        await rmdir(folder).catch(() => rm(folder, { recursive: true, force: true }));
       }
     },
     async maintain() {

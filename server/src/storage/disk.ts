@@ -12,9 +12,12 @@ export function diskStorage(folder: string): Storage {
   return {
     async put(objectId, filePath) {
       const target = pathOf(objectId);
-      await makeFolder(path.dirname(target));
       await sync(filePath);
-      await rename(filePath, target);
+      await rename(filePath, target).catch(async (error: unknown) => {
+        missing(error);
+        await makeFolder(path.dirname(target));
+        await rename(filePath, target);
+      });
       await sync(path.dirname(target));
     },
     async open(objectId, range) {

@@ -64,7 +64,7 @@ async function serveSimulation<Job extends BaseJob>(
     await respond(taken, { response: rest.response, work, refuse: simulation.refuse });
   }
 
-  server.keepAliveTimeout = 1000;
+  server.keepAliveTimeout = 5000; // as Node's servers: shorter ones are closed by clients at once
   return { url: await listenOn(server, options), close: () => closeServer(server) };
 }
 

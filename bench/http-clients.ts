@@ -3,10 +3,10 @@ import { type HttpConnection, openHttpConnection } from './http-connection.ts';
 import { serveRequests } from './program.ts';
 import { actTimes, measure, type Sample } from './sample.ts';
 
-/** An API key, and a task that it may read. */
+/** An API key, and a task that it may read, for clients that read. */
 export interface Target {
   secret: string;
-  taskId: string;
+  taskId?: string;
 }
 
 export interface HttpClientsSetup {

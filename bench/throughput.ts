@@ -11,10 +11,11 @@ import { cpuSeconds, HAS_CPU_TIMES } from './cpu-time.ts';
 import type { CreateFloorSetup } from './floors/create-floor.ts';
 import type { HttpFloorSetup } from './floors/http-floor.ts';
 import type { ReadFloorSetup } from './floors/read-floor.ts';
-import type { HttpClientsSetup, Target } from './http-clients.ts';
+import type { Target } from './http-clients.ts';
 import { type ProgramAddress, startProgram } from './program.ts';
 import { type Comparison, compare, type Spread } from './rounds.ts';
 import type { Sample } from './sample.ts';
+import { type Clients, startClients } from './start-clients.ts';
 
 /** The size of the service's own pool (server/src/service.ts); the floors use the same. */
 const CONNECTIONS = 24;
@@ -73,8 +74,7 @@ async function compareCreates(
   { url }: RunningService,
   { keys, clients }: { keys: FundedKey[]; clients: number },
 ): Promise<Comparison> {
-  const targets = keys.map(({ secret }) => ({ secret, taskId: '' }));
-  await using load = await startClients({ url, clients, act: 'create', targets });
+  await using load = await startClients({ url, clients, act: 'create', targets: keys });
   const accountIds = keys.map(({ accountId }) => accountId);
   await using floor = await startProgram<CreateFloorSetup, Span, Sample>('floors/create-floor.ts', {
     databaseUrl,
@@ -132,12 +132,6 @@ async function microsecondsOf(clients: Pick<Clients, 'send'>, pid: number): Prom
   const before = await cpuSeconds(pid);
   const { perSecond } = await clients.send({ seconds: CPU_SECONDS });
   return (((await cpuSeconds(pid)) - before) * 1e6) / (perSecond * CPU_SECONDS);
-}
-
-type Clients = Awaited<ReturnType<typeof startClients>>;
-
-function startClients(setup: HttpClientsSetup) {
-  return startProgram<HttpClientsSetup, Span, Sample>('http-clients.ts', setup);
 }
 
 const A_TASK_EACH = statement(

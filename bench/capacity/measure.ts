@@ -15,10 +15,9 @@ import {
   openBenchSetup,
   type RunningService,
 } from '../bench-setup.ts';
-import type { HttpClientsLoad, HttpClientsSetup, Target } from '../http-clients.ts';
+import type { Target } from '../http-clients.ts';
 import { residentMemory } from '../memory.ts';
-import { type Program, startProgram } from '../program.ts';
-import type { Sample } from '../sample.ts';
+import { type Clients, startClients } from '../start-clients.ts';
 import { multiply, sizesOf, TABLES } from './many-tasks.ts';
 import { openMeter } from './meter.ts';
 import type { Cost, Units } from './units.ts';
@@ -33,8 +32,6 @@ const IDLE_SECONDS = 8;
 const COPIES = 20_000;
 /** So many that no key reaches 30 requests in 60 seconds. */
 const KEY_COUNTS = { accounts: 1000, keysEach: 20 };
-
-type Clients = Program<HttpClientsLoad, Sample>;
 
 function rounded(_: string, value: unknown): unknown {
   return typeof value === 'number' ? Number(value.toPrecision(3)) : value;
@@ -53,8 +50,7 @@ async function measureRequests() {
   await using service = await startService({ ROLES: 'api', CREATE_WAIT_SECONDS: '0' });
   const meter = await openMeter(db, service.pid);
   const load = { url: service.url, clients: CLIENTS };
-  const targets = funded.map(({ secret }) => ({ secret, taskId: '' }));
-  await using creating = await startClients({ ...load, act: 'create', targets });
+  await using creating = await startClients({ ...load, act: 'create', targets: funded });
   await creating.send({ seconds: 2 });
   const run = async (clients: Clients) =>
     (await clients.send({ seconds: SECONDS })).perSecond * SECONDS;
@@ -65,10 +61,6 @@ async function measureRequests() {
   await reading[Symbol.asyncDispose]();
   const connections = await connectionsSince(db, startedAt);
   return { create, read, connections, memory: await megabytes(service.pid) };
-}
-
-function startClients(setup: HttpClientsSetup): Promise<Clients> {
-  return startProgram<HttpClientsSetup, HttpClientsLoad, Sample>('http-clients.ts', setup);
 }
 
 const A_TASK_EACH = statement(
@@ -172,8 +164,7 @@ function without(busy: Cost, idle: Cost, seconds: number): Cost {
 }
 
 async function createTasks(service: RunningService, funded: FundedKey[]): Promise<void> {
-  const targets = funded.map(({ secret }) => ({ secret, taskId: '' }));
-  const setup = { url: service.url, clients: 8, act: 'create', targets } as const;
+  const setup = { url: service.url, clients: 8, act: 'create', targets: funded } as const;
   await using clients = await startClients(setup);
   await clients.send({ acts: STEPS });
   await service[Symbol.asyncDispose]();

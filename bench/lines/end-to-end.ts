@@ -5,11 +5,12 @@ import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { type BenchSetup, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
 import { HAS_CPU_TIMES, serverPid, treeSeconds } from '../cpu-time.ts';
 import type { EndToEndFloorSetup } from '../floors/end-to-end-floor.ts';
-import type { HttpClientsLoad, HttpClientsSetup, Target } from '../http-clients.ts';
+import type { HttpClientsLoad, Target } from '../http-clients.ts';
 import { withInstantProvider } from '../instant-provider.ts';
 import { type Program, type ProgramAddress, startProgram } from '../program.ts';
 import { type Spread, spread } from '../rounds.ts';
 import { median, type Sample } from '../sample.ts';
+import { startClients } from '../start-clients.ts';
 
 /** How many tasks are under way: each completed one is replaced by a new create. */
 const LIVE_TASKS = 150;
@@ -94,10 +95,7 @@ async function openService(bench: BenchSetup, env: Record<string, string>) {
   const { db } = bench;
   const keys = await makeFundedKeys(db, KEY_COUNTS);
   const service = await bench.startService(env);
-  const clients = await startClients(
-    service.url,
-    keys.map(({ secret }) => ({ secret, taskId: '' })),
-  );
+  const clients = await startCreates(service.url, keys);
   return {
     pid: service.pid,
     clients,
@@ -136,7 +134,7 @@ async function openFloor(bench: BenchSetup, providerUrl: string) {
     { databaseUrl, providerUrl, folder: folder.path },
   );
   const { url: apiUrl, pid } = await floor.send({});
-  const clients = await startClients(apiUrl, [{ secret: 'bench', taskId: '' }]);
+  const clients = await startCreates(apiUrl, [{ secret: 'bench' }]);
   const db = openDatabase({ url: databaseUrl, connections: 1, log: createLog({ level: 'warn' }) });
   return {
     pid,
@@ -155,9 +153,8 @@ async function openFloor(bench: BenchSetup, providerUrl: string) {
   };
 }
 
-function startClients(url: string, targets: Target[]) {
-  const setup = { url, clients: CLIENTS, act: 'create', targets } as const;
-  return startProgram<HttpClientsSetup, HttpClientsLoad, Sample>('http-clients.ts', setup);
+function startCreates(url: string, targets: Target[]) {
+  return startClients({ url, clients: CLIENTS, act: 'create', targets });
 }
 
 /** What one side did in one round. */

@@ -12,9 +12,9 @@ import {
   openBenchSetup,
 } from '../bench-setup.ts';
 import type { HttpClientsSetup, Target } from '../http-clients.ts';
-import { startProgram } from '../program.ts';
 import { type Comparison, compare } from '../rounds.ts';
-import { measure, type Sample } from '../sample.ts';
+import { measure } from '../sample.ts';
+import { startClients } from '../start-clients.ts';
 import { fillFolder } from './bulk-fill.ts';
 
 export const ENDED_TASKS = Number(process.env.FRAMEWRIGHT_BENCH_TASKS ?? 50_000);
@@ -99,19 +99,14 @@ async function compareRequests(
   empty: Side,
   act: HttpClientsSetup['act'],
 ): Promise<Comparison> {
-  await using filledClients = await startClients(filled, act);
-  await using emptyClients = await startClients(empty, act);
+  await using filledClients = await clientsOf(filled, act);
+  await using emptyClients = await clientsOf(empty, act);
   return await compare(filledClients, emptyClients, ROUNDS);
 }
 
-async function startClients({ bench, url, keys }: Side, act: HttpClientsSetup['act']) {
-  const targets = act === 'read' ? await withNewestTasks(bench.db, keys) : keys.map(withoutTask);
-  const setup = { url, clients: CLIENTS, act, targets };
-  return startProgram<HttpClientsSetup, { seconds: number }, Sample>('http-clients.ts', setup);
-}
-
-function withoutTask({ secret }: FundedKey): Target {
-  return { secret, taskId: '' };
+async function clientsOf({ bench, url, keys }: Side, act: HttpClientsSetup['act']) {
+  const targets = act === 'read' ? await withNewestTasks(bench.db, keys) : keys;
+  return startClients({ url, clients: CLIENTS, act, targets });
 }
 
 const NEWEST_TASKS = statement(

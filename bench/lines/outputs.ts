@@ -3,11 +3,10 @@ import { statement } from '../../server/src/database/database.ts';
 import type { TestVideo } from '../../server/test/media/media-files.ts';
 import { makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
 import { HAS_CPU_TIMES, serverPid, treeSeconds } from '../cpu-time.ts';
-import type { HttpClientsLoad, HttpClientsSetup } from '../http-clients.ts';
 import { withInstantProvider } from '../instant-provider.ts';
-import { startProgram } from '../program.ts';
 import { type Spread, spread } from '../rounds.ts';
-import { median, type Sample } from '../sample.ts';
+import { median } from '../sample.ts';
+import { startClients } from '../start-clients.ts';
 
 const ROUNDS = 3;
 const CLIENTS = 4;
@@ -98,11 +97,8 @@ async function openSide(env: Record<string, string>) {
   const { db, startService } = opened.use(await openBenchSetup());
   const keys = await makeFundedKeys(db, KEY_COUNTS);
   const service = opened.use(await startService({ ...env, POSTERS: 'yes' }));
-  const targets = keys.map(({ secret }) => ({ secret, taskId: '' }));
-  const setup = { url: service.url, clients: CLIENTS, act: 'create', targets } as const;
-  const clients = opened.use(
-    await startProgram<HttpClientsSetup, HttpClientsLoad, Sample>('http-clients.ts', setup),
-  );
+  const setup = { url: service.url, clients: CLIENTS, act: 'create', targets: keys } as const;
+  const clients = opened.use(await startClients(setup));
   const server = await serverPid(db);
   const cpuSeconds = async () => (await treeSeconds(service.pid)) + (await treeSeconds(server));
   let expected = 0;

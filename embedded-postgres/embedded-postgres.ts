@@ -3,7 +3,7 @@ import { lchown, rm } from 'node:fs/promises';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { ensureCluster } from './cluster.ts';
 import { EmbeddedPostgresError, forOperators } from './error.ts';
-import { type DatabaseFolder, makeFolder, makeFolders } from './folder.ts';
+import { type DatabaseFolder, makeFolder, makeFolders, requireFolder } from './folder.ts';
 import { takeLock } from './lock.ts';
 import type { EmbeddedPostgresLog } from './log.ts';
 import {
@@ -45,6 +45,8 @@ export interface EmbeddedDatabaseOptions {
   log: EmbeddedPostgresLog;
   /** Postgres settings that override the defaults, such as `{ fsync: 'off' }` for tests. */
   settings?: Record<string, string>;
+  /** Refuses a data folder without a database, instead of creating one. */
+  mustExist?: boolean;
 }
 
 /** Longer than initdb and the recovery of `max_wal_size` take on a slow disk. */
@@ -82,6 +84,7 @@ export function openEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<
 
 async function openOrJoin(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   const binaries = await findBinaries();
+  if (options.mustExist) requireFolder(options.dataDir);
   const folder = await makeFolder(options.dataDir);
   await refuseForeignFolder(folder);
   const opened = await withLock(folder, async () => {

@@ -1,9 +1,22 @@
+import { existsSync } from 'node:fs';
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { EmbeddedPostgresError } from './error.ts';
 
 /** The paths of the embedded database, all in `<data folder>/postgres/`. */
 export type DatabaseFolder = Awaited<ReturnType<typeof makeFolder>>;
+
+/** Where the files of the database are in a data folder. */
+const SUBFOLDER = 'postgres';
+
+/** @throws EmbeddedPostgresError when nobody has opened a database in the data folder before */
+export function requireFolder(dataDir: string): void {
+  if (existsSync(join(dataDir, SUBFOLDER))) return;
+  throw new EmbeddedPostgresError(
+    `there is no database in ${resolve(dataDir)}. Run the command in the folder where the ` +
+      'service was started, with its DATA_DIR or DATABASE_URL.',
+  );
+}
 
 /**
  * Creates the data folder and the database's folder in it if they are missing.
@@ -33,7 +46,7 @@ export async function makeFolder(dataDir: string) {
 
 async function makePath(dataDir: string, mode: number): Promise<string> {
   await makeFolders(resolve(dataDir), mode);
-  const path = join(await realpath(dataDir), 'postgres');
+  const path = join(await realpath(dataDir), SUBFOLDER);
   await makeFolders(path, 0o700);
   return path;
 }

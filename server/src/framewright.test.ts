@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { client } from '../test/client.ts';
 import { createTestDatabase, type TestDatabase } from '../test/database.ts';
@@ -118,8 +119,17 @@ test('an unreachable database gives a one-line error without its password', asyn
   assert.ok(!err.includes('hunter2'));
 });
 
+test('a command in a folder without a database makes none, and says where to run it', async () => {
+  await using folder = await temporaryFolder();
+  const command = ['keys', 'create', 'ada@example.com'];
+  const { code, out, err } = await run({ DATA_DIR: folder.path }, ...command);
+  assert.deepEqual([code, out], [2, '']);
+  assert.match(err, /^framewright: there is no database in [^\n]+ where the service was started/);
+  assert.deepEqual(await readdir(folder.path), []);
+});
+
 thoroughly('a data folder that can not be used gives a one-line error and exit 2', async () => {
-  const { code, out, err } = await run({ DATA_DIR: '/dev/null/data' }, 'audit');
+  const { code, out, err } = await run({ DATA_DIR: '/dev/null/data' }, 'migrate');
   assert.deepEqual([code, out], [2, '']);
   assert.match(err, /^framewright: the data folder \/dev\/null\/data can't be used: [^\n]+\n$/);
 });

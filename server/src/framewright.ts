@@ -17,6 +17,7 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
   const opened = await openConfiguredDatabase(config, {
     log: createLog({ level: 'silent' }),
     migrates: parsed.verb.migrates === true,
+    mustExist: !parsed.verb.createsDatabase,
     report: (text) => {
       if (!parsed.json) process.stderr.write(`framewright: ${text}\n`);
     },

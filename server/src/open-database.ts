@@ -29,6 +29,8 @@ export interface OpenOptions {
    * database always gets its schema.
    */
   migrates: boolean;
+  /** Refuses a data folder without an embedded database, instead of creating one. */
+  mustExist?: boolean;
   /** Receives the progress of migrations, one line at a time. */
   report?: (text: string) => void;
   /** See {@link openDatabase}; without it, the pool suits an operator command. */
@@ -41,12 +43,12 @@ export interface OpenOptions {
  */
 export async function openConfiguredDatabase(
   config: DatabaseConfig,
-  { log, migrates, report = () => {}, pool = COMMAND_POOL }: OpenOptions,
+  { log, migrates, mustExist = false, report = () => {}, pool = COMMAND_POOL }: OpenOptions,
 ): Promise<OpenedDatabase> {
   const { databaseUrl, databaseDirectUrl, poolerStatements, dataDir } = config;
   const embedded =
     databaseUrl === undefined
-      ? await withUsageErrors(() => openEmbeddedDatabase({ dataDir, log }))
+      ? await withUsageErrors(() => openEmbeddedDatabase({ dataDir, log, mustExist }))
       : undefined;
   const closeEmbedded = () => withUsageErrors(async () => embedded?.close());
   const url = databaseUrl ?? embedded?.url ?? '';

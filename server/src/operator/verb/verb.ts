@@ -57,6 +57,8 @@ interface Facts<Name extends string> {
   notOnConsole?: string;
   /** Whether it brings the schema up to date. Others refuse an older schema. */
   migrates?: boolean;
+  /** Whether it creates an embedded database where there is none. Others refuse. */
+  createsDatabase?: boolean;
 }
 
 /**

@@ -20,6 +20,7 @@ export const ACCOUNTS = {
     words: ['email'],
     reason: 'optional',
     dialog: { title: 'Create the account' },
+    createsDatabase: true,
     run: async ({ db }, { email }, action) => {
       const record = (tx: Transaction, target: string) => recordAction(tx, action, { target });
       return { account_id: await createAccount(db, email, record) };

@@ -91,6 +91,7 @@ export const MIGRATE = {
     summary: 'Bring the database schema up to date (serve does this too, other commands do not)',
     fields: {},
     migrates: true,
+    createsDatabase: true,
     notOnConsole: ON_SERVER,
     run: async () => ({ up_to_date: true }),
   }),

@@ -74,6 +74,11 @@ const NEXT: Partial<Record<Kind, string>> = {
   unavailable: 'Run the command again in a minute.',
 };
 
+/** What `fw` sends as a picture because its address has no ending of a video. */
+const IS_NO_PICTURE = /^reference_image_urls\b.*not a still/;
+const ADD_SECONDS =
+  'If it is a video, add its seconds to its address, such as https://example.com/clip#5.';
+
 /** Any error as a failure. A fault of `fw` itself keeps its message. */
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
@@ -93,7 +98,7 @@ function ofCall(error: CallError): Failure {
   const isRefunded = code === 'invalid_request' && charged === 'refunded';
   const hasFailed = error.name === 'TaskFailedError' || isRefunded;
   const kind = hasFailed ? 'failed' : (KINDS[code] ?? (error.status ? 'unavailable' : 'other'));
-  const next = NEXT[kind];
+  const next = IS_NO_PICTURE.test(error.message) ? ADD_SECONDS : NEXT[kind];
   const advice = { code, charged, retry, requestId, taskId, idempotencyKey };
   const cause = error.cause instanceof Error ? causeOf(error.cause) : '';
   return new Failure(kind, error.message + cause, { ...advice, ...(next && { next }) }, error);

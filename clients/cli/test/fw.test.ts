@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import { listEndpoints } from '../../../server/src/webhooks/endpoints.ts';
 import { openFaultProxy } from '../../../server/test/clients/fault-proxy.ts';
 import {
   imageBytes,
@@ -149,6 +150,10 @@ test('each kind of failure has its exit code, says what was charged, and shows n
     assert.equal(told.exit_code, code);
     for (const [name, value] of Object.entries(error)) assert.equal(told[name], value, run.err);
   }
+  const bytes = await videoBytes({ seconds: 2, width: 640, height: 480 });
+  const clip = fixture.host.serve('/clip', { kind: 'bytes', bytes });
+  const unknown = await machine.fw('generate', 'A dance', '--reference', clip, '-y');
+  assert.match(unknown.err, /If it is a video, add its seconds to its address/);
   assert.deepEqual(await machine.unfinished(), []);
   const secret = 'fw_live_0000000000000000000000000000000000000000';
   await using stranger = await openMachine({
@@ -365,24 +370,36 @@ test('listen relays an event, whose signature the local server can verify', asyn
   await using machine = await openOwnMachine();
   const secret = (await machine.fw('listen', '--print-secret')).out.trim();
   const { port } = local.address() as AddressInfo;
-  const child = machine.start('listen', '--forward', `http://127.0.0.1:${port}/hook`);
-  const ended = endOf(child);
-  let shown = '';
-  child.stdout.on('data', (part) => {
-    shown += part;
-  });
-  await until(
-    async () => shown,
-    (so) => so.includes(secret),
-  );
+  const listen = async () => {
+    const child = machine.start('listen', '--forward', `http://127.0.0.1:${port}/hook`);
+    const ended = endOf(child);
+    let shown = '';
+    child.stdout.on('data', (part) => {
+      shown += part;
+    });
+    await until(
+      async () => shown,
+      (so) => so.includes(secret),
+    );
+    return { child, ended, shown: () => shown };
+  };
+  const killed = await listen();
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const endpoints = () => listEndpoints(fixture.db, { accountId, mode: 'test' });
+  const left = await endpoints();
+  assert.equal(left.length, 1);
+  const { child, ended, shown } = await listen();
+  assert.deepEqual(await endpoints(), left, 'it uses what is left');
   const failed = await machine.fw('generate', 'A boat, test-failed', '--yes', '--json');
   const taskId = JSON.parse(failed.err).error.task_id;
   await until(async () => received.length, Boolean);
   child.kill('SIGINT');
   assert.equal((await ended).code, 130);
+  assert.deepEqual(await endpoints(), []);
   local.close();
   const [{ headers, body } = { headers: {}, body: '' }] = received;
   const event = new Webhook(secret).verify(body, headers) as Record<string, { id?: string }>;
   assert.deepEqual([event.type, event.mode, event.data?.id], ['task.failed', 'test', taskId]);
-  assert.match(shown, new RegExp(`task.failed\t${taskId}\tevt_\\w+\t204\n`));
+  assert.match(shown(), new RegExp(`task.failed\t${taskId}\tevt_\\w+\t204\n`));
 });

@@ -108,8 +108,9 @@ const INSERT = namedStatement(
   ['id', 'accountId', 'mode', 'url', 'description', 'events', 'secret', 'by'],
   `insert into webhook_endpoints (id, account_id, mode, url, description, events, secret, notice,
      notice_from)
-   values (:id, :accountId, :mode, coalesce(:url, ''), :description, :events::text[], :secret,
-     'created', :by)
+   values (:id, :accountId, :mode, coalesce(:url::text, ''), :description, :events::text[], :secret,
+     case when :url::text is not null then 'created' end,
+     case when :url::text is not null then :by::text end)
    returning ${COLUMNS}, secret`,
 );
 
@@ -121,7 +122,8 @@ export interface Choice {
 }
 
 /**
- * The owner gets a mail, since somebody who stole a key could leave an endpoint behind.
+ * The owner gets a mail, since somebody who stole a key could leave an endpoint behind. Without an
+ * address it shows nothing to who has no key.
  * @param owner.by who makes it, in the words of the mail
  * @throws ApiError `invalid_request` if the account has as many endpoints as it may have;
  *   `rate_limited`

@@ -41,7 +41,7 @@ export async function begin(plan: Plan, choice: Choice, desk: Desk): Promise<Ent
   record(entry);
   const resume = 'fw resume goes on without paying twice; nothing was charged yet.';
   if (choice.isAgreed) onInterrupt(resume);
-  else onInterrupt('Nothing was charged.', () => forget(entry));
+  else onInterrupt('Nothing was charged.', () => void forget(entry));
   try {
     await upload(entry, desk);
     entry.body = bodyOf(entry);

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type {
@@ -20,12 +21,13 @@ import { printable, type Screen, styled } from '../terminal/screen.ts';
 const POLL_MS = 5_000;
 const FORWARD_MS = 15_000;
 const PAGE = 100;
+const MAX_DESCRIPTION = 200;
 
 const EVENTS = ['task.completed', 'task.failed', 'task.held', 'credits.low'];
 
 /**
- * Relays the events of the account from the log of an endpoint that has no address. The secret is
- * of this machine: the endpoint's own secret is shown only once, and several may listen.
+ * Relays the events of the account from the log of an endpoint that has no address, and deletes it
+ * at the end. The secret is of this machine, so that it is the same at each start.
  */
 export async function run(call: Call): Promise<void> {
   const { screen } = call;
@@ -34,14 +36,20 @@ export async function run(call: Call): Promise<void> {
   const forward = targetOf(call.text('forward'));
   const client = clientOf();
   const endpoint = await ownEndpoint(client);
+  const work = { client, endpoint, secret, forward, screen };
+  const remove = () => client.request('DELETE', `/webhooks/${work.endpoint.id}`).catch(() => {});
+  onInterrupt('Nothing is relayed any more.', remove);
   const seen = new Set((await logOf(client, endpoint)).map((one) => one.event_id));
-  onInterrupt('Nothing is relayed any more.');
   screen.result({ secret, forward, mode: endpoint.mode }, welcome(secret, forward, endpoint.mode));
   const chosen = call.texts('events');
-  const work = { client, endpoint, secret, forward, screen };
-  for (;;) {
-    await relayNew(work, seen, ({ type }) => chosen.length === 0 || chosen.includes(type));
-    await pause(POLL_MS);
+  const isWanted = ({ type }: WebhookDelivery) => chosen.length === 0 || chosen.includes(type);
+  try {
+    for (;;) {
+      await relayNew(work, seen, isWanted);
+      await pause(POLL_MS);
+    }
+  } finally {
+    await remove();
   }
 }
 
@@ -52,7 +60,7 @@ async function relayNew(
   isWanted: (event: WebhookDelivery) => boolean,
 ) {
   try {
-    const log = await logOf(work.client, work.endpoint);
+    const log = await currentLog(work);
     // Events may appear in the log out of order, so they are told apart by their ids.
     for (const event of log.filter(({ event_id: id }) => !seen.has(id)).reverse()) {
       if (isWanted(event)) await relay(event, work);
@@ -92,13 +100,25 @@ function listeningSecret(): string {
   }
 }
 
-/** The endpoint whose log is read: the one without an address, which is made when it is missing. */
+/** The endpoint whose log is read: one that a killed `fw` of this machine has left, or a new one. */
 async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
+  const description = `fw listen on ${hostname()}`.slice(0, MAX_DESCRIPTION);
   const { data } = await client.request<WebhookEndpointList>('GET', '/webhooks');
-  const own = data.find(({ url, disabled_at: disabledAt }) => url === null && disabledAt === null);
-  if (own) return own;
-  const body = { events: EVENTS, description: 'fw listen' };
+  const left = data.find((one) => one.description === description && one.disabled_at === null);
+  if (left) return left;
+  const body = { events: EVENTS, description };
   return client.request<WebhookEndpoint>('POST', '/webhooks', { body });
+}
+
+/** The log of the endpoint. Another `fw listen` of this machine may have deleted it: make a new one. */
+async function currentLog(work: Relay): Promise<WebhookDelivery[]> {
+  try {
+    return await logOf(work.client, work.endpoint);
+  } catch (error) {
+    if (asFailure(error).kind !== 'not_found') throw error;
+    work.endpoint = await ownEndpoint(work.client);
+    return logOf(work.client, work.endpoint);
+  }
 }
 
 async function logOf(client: Framewright, { id }: WebhookEndpoint): Promise<WebhookDelivery[]> {

@@ -63,7 +63,17 @@ function pack(name: string, folder: string): void {
     cpSync(path.join(from, file), path.join(folder, file));
 }
 
-const { positionals } = parseArgs({ allowPositionals: true });
+const USAGE = `usage: node clients/pack.ts FOLDER [PACKAGE...]
+PACKAGE is one of ${PACKAGES.join(', ')}; without one, all are written.`;
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { help: { type: 'boolean', short: 'h' } },
+});
 const [folder, ...names] = positionals;
-if (folder === undefined) throw new Error('usage: node clients/pack.ts FOLDER [PACKAGE...]');
-for (const name of names.length > 0 ? names : PACKAGES) pack(name, path.resolve(folder, name));
+if (values.help || folder === undefined || names.some((name) => !PACKAGES.includes(name))) {
+  process[values.help ? 'stdout' : 'stderr'].write(`${USAGE}\n`);
+  process.exitCode = values.help ? 0 : 2;
+} else {
+  for (const name of names.length > 0 ? names : PACKAGES) pack(name, path.resolve(folder, name));
+}

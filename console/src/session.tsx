@@ -127,8 +127,15 @@ async function readMe(mode: Mode): Promise<Me> {
   return me;
 }
 
+/** Asked first where nobody was signed in: a browser logs each 401 as an error. */
+async function hasSession(): Promise<boolean> {
+  const { has_session: has } = await api('GET /console/api/site');
+  return has !== false; // a process of the release before does not say it
+}
+
 async function readSession(mode: Mode): Promise<SessionState> {
   try {
+    if (!wasIn() && !(await hasSession())) return { kind: 'out', hasEnded: false };
     return { kind: 'in', me: await readMe(mode) };
   } catch (error) {
     const failure = asFailure(error);

@@ -3,6 +3,7 @@ import type { Issuer, IssuerName } from '../sign-in/issuers/issuer.ts';
 import { passkeyHost } from '../sign-in/passkeys/passkeys.ts';
 import { onSale } from './billing/packs.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';
+import { readCookie, SESSION_COOKIE } from './cookies.ts';
 import { type ResultOf, siteRoute } from './route.ts';
 
 /** By the names of models, then of resolutions. */
@@ -20,11 +21,13 @@ export interface AboutDeps extends BillingSiteDeps {
 
 export const getAbout = siteRoute('GET /console/api/site', {
   access: 'public',
-  handle: async (deps: AboutDeps) => {
+  handle: async (deps: AboutDeps, { request }) => {
     const publicUrl = deps.publicUrl();
     const { issuers } = deps;
     return {
       name: 'Framewright',
+      /** Whether the browser has sent a session, which may have ended. */
+      has_session: readCookie(request, publicUrl, SESSION_COOKIE) !== undefined,
       api_url: `${publicUrl}/api/v1`,
       /** Credits per second by model and resolution; `referenced`: with reference videos. */
       prices: PRICE_TABLE as { version: number; standard: CreditRates; referenced: CreditRates },

@@ -1,6 +1,13 @@
 /** The origin in the written documentation; a service that sends a page puts its own there. */
 export const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
 
+/** What stands in samples for ids of the reader's own. */
+export const EXAMPLE_IDS = {
+  task: 'task_0VbkHu2oZVWDaBsvQf6tNbTO',
+  webhook: 'we_0VGq3v9x7Zk3fQ2mR8yT1bNc',
+  event: 'evt_7c1d0f5e2b9a4c3d8e6f1a2b3c4d5e6f',
+};
+
 /** A page of the documentation. */
 export interface Entry {
   /** The last part of its address. */

@@ -1,8 +1,10 @@
+import { FIRST_KEY } from '../src/samples/first-request.ts';
 import { fwWords } from '../src/samples/fw.ts';
 import { pythonArguments } from '../src/samples/python.ts';
 import { typeScriptObject } from '../src/samples/typescript.ts';
+import { EXAMPLE_IDS } from './contents.ts';
 import type { Operation } from './openapi.ts';
-import { curlOf, EXAMPLE_IDS, exampleBody, examplePath } from './request-sample.ts';
+import { curlOf, exampleBody, examplePath } from './request-sample.ts';
 
 const LANGUAGES = { curl: 'sh', TypeScript: 'ts', Python: 'python', fw: 'sh', MCP: 'json' };
 type Tool = keyof typeof LANGUAGES;
@@ -40,9 +42,6 @@ type Body = Record<string, unknown>;
 type OwnSamples = Record<'TypeScript' | 'Python', string> & Partial<Record<'fw' | 'MCP', string>>;
 
 const { task: TASK } = EXAMPLE_IDS;
-/** The caller's own name for a request, as the other samples have it. */
-const KEY = 'order-4711';
-
 /** What the SDK has no method of its own for. */
 function requestOf(method: string, address: string, body: Body): string {
   const given = Object.keys(body).length > 0;
@@ -73,16 +72,16 @@ const fw = (verb: string, words: string[]) => `fw ${[verb, ...words].join(' \\\n
 const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
   createVideo: (body) => ({
     TypeScript: typeScript(
-      `const key = { idempotencyKey: '${KEY}' };`,
+      `const key = { idempotencyKey: '${FIRST_KEY}' };`,
       `const task = await client.videos.create(${typeScriptObject(body)}, key);`,
       'console.log(task.id, task.status);',
     ),
     Python: python(
-      `task = client.videos.create(\n${pythonArguments({ ...body, idempotency_key: KEY }, 4)})`,
+      `task = client.videos.create(\n${pythonArguments({ ...body, idempotency_key: FIRST_KEY }, 4)})`,
       'print(task.id, task.status)',
     ),
     fw: fw('generate', [...fwWords(body), '-o video.mp4']),
-    MCP: mcp('generate_video', { request_id: KEY, ...body }),
+    MCP: mcp('generate_video', { request_id: FIRST_KEY, ...body }),
   }),
   createQuote: (body) => ({
     TypeScript: typeScript(

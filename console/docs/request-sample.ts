@@ -1,11 +1,6 @@
+import { FIRST_KEY } from '../src/samples/first-request.ts';
+import { EXAMPLE_IDS } from './contents.ts';
 import { exampleOf, type Operation } from './openapi.ts';
-
-/** What stands in samples for ids of the reader's own. */
-export const EXAMPLE_IDS = {
-  task: 'task_0VbkHu2oZVWDaBsvQf6tNbTO',
-  webhook: 'we_0VGq3v9x7Zk3fQ2mR8yT1bNc',
-  event: 'evt_7c1d0f5e2b9a4c3d8e6f1a2b3c4d5e6f',
-};
 
 /** The path of an operation without /api/v1, with example ids. */
 export function examplePath(path: string): string {
@@ -28,7 +23,7 @@ export function curlOf(operation: Operation): string {
   const parts = [
     `curl -s ${method === 'GET' || requestBody ? '' : `-X ${method} `}${address}`,
     security?.length === 0 ? '' : '-H "Authorization: Bearer $FRAMEWRIGHT_API_KEY"',
-    key ? '-H "Idempotency-Key: order-4711"' : '',
+    key ? `-H "Idempotency-Key: ${FIRST_KEY}"` : '',
     isFile ? '-H "Content-Type: image/png" --data-binary @first.png' : '',
     example === undefined ? '' : '-H "Content-Type: application/json"',
     example === undefined

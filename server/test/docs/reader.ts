@@ -8,6 +8,7 @@ import {
   type VirtualEnvironment,
   withoutPython,
 } from '../../../clients/python/test/virtual-environment.ts';
+import { EXAMPLE_IDS } from '../../../console/docs/contents.ts';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import {
@@ -19,8 +20,6 @@ import {
 
 const run = promisify(execFile);
 const ROOT = path.join(import.meta.dirname, '../../..');
-/** The id that the samples have in place of the reader's own task. */
-const SHOWN_TASK = /task_0VbkHu2oZVWDaBsvQf6tNbTO/g;
 
 /** The tabs of the documentation, and how each one's samples are run. */
 export type Tool = 'curl' | 'TypeScript' | 'Python' | 'fw' | 'MCP';
@@ -140,7 +139,7 @@ async function newReader(machine: Machine): Promise<Reader> {
     async run(tool, sample) {
       const text = Object.entries(files)
         .reduce((all, [address, here]) => all.replaceAll(address, here), sample)
-        .replaceAll(SHOWN_TASK, env.TASK ?? '')
+        .replaceAll(EXAMPLE_IDS.task, env.TASK ?? '')
         .replaceAll('/home/ada', home);
       return RUNNERS[tool](text, { ...machine, env, home });
     },

@@ -30,12 +30,27 @@ export async function buildDocs(folder: string): Promise<void> {
     const pages = pagesOf(book);
     for (const page of pages) await writePage(folder, html, { page, pages });
     await writeFile(inFolder(folder, `${book.path}/search.json`), searchIndex(pages));
-    if (book.path === GUIDES.path) await writeLists(folder, pages);
+    if (book.path === GUIDES.path) {
+      await writeLists(folder, pages);
+      const body = pageBody(notFound(book), pages);
+      await writeFile(
+        path.join(folder, 'docs/404.html'),
+        html.replace('<!-- page -->', () => body),
+      );
+    }
   }
   await rm(template);
 }
 
 const reference = referenceOf(readOpenApi(path.join(ROOT, 'openapi.json')));
+
+/** What a browser gets for an address without a page. */
+function notFound(book: Book): DocsPage {
+  const title = 'There is no such page';
+  const html = `<h1>${title}</h1>
+<p>The address is wrong, or the page has another one now. The search and the contents find it.</p>`;
+  return { book, entry: { slug: '', file: '' }, title, html, headings: [] };
+}
 
 function guidesWithReference(): Book {
   return { ...GUIDES, chapters: [...GUIDES.chapters, ...reference.chapters] };

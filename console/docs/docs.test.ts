@@ -58,6 +58,18 @@ test('every link leads to a page, and to a place of it', () => {
   }
 });
 
+test('the page for addresses without one leads to every page', () => {
+  const html = readFileSync(path.join(folder, 'docs/404.html'), 'utf8');
+  const guides = [...pages.keys()].filter((address) => !address.includes('/operations/'));
+  for (const address of guides) assert.ok(html.includes(`href="${address}"`), address);
+});
+
+test('a wide table has the name of its column before each cell, for phones', () => {
+  const page = pages.get('/docs/paying-once') ?? '';
+  assert.match(page, /class="docs-table is-wide".*<td data-label="Do this">/s);
+  assert.doesNotMatch(pages.get('/docs/prices') ?? '', /is-wide/);
+});
+
 test('a name of a place is used once in a page', () => {
   for (const [address, html] of pages) {
     const ids = idsOf(html);

@@ -1,3 +1,5 @@
+import type { Tokens } from 'marked';
+
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 export function escapeHtml(text: string): string {
@@ -14,9 +16,10 @@ export function headingHtml(
   return `<h${depth} id="${id}">${words} ${link}</h${depth}>`;
 }
 
-/** A sample; `code` is its HTML. */
-export function sampleHtml(code: string): string {
-  return `<div class="docs-code"><pre tabindex="0"><code>${code}</code></pre></div>`;
+/** A sample; `code` is its HTML. What has no language is an output, whose columns must not wrap. */
+export function sampleHtml(code: string, language: string): string {
+  const look = /^(text)?$/.test(language) ? 'docs-code is-output' : 'docs-code';
+  return `<div class="${look}"><pre tabindex="0"><code>${code}</code></pre></div>`;
 }
 
 /** Samples of one thing. All are in the page: without a script they stand below each other. */
@@ -26,4 +29,42 @@ export function tabsHtml(samples: { name: string; html: string }[]): string {
     return `<div data-tab="${escapeHtml(name)}">${title}${html}</div>`;
   });
   return `<div class="docs-tabs">${panels.join('')}</div>`;
+}
+
+/** What a phone shows of a row, in characters. */
+const NARROW = 36;
+
+/** A table as HTML. @param html a cell as HTML */
+export function tableHtml(
+  { header, rows }: Tokens.Table,
+  html: (cell: Tokens.TableCell) => string,
+): string {
+  const names = header.map((cell) => escapeHtml(cell.text.replaceAll('`', '')));
+  const head = header.map((cell) => (cell.text === '' ? '<td></td>' : `<th>${html(cell)}</th>`));
+  const body = rows.map((cells) => {
+    const [first = '', ...rest] = cells.map(html);
+    const isLong = (cells[0]?.text.length ?? 0) > NARROW;
+    return `<tr><td${isLong ? ' class="is-long"' : ''}>${first}</td>${rest.map((text, i) => labelled(text, names[i + 1])).join('')}</tr>`;
+  });
+  const look = isWide([header, ...rows]) ? 'docs-table is-wide' : 'docs-table';
+  return `<div class="${look}" role="group" aria-label="Table" tabindex="0"><table>
+<thead><tr>${head.join('')}</tr></thead>
+<tbody>${body.join('\n')}</tbody></table></div>`;
+}
+
+/** On a phone, the name of its column stands before a cell of a wide table. */
+function labelled(text: string, name = ''): string {
+  if (text === '') return '<td></td>';
+  return `<td${name && ` data-label="${name}"`}><span>${text}</span></td>`;
+}
+
+/** Whether its columns would be too narrow on a phone to be read. */
+function isWide(rows: Tokens.TableCell[][]): boolean {
+  const columns = rows[0]?.map((_, i) => rows.map((cells) => cells[i]?.text ?? '')) ?? [];
+  const needed = (texts: string[]) => {
+    const words = texts.flatMap((text) => text.split(/[\s-]+/)).map(({ length }) => length);
+    const longest = Math.max(...texts.map(({ length }) => length));
+    return Math.max(...words, Math.min(longest, columns.length > 2 ? 20 : 0));
+  };
+  return columns.reduce((sum, texts) => sum + needed(texts), 0) > NARROW;
 }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
 import { highlight } from './highlight.ts';
-import { escapeHtml, headingHtml, sampleHtml, tabsHtml } from './html.ts';
+import { escapeHtml, headingHtml, sampleHtml, tableHtml, tabsHtml } from './html.ts';
 import { pictureHtml } from './picture.ts';
 import { createBodyOf, tryItLink } from './try-it.ts';
 
@@ -71,6 +71,9 @@ export function renderMarkdown(source: string, options: Options): Rendered {
         return address === undefined ? shown : `<a href="${escapeHtml(address)}">${shown}</a>`;
       },
       code: (token) => sample(token),
+      table(token) {
+        return tableHtml(token, (cell) => this.parser.parseInline(cell.tokens));
+      },
       checkbox: () => '<span class="docs-box"></span>',
       image: ({ href, text }) => pictureHtml(path.posix.join(path.posix.dirname(file), href), text),
     },
@@ -78,12 +81,7 @@ export function renderMarkdown(source: string, options: Options): Rendered {
   const html = marked.parser(withTabs(tokens) as Token[]);
   return {
     title: headings[0]?.text ?? file,
-    html: withRowIds(
-      html
-        .replaceAll('<table>', SCROLLING)
-        .replaceAll('</table>', '</table></div>')
-        .replaceAll('<th></th>', '<td></td>'), // an empty cell is no heading
-    ),
+    html: withRowIds(html),
     headings,
     sections: sectionsOf(tokens, headings),
   };
@@ -104,12 +102,10 @@ export function linkedMarkdown(source: string, { file, addressOf }: Options): st
     });
 }
 
-const SCROLLING = '<div class="docs-table" role="group" aria-label="Table" tabindex="0"><table>';
-
 /** Each row that begins with a name in code gets an id, so that links lead to it. */
 function withRowIds(html: string): string {
   const taken = new Set<string>();
-  return html.replaceAll(/<tr>(?=\s*<td><code>([\w-]+)<\/code>)/g, (row, name: string) => {
+  return html.replaceAll(/<tr>(?=\s*<td[^>]*><code>([\w-]+)<\/code>)/g, (row, name: string) => {
     if (taken.has(name)) return row;
     taken.add(name);
     return `<tr id="row-${name}">`;
@@ -182,7 +178,7 @@ function tabOf({ lang = '' }: Pick<Tokens.Code, 'lang'>): string | undefined {
 
 function sample({ text, lang = '' }: Pick<Tokens.Code, 'text' | 'lang'>): string {
   const [language = ''] = lang.split(' ');
-  return sampleHtml(highlight(text, language));
+  return sampleHtml(highlight(text, language), language);
 }
 
 function tabs(samples: Tokens.Code[]): string {

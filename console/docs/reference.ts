@@ -116,7 +116,7 @@ function section(title: string, html: string): string {
 }
 
 function codeBlock(text: string, language: string): string {
-  return sampleHtml(highlight(text, language));
+  return sampleHtml(highlight(text, language), language);
 }
 
 function parametersOf({ parameters = [] }: Operation): string {

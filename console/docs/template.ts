@@ -94,6 +94,7 @@ function neighbours({ previous, next }: Neighbours): string {
 
 /** The service puts the link to edit a page there, if it has one (DOCS_EDIT_URL). */
 function footer({ book, entry }: DocsPage): string {
+  if (entry.slug === '') return '';
   const markdown = `<a href="${addressOf(book, entry)}.md">This page as Markdown</a>`;
   return `<footer class="docs-footer">${markdown}<!-- edit ${entry.file} --></footer>`;
 }

@@ -38,7 +38,9 @@ export function addSearch(): void {
     show(await index, field, results);
   });
   field.addEventListener('keydown', (event) => move(event, field, results));
-  field.addEventListener('blur', () => setTimeout(() => close(field, results), 150));
+  field.addEventListener('blur', () =>
+    setTimeout(() => document.activeElement !== field && close(field, results), 150),
+  );
   addEventListener('keydown', (event) => {
     const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea');
     if (event.key !== '/' || isTyping) return;
@@ -72,7 +74,9 @@ function show(index: MiniSearch, field: HTMLInputElement, results: HTMLElement):
   results.replaceChildren(...found.map((one, at) => optionOf(one, at)));
   if (found.length === 0) {
     const empty = document.createElement('li');
-    empty.textContent = 'Nothing found.';
+    empty.setAttribute('role', 'option');
+    empty.setAttribute('aria-disabled', 'true');
+    empty.textContent = 'Nothing found. Try fewer or other words.';
     results.append(empty);
   }
   results.hidden = field.value.trim() === '';
@@ -93,7 +97,7 @@ function optionOf({ id, page, heading }: Found, at: number): HTMLElement {
 
 /** Arrow keys choose a result, Enter goes there, Escape closes the list. */
 function move(event: KeyboardEvent, field: HTMLInputElement, results: HTMLElement): void {
-  const options = [...results.querySelectorAll<HTMLElement>('[role=option]')];
+  const options = [...results.querySelectorAll<HTMLElement>('[role=option]:not([aria-disabled])')];
   const at = options.findIndex((option) => option.getAttribute('aria-selected') === 'true');
   if (event.key === 'Escape') close(field, results);
   if (event.key === 'Enter') options[Math.max(at, 0)]?.click();
@@ -103,6 +107,7 @@ function move(event: KeyboardEvent, field: HTMLInputElement, results: HTMLElemen
   const next = options[(Math.max(at, step > 0 ? -1 : 0) + step + options.length) % options.length];
   for (const option of options) option.setAttribute('aria-selected', String(option === next));
   field.setAttribute('aria-activedescendant', next?.id ?? '');
+  next?.scrollIntoView({ block: 'nearest' });
 }
 
 function close(field: HTMLInputElement, results: HTMLElement): void {

@@ -9,6 +9,8 @@ import { ApiError } from '../../kernel/errors.ts';
 import { type GuardDeps, guard } from '../guard.ts';
 
 const FIRST_PAGE = { guides: '/docs/quickstart', operations: '/docs/operations/overview' };
+/** What a browser gets for a path without a page. */
+const NOT_FOUND = 'docs/404.html';
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.md': 'text/markdown; charset=utf-8',
@@ -78,24 +80,28 @@ function sender({ folder, publicUrl, docsEditUrl }: DocsDeps) {
     const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
     return { plain, br: await toBrotli(plain, { params }), gzip: await toGzip(plain) };
   };
-  return async (request: FastifyRequest, reply: FastifyReply) => {
-    const file = fileOf(request.url);
-    if (file === undefined) throw noSuchPath();
-    let text = texts.get(file);
-    if (!text) {
-      text = load(file);
-      texts.set(file, text);
-    }
-    const { plain, ...compressed } = await text.catch((error: NodeJS.ErrnoException) => {
+  const read = (file: string): Promise<Text | undefined> => {
+    const text = texts.get(file) ?? load(file);
+    texts.set(file, text);
+    return text.catch((error: NodeJS.ErrnoException) => {
       texts.delete(file);
-      if (error.code === 'ENOENT' || error.code === 'EISDIR') throw noSuchPath();
+      if (error.code === 'ENOENT' || error.code === 'EISDIR') return undefined;
       throw error;
     });
+  };
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const file = fileOf(request.url);
+    const found = file && (await read(file));
+    const isBrowser = request.headers.accept?.includes('text/html');
+    const text = found || (isBrowser && (await read(NOT_FOUND)));
+    if (!text) throw noSuchPath();
+    const { plain, ...compressed } = text;
     const coding = codingOf(request);
     if (coding) reply.header('content-encoding', coding);
     return reply
+      .code(found ? 200 : 404)
       .headers({ 'cache-control': 'no-cache', vary: 'accept-encoding' })
-      .type(TYPES[path.extname(file)] ?? 'text/plain')
+      .type(TYPES[path.extname((found && file) || NOT_FOUND)] ?? 'text/plain')
       .send(coding ? compressed[coding] : plain);
   };
 }

@@ -41,6 +41,7 @@ before(async () => {
     );
   }
   await writeFile(path.join(folder, 'docs/quickstart.md'), '# First');
+  await writeFile(path.join(folder, 'docs/404.html'), 'no such page');
   await writeFile(path.join(folder, 'assets/page-1a2b.js'), SCRIPT);
   await writeFile(path.join(folder, 'assets/page-1a2b.js.br'), brotliCompressSync(SCRIPT));
   app = await createApp({
@@ -242,6 +243,16 @@ test('no path below the documentation leads out of its folder, or to a 500', asy
     const { statusCode } = await app.inject(url);
     assert.equal(statusCode, 404, url);
   }
+});
+
+test('a browser gets a page of the documentation for a path without one', async () => {
+  const headers = { accept: 'text/html,*/*' };
+  for (const url of ['/docs/none', '/docs/none.md', '/docs/404.html', '/docs/quickstart//']) {
+    const { statusCode, body, headers: sent } = await app.inject({ url, headers });
+    assert.deepEqual([statusCode, body], [404, 'no such page'], url);
+    assert.match(String(sent['content-type']), /^text\/html/);
+  }
+  assert.equal((await app.inject('/docs/none')).json().error.code, 'not_found');
 });
 
 test('the pages for operators are shown after a sign-in as operator', async () => {

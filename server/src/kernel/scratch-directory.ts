@@ -51,24 +51,30 @@ async function removeLeftovers(root: string): Promise<void> {
 /** So many bytes are written together: each write is a call to a thread. */
 const WRITE_BYTES = 256 * 1024;
 
-/** Writes a stream to a new file that only its owner can read, without buffering it in memory. */
+/**
+ * Writes a stream to a new file that only its owner can read, without buffering it in memory.
+ * @returns how many bytes were written
+ */
 export async function writeStream(
   bytes: AsyncIterable<Uint8Array>,
   filePath: string,
-): Promise<void> {
+): Promise<number> {
   const file = await open(filePath, 'wx', 0o600);
   try {
     let parts: Uint8Array[] = [];
     let partsBytes = 0;
+    let totalBytes = 0;
     for await (const part of bytes) {
       parts.push(part);
       partsBytes += part.length;
+      totalBytes += part.length;
       countReceived(part.length);
       if (partsBytes < WRITE_BYTES) continue;
       await writeAll(file, parts, partsBytes);
       [parts, partsBytes] = [[], 0];
     }
     if (partsBytes > 0) await writeAll(file, parts, partsBytes);
+    return totalBytes;
   } finally {
     await file.close();
   }

@@ -1,6 +1,10 @@
+import { closeSync, fsync, openSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { ObjectMissing, type Storage } from './storage.ts';
+
+const fsyncOf = promisify(fsync);
 
 /**
  * Stores objects as files under `folder`, in subfolders named by the last two characters of their
@@ -57,11 +61,15 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
+/**
+ * Waits until a file or folder that was just changed is on disk. To open it takes microseconds then,
+ * less than a call through the thread pool, which may also wait behind other syncs.
+ */
 async function sync(fileOrFolder: string): Promise<void> {
-  const handle = await open(fileOrFolder, 'r');
+  const descriptor = openSync(fileOrFolder, 'r');
   try {
-    await handle.sync();
+    await fsyncOf(descriptor);
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }

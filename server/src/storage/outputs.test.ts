@@ -25,7 +25,7 @@ after(async () => {
 async function makeFile(role: 'output' | 'poster') {
   const filePath = path.join(home, crypto.randomUUID());
   await writeFile(filePath, role);
-  return { filePath, role, mediaType: 'video/mp4' };
+  return { filePath, role, mediaType: 'video/mp4', sizeBytes: role.length };
 }
 
 async function statesOf(taskId: string): Promise<Record<string, string[]>> {

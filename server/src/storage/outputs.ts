@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { type Database, namedStatement, statement } from '../database/database.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { newId } from '../kernel/ids.ts';
@@ -6,15 +5,15 @@ import { putFile } from './objects.ts';
 import type { Storage } from './storage.ts';
 
 /** A local file that becomes the output of a task, or the poster of that output. */
-interface OutputFile {
+export interface OutputFile {
   filePath: string;
   role: 'output' | 'poster';
   mediaType: string;
+  sizeBytes: number;
 }
 
 interface NewOutput extends Omit<OutputFile, 'filePath'> {
   id: string;
-  sizeBytes: number;
 }
 
 interface OutputsOfTask {
@@ -79,12 +78,7 @@ export async function withOutputs<T>(
   work: (put: Put) => Promise<T>,
 ): Promise<T> {
   const { db, storage } = deps;
-  const objects = await Promise.all(
-    files.map(async ({ filePath, role, mediaType }) => {
-      const { size: sizeBytes } = await stat(filePath);
-      return { id: newId('object'), role, mediaType, sizeBytes };
-    }),
-  );
+  const objects = files.map((file) => ({ ...file, id: newId('object') }));
   const ids = await register(db, { taskId, objects });
   const stored = new Set<string>();
   const put: Put = async (file) => {

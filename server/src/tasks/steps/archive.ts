@@ -6,11 +6,11 @@ import { NotTogether, sharedWork } from '../../database/shared-work.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import { captureAll } from '../../ledger/ledger.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
+import type { DecodedFrames, Measurement, Measurer } from '../../media/measure.ts';
 import { POSTER_SIDE } from '../../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
 import { markForDeletion, markReady } from '../../storage/objects.ts';
-import { withOutputs } from '../../storage/outputs.ts';
+import { type OutputFile, withOutputs } from '../../storage/outputs.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { report, secondsSince } from '../../telemetry/reports.ts';
 import type { Task } from '../task.ts';
@@ -66,7 +66,8 @@ function lifeSeconds(deps: ArchiveDeps, task: Task): number {
 async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Promise<StepResult> {
   const filePath = path.join(folder, 'output');
   const provider = deps.providerOf(task);
-  await writeStream(await provider.openOutput(task.provider_output ?? {}), filePath);
+  const bytes = await provider.openOutput(task.provider_output ?? {});
+  const sizeBytes = await writeStream(bytes, filePath);
   const measured = await check(deps, task, filePath);
   if (measured.kind === 'refused') return hold(deps, task, measured.explanation);
   if (measured.kind === 'stopped') throw new Error('a decode without rules was stopped');
@@ -75,9 +76,18 @@ async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Pr
   if (provider.capabilities.exactOutput && differences.length > 0) {
     return moveNow(deps.db, task, notExact(differences));
   }
-  const posterPath = poster && path.join(folder, 'poster');
-  if (posterPath) await writeFile(posterPath, poster, { mode: 0o600 });
-  return complete(deps, task, { filePath, posterPath, facts, differences });
+  const { mediaType } = facts;
+  return complete(deps, task, {
+    video: { filePath, role: 'output', mediaType, sizeBytes },
+    poster: poster && (await writePoster(folder, poster)),
+    outputFacts: { ...facts, differences },
+  });
+}
+
+async function writePoster(folder: string, poster: Buffer): Promise<OutputFile> {
+  const filePath = path.join(folder, 'poster');
+  await writeFile(filePath, poster, { mode: 0o600 });
+  return { filePath, role: 'poster', mediaType: 'image/webp', sizeBytes: poster.length };
 }
 
 /** A difference that fails the task is decided on all frames. */
@@ -100,17 +110,12 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
 async function complete(
   deps: ArchiveDeps,
   task: Task,
-  output: {
-    filePath: string;
-    posterPath: string | undefined;
-    facts: MediaFacts;
-    differences: string[];
-  },
+  {
+    video,
+    poster,
+    outputFacts,
+  }: { video: OutputFile; poster: OutputFile | undefined; outputFacts: object },
 ): Promise<StepResult> {
-  const { filePath, posterPath, facts, differences } = output;
-  const video = { filePath, role: 'output', mediaType: facts.mediaType } as const;
-  const poster = posterPath && ({ ...POSTER, filePath: posterPath } as const);
-  const outputFacts = { ...facts, differences };
   const isTest = task.surface === TEST_SURFACE;
   const retentionDays = Math.min(deps.retentionDays, isTest ? TEST_DAYS : deps.retentionDays);
   const completeShared = isTest ? completeTests : completeLive;
@@ -124,8 +129,6 @@ async function complete(
     return completeShared(deps.db, { task, objectIds, changes, retentionDays });
   });
 }
-
-const POSTER = { role: 'poster', mediaType: 'image/webp' } as const;
 
 /**
  * Stores the poster that was drawn with the check. If that fails, the task goes on, and its poster

@@ -8,6 +8,9 @@ import { grant } from '../server/src/ledger/ledger.ts';
 import { openConfiguredDatabase } from '../server/src/open-database.ts';
 import { startServiceProcess } from '../server/test/service/service-process.ts';
 import { temporaryFolder } from '../server/test/temporary-folder.ts';
+import type { HttpClientsLoad, HttpClientsSetup } from './http-clients.ts';
+import { type Program, startProgram } from './program.ts';
+import type { Sample } from './sample.ts';
 
 /** An embedded database in a temporary data folder, and the services that run on it. */
 export interface BenchSetup extends AsyncDisposable {
@@ -100,4 +103,11 @@ export async function addFundedKeys(
 async function fund(db: Database, accountId: string): Promise<void> {
   const reference = crypto.randomUUID();
   await grant(db, { accountId, credits: CREDITS, kind: 'paid', reference });
+}
+
+/** Clients of the API in a process of their own. */
+export type Clients = Program<HttpClientsLoad, Sample>;
+
+export function startClients(setup: HttpClientsSetup): Promise<Clients> {
+  return startProgram<HttpClientsSetup, HttpClientsLoad, Sample>('http-clients.ts', setup);
 }

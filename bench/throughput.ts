@@ -2,10 +2,12 @@ import { statement } from '../server/src/database/database.ts';
 import { simulatedBucket } from '../server/test/storage/simulated-bucket.ts';
 import {
   type BenchSetup,
+  type Clients,
   type FundedKey,
   makeFundedKeys,
   openBenchSetup,
   type RunningService,
+  startClients,
 } from './bench-setup.ts';
 import { cpuSeconds, HAS_CPU_TIMES } from './cpu-time.ts';
 import type { CreateFloorSetup } from './floors/create-floor.ts';
@@ -15,7 +17,6 @@ import type { Target } from './http-clients.ts';
 import { type ProgramAddress, startProgram } from './program.ts';
 import { type Comparison, compare, type Spread } from './rounds.ts';
 import type { Sample } from './sample.ts';
-import { type Clients, startClients } from './start-clients.ts';
 
 /** The size of the service's own pool (server/src/service.ts); the floors use the same. */
 const CONNECTIONS = 24;

@@ -10,14 +10,15 @@ import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { startSimulator } from '../../simulators/kit/process.ts';
 import {
   type BenchSetup,
+  type Clients,
   type FundedKey,
   makeFundedKeys,
   openBenchSetup,
   type RunningService,
+  startClients,
 } from '../bench-setup.ts';
 import type { Target } from '../http-clients.ts';
 import { residentMemory } from '../memory.ts';
-import { type Clients, startClients } from '../start-clients.ts';
 import { multiply, sizesOf, TABLES } from './many-tasks.ts';
 import { openMeter } from './meter.ts';
 import type { Cost, Units } from './units.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase, statement } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
-import { type BenchSetup, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
+import { type BenchSetup, makeFundedKeys, openBenchSetup, startClients } from '../bench-setup.ts';
 import { HAS_CPU_TIMES, serverPid, treeSeconds } from '../cpu-time.ts';
 import type { EndToEndFloorSetup } from '../floors/end-to-end-floor.ts';
 import type { HttpClientsLoad, Target } from '../http-clients.ts';
@@ -10,7 +10,6 @@ import { withInstantProvider } from '../instant-provider.ts';
 import { type Program, type ProgramAddress, startProgram } from '../program.ts';
 import { type Spread, spread } from '../rounds.ts';
 import { median, type Sample } from '../sample.ts';
-import { startClients } from '../start-clients.ts';
 
 /** How many tasks are under way: each completed one is replaced by a new create. */
 const LIVE_TASKS = 150;

@@ -10,11 +10,11 @@ import {
   type FundedKey,
   makeFundedKeys,
   openBenchSetup,
+  startClients,
 } from '../bench-setup.ts';
 import type { HttpClientsSetup, Target } from '../http-clients.ts';
 import { type Comparison, compare } from '../rounds.ts';
 import { measure } from '../sample.ts';
-import { startClients } from '../start-clients.ts';
 import { fillFolder } from './bulk-fill.ts';
 
 export const ENDED_TASKS = Number(process.env.FRAMEWRIGHT_BENCH_TASKS ?? 50_000);

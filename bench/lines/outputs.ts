@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { statement } from '../../server/src/database/database.ts';
 import type { TestVideo } from '../../server/test/media/media-files.ts';
-import { makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
+import { makeFundedKeys, openBenchSetup, startClients } from '../bench-setup.ts';
 import { HAS_CPU_TIMES, serverPid, treeSeconds } from '../cpu-time.ts';
 import { withInstantProvider } from '../instant-provider.ts';
 import { type Spread, spread } from '../rounds.ts';
 import { median } from '../sample.ts';
-import { startClients } from '../start-clients.ts';
 
 const ROUNDS = 3;
 const CLIENTS = 4;

@@ -4,6 +4,7 @@ import { forgetFutureRequests } from './accounts/admission.ts';
 import { startBillingJobs } from './billing/jobs.ts';
 import type { Config } from './config/config.ts';
 import type { Transaction } from './database/database.ts';
+import { fewConnections } from './database/few-connections.ts';
 import { rememberMark } from './database/remembered-mark.ts';
 import { videoTask } from './http/public/video-task.ts';
 import { startInterval } from './kernel/interval.ts';
@@ -49,6 +50,11 @@ const CANCEL_SECONDS = 2;
 const JOB_TIMES_SECONDS = 10;
 const FORGET_SECONDS = 600;
 const ERASE_SECONDS = 60;
+/**
+ * Of the periodic jobs together. They begin at the same ticks: without a limit each of them would
+ * open a connection, and keep it open for nothing.
+ */
+const UPKEEP_CONNECTIONS = 3;
 
 /**
  * Builds what a process with the role `worker` runs: the worker of tasks, the providers and the
@@ -106,13 +112,14 @@ export function buildWorker(
       await compareMark();
       for (const provider of providers.values()) provider.start?.();
       await worker.start();
-      const jobs = periodicJobs(config, parts, signal);
+      const upkeepDb = fewConnections(db, UPKEEP_CONNECTIONS);
+      const jobs = periodicJobs(config, { ...parts, db: upkeepDb }, signal);
       jobs.push(['database mark', CLOCK_SECONDS, compareMark]);
       jobs.push(['times of jobs', JOB_TIMES_SECONDS, () => jobTimes.exchange()]);
       for (const [name, seconds, work] of jobs) startInterval(seconds, { name, log, signal }, work);
       const { billing, publicUrl } = parts;
       const { sendMail } = parts.mailer;
-      startBillingJobs({ db, log, signal, billing, publicUrl, sendMail });
+      startBillingJobs({ db: upkeepDb, log, signal, billing, publicUrl, sendMail });
       const settleWebhooks = startWebhooks(
         {
           db,

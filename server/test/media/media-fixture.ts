@@ -79,7 +79,7 @@ export async function openMediaFixture(
   const dataDir = options.dataDir ?? folder.path;
   const allowed = [`localhost:${host.port}`, `stranger.test:${host.port}`, 'localhost:1'];
   const environment = serviceEnvironment({
-    CREATE_WAIT_SECONDS: '60',
+    CREATE_WAIT_SECONDS: '240', // a busy machine takes a minute for 256 MB
     DATA_DIR: dataDir,
     OUTBOUND_ALLOW: allowed.join(','),
     ...options.environment,

@@ -59,6 +59,9 @@ export function docsRoutes(app: FastifyInstance, deps: DocsDeps): void {
   });
 }
 
+/** Why there is no file at a path: the last is that of a name that is too long. */
+const NO_FILE = new Set<unknown>(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG']);
+
 interface Text {
   plain: Buffer;
   br: Buffer;
@@ -85,7 +88,7 @@ function sender({ folder, publicUrl, docsEditUrl }: DocsDeps) {
     texts.set(file, text);
     return text.catch((error: NodeJS.ErrnoException) => {
       texts.delete(file);
-      if (error.code === 'ENOENT' || error.code === 'EISDIR') return undefined;
+      if (NO_FILE.has(error.code)) return undefined;
       throw error;
     });
   };

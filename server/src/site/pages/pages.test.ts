@@ -239,6 +239,8 @@ test('no path below the documentation leads out of its folder, or to a 500', asy
     '/docs//operations/overview', // also each number of slashes would be kept in memory
     '/docs//quickstart',
     '/docs/quickstart//',
+    `/docs/${'a'.repeat(300)}`,
+    `/docs/${'a/'.repeat(3000)}a`,
   ]) {
     const { statusCode } = await app.inject(url);
     assert.equal(statusCode, 404, url);

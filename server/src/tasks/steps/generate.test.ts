@@ -18,6 +18,7 @@ import { reconcile } from '../../operator/reconcile.ts';
 import type { JobStatus } from '../../providers/provider.ts';
 import { readTask } from '../create/create.ts';
 import { responseFor } from '../create/response.ts';
+import { openJobTimes } from '../job-times.ts';
 import type { Task } from '../task.ts';
 import { wakeTask } from '../transitions.ts';
 import { type GenerateDeps, generate, recheck } from './generate.ts';
@@ -97,6 +98,19 @@ test('a job is read more often around the time at which such jobs end, and less 
     pauses.push(await secondsUntilDue(task));
   }
   assert.deepEqual(pauses, [15, 15, 3, 2.4, 2.4, 2.4, 10]);
+});
+
+test('a job that ended while the service was stopped delays no later reads', async () => {
+  const jobTimes = openJobTimes(fixture.db);
+  const task = await generatingTask(20);
+  for (let job = 0; job < 20; job += 1) jobTimes.observe(task, 20);
+  jobTimes.observe(task, 2 * 86_400);
+  for (let job = 0; job < 5; job += 1) {
+    await jobTimes.exchange();
+    await generate({ ...depsThatRead(WORKING), jobTimes }, await dueAgain(task));
+    assert.equal(await secondsUntilDue(task), 20 / 4);
+    jobTimes.observe(task, 20);
+  }
 });
 
 test('how long a job took is learned when it has succeeded', async () => {

@@ -99,7 +99,8 @@ const EXPECTED_READS = 5;
 /**
  * A quarter of the time since the task began to generate. If it is known how long such jobs take,
  * the pauses are shorter around the expected end, and longer before. Both are within the configured
- * bounds.
+ * bounds. Times that vary by more than they last tell nothing: a job that ended while the service
+ * was stopped seems to have taken until its start.
  */
 function pollSeconds(deps: GenerateDeps, task: Task): number {
   const bounded = (seconds: number) =>
@@ -108,6 +109,7 @@ function pollSeconds(deps: GenerateDeps, task: Task): number {
   if (!expected) return bounded(task.phase_seconds / 4);
   const age = task.accepted_seconds ?? task.phase_seconds;
   const around = Math.max(deps.pollMinSeconds, expected.deviationSeconds * DEVIATIONS);
+  if (around >= expected.meanSeconds) return bounded(task.phase_seconds / 4);
   const toCome = expected.meanSeconds - age;
   if (toCome > around) return bounded(toCome - around);
   return bounded(toCome > -around ? around / EXPECTED_READS : -toCome / 4);

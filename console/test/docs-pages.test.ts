@@ -108,7 +108,15 @@ test('a fresh test key is put into the samples of who is signed in', options, as
   assert.match((await sample.textContent()) ?? '', /FRAMEWRIGHT_API_KEY=fw_test_\w{30}/);
   await expectNoViolations(page);
   await page.goto('/docs/test-keys');
-  assert.equal(await page.locator('.docs-code', { hasText: 'fw_test_...' }).count(), 0);
+  const unfilled = page.locator('.docs-code', { hasText: 'fw_test_...' });
+  assert.equal(await unfilled.count(), 0);
+  const other = await page.context().newPage();
+  await other.goto('/playground');
+  await other.getByLabel('Account').click();
+  await other.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await other.waitForURL(/\/$/);
+  await page.reload();
+  assert.ok((await unfilled.count()) > 0, 'the key is gone after the sign-out in another window');
 });
 
 test(

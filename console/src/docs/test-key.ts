@@ -1,3 +1,5 @@
+import { forgetIfSignedOut } from '../personal.ts';
+
 /** What stands for a test key in the samples. */
 const PLACEHOLDER = 'fw_test_...';
 const KEPT = 'docs-test-key';
@@ -14,6 +16,7 @@ interface Made {
  */
 export function offerTestKey(): void {
   const places = textsWith(PLACEHOLDER);
+  forgetIfSignedOut();
   const kept = sessionStorage.getItem(KEPT);
   if (kept) fill(places, kept);
   const sample = places[0]?.parentElement?.closest<HTMLElement>('.docs-code');
@@ -56,7 +59,7 @@ async function makeKey(places: Text[]): Promise<string> {
     body: JSON.stringify({ name: 'Documentation', mode: 'test', expires_at: expires }),
   }).catch(() => undefined);
   if (!response) return 'No connection. Try again.';
-  const { secret, error }: Made = await response.json();
+  const { secret, error }: Made = await response.json().catch(() => ({})); // not of the service
   if (secret) {
     sessionStorage.setItem(KEPT, secret);
     fill(places, secret);

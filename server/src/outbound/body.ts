@@ -1,5 +1,6 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { DigestCheck } from './body-digest.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { DownloadSession } from './download-session.ts';
 import type { PinnedResponse } from './pinned-request.ts';
@@ -35,12 +36,17 @@ function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, encoding);
 }
 
+interface Counting {
+  budget: ByteBudget;
+  session: DownloadSession;
+  pace: Pace;
+  digest: DigestCheck | undefined;
+}
+
 /** Yields a body's chunks as they arrive and counts them. Ends the session when iteration ends. */
 export async function* countedChunks(
   body: Readable,
-  budget: ByteBudget,
-  session: DownloadSession,
-  pace: Pace,
+  { budget, session, pace, digest }: Counting,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     session.signal.throwIfAborted();
@@ -48,9 +54,11 @@ export async function* countedChunks(
     for await (const chunk of body) {
       budget.take(chunk.length);
       watch.arrived(chunk.length);
+      digest?.update(chunk);
       yield chunk;
       watch.resume();
     }
+    digest?.end();
     session.keepClients();
   } catch (failure) {
     throw session.failureOf(failure);

@@ -1,5 +1,6 @@
 import { checkUrl, type HostRules } from './addresses.ts';
 import { countedChunks, openBody, type Pace } from './body.ts';
+import { checkDigest } from './body-digest.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { beginDownloadSession, type DownloadSession } from './download-session.ts';
 import {
@@ -60,6 +61,11 @@ export interface DownloadOptions {
    * for what a provider names: a customer's host must not hold connections.
    */
   keepsConnection?: boolean | undefined;
+  /**
+   * Whether the body is compared with the digest that its host gives. Not for a customer's host: a
+   * wrong header would refuse a file that is decoded in full anyway.
+   */
+  comparesDigest?: boolean | undefined;
   /** Sent to the origin of the first URL only, never to another origin after a redirect. */
   headers?: Record<string, string> | undefined;
 }
@@ -158,10 +164,11 @@ async function startDownload(
     const { finalUrl, response } = await followRedirects(url, options, rules, session);
     const body = openBody(response, options.budget);
     const contentType = response.headers['content-type'];
+    const digest = options.comparesDigest ? checkDigest(response.headers) : undefined;
     return {
       finalUrl: finalUrl.href,
       contentType: typeof contentType === 'string' ? contentType : null,
-      body: countedChunks(body, options.budget, session, rules.pace),
+      body: countedChunks(body, { budget: options.budget, session, pace: rules.pace, digest }),
     };
   } catch (failure) {
     const error = session.failureOf(failure);

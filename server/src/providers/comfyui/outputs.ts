@@ -74,6 +74,7 @@ export async function openSavedVideo(
     const { body } = await deps.guardedFetch.download(server.baseUrl + viewPath(output), {
       budget: new ByteBudget(deps.maxBytes),
       plainHttpWhereAllowed: true,
+      comparesDigest: true,
       headers: authorizationOf(server),
     });
     return body;

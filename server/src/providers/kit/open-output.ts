@@ -37,6 +37,7 @@ export async function openOutputAt(
       budget,
       plainHttpWhereAllowed: true,
       keepsConnection: true,
+      comparesDigest: true,
     });
     return translateReadFailures(body);
   } catch (failure) {

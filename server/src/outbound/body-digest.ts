@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { crc32 } from 'node:zlib';
+import { OutboundError } from './refusal.ts';
+
+/** The algorithms that are compared, the strongest first, with the length of their digests. */
+const BYTES = { 'sha-256': 32, 'sha-512': 64, md5: 16, crc32: 4 };
+type Algorithm = keyof typeof BYTES;
+
+interface Digest {
+  algorithm: Algorithm;
+  value: Buffer;
+}
+
+/** What the bytes of a body are compared with as they arrive. */
+export interface DigestCheck {
+  update(chunk: Uint8Array): void;
+  /** @throws OutboundError when the body was not the one that the host announced */
+  end(): void;
+}
+
+const UNCHECKED: DigestCheck = { update: () => {}, end: () => {} };
+
+/**
+ * Compares a whole body with the strongest digest that its host gives: `Repr-Digest`,
+ * `Content-Digest` (RFC 9530), `Digest` (RFC 3230), `Content-MD5`, `x-amz-checksum-*`, or
+ * `x-goog-hash`. Unknown algorithms and malformed headers are ignored. An ETag is never used: that
+ * of a multipart upload is no digest of the file.
+ */
+export function checkDigest(headers: IncomingHttpHeaders): DigestCheck {
+  // It would be the digest of the encoded body; and what is decoded on the way is never whole.
+  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') return UNCHECKED;
+  const given = digestsIn(headers);
+  const strongest = Object.keys(BYTES).flatMap((name) =>
+    given.filter(({ algorithm }) => algorithm === name),
+  );
+  const [expected] = strongest;
+  return expected ? checkFor(expected) : UNCHECKED;
+}
+
+function checkFor({ algorithm, value }: Digest): DigestCheck {
+  const hash = openHash(algorithm);
+  return {
+    update: hash.update,
+    end() {
+      if (hash.digest().equals(value)) return;
+      const message = `The response is not the file whose ${algorithm} its host announced`;
+      throw new OutboundError('not_reachable', message);
+    },
+  };
+}
+
+function openHash(algorithm: Algorithm) {
+  if (algorithm !== 'crc32') {
+    const hash = createHash(algorithm.replace('-', ''));
+    return {
+      update: (chunk: Uint8Array) => void hash.update(chunk),
+      digest: () => hash.digest(),
+    };
+  }
+  let sum = 0;
+  return {
+    update(chunk: Uint8Array) {
+      sum = crc32(chunk, sum);
+    },
+    digest() {
+      const value = Buffer.alloc(4);
+      value.writeUInt32BE(sum);
+      return value;
+    },
+  };
+}
+
+function digestsIn(headers: IncomingHttpHeaders): Digest[] {
+  const of = (name: string) => [headers[name] ?? []].flat().join(',');
+  const all = [
+    ...structured(of('repr-digest')),
+    ...structured(of('content-digest')),
+    ...named(of('digest')),
+    ...digest('md5', of('content-md5')),
+  ];
+  // A checksum of parts, not of the whole object.
+  if (of('x-amz-checksum-type').toUpperCase() !== 'COMPOSITE') {
+    all.push(...digest('sha-256', of('x-amz-checksum-sha256')));
+    all.push(...digest('crc32', of('x-amz-checksum-crc32')));
+  }
+  // The digest of what is stored, which the store may decode when it serves it.
+  const isServedAsStored = /^(identity)?$/i.test(of('x-goog-stored-content-encoding'));
+  if (isServedAsStored) all.push(...named(of('x-goog-hash')));
+  return all;
+}
+
+/** A dictionary of byte sequences (RFC 8941), such as `sha-256=:BASE64:, sha-512=:BASE64:`. */
+function structured(header: string): Digest[] {
+  return header.split(',').flatMap((member) => {
+    const [, name = '', value = ''] = /^\s*([a-z0-9-]+)=:([^:]*):/.exec(member) ?? [];
+    return digest(name, value);
+  });
+}
+
+/** `SHA-256=BASE64,md5=BASE64`: as before structured fields, in any case. */
+function named(header: string): Digest[] {
+  return header.split(',').flatMap((member) => {
+    const [, name = '', value = ''] = /^\s*([a-z0-9-]+)=(.*)$/i.exec(member) ?? [];
+    return digest(name.toLowerCase(), value.trim());
+  });
+}
+
+/** Nothing for an algorithm that is not known, or a value that is not one of its digests. */
+function digest(name: string, text: string): Digest[] {
+  const algorithm = (Object.keys(BYTES) as Algorithm[]).find((known) => known === name);
+  const value = Buffer.from(text, 'base64');
+  if (!algorithm || value.length !== BYTES[algorithm] || value.toString('base64') !== text) {
+    return [];
+  }
+  return [{ algorithm, value }];
+}

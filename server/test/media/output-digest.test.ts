@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import { createMeasurer } from '../../src/media/measure.ts';
+import { parseAllowList } from '../../src/outbound/addresses.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import { openOutputAt } from '../../src/providers/kit/open-output.ts';
+import { diskStorage } from '../../src/storage/disk.ts';
+import { readTask } from '../../src/tasks/create/create.ts';
+import { type ArchiveDeps, archive } from '../../src/tasks/steps/archive.ts';
+import { moveNow } from '../../src/tasks/transitions.ts';
+import {
+  makeSubmittingTask,
+  openTaskFixture,
+  recordAccepted,
+  scriptedProvider,
+  type TaskFixture,
+} from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { TEST_CA_FILE } from '../tls/certificates.ts';
+import { makeVideo } from './media-files.ts';
+import { type MediaHost, startMediaHost } from './media-host.ts';
+
+let fixture: TaskFixture;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let host: MediaHost;
+let guardedFetch: GuardedFetch;
+let video: Buffer;
+
+before(async () => {
+  fixture = await openTaskFixture();
+  folder = await temporaryFolder();
+  host = await startMediaHost();
+  const allow = parseAllowList(`localhost:${host.port}`);
+  guardedFetch = createGuardedFetch({ allow, ca: await readFile(TEST_CA_FILE, 'utf8') });
+  const file = path.join(folder.path, 'video.mp4');
+  await makeVideo(file, {});
+  video = await readFile(file);
+});
+after(async () => {
+  await guardedFetch.close();
+  await host.close();
+  await fixture.closeAudited();
+  await folder[Symbol.asyncDispose]();
+});
+
+async function archivingTask() {
+  const { task } = await makeSubmittingTask(fixture);
+  await recordAccepted(fixture.db, task.id);
+  const generating = await moveNow(fixture.db, task, { to: 'generating' });
+  return moveNow(fixture.db, generating, { to: 'archiving', changes: { providerOutput: {} } });
+}
+
+function archiveDeps(url: string, lifeSeconds: number): ArchiveDeps {
+  const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
+  const provider = scriptedProvider({
+    openOutput: () => openOutputAt(url, { guardedFetch }),
+  });
+  provider.capabilities.outputLifeSeconds = lifeSeconds;
+  return {
+    db: fixture.db,
+    storage: diskStorage(path.join(folder.path, 'objects')),
+    scratch,
+    outputMeasurer: createMeasurer({ scratch }),
+    outputFrames: 'keyframes',
+    drawsPosters: false,
+    providerOf: () => provider,
+    retentionDays: 7,
+    reconcileSeconds: 60,
+  };
+}
+
+/** Serves the video with the digest of these bytes. */
+function serve(bytes: Uint8Array): string {
+  const digest = createHash('sha256').update(bytes).digest('base64');
+  const headers = { 'repr-digest': `sha-256=:${digest}:` };
+  return host.serve('/output.mp4', { kind: 'bytes', bytes: video, headers });
+}
+
+test('an output whose digest is wrong is fetched again, and completes with the right one', async () => {
+  const deps = archiveDeps(serve(Buffer.from('another video')), 600);
+  const task = await archivingTask();
+  await assert.rejects(archive(deps, task), { name: 'OutboundError', reason: 'not_reachable' });
+  assert.equal((await readTask(fixture.db, task.id)).phase, 'archiving');
+  serve(video);
+  await archive(deps, task);
+  assert.equal((await readTask(fixture.db, task.id)).phase, 'completed');
+});
+
+test('an output whose digest stays wrong holds its task when its life is over', async () => {
+  const deps = archiveDeps(serve(Buffer.from('another video')), 0);
+  const task = await archivingTask();
+  assert.equal(await archive(deps, task), 'postponed');
+  const { phase, held_cause } = await readTask(fixture.db, task.id);
+  assert.deepEqual([phase, held_cause], ['held', 'outcome']);
+});

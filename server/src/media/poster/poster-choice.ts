@@ -103,6 +103,7 @@ function scale(frame: Frame, { stream, maxSide }: { stream: Stream; maxSide: num
   ];
   using graph = new FilterGraph();
   graph.alloc();
+  graph.nbThreads = 1; // to start one for each core takes longer than to scale one frame
   requireSuccess(graph.parsePtr(steps.join(',')));
   requireSuccess(graph.configSync());
   requireSuccess(graph.getFilter('buffer@in')?.buffersrcAddFrameSync(frame) ?? -1);

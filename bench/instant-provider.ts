@@ -7,12 +7,14 @@ import { startSimulator } from '../simulators/kit/process.ts';
 const SMALL: TestVideo = { width: 64, height: 64, seconds: 0.25, audio: null };
 
 /** A simulated fal, in a process of its own, whose jobs end at once if nothing else is asked. */
-interface InstantProvider {
+export interface InstantProvider {
   url: string;
   /** The variables of a service that uses it. */
   env: Record<string, string>;
   /** The jobs that it accepted. */
-  jobs(): Promise<Array<{ prompt: string; createdAt: number }>>;
+  jobs(): Promise<Array<{ id: string; prompt: string; createdAt: number }>>;
+  /** All requests that it got, in their order; `at` in milliseconds since 1970. */
+  requests(): Promise<Array<{ call: string; path: string; at: number }>>;
 }
 
 export async function withInstantProvider<T>(
@@ -23,7 +25,7 @@ export async function withInstantProvider<T>(
   const outputFile = path.join(folder.path, 'output.mp4');
   await makeVideo(outputFile, output);
   const options = ['--job-seconds', String(jobSeconds), '--output-file', outputFile];
-  const { url, kill, jobs } = await startSimulator('fal', folder.path, options);
+  const { url, kill, jobs, requests } = await startSimulator('fal', folder.path, options);
   const env = {
     ROLES: 'api,worker',
     CREATE_WAIT_SECONDS: '0',
@@ -35,7 +37,7 @@ export async function withInstantProvider<T>(
     LOG_LEVEL: 'warn',
   };
   try {
-    return await work({ url, env, jobs });
+    return await work({ url, env, jobs, requests });
   } finally {
     await kill();
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestVideo } from '../../server/test/media/media-files.ts';
 import { makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
-import { withInstantProvider } from '../instant-provider.ts';
+import { type InstantProvider, withInstantProvider } from '../instant-provider.ts';
 import { quantile } from '../sample.ts';
 
 const OUTPUT: TestVideo = { width: 1280, height: 720, seconds: 5, audio: 'with' };
@@ -11,7 +11,8 @@ const JOB_SECONDS = 3;
 const DEFAULT_POLLS = { POLL_MIN_SECONDS: '2', POLL_MAX_SECONDS: '15' };
 /** The provider can't reach this host, so only polls tell the service that a job has ended. */
 const WITHOUT_CALLBACKS = { PUBLIC_URL: 'https://callbacks.invalid' };
-const WARM_UP_TASKS = 2;
+/** From these the service learns how long the jobs take. It writes and reads that every 10 s. */
+const WARM_UP_TASKS = 5;
 /** One task after the other, then so many at once. */
 const TASKS = { single: 15, together: 100 };
 
@@ -21,11 +22,13 @@ interface Quantiles {
   p99: number;
 }
 
-interface AddedTime {
+export interface AddedTime {
   /** From the POST of a create to the arrival of its submit at the provider. */
   before: Quantiles;
   /** From the provider's end of a job to the response that says so. */
   after: Quantiles;
+  /** Between the last two reads of a job: the one that found it ended, and the one before. */
+  pause: Quantiles;
 }
 
 /** How much time the service adds to that of the provider. */
@@ -40,19 +43,17 @@ export interface AddedTimes {
  */
 export async function measureAddedTime(): Promise<AddedTimes> {
   const options = { output: OUTPUT, jobSeconds: JOB_SECONDS };
-  return withInstantProvider(async ({ env, jobs }) => {
-    const measure = (own: Record<string, string>) => measureBoth({ ...env, ...own }, jobs);
+  return withInstantProvider(async (provider) => {
+    const measure = (own: Record<string, string>) => measureBoth(provider, own);
     const callbacks = await measure(DEFAULT_POLLS);
     return { callbacks, polls: await measure({ ...DEFAULT_POLLS, ...WITHOUT_CALLBACKS }) };
   }, options);
 }
 
-type Jobs = () => Promise<Array<{ prompt: string; createdAt: number }>>;
-
-async function measureBoth(env: Record<string, string>, jobs: Jobs) {
+async function measureBoth(provider: InstantProvider, own: Record<string, string>) {
   await using bench = await openBenchSetup();
   const keys = await makeFundedKeys(bench.db, { accounts: 50, keysEach: 4 });
-  await using service = await bench.startService({ ...env, POSTERS: 'yes' });
+  await using service = await bench.startService({ ...provider.env, ...own, POSTERS: 'yes' });
   let next = 0;
   const runTask = async () => {
     const { secret } = keys[next++ % keys.length] ?? {};
@@ -62,8 +63,13 @@ async function measureBoth(env: Record<string, string>, jobs: Jobs) {
   const single: Times[] = [];
   while (single.length < TASKS.single) single.push(await runTask());
   const together = await Promise.all(Array.from({ length: TASKS.together }, runTask));
-  const receivedAt = new Map((await jobs()).map((job) => [job.prompt, job.createdAt]));
-  const added = (times: Times[]) => addedTime(times, (prompt) => receivedAt.get(prompt));
+  const ran = await jobsOf(provider);
+  const added = (times: Times[]) =>
+    addedTime(
+      times.flatMap((time) =>
+        ran.flatMap((job) => (job.prompt === time.prompt ? { ...time, ...job } : [])),
+      ),
+    );
   return { single: added(single), together: added(together) };
 }
 
@@ -99,13 +105,32 @@ async function timesOf(url: string, secret: string): Promise<Times> {
   }
 }
 
-function addedTime(times: Times[], receivedAt: (prompt: string) => number | undefined): AddedTime {
-  const received = (prompt: string) => receivedAt(prompt) ?? Number.NaN;
+/** A job as its provider saw it. */
+interface Job {
+  prompt: string;
+  receivedAt: number;
+  /** Between its last two reads; undefined if it was read once. */
+  pause: number | undefined;
+}
+
+async function jobsOf({ jobs, requests }: InstantProvider): Promise<Job[]> {
+  const readAt = new Map<string, number[]>();
+  for (const { call, path, at } of await requests()) {
+    const id = call === 'read' ? path.split('/').at(-2) : undefined;
+    if (id) readAt.set(id, [...(readAt.get(id) ?? []), at]);
+  }
+  return (await jobs()).map(({ id, prompt, createdAt: receivedAt }) => {
+    const [before, last] = (readAt.get(id) ?? []).slice(-2);
+    return { prompt, receivedAt, pause: before && last && last - before };
+  });
+}
+
+function addedTime(tasks: Array<Times & Job>): AddedTime {
+  const endedAt = ({ receivedAt }: Job) => receivedAt + JOB_SECONDS * 1000;
   return {
-    before: quantiles(times.map(({ prompt, createdAt }) => received(prompt) - createdAt)),
-    after: quantiles(
-      times.map(({ prompt, completedAt }) => completedAt - received(prompt) - JOB_SECONDS * 1000),
-    ),
+    before: quantiles(tasks.map(({ receivedAt, createdAt }) => receivedAt - createdAt)),
+    after: quantiles(tasks.map((task) => task.completedAt - endedAt(task))),
+    pause: quantiles(tasks.flatMap(({ pause }) => pause ?? [])),
   };
 }
 

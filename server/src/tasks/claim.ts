@@ -131,18 +131,34 @@ const CLAIM_INGEST = namedStatement(
 
 const DUE_POOLS = statement(
   'task_due_pools',
-  `select pool from unnest($1::text[]) as pool
-   where exists (select from unnest($2::text[]) as wanted (provider) cross join lateral (
-     select from tasks where ${POOL} = pool and tasks.provider = wanted.provider
-       and tasks.due_at is not null and tasks.due_at <= ${NOW} and ${FREE} limit 1) as due)`,
+  `select pool, extract(epoch from min(due_at) - ${NOW})::float8 as seconds
+   from unnest($1::text[]) as pool cross join unnest($2::text[]) as wanted (provider)
+   cross join lateral (
+     select due_at from tasks where ${POOL} = pool and tasks.provider = wanted.provider
+       and tasks.due_at <= ${NOW} + $3 * interval '1 second' and ${FREE}
+     order by due_at limit 1) as earliest
+   group by pool`,
 );
 
-/** The worker pools for which tasks of these providers are due. */
-export async function poolsWithDueTasks(db: Queryable, providers: string[]): Promise<WorkerPool[]> {
-  const rows = await db.query<{ pool: WorkerPool }>(DUE_POOLS, [WORKER_POOLS, providers]);
-  const due = rows.map(({ pool }) => pool);
-  // Attempts that a dead worker left in flight belong to tasks of the submit pool.
-  return due.includes('submit') && !due.includes('find') ? [...due, 'find'] : due;
+/**
+ * Looks for tasks of these providers that are due, or will be within some seconds.
+ * @returns the worker pools that have due tasks, and how many seconds later the next task of
+ *   another pool is due
+ */
+export async function findDuePools(
+  db: Queryable,
+  providers: string[],
+  withinSeconds: number,
+): Promise<{ due: WorkerPool[]; nextSeconds: number | undefined }> {
+  const values = [WORKER_POOLS, providers, withinSeconds];
+  const rows = await db.query<{ pool: WorkerPool; seconds: number }>(DUE_POOLS, values);
+  const due = rows.flatMap(({ pool, seconds }) => (seconds <= 0 ? [pool] : []));
+  const later = rows.map(({ seconds }) => seconds).filter((seconds) => seconds > 0);
+  return {
+    // Attempts that a dead worker left in flight belong to tasks of the submit pool.
+    due: due.includes('submit') && !due.includes('find') ? [...due, 'find'] : due,
+    nextSeconds: later.length > 0 ? Math.min(...later) : undefined,
+  };
 }
 
 /** What a worker may claim. */

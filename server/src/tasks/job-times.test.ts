@@ -9,9 +9,9 @@ before(async () => {
 });
 after(() => fixture.close());
 
-function jobOf(provider: string, duration = 5): JobOf {
+function jobOf(provider: string, duration = 5, id = ''): JobOf & { id: string } {
   const request = { model: 'video-2.0-mini', resolution: '720p', duration };
-  return { provider, request: request as JobOf['request'] };
+  return { id, provider, request: request as JobOf['request'] };
 }
 
 test('what one process learns of a kind of jobs, another one knows', async () => {
@@ -37,6 +37,20 @@ test('two jobs are too few, and new ones count more than old ones', async () => 
   }
   const mean = times.expected(jobOf('changing'))?.meanSeconds ?? 0;
   assert.ok(mean > 28 && mean <= 30, `${mean} s`);
+});
+
+test('a job that was found after a pause may have ended at any time of it', async () => {
+  const times = openJobTimes(fixture.db);
+  const observe = (id: string, seconds: number) => times.observe(jobOf('paused', 5, id), seconds);
+  for (const id of ['one', 'two']) times.working(id, { seconds: 40, pauseSeconds: 15 });
+  times.working('woken', { seconds: 40, pauseSeconds: 15 });
+  times.working('woken', { seconds: 45, pauseSeconds: 15 });
+  observe('one', 56);
+  observe('two', 60);
+  observe('woken', 52);
+  await times.exchange();
+  times.expected(jobOf('paused'));
+  assert.equal(times.expected(jobOf('paused'))?.meanSeconds, (48 + 50 + 52) / 3);
 });
 
 test('processes that learn at the same time lose nothing', async () => {

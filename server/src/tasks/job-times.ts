@@ -1,4 +1,5 @@
 import { type Database, namedStatement, statement } from '../database/database.ts';
+import { forgetOldest } from '../kernel/forget-oldest.ts';
 import type { Task } from './task.ts';
 
 /** How long jobs of one kind take, in seconds from their acceptance. */
@@ -12,17 +13,30 @@ interface JobTime {
 /** Jobs of the same provider, model, resolution and length of the video take equally long. */
 export type JobOf = Pick<Task, 'provider' | 'request'>;
 
+interface WorkingRead {
+  seconds: number;
+  pauseSeconds: number;
+}
+
 /** What this process knows of how long jobs take, and has learned itself. */
 export interface JobTimes {
   /** undefined as long as too few jobs of this kind have succeeded. */
   expected(task: JobOf): JobTime | undefined;
-  observe(task: JobOf, seconds: number): void;
+  /** Notes a read that found the job at work, in seconds since acceptance, and the next pause. */
+  working(taskId: string, read: WorkingRead): void;
+  /**
+   * Learns from a job that a read has found ended. After a pause, it may have ended at any time of
+   * the pause, and the middle counts; a read before its time was woken by a callback.
+   */
+  observe(task: JobOf & Pick<Task, 'id'>, seconds: number): void;
   /** Writes what was observed, and reads what all processes know. Without tasks it does nothing. */
   exchange(): Promise<void>;
 }
 
 /** Of one kind, before their time is relied upon. */
 const FEWEST_JOBS = 3;
+/** Of so many jobs at work, the last read is remembered. */
+const REMEMBERED_READS = 10_000;
 /** An older job counts less: the mean is about that of so many jobs. */
 const REMEMBERED_JOBS = 20;
 
@@ -67,7 +81,12 @@ export function openJobTimes(db: Database): JobTimes {
   let known = new Map<string, JobTime>();
   let observed = new Map<string, { task: JobOf; seconds: number[] }>();
   let isAsked = false;
+  const reads = new Map<string, WorkingRead>();
   return {
+    working(taskId, read) {
+      if (!reads.has(taskId)) forgetOldest(reads, REMEMBERED_READS);
+      reads.set(taskId, read);
+    },
     expected(task) {
       isAsked = true;
       const found = known.get(kindOf(task));
@@ -76,7 +95,9 @@ export function openJobTimes(db: Database): JobTimes {
     observe(task, seconds) {
       const kind = kindOf(task);
       const { seconds: earlier } = observed.get(kind) ?? { seconds: [] };
-      observed.set(kind, { task, seconds: [...earlier, seconds] });
+      const ended = endBetween(reads.get(task.id), seconds);
+      reads.delete(task.id);
+      observed.set(kind, { task, seconds: [...earlier, ended] });
     },
     async exchange() {
       if (!isAsked && observed.size === 0) return;
@@ -86,6 +107,12 @@ export function openJobTimes(db: Database): JobTimes {
       known = new Map((await db.query<Row>(READ)).map((row) => [kindOfRow(row), timeOf(row)]));
     },
   };
+}
+
+/** When a job ended that `last` found at work, and a later read ended. */
+function endBetween(last: WorkingRead | undefined, seconds: number): number {
+  const isPauseOver = last && seconds >= last.seconds + last.pauseSeconds;
+  return isPauseOver ? (last.seconds + seconds) / 2 : seconds;
 }
 
 function kindOf({ provider, request: { model, resolution, duration } }: JobOf): string {

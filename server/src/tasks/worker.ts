@@ -5,7 +5,7 @@ import type { Log } from '../kernel/log.ts';
 import type { HostedProvider } from '../providers/host/hosted-provider.ts';
 import { inTrace } from '../telemetry/tracing.ts';
 import type { WakeUps } from '../wake-ups/wake-ups.ts';
-import { claimDue, poolOf, poolsWithDueTasks, type WorkerPool } from './claim.ts';
+import { claimDue, findDuePools, poolOf, type WorkerPool } from './claim.ts';
 import { createClaimRules } from './claim-rules.ts';
 import { release, renew } from './lease.ts';
 import { REPORT_SECONDS, reportAlive, reportGone } from './live-workers.ts';
@@ -27,6 +27,8 @@ const PLACES: Record<WorkerPool, number> = {
   archive: 32,
 };
 const SWEEP_SECONDS = 0.5;
+/** The shortest time between two sweeps, when a task becomes due before the next regular one. */
+const MIN_SWEEP_SECONDS = 0.05;
 
 export type Worker = ReturnType<typeof createWorker>;
 
@@ -95,13 +97,6 @@ export function createWorker(deps: WorkerDeps) {
     await release(db, task);
     void pools[pool].fill();
   };
-  /** Fills only the pools that have due tasks: an idle worker makes one statement. */
-  const sweep = async () => {
-    // Not awaited: a pool whose claim takes long does not delay the others.
-    for (const name of await poolsWithDueTasks(db, rules.providers('submit'))) {
-      void pools[name].fill();
-    }
-  };
   const report = async () => {
     rules.update(await reportAlive(db, { ...own, ingestPlaces: PLACES.ingest }));
   };
@@ -113,7 +108,11 @@ export function createWorker(deps: WorkerDeps) {
       wakeUps.listen((wakeUp) => void pools[wakeUp].fill(), stopping.signal);
       const reporting = { log, name: 'report of this worker', signal: stopping.signal };
       startInterval(REPORT_SECONDS, reporting, report);
-      startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
+      startSweeping(deps, stopping.signal, {
+        providers: () => rules.providers('submit'),
+        // Not awaited: a pool whose claim takes long does not delay the others.
+        fill: (name) => void pools[name].fill(),
+      });
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker has started');
     },
@@ -131,6 +130,29 @@ export function createWorker(deps: WorkerDeps) {
       stopped.abort();
     },
   };
+}
+
+/**
+ * Fills only the pools that have due tasks, twice a second, so an idle worker makes one statement.
+ * When a task becomes due before the next sweep, there is one more at that moment; if it fails, the
+ * next one follows as usual.
+ */
+function startSweeping(
+  { db, log }: Pick<WorkerDeps, 'db' | 'log'>,
+  signal: AbortSignal,
+  pools: { providers(): string[]; fill(name: WorkerPool): void },
+): void {
+  let additional: NodeJS.Timeout | undefined;
+  const sweep = async () => {
+    const { due, nextSeconds } = await findDuePools(db, pools.providers(), SWEEP_SECONDS);
+    for (const name of due) pools.fill(name);
+    clearTimeout(additional);
+    if (nextSeconds === undefined || signal.aborted) return;
+    const seconds = Math.max(nextSeconds, MIN_SWEEP_SECONDS);
+    additional = setTimeout(() => void sweep().catch(() => {}), Math.ceil(seconds * 1000));
+  };
+  signal.addEventListener('abort', () => clearTimeout(additional));
+  startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal }, sweep);
 }
 
 /** A poll whose turn is far away would only keep a place while it waits. */

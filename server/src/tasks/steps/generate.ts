@@ -16,7 +16,7 @@ export interface GenerateDeps {
   reconcileSeconds: number;
   /** Is told that an output is expected. */
   outputMeasurer?: Pick<Measurer, 'prepare'>;
-  jobTimes?: Pick<JobTimes, 'expected' | 'observe'>;
+  jobTimes?: Pick<JobTimes, 'expected' | 'working' | 'observe'>;
 }
 
 /** Added to the provider's limit: its clock may differ, and it may end a job late. */
@@ -38,7 +38,9 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
   }
   const { jobId, status } = read;
   if (status.kind === 'working' && !isOverdue(deps, task)) {
-    return postpone(deps.db, task, { seconds: pollSeconds(deps, task) });
+    const pauseSeconds = pollSeconds(deps, task);
+    deps.jobTimes?.working(task.id, { seconds: task.accepted_seconds ?? 0, pauseSeconds });
+    return postpone(deps.db, task, { seconds: pauseSeconds });
   }
   if (status.kind === 'succeeded') deps.jobTimes?.observe(task, task.accepted_seconds ?? 0);
   return moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
@@ -95,24 +97,29 @@ function isOverdue(deps: GenerateDeps, task: Task): boolean {
 const DEVIATIONS = 3;
 /** How often a job is read from the beginning of that time to its middle. */
 const EXPECTED_READS = 5;
+/** Within that time, the shortest pause is this part of the configured one. */
+const EXPECTED_PAUSE = 1 / 8;
 
 /**
- * A quarter of the time since the task began to generate. If it is known how long such jobs take,
- * the pauses are shorter around the expected end, and longer before. Both are within the configured
- * bounds. Times that vary by more than they last tell nothing: a job that ended while the service
- * was stopped seems to have taken until its start.
+ * A quarter of the time since the task began to generate, within the configured bounds. If it is
+ * known how long such jobs take, the pauses are shorter around the expected end, and longer before.
+ * Times that vary by more than they last tell nothing: a job that ended while the service was
+ * stopped seems to have taken until its start.
  */
 function pollSeconds(deps: GenerateDeps, task: Task): number {
-  const bounded = (seconds: number) =>
-    Math.min(deps.pollMaxSeconds, Math.max(deps.pollMinSeconds, seconds));
+  const { pollMinSeconds, pollMaxSeconds } = deps;
+  const within = (shortest: number, seconds: number) =>
+    Math.min(pollMaxSeconds, Math.max(shortest, seconds));
+  const usual = within(pollMinSeconds, task.phase_seconds / 4);
   const expected = deps.jobTimes?.expected(task);
-  if (!expected) return bounded(task.phase_seconds / 4);
+  if (!expected) return usual;
   const age = task.accepted_seconds ?? task.phase_seconds;
-  const around = Math.max(deps.pollMinSeconds, expected.deviationSeconds * DEVIATIONS);
-  if (around >= expected.meanSeconds) return bounded(task.phase_seconds / 4);
+  const shortest = pollMinSeconds * EXPECTED_PAUSE;
+  const around = Math.max(shortest, expected.deviationSeconds * DEVIATIONS);
+  if (around >= expected.meanSeconds) return usual;
   const toCome = expected.meanSeconds - age;
-  if (toCome > around) return bounded(toCome - around);
-  return bounded(toCome > -around ? around / EXPECTED_READS : -toCome / 4);
+  const pause = toCome > around ? toCome - around : Math.max(around / EXPECTED_READS, -toCome / 4);
+  return within(shortest, pause);
 }
 
 async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepResult> {

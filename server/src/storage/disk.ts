@@ -14,6 +14,7 @@ const fsyncOf = promisify(fsync);
 export function diskStorage(folder: string): Storage {
   const pathOf = (objectId: string) => path.join(folder, objectId.slice(-2), objectId);
   return {
+    copies: false,
     async put(objectId, filePath) {
       const target = pathOf(objectId);
       await sync(filePath);

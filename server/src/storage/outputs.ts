@@ -1,7 +1,7 @@
 import { type Database, namedStatement, statement } from '../database/database.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { newId } from '../kernel/ids.ts';
-import { putFile } from './objects.ts';
+import { putFile, registerObject } from './objects.ts';
 import type { Storage } from './storage.ts';
 
 /** A local file that becomes the output of a task, or the poster of that output. */
@@ -62,8 +62,11 @@ const WITHDRAW = statement(
    select id from stored_objects where id = any($1) and state in ('deleting', 'deleted')`,
 );
 
-/** Stores one of the registered files; see {@link putFile}. */
-type Put = (file: OutputFile) => Promise<string>;
+/**
+ * Stores one of the registered files; see {@link putFile}. Another file is registered first, which
+ * takes one more statement.
+ */
+export type PutOutput = (file: OutputFile) => Promise<string>;
 
 /**
  * Registers the files of a task's output as new objects, before their first byte is written, and
@@ -75,14 +78,19 @@ export async function withOutputs<T>(
   deps: { db: Database; storage: Storage },
   taskId: string,
   files: OutputFile[],
-  work: (put: Put) => Promise<T>,
+  work: (put: PutOutput) => Promise<T>,
 ): Promise<T> {
   const { db, storage } = deps;
   const objects = files.map((file) => ({ ...file, id: newId('object') }));
   const ids = await register(db, { taskId, objects });
   const stored = new Set<string>();
-  const put: Put = async (file) => {
-    const id = ids[files.indexOf(file)] as string;
+  const registerLate = async (file: OutputFile) => {
+    const id = await registerObject(db, { ...file, ownerId: taskId });
+    ids.push(id);
+    return id;
+  };
+  const put: PutOutput = async (file) => {
+    const id = ids[files.indexOf(file)] ?? (await registerLate(file));
     await putFile(deps, id, file.filePath);
     stored.add(id);
     return id;

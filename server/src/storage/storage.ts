@@ -8,7 +8,9 @@ export interface ByteRange {
 
 /** Stores the bytes of objects under their ids. An id is never used again. */
 export interface Storage {
-  /** Takes a local file into the storage, which may move it. The object is durable afterwards. */
+  /** Whether `put` leaves the file in its place, so that it can be read meanwhile. */
+  copies: boolean;
+  /** Takes a local file into the storage. The object is durable afterwards. */
   put(objectId: string, filePath: string): Promise<void>;
   /**
    * Opens an object, or a range of it, for reading.

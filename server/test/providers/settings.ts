@@ -46,7 +46,13 @@ export function unusedDeps(): AdapterDeps {
   };
   return {
     db: { query: unexpected, transaction: unexpected, snapshot: unexpected, close: unexpected },
-    storage: { put: unexpected, open: unexpected, sizeOf: unexpected, delete: unexpected },
+    storage: {
+      copies: false,
+      put: unexpected,
+      open: unexpected,
+      sizeOf: unexpected,
+      delete: unexpected,
+    },
     scratch: { withFolder: unexpected, maintain: unexpected },
     log: quiet,
     guardedFetch: { download: unexpected, close: unexpected },

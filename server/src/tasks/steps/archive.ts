@@ -6,11 +6,11 @@ import { NotTogether, sharedWork } from '../../database/shared-work.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import { captureAll } from '../../ledger/ledger.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import type { DecodedFrames, Measurement, Measurer } from '../../media/measure.ts';
+import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import { POSTER_SIDE } from '../../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
 import { markForDeletion, markReady } from '../../storage/objects.ts';
-import { type OutputFile, withOutputs } from '../../storage/outputs.ts';
+import { type OutputFile, type PutOutput, withOutputs } from '../../storage/outputs.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { report, secondsSince } from '../../telemetry/reports.ts';
 import type { Task } from '../task.ts';
@@ -67,27 +67,86 @@ async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Pr
   const filePath = path.join(folder, 'output');
   const provider = deps.providerOf(task);
   const bytes = await provider.openOutput(task.provider_output ?? {});
-  const sizeBytes = await writeStream(bytes, filePath);
+  const file = { filePath, sizeBytes: await writeStream(bytes, filePath) };
+  if (deps.storage.copies) return storeWhileChecked(deps, task, file);
+  return storeChecked(deps, task, file, await judge(deps, task, filePath));
+}
+
+type Downloaded = Pick<OutputFile, 'filePath' | 'sizeBytes'>;
+
+/** What the check of an output says: it is to be stored, or the task takes another way. */
+type Judgement =
+  | { kind: 'usable'; facts: MediaFacts; differences: string[]; poster: OutputFile | undefined }
+  | { kind: 'unusable'; goOn(): Promise<StepResult> };
+
+async function judge(deps: ArchiveDeps, task: Task, filePath: string): Promise<Judgement> {
   const measured = await check(deps, task, filePath);
-  if (measured.kind === 'refused') return hold(deps, task, measured.explanation);
+  if (measured.kind === 'refused') {
+    return { kind: 'unusable', goOn: () => hold(deps, task, measured.explanation) };
+  }
   if (measured.kind === 'stopped') throw new Error('a decode without rules was stopped');
   const { facts, poster } = measured;
   const differences = outputDifferences(expectationOf(task), facts);
-  if (provider.capabilities.exactOutput && differences.length > 0) {
-    return moveNow(deps.db, task, notExact(differences));
+  if (deps.providerOf(task).capabilities.exactOutput && differences.length > 0) {
+    return { kind: 'unusable', goOn: () => moveNow(deps.db, task, notExact(differences)) };
   }
-  const { mediaType } = facts;
-  return complete(deps, task, {
-    video: { filePath, role: 'output', mediaType, sizeBytes },
-    poster: poster && (await writePoster(folder, poster)),
-    outputFacts: { ...facts, differences },
-  });
+  const drawn = poster && (await writePoster(path.dirname(filePath), poster));
+  return { kind: 'usable', facts, differences, poster: drawn };
 }
 
 async function writePoster(folder: string, poster: Buffer): Promise<OutputFile> {
   const filePath = path.join(folder, 'poster');
   await writeFile(filePath, poster, { mode: 0o600 });
   return { filePath, role: 'poster', mediaType: 'image/webp', sizeBytes: poster.length };
+}
+
+async function storeChecked(
+  deps: ArchiveDeps,
+  task: Task,
+  file: Downloaded,
+  judged: Judgement,
+): Promise<StepResult> {
+  if (judged.kind === 'unusable') return judged.goOn();
+  const { poster } = judged;
+  const video = { ...file, role: 'output', mediaType: judged.facts.mediaType } as const;
+  return withOutputs(deps, task.id, poster ? [video, poster] : [video], (put) =>
+    complete(deps, task, judged, { storing: put(video), put }),
+  );
+}
+
+/** What nearly all outputs are; another type is registered once it is known. */
+const USUAL_TYPE = 'video/mp4';
+
+/** Withdraws an output that was stored while it was checked. */
+class NotKept extends Error {
+  readonly judged: Judgement;
+
+  constructor(judged: Judgement) {
+    super('the output is not kept as it was stored');
+    this.judged = judged;
+  }
+}
+
+/** Stores an output beside its check, and withdraws it if that fails. */
+async function storeWhileChecked(
+  deps: ArchiveDeps,
+  task: Task,
+  file: Downloaded,
+): Promise<StepResult> {
+  const video = { ...file, role: 'output', mediaType: USUAL_TYPE } as const;
+  try {
+    return await withOutputs(deps, task.id, [video], async (put) => {
+      const storing = put(video);
+      const [judged] = await together(judge(deps, task, file.filePath), storing);
+      if (judged.kind === 'usable' && judged.facts.mediaType === USUAL_TYPE) {
+        return complete(deps, task, judged, { storing, put });
+      }
+      throw new NotKept(judged);
+    });
+  } catch (error) {
+    if (error instanceof NotKept) return storeChecked(deps, task, file, error.judged);
+    throw error;
+  }
 }
 
 /** A difference that fails the task is decided on all frames. */
@@ -110,24 +169,20 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
 async function complete(
   deps: ArchiveDeps,
   task: Task,
-  {
-    video,
-    poster,
-    outputFacts,
-  }: { video: OutputFile; poster: OutputFile | undefined; outputFacts: object },
+  { facts, differences, poster }: Extract<Judgement, { kind: 'usable' }>,
+  { storing, put }: { storing: Promise<string>; put: PutOutput },
 ): Promise<StepResult> {
+  const outputFacts = { ...facts, differences };
   const isTest = task.surface === TEST_SURFACE;
   const retentionDays = Math.min(deps.retentionDays, isTest ? TEST_DAYS : deps.retentionDays);
   const completeShared = isTest ? completeTests : completeLive;
-  return withOutputs(deps, task.id, poster ? [video, poster] : [video], async (put) => {
-    const [outputObjectId, posterId] = await together(
-      put(video),
-      poster ? storePoster(() => put(poster)) : Promise.resolve(undefined),
-    );
-    const changes = { outputObjectId, outputFacts };
-    const objectIds = posterId ? [outputObjectId, posterId] : [outputObjectId];
-    return completeShared(deps.db, { task, objectIds, changes, retentionDays });
-  });
+  const [outputObjectId, posterId] = await together(
+    storing,
+    poster ? storePoster(() => put(poster)) : Promise.resolve(undefined),
+  );
+  const changes = { outputObjectId, outputFacts };
+  const objectIds = posterId ? [outputObjectId, posterId] : [outputObjectId];
+  return completeShared(deps.db, { task, objectIds, changes, retentionDays });
 }
 
 /**

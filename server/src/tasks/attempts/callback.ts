@@ -1,4 +1,4 @@
-import { type Database, queryValue, statement } from '../../database/database.ts';
+import { type Database, queryFirst, statement } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Callback, Provider } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
@@ -44,8 +44,9 @@ export async function receiveCallback(
   const { links, db, log } = deps;
   const attemptId = links.attemptOf(incoming.provider, incoming.segment);
   if (attemptId === undefined) return 'no_such_path';
-  const taskId = await readTaskOf(db, incoming.provider, attemptId);
-  if (taskId === undefined) return 'no_such_path';
+  const found = await readTaskOf(db, incoming.provider, attemptId);
+  if (found === undefined) return 'no_such_path';
+  const { task_id: taskId } = found;
   const callback = await readCallback(deps, incoming);
   if (callback.kind === 'forged') {
     log.warn(
@@ -54,9 +55,14 @@ export async function receiveCallback(
     );
     return 'forged';
   }
-  const isRecorded = await record(db, { attemptId, taskId }, callback);
-  if (!isRecorded) return 'no_such_path';
-  deps.wakeUps.send('poll');
+  const wake = async () => {
+    await wakeTask(db, taskId);
+    deps.wakeUps.send('poll');
+  };
+  // While the task generates, its step reads the job and no evidence: it need not wait for that.
+  if (found.is_generating) await wake();
+  if (!(await record(db, attemptId, callback))) return 'no_such_path';
+  if (!found.is_generating) await wake();
   return 'received';
 }
 
@@ -68,10 +74,14 @@ async function readCallback(deps: CallbackDeps, incoming: IncomingCallback): Pro
   return provider.readCallback({ body: incoming.body, headers: incoming.headers });
 }
 
-const readTaskOf = queryValue<[provider: string, attemptId: string], string | undefined>(
+const readTaskOf = queryFirst<
+  [provider: string, attemptId: string],
+  { task_id: string; is_generating: boolean }
+>(
   'attempt_task_of',
-  'select task_id from attempts where provider = $1 and id = $2',
-  undefined,
+  `select task_id, phase = 'generating' as is_generating
+   from attempts join tasks on tasks.id = task_id
+   where attempts.provider = $1 and attempts.id = $2`,
 );
 
 const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for update');
@@ -83,15 +93,13 @@ const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for u
  */
 async function record(
   db: Database,
-  { attemptId, taskId }: { attemptId: string; taskId: string },
+  attemptId: string,
   { jobId, verified }: Extract<Callback, { kind: 'report' }>,
 ): Promise<boolean> {
-  const isRecorded = await db.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     if ((await tx.query(LOCK, [attemptId])).length === 0) return false;
     await recordEvidence(tx, attemptId, 'callback', { job: jobId, verified });
     await recordOrphans(tx, attemptId);
     return true;
   });
-  if (isRecorded) await wakeTask(db, taskId);
-  return isRecorded;
 }

@@ -63,8 +63,8 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Waits until a file or folder that was just changed is on disk. To open it takes microseconds then,
- * less than a call through the thread pool, which may also wait behind other syncs.
+ * Waits until a file or folder that was just changed is on disk. To open it takes microseconds
+ * then, less than a call through the thread pool, which may also wait behind other syncs.
  */
 async function sync(fileOrFolder: string): Promise<void> {
   const descriptor = openSync(fileOrFolder, 'r');

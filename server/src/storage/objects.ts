@@ -128,7 +128,7 @@ const PUT_FAILED = statement(
  * Stores the file of a registered object. If that fails, the object is deleted half an hour later:
  * a store that did not respond may still write the file.
  */
-export async function putFile(
+export async function putObject(
   deps: { db: Database; storage: Storage },
   id: string,
   filePath: string,
@@ -143,7 +143,7 @@ export async function putFile(
 }
 
 /**
- * Does {@link putFile}.
+ * Does {@link putObject}.
  * @throws when the object was marked for deletion meanwhile; its file is deleted then
  */
 export async function putRegistered(
@@ -151,7 +151,7 @@ export async function putRegistered(
   id: string,
   filePath: string,
 ): Promise<void> {
-  await putFile(deps, id, filePath);
+  await putObject(deps, id, filePath);
   if (!(await isStillWriting(deps.db, id))) {
     // deleteMarked may have run before `put` ended, so the file is deleted here too.
     await deps.storage.delete(id);

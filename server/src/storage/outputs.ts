@@ -1,7 +1,7 @@
 import { type Database, namedStatement, statement } from '../database/database.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { newId } from '../kernel/ids.ts';
-import { putFile, registerObject } from './objects.ts';
+import { putObject, registerObject } from './objects.ts';
 import type { Storage } from './storage.ts';
 
 /** A local file that becomes the output of a task, or the poster of that output. */
@@ -63,8 +63,8 @@ const WITHDRAW = statement(
 );
 
 /**
- * Stores one of the registered files; see {@link putFile}. Another file is registered first, which
- * takes one more statement.
+ * Stores one of the registered files; see {@link putObject}. Another file is registered first,
+ * which takes one more statement.
  */
 export type PutOutput = (file: OutputFile) => Promise<string>;
 
@@ -91,7 +91,7 @@ export async function withOutputs<T>(
   };
   const put: PutOutput = async (file) => {
     const id = ids[files.indexOf(file)] ?? (await registerLate(file));
-    await putFile(deps, id, file.filePath);
+    await putObject(deps, id, file.filePath);
     stored.add(id);
     return id;
   };

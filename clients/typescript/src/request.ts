@@ -61,10 +61,19 @@ export function sendJson<T>(settings: Settings, call: Call): Promise<T> {
   return send(settings, call, readJson<T>);
 }
 
-/** The JSON of a response; null for one without a body. */
+/**
+ * The JSON of a response; null for one without a body.
+ * @throws for what no operation of the API returns
+ */
 export async function readJson<T>(response: Response): Promise<T> {
-  return JSON.parse(response.status === 204 ? 'null' : await response.text());
+  if (response.status === 204) return null as T;
+  const value: unknown = JSON.parse(await response.text());
+  if (isObject(value)) return value as T;
+  throw new TypeError('the response is not a JSON object');
 }
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A pause before the next try. */
 export const backoffMs = (tries: number) =>
@@ -158,10 +167,15 @@ function errorOf({ status, headers }: Response, text: string, call: Call): ApiEr
   });
 }
 
-/** A proxy in between may respond with a page. */
+/** A proxy in between may respond with a page, or with an error of its own. */
 function errorBodyOf(text: string): ErrorBody {
   try {
-    return JSON.parse(text).error ?? {};
+    const { code, message, details }: ErrorBody = JSON.parse(text).error;
+    return {
+      ...(typeof code === 'string' && { code }),
+      ...(typeof message === 'string' && { message }),
+      ...(isObject(details) && { details }),
+    };
   } catch {
     return {};
   }

@@ -15,7 +15,7 @@ import {
 } from '../../../server/test/media/media-fixture.ts';
 import { startServiceProcess } from '../../../server/test/service/service-process.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
-import { ApiError, Framewright, TaskFailedError } from '../src/index.ts';
+import { ApiError, ConnectionError, Framewright, TaskFailedError } from '../src/index.ts';
 
 let fixture: MediaFixture;
 let client: Framewright;
@@ -158,4 +158,29 @@ test('a wait outlives a service that is killed and started again', async () => {
   const PORT = new URL(first.url).port;
   await using _second = await startServiceProcess((ports) => ({ ...ports, ...variables, PORT }));
   assert.equal((await made).status, 'completed');
+});
+
+/** A client of something that is not the service. */
+function clientOfOther(status: number, body: unknown): Framewright {
+  const fetch = async () => Response.json(body, { status });
+  return new Framewright({ apiKey: 'fw_test_0', fetch, maxRetries: 0 });
+}
+
+test('a response that is no JSON object is a lost response', async () => {
+  for (const body of [null, 5, 'text', []]) {
+    await assert.rejects(clientOfOther(200, body).credits.get(), ConnectionError);
+    const creating = clientOfOther(202, body).videos.create({ prompt: 'A boat' });
+    await assert.rejects(creating, { name: 'ConnectionError', charged: 'reserved' });
+  }
+});
+
+test('an error has only members of their types', async () => {
+  for (const error of [null, 5, 'text', { code: 5, message: {}, details: null }]) {
+    await assert.rejects(clientOfOther(400, { error }).credits.get(), {
+      name: 'ApiError',
+      message: 'GET /credits: HTTP 400',
+      code: 'unknown',
+      details: {},
+    });
+  }
 });

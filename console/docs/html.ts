@@ -44,7 +44,8 @@ export function tableHtml(
   const body = rows.map((cells) => {
     const [first = '', ...rest] = cells.map(html);
     const isLong = (cells[0]?.text.length ?? 0) > NARROW;
-    return `<tr><td${isLong ? ' class="is-long"' : ''}>${first}</td>${rest.map((text, i) => labelled(text, names[i + 1])).join('')}</tr>`;
+    const others = rest.map((text, i) => labelled(text, names[i + 1])).join('');
+    return `<tr><td${isLong ? ' class="is-long"' : ''}>${first}</td>${others}</tr>`;
   });
   const look = isWide([header, ...rows]) ? 'docs-table is-wide' : 'docs-table';
   return `<div class="${look}" role="group" aria-label="Table" tabindex="0"><table>

@@ -77,7 +77,8 @@ const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
       'console.log(task.id, task.status);',
     ),
     Python: python(
-      `task = client.videos.create(\n${pythonArguments({ ...body, idempotency_key: FIRST_KEY }, 4)})`,
+      'task = client.videos.create(',
+      `${pythonArguments({ ...body, idempotency_key: FIRST_KEY }, 4)})`,
       'print(task.id, task.status)',
     ),
     fw: fw('generate', [...fwWords(body), '-o video.mp4']),

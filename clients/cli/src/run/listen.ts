@@ -100,7 +100,7 @@ function listeningSecret(): string {
   }
 }
 
-/** The endpoint whose log is read: one that a killed `fw` of this machine has left, or a new one. */
+/** The endpoint whose log is read: one that a killed `fw` of this machine left, or a new one. */
 async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
   const description = `fw listen on ${hostname()}`.slice(0, MAX_DESCRIPTION);
   const { data } = await client.request<WebhookEndpointList>('GET', '/webhooks');
@@ -110,7 +110,7 @@ async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
   return client.request<WebhookEndpoint>('POST', '/webhooks', { body });
 }
 
-/** The log of the endpoint. Another `fw listen` of this machine may have deleted it: make a new one. */
+/** The log of the endpoint, or of a new one if another `fw listen` here has deleted it. */
 async function currentLog(work: Relay): Promise<WebhookDelivery[]> {
   try {
     return await logOf(work.client, work.endpoint);

@@ -4,8 +4,8 @@ import tailwindcss from '@tailwindcss/vite';
 import type { InlineConfig, Plugin } from 'vite';
 
 /**
- * Sets the theme before the first paint, and loads the font of the texts at once, so that they do
- * not move when it comes. The content security policy forbids scripts inside the
+ * Sets the theme before the first paint, and loads the fonts at once that most of a page is set in,
+ * so that nothing moves when they come. The content security policy forbids scripts inside the
  * page, and a module would run after the paint: so this is a classic script of its own.
  */
 function themeScript(root: string): Plugin {
@@ -22,12 +22,13 @@ function themeScript(root: string): Plugin {
       handler(html, { bundle = {} }) {
         const asset = Object.values(bundle).find(({ name }) => name === 'theme.js');
         if (!asset) throw new Error(`the theme script ${file} is not part of the build`);
-        const font = Object.values(bundle).find(({ fileName }) => /inter-latin-/.test(fileName));
-        const preload = font
-          ? `<link rel="preload" as="font" crossorigin href="/${font.fileName}" />`
-          : '';
+        const early = html.includes('class="docs"') ? /inter-latin-|mono-latin-/ : /inter-latin-/;
+        const fonts = Object.values(bundle).filter(({ fileName }) => early.test(fileName));
+        const preloads = fonts.map(
+          (font) => `<link rel="preload" as="font" crossorigin href="/${font.fileName}" />`,
+        );
         const script = `<script src="/${asset.fileName}"></script>`;
-        return html.replace('<!-- theme -->', script + preload);
+        return html.replace('<!-- theme -->', script + preloads.join(''));
       },
     },
   };

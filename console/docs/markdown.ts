@@ -56,9 +56,11 @@ export function renderMarkdown(source: string, options: Options): Rendered {
   const marked = new Marked();
   const tokens = marked.lexer(source.replaceAll(COMMENTS, ''));
   const headings = numbered(tokens.filter((token) => token.type === 'heading'));
+  const keyed = tokens.find(({ type, raw }) => type === 'code' && raw.includes(TEST_KEY));
+  const show: Show = (code) => sample(code) + (code === keyed ? PLACE_FOR_KEY : '');
   let next = 0;
   marked.use({
-    extensions: [{ name: 'tabs', renderer: (token) => tabs((token as TabsToken).samples) }],
+    extensions: [{ name: 'tabs', renderer: (token) => tabs((token as TabsToken).samples, show) }],
     renderer: {
       heading({ tokens: words }) {
         const heading = headings[next++];
@@ -70,7 +72,7 @@ export function renderMarkdown(source: string, options: Options): Rendered {
         const address = linkAddress(href, file, addressOf);
         return address === undefined ? shown : `<a href="${escapeHtml(address)}">${shown}</a>`;
       },
-      code: (token) => sample(token),
+      code: show,
       table(token) {
         return tableHtml(token, (cell) => this.parser.parseInline(cell.tokens));
       },
@@ -176,13 +178,20 @@ function tabOf({ lang = '' }: Pick<Tokens.Code, 'lang'>): string | undefined {
   return /\btab=(\S+)/.exec(lang)?.[1];
 }
 
+type Show = (code: Tokens.Code) => string;
+
+/** What stands for the reader's own test key in samples. */
+const TEST_KEY = 'fw_test_...';
+/** Where a script puts the button that makes a key (test-key.ts). */
+const PLACE_FOR_KEY = '<div class="docs-key"></div>';
+
 function sample({ text, lang = '' }: Pick<Tokens.Code, 'text' | 'lang'>): string {
   const [language = ''] = lang.split(' ');
   return sampleHtml(highlight(text, language), language);
 }
 
-function tabs(samples: Tokens.Code[]): string {
-  const html = tabsHtml(samples.map((code) => ({ name: tabOf(code) ?? '', html: sample(code) })));
+function tabs(samples: Tokens.Code[], show: Show): string {
+  const html = tabsHtml(samples.map((code) => ({ name: tabOf(code) ?? '', html: show(code) })));
   const bodies = samples.map(({ text }) => createBodyOf(text));
   const body = bodies.find((one) => one !== undefined);
   return body === undefined ? html : html + tryItLink(body);

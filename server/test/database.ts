@@ -108,6 +108,7 @@ async function openServer(): Promise<TestServer> {
   const server = given === undefined ? await openTestServer() : undefined;
   const url = given ?? server?.url ?? '';
   const pool = new pg.Pool({ connectionString: url, max: 1, allowExitOnIdle: true });
+  pool.on('error', () => {}); // at the end, the server may be quicker than the farewell
   return {
     url,
     template: await findTemplate(pool, url),

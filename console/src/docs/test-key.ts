@@ -11,7 +11,7 @@ interface Made {
 }
 
 /**
- * Puts a button beside the first sample with a test key: it makes one for the account that is
+ * Puts a button below the first sample with a test key: it makes one for the account that is
  * signed in, and shows it in all samples of this window, until the sign-out.
  */
 export function offerTestKey(): void {
@@ -19,8 +19,12 @@ export function offerTestKey(): void {
   forgetIfSignedOut();
   const kept = sessionStorage.getItem(KEPT);
   if (kept) fill(places, kept);
-  const sample = places[0]?.parentElement?.closest<HTMLElement>('.docs-code');
-  if (kept || !sample) return;
+  const place = document.querySelector('.docs-key');
+  if (!place) return;
+  if (kept) {
+    place.remove();
+    return;
+  }
   const button = Object.assign(document.createElement('button'), { type: 'button' });
   button.className = 'docs-fill';
   button.textContent = 'Fill in a fresh test key';
@@ -31,7 +35,7 @@ export function offerTestKey(): void {
     note.textContent = await makeKey(places);
     button.disabled = false;
   });
-  sample.after(button, note);
+  place.append(button, note);
 }
 
 /** The texts of samples that have a word. */

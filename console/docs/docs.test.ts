@@ -70,6 +70,17 @@ test('a wide table has the name of its column before each cell, for phones', () 
   assert.doesNotMatch(pages.get('/docs/prices') ?? '', /is-wide/);
 });
 
+test('what openapi.json names is a page, and a place of it', () => {
+  const text = readFileSync(path.join(ROOT, 'openapi.json'), 'utf8');
+  assert.doesNotMatch(text, /docs\/\w+\.md/, 'a customer has pages, not files');
+  const named = [...text.matchAll(/(\/docs\/[\w-]+)#?([\w-]*)/g)];
+  assert.ok(named.length > 0);
+  for (const [, page = '', place = ''] of named) {
+    const html = pages.get(page) ?? assert.fail(`openapi.json names ${page}`);
+    assert.ok(place === '' || idsOf(html).includes(place), `openapi.json names ${page}#${place}`);
+  }
+});
+
 test('a name of a place is used once in a page', () => {
   for (const [address, html] of pages) {
     const ids = idsOf(html);
@@ -109,11 +120,13 @@ test('a page has its Markdown beside it, and is in the lists for programs', () =
     const markdown = read(`docs/${slug}.md`);
     assert.ok(markdown.startsWith(heading), slug);
     assert.doesNotMatch(markdown, /<!--/);
-    for (const [, href = ''] of markdown.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-      assert.ok(
-        href === '/openapi.json' || existsSync(path.join(folder, href)),
-        `${slug}: ${href}`,
-      );
+    for (const [, page = '', place] of markdown.matchAll(
+      /\]\((?!https?:|#)([^)#]+)(?:#([^)]+))?/g,
+    )) {
+      if (page === '/openapi.json') continue;
+      assert.ok(existsSync(path.join(folder, page)), `${slug}: ${page}`);
+      const target = pages.get(page.replace(/\.md$/, '')) ?? '';
+      assert.ok(!place || idsOf(target).includes(place), `${slug}: ${page}#${place}`);
     }
     assert.match(read('llms.txt'), new RegExp(`/docs/${slug}\\.md\\)`));
     assert.match(read('docs/sitemap.xml'), new RegExp(`/docs/${slug}</loc>`));
@@ -121,6 +134,13 @@ test('a page has its Markdown beside it, and is in the lists for programs', () =
   for (const address of pages.keys()) {
     if (existsSync(path.join(folder, `${address}.md`))) continue;
     assert.fail(`${address} has no Markdown`);
+  }
+  const listed = `${read('llms.txt')}${read('docs/sitemap.xml')}`.matchAll(
+    /http:\/\/127\.0\.0\.1:8080(\/docs[^)<]*)/g,
+  );
+  for (const [, address = ''] of listed) {
+    const file = address.endsWith('.md') ? address : `${address}/index.html`;
+    assert.ok(existsSync(path.join(folder, file)), address);
   }
   assert.match(read('docs/reference/createVideo.md'), /"name": "generate_video"/);
   assert.doesNotMatch(read('docs/sitemap.xml') + read('llms.txt'), /operations/);

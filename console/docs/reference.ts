@@ -1,6 +1,6 @@
 import type { Chapter, Entry } from './contents.ts';
 import { highlight } from './highlight.ts';
-import { escapeHtml, headingHtml, sampleHtml, tabsHtml } from './html.ts';
+import { escapeHtml, headingHtml, sampleHtml, tabsHtml, textHtml } from './html.ts';
 import type { Heading, Section } from './markdown.ts';
 import {
   type ApiResponse,
@@ -41,7 +41,7 @@ function pageOf(operation: Operation): ReferencePage {
   const parts = [
     `<h1 id="${operationId}">${escapeHtml(summary)}</h1>`,
     `<p class="docs-endpoint"><b>${method}</b> <code>${escapeHtml(path)}</code></p>`,
-    operation.description ? `<p>${escapeHtml(operation.description)}</p>` : '',
+    operation.description ? `<p>${textHtml(operation.description)}</p>` : '',
     `<p>${costOf(operation)}</p>`,
     samplesOf(operation),
     section('Parameters', parametersOf(operation)),
@@ -122,7 +122,8 @@ function codeBlock(text: string, language: string): string {
 function parametersOf({ parameters = [] }: Operation): string {
   return fields(
     parameters.map(({ name, in: place, required = false, description, schema }) => ({
-      name,
+      name:
+        place === 'header' ? name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()) : name,
       id: `${place}-${name.toLowerCase()}`,
       note: place,
       required,
@@ -168,7 +169,7 @@ function fields(list: Field[]): string {
   <dt><a href="#${id}"><code>${escapeHtml(name)}</code></a>
   <span>${escapeHtml(typeOf(schema))}</span>
   ${note ? `<span>${note}</span>` : ''}${required ? '<b>required</b>' : ''}</dt>
-  <dd>${escapeHtml(rulesOf(schema))}${schema.properties ? membersOf(schema, id) : ''}</dd>
+  <dd>${textHtml(rulesOf(schema))}${schema.properties ? membersOf(schema, id) : ''}</dd>
 </div>`,
   );
   return `<dl class="docs-fields">${rows.join('')}</dl>`;

@@ -5,7 +5,7 @@ export interface RefusedInput {
   field: string;
   /** In a list field, from 0 */
   index?: number | undefined;
-  /** docs/ERRORS.md lists the reasons */
+  /** The reasons are listed at /docs/errors#reason */
   reason: string;
   /** A sentence for people */
   message: string;
@@ -31,7 +31,7 @@ export interface VideoTask {
   } | null;
   /** null unless the task failed; then its credits are refunded */
   error: {
-    /** docs/ERRORS.md explains each */
+    /** Each is explained at /docs/errors#failed-tasks */
     code:
       | 'invalid_media'
       | 'content_refused'
@@ -60,7 +60,7 @@ export interface ErrorDetails {
   field?: string | undefined;
   /** In a list field, from 0 */
   entry?: number | undefined;
-  /** docs/ERRORS.md lists the reasons */
+  /** The reasons are listed at /docs/errors#reason */
   reason?: string | undefined;
   /** Each file that was refused */
   inputs?: RefusedInput[] | undefined;

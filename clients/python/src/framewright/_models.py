@@ -29,7 +29,7 @@ class TaskError:
         "output_unavailable",
         "cancelled",
     ]
-    """docs/ERRORS.md explains each."""
+    """Each is explained at /docs/errors#failed-tasks."""
     message: str
     """A sentence for people."""
 

@@ -78,7 +78,10 @@ const WEBHOOKS = {
       parameters: [
         eventHeader('webhook-id', 'The id of the event, the same in each try.'),
         eventHeader('webhook-timestamp', 'When this try was sent, in seconds since 1970.'),
-        eventHeader('webhook-signature', 'v1,SIGNATURE for each valid secret (docs/webhooks.md).'),
+        eventHeader(
+          'webhook-signature',
+          'v1,SIGNATURE for each valid secret (/docs/webhooks#verify-a-signature).',
+        ),
       ],
       requestBody: {
         required: true,

@@ -7,7 +7,7 @@ const RefusedInputSchema = Type.Object(
   {
     field: Type.String({ description: 'The field of the body' }),
     index: Type.Optional(Type.Integer({ minimum: 0, description: 'In a list field, from 0' })),
-    reason: Type.String({ description: 'docs/ERRORS.md lists the reasons' }),
+    reason: Type.String({ description: 'The reasons are listed at /docs/errors#reason' }),
     message: Type.String({ description: 'A sentence for people' }),
   },
   { title: 'RefusedInput', additionalProperties: true },
@@ -28,7 +28,9 @@ const ErrorDetailsSchema = Type.Object(
     ),
     field: Type.Optional(Type.String({ description: 'Where the error is' })),
     entry: Type.Optional(Type.Integer({ minimum: 0, description: 'In a list field, from 0' })),
-    reason: Type.Optional(Type.String({ description: 'docs/ERRORS.md lists the reasons' })),
+    reason: Type.Optional(
+      Type.String({ description: 'The reasons are listed at /docs/errors#reason' }),
+    ),
     inputs: Type.Optional(
       Type.Array(RefusedInputSchema, { description: 'Each file that was refused' }),
     ),

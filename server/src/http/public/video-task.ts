@@ -26,7 +26,10 @@ const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
   type: ['object', 'null'],
   required: ['code', 'message'],
   properties: {
-    code: Type.String({ enum: FAILURE_CODES, description: 'docs/ERRORS.md explains each' }),
+    code: Type.String({
+      enum: FAILURE_CODES,
+      description: 'Each is explained at /docs/errors#failed-tasks',
+    }),
     message: Type.String({ description: 'A sentence for people' }),
   },
 });

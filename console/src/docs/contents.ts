@@ -6,6 +6,10 @@ export function closeContentsOnPhone(): void {
   wide.addEventListener('change', fold);
   fold();
   contents?.classList.add('is-ready');
+  const current = contents?.querySelector<HTMLElement>('[aria-current]');
+  if (!contents || !current) return;
+  // Its column scrolls by itself.
+  contents.scrollTop = current.offsetTop - contents.offsetTop - contents.clientHeight / 2;
 }
 
 /** Opens the folded part that the address leads to. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { report, secondsSince } from '../telemetry/reports.ts';
 import type { Log } from './log.ts';
 
@@ -18,15 +17,32 @@ export function untilTick(seconds: number, now = performance.now()): number {
 /**
  * Runs `work` at once and again about `seconds` after each run ended, until the signal aborts. A
  * failed run is logged; the next one follows as usual.
+ * @returns a function that makes the next run begin now, or right after the run under way
  */
 export function startInterval(
   seconds: number,
   options: { name: string; log: Log; signal: AbortSignal },
   work: () => Promise<unknown>,
-): void {
+): () => void {
   const { name, log, signal } = options;
+  let isAsked = false;
+  let wake = () => {};
+  const pause = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, untilTick(seconds));
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  const runNow = () => {
+    isAsked = true;
+    wake();
+  };
+  signal.addEventListener('abort', runNow, { once: true });
   const run = async () => {
     while (!signal.aborted) {
+      isAsked = false;
       const startedAt = performance.now();
       const result = await work().then(
         () => 'done' as const,
@@ -37,8 +53,9 @@ export function startInterval(
         },
       );
       report('periodic', { work: name, result, seconds: secondsSince(startedAt) });
-      await delay(untilTick(seconds), undefined, { signal }).catch(() => {});
+      if (!isAsked) await pause();
     }
   };
   void run();
+  return runNow;
 }

@@ -58,7 +58,6 @@ const CAPABILITIES: Capabilities = {
 
 /** A job whose render was interrupted this often fails: the render probably kills its process. */
 const MAX_RENDERS = 50;
-const TAKE_SECONDS = 0.25;
 /** Jobs that another process has accepted or was interrupted at are looked for this often. */
 const LOOK_SECONDS = 1;
 
@@ -70,14 +69,14 @@ const LOOK_SECONDS = 1;
 export function createLocalProvider(deps: LocalProviderDeps): Provider {
   const stopping = new AbortController();
   let rendering: Promise<void> = Promise.resolve();
-  let looksAt = 0;
+  let look = () => {};
   return {
     name: 'local',
     identity: 'local',
     capabilities: CAPABILITIES,
     async submit(jobSpec, mayStillSend) {
       const outcome = await submit(deps.db, jobSpec, mayStillSend);
-      looksAt = 0;
+      look();
       return outcome;
     },
     find: ({ jobSpec }) => find(deps.db, jobSpec.attemptId),
@@ -85,16 +84,11 @@ export function createLocalProvider(deps: LocalProviderDeps): Provider {
     cancel: (jobId) => cancel(deps.db, jobId),
     openOutput: (output) => openRender(deps, output),
     start() {
-      startInterval(
-        TAKE_SECONDS,
-        { name: 'rendering', log: deps.log, signal: stopping.signal },
-        async () => {
-          if (performance.now() < looksAt) return;
-          looksAt = performance.now() + LOOK_SECONDS * 1000;
-          rendering = renderNext(deps, stopping.signal);
-          await rendering;
-        },
-      );
+      const { signal } = stopping;
+      look = startInterval(LOOK_SECONDS, { name: 'rendering', log: deps.log, signal }, () => {
+        rendering = renderNext(deps, signal);
+        return rendering;
+      });
     },
     async stop() {
       stopping.abort();

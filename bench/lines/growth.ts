@@ -2,7 +2,7 @@ import { type Database, statement } from '../../server/src/database/database.ts'
 import { createLog } from '../../server/src/kernel/log.ts';
 import { bringDueUpToDate } from '../../server/src/ledger/upkeep.ts';
 import { markExpired } from '../../server/src/storage/objects.ts';
-import { claimDue, findDuePools } from '../../server/src/tasks/claim.ts';
+import { claimDue, findDueWork } from '../../server/src/tasks/claim.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import {
   addFundedKeys,
@@ -155,7 +155,7 @@ const log = createLog({ level: 'warn' });
 
 /** What a worker looks for again and again: due tasks, expired objects, expired credits. */
 async function sweepOnce(db: Database): Promise<void> {
-  await findDuePools(db, ['local'], 0.5);
+  await findDueWork(db, ['local'], 0.5);
   await markExpired(db);
   await bringDueUpToDate({ db, log });
 }

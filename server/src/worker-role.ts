@@ -91,8 +91,10 @@ export function buildWorker(
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
+  let claimDeliveries = () => {};
   const worker = createWorker({
     ...parts,
+    onDeliveries: () => claimDeliveries(),
     steps: instrumentedSteps(steps),
     onMoved: parts.waiting.moved,
   });
@@ -120,7 +122,7 @@ export function buildWorker(
       const { billing, publicUrl } = parts;
       const { sendMail } = parts.mailer;
       startBillingJobs({ db: upkeepDb, log, signal, billing, publicUrl, sendMail });
-      const settleWebhooks = startWebhooks(
+      const webhooks = startWebhooks(
         {
           db,
           log,
@@ -135,7 +137,8 @@ export function buildWorker(
         },
         signal,
       );
-      started.push(settleWebhooks);
+      claimDeliveries = webhooks.claim;
+      started.push(webhooks.settle);
     },
   };
 }

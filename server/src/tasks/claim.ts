@@ -1,5 +1,6 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { NO_RECOVERY } from '../database/lineage.ts';
+import { DELIVERIES_WAIT } from '../webhooks/claim.ts';
 import { FREE, NOW } from './lease.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS } from './transitions.ts';
@@ -129,9 +130,12 @@ const CLAIM_INGEST = namedStatement(
    ${LEASE}`,
 );
 
-const DUE_POOLS = statement(
-  'task_due_pools',
-  `select pool, extract(epoch from min(due_at) - ${NOW})::float8 as seconds
+// Also whether deliveries of webhooks wait: an idle worker makes one statement for both.
+const DUE_WORK = statement(
+  'task_due_work',
+  `select 'webhooks' as work, 0::float8 as seconds where ${DELIVERIES_WAIT}
+   union all
+   select pool, extract(epoch from min(due_at) - ${NOW})::float8 as seconds
    from unnest($1::text[]) as pool cross join unnest($2::text[]) as wanted (provider)
    cross join lateral (
      select due_at from tasks where ${POOL} = pool and tasks.provider = wanted.provider
@@ -140,19 +144,23 @@ const DUE_POOLS = statement(
    group by pool`,
 );
 
+/** `webhooks`: deliveries, due or not. */
+export type DueWork = WorkerPool | 'webhooks';
+
 /**
- * Looks for tasks of these providers that are due, or will be within some seconds.
+ * Looks for deliveries of webhooks that wait, and for tasks of these providers that are due, or
+ * will be within some seconds.
  * @returns the worker pools that have due tasks, and how many seconds later the next task of
  *   another pool is due
  */
-export async function findDuePools(
+export async function findDueWork(
   db: Queryable,
   providers: string[],
   withinSeconds: number,
-): Promise<{ due: WorkerPool[]; nextSeconds: number | undefined }> {
+): Promise<{ due: DueWork[]; nextSeconds: number | undefined }> {
   const values = [WORKER_POOLS, providers, withinSeconds];
-  const rows = await db.query<{ pool: WorkerPool; seconds: number }>(DUE_POOLS, values);
-  const due = rows.flatMap(({ pool, seconds }) => (seconds <= 0 ? [pool] : []));
+  const rows = await db.query<{ work: DueWork; seconds: number }>(DUE_WORK, values);
+  const due = rows.flatMap(({ work, seconds }) => (seconds <= 0 ? [work] : []));
   const later = rows.map(({ seconds }) => seconds).filter((seconds) => seconds > 0);
   return {
     // Attempts that a dead worker left in flight belong to tasks of the submit pool.

@@ -5,7 +5,7 @@ import type { Log } from '../kernel/log.ts';
 import type { HostedProvider } from '../providers/host/hosted-provider.ts';
 import { inTrace } from '../telemetry/tracing.ts';
 import type { WakeUps } from '../wake-ups/wake-ups.ts';
-import { claimDue, findDuePools, poolOf, type WorkerPool } from './claim.ts';
+import { claimDue, type DueWork, findDueWork, poolOf, type WorkerPool } from './claim.ts';
 import { createClaimRules } from './claim-rules.ts';
 import { release, renew } from './lease.ts';
 import { REPORT_SECONDS, reportAlive, reportGone } from './live-workers.ts';
@@ -41,6 +41,8 @@ interface WorkerDeps {
   providers: ReadonlyMap<string, Pick<HostedProvider, 'nearReads'>>;
   /** Called with a task after each of its moves. */
   onMoved?: ((task: Task) => void) | undefined;
+  /** Called when deliveries of webhooks wait, twice a second. */
+  onDeliveries?: () => void;
 }
 
 /**
@@ -48,7 +50,7 @@ interface WorkerDeps {
  * twice a second: tasks that were postponed, and those that a killed process had leased.
  */
 export function createWorker(deps: WorkerDeps) {
-  const { db, wakeUps, log, steps, onMoved } = deps;
+  const { db, wakeUps, log, steps, onMoved, onDeliveries } = deps;
   const own = { id: crypto.randomUUID(), providers: [...deps.providers.keys()] };
   const rules = createClaimRules({
     providers: own.providers,
@@ -111,7 +113,7 @@ export function createWorker(deps: WorkerDeps) {
       startSweeping(deps, stopping.signal, {
         providers: () => rules.providers('submit'),
         // Not awaited: a pool whose claim takes long does not delay the others.
-        fill: (name) => void pools[name].fill(),
+        found: (work) => void (work === 'webhooks' ? onDeliveries?.() : pools[work].fill()),
       });
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker has started');
@@ -140,12 +142,12 @@ export function createWorker(deps: WorkerDeps) {
 function startSweeping(
   { db, log }: Pick<WorkerDeps, 'db' | 'log'>,
   signal: AbortSignal,
-  pools: { providers(): string[]; fill(name: WorkerPool): void },
+  work: { providers(): string[]; found(work: DueWork): void },
 ): void {
   let additional: NodeJS.Timeout | undefined;
   const sweep = async () => {
-    const { due, nextSeconds } = await findDuePools(db, pools.providers(), SWEEP_SECONDS);
-    for (const name of due) pools.fill(name);
+    const { due, nextSeconds } = await findDueWork(db, work.providers(), SWEEP_SECONDS);
+    for (const one of due) work.found(one);
     clearTimeout(additional);
     if (nextSeconds === undefined || signal.aborted) return;
     const seconds = Math.max(nextSeconds, MIN_SWEEP_SECONDS);

@@ -81,6 +81,10 @@ const CLAIM = namedStatement(
    returning ${COLUMNS}`,
 );
 
+/** SQL: whether a delivery waits, due or not. Ordered, so that it is read from the index. */
+export const DELIVERIES_WAIT = `(select endpoint_id from webhook_deliveries
+     where due_at is not null order by endpoint_id, due_at limit 1) is not null`;
+
 /**
  * Leases endpoints that have due deliveries: one of each account before the second of any, and
  * those that wait the longest first.

@@ -23,7 +23,8 @@ import { signatureHeaders } from './signature.ts';
 const TURN_SECONDS = 10;
 /** For one delivery, from the look-up of the host to the response. */
 const DELIVERY_SECONDS = 15;
-const CLAIM_SECONDS = 0.5;
+/** Between two claims that nobody asked for. */
+const CLAIM_SECONDS = 5;
 const TELL_SECONDS = 5;
 
 export interface DeliverDeps extends NoticeDeps {
@@ -39,7 +40,8 @@ type PacedDeps = DeliverDeps & { pace: DeliveryPace };
 /**
  * Delivers events until the signal aborts. Each process leases endpoints that have due deliveries,
  * so that a slow endpoint delays no other one, and an event whose process dies is sent again.
- * @returns waits for the tries under way, at most for the given time
+ * @returns `claim` looks for due deliveries now; `settle` waits for the tries under way, at most for
+ *   the given time
  */
 export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
   const places = openDeliveryPlaces(() => performance.now());
@@ -48,20 +50,25 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
   startInterval(TELL_SECONDS, { name: 'mails of webhooks', log: deps.log, signal }, () =>
     tellOwners(deps),
   );
-  startInterval(CLAIM_SECONDS, { name: 'webhooks', log: deps.log, signal }, async () => {
-    const free = places.free();
-    if (pace.isBehind()) return;
-    for (const endpoint of await claimEndpoints(deps.db, free)) {
-      const leave = places.take(endpoint);
-      const turn = takeTurns({ ...deps, pace }, endpoint, signal).finally(() => {
-        leave();
-        turns.delete(turn);
-      });
-      turns.add(turn);
-    }
-  });
-  return (seconds: number) =>
+  const claim = startInterval(
+    CLAIM_SECONDS,
+    { name: 'webhooks', log: deps.log, signal },
+    async () => {
+      const free = places.free();
+      if (pace.isBehind()) return;
+      for (const endpoint of await claimEndpoints(deps.db, free)) {
+        const leave = places.take(endpoint);
+        const turn = takeTurns({ ...deps, pace }, endpoint, signal).finally(() => {
+          leave();
+          turns.delete(turn);
+        });
+        turns.add(turn);
+      }
+    },
+  );
+  const settle = (seconds: number) =>
     Promise.race([Promise.all(turns), delay(seconds * 1000, undefined, { ref: false })]);
+  return { claim, settle };
 }
 
 /** After a fault of the service the lease ends by itself, so that nothing repeats at once. */

@@ -72,13 +72,14 @@ test('customers whose endpoints are slow delay the events of no other one', asyn
   };
   const slow: string[] = [];
   for (let customer = 0; customer < 8; customer += 1) slow.push(...(await customerWith(4, 'slow')));
-  const settle = startWebhooks(deps, process.signal);
+  const { claim, settle } = startWebhooks(deps, process.signal);
   await until(
     async () => hanging.length,
     (count) => count === slow.length,
   );
   const allHangSince = performance.now();
   await customerWith(1, 'quick');
+  claim();
   const noted = () =>
     sql<{ late: number }>(
       fixture.db,

@@ -15,6 +15,7 @@ export function diskStorage(folder: string): Storage {
   const pathOf = (objectId: string) => path.join(folder, objectId.slice(-2), objectId);
   return {
     copies: false,
+    prepare: sync,
     async put(objectId, filePath) {
       const target = pathOf(objectId);
       await sync(filePath);

@@ -10,6 +10,11 @@ export interface ByteRange {
 export interface Storage {
   /** Whether `put` leaves the file in its place, so that it can be read meanwhile. */
   copies: boolean;
+  /**
+   * Does the part of a put that leaves the file in its place, so that the put takes less time. If
+   * it fails, the file must not be put: the system may tell of a failed write only once.
+   */
+  prepare?(filePath: string): Promise<void>;
   /** Takes a local file into the storage. The object is durable afterwards. */
   put(objectId: string, filePath: string): Promise<void>;
   /**

@@ -69,7 +69,9 @@ async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Pr
   const bytes = await provider.openOutput(task.provider_output ?? {});
   const file = { filePath, sizeBytes: await writeStream(bytes, filePath) };
   if (deps.storage.copies) return storeWhileChecked(deps, task, file);
-  return storeChecked(deps, task, file, await judge(deps, task, filePath));
+  const preparing = deps.storage.prepare?.(filePath) ?? Promise.resolve();
+  const [judged] = await together(judge(deps, task, filePath), preparing);
+  return storeChecked(deps, task, file, judged);
 }
 
 type Downloaded = Pick<OutputFile, 'filePath' | 'sizeBytes'>;

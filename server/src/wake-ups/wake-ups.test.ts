@@ -60,6 +60,27 @@ test('a process that lost its connection listens again, and looks for what it ha
   assert.deepEqual(received, ['ingest']);
 });
 
+test('a process hears its own wake-ups at once and once, and those of others', async (t) => {
+  const stopping = new AbortController();
+  t.after(() => stopping.abort());
+  const received: WakeUp[] = [];
+  const own = openWakeUps({ url: database.url, db: database.db, log: quiet });
+  own.listen((wakeUp) => received.push(wakeUp), stopping.signal);
+  await until(
+    async () => received.length,
+    (count) => count === WAKE_UPS.length,
+  );
+  received.length = 0;
+  own.send('submit');
+  assert.deepEqual(received, ['submit']);
+  const other = openWakeUps({ url: database.url, db: database.db, log: quiet });
+  await until(async () => {
+    other.send('poll'); // its notifications come after the one of `submit`
+    return received.includes('poll');
+  }, Boolean);
+  assert.equal(received.filter((wakeUp) => wakeUp === 'submit').length, 1);
+});
+
 test('without the database nothing is sent, and nothing fails', async () => {
   const closed = openDatabase({ url: database.url, connections: 1, log: quiet });
   await closed.close();

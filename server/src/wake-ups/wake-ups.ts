@@ -13,7 +13,10 @@ export type WakeUp = (typeof WAKE_UPS)[number];
 
 /** Notifications between processes, over the database. */
 export interface WakeUps {
-  /** Wakes the workers of all processes. Call it after the commit that made the tasks due. */
+  /**
+   * Wakes the workers of all processes, those of this process without a round trip to the database.
+   * Call it after the commit that made the tasks due.
+   */
   send(wakeUp: WakeUp): void;
   /**
    * Calls `handle` for each wake-up of any process until the signal aborts. After a time without a
@@ -46,10 +49,42 @@ const RESPONSE_SECONDS = 3;
  * @param deps.url an address whose connections keep their session; used by `listen` only
  */
 export function openWakeUps(deps: { url: string; db: Database; log: Log }): WakeUps {
-  const send = coalesced((wakeUp) => deps.db.query(NOTIFY, [wakeUp]), deps.log);
+  const listeners = new Set<Listener>();
+  const send = coalesced(async (wakeUp) => {
+    for (const listener of listeners) listener.told(wakeUp);
+    await deps.db.query(NOTIFY, [wakeUp]);
+  }, deps.log);
   return {
     send,
-    listen: (handle, signal) => void listenAgainAndAgain({ ...deps, handle, signal }),
+    listen(handle, signal) {
+      const listener = openListener(handle);
+      listeners.add(listener);
+      signal.addEventListener('abort', () => listeners.delete(listener));
+      void listenAgainAndAgain({ ...deps, listener, signal });
+    },
+  };
+}
+
+type Listener = ReturnType<typeof openListener>;
+
+/** Handles a wake-up of this process at once, and not again when its notification arrives. */
+function openListener(handle: (wakeUp: WakeUp) => void) {
+  const onTheWay = new Map<WakeUp, number>();
+  return {
+    told(wakeUp: WakeUp) {
+      onTheWay.set(wakeUp, (onTheWay.get(wakeUp) ?? 0) + 1);
+      handle(wakeUp);
+    },
+    notified(wakeUp: WakeUp) {
+      const own = onTheWay.get(wakeUp) ?? 0;
+      if (own > 0) onTheWay.set(wakeUp, own - 1);
+      else handle(wakeUp);
+    },
+    /** Some may have been lost on the connection before this one. */
+    connected() {
+      onTheWay.clear();
+      for (const wakeUp of WAKE_UPS) handle(wakeUp);
+    },
   };
 }
 
@@ -75,7 +110,7 @@ function coalesced(notify: (wakeUp: WakeUp) => Promise<unknown>, log: Log) {
 interface Listening {
   url: string;
   log: Log;
-  handle(wakeUp: WakeUp): void;
+  listener: Listener;
   signal: AbortSignal;
 }
 
@@ -90,17 +125,17 @@ async function listenAgainAndAgain(listening: Listening): Promise<void> {
 }
 
 /** Listens until the signal aborts. @throws when the connection fails */
-async function listenOnce({ url, handle, signal }: Listening): Promise<void> {
+async function listenOnce({ url, listener, signal }: Listening): Promise<void> {
   const settings = { connectionString: url, statement_timeout: STATEMENT_SECONDS * 1000 };
   const client = new Connection(settings);
   try {
     await client.connect();
     client.on('notification', ({ payload }) => {
       const wakeUp = WAKE_UPS.find((known) => known === payload);
-      if (wakeUp) handle(wakeUp);
+      if (wakeUp) listener.notified(wakeUp);
     });
     await withinSeconds(RESPONSE_SECONDS, client, client.query(`listen ${CHANNEL}`));
-    for (const wakeUp of WAKE_UPS) handle(wakeUp);
+    listener.connected();
     while (!signal.aborted) {
       await delay(HEARTBEAT_SECONDS * 1000, undefined, { signal, ref: false });
       await withinSeconds(RESPONSE_SECONDS, client, client.query('select 1'));

@@ -105,3 +105,7 @@ test('the keys of Stripe are redacted, and how they begin is left', () => {
     assert.equal(redact(`with ${key}, twice`), `with ${begin}[redacted], twice`);
   }
 });
+
+test('a line that is written right before the end of the process is not lost', () => {
+  assert.match(logged(`log.fatal('the last line'); process.exit();`), /the last line/);
+});

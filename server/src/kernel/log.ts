@@ -39,12 +39,29 @@ export function createLog(options: {
         censor: '[redacted]',
       },
     },
-    {
-      write: (line: string) =>
-        process.stdout.write(terminal ? readable(redact(line)) : redact(line)),
-    },
+    { write: (line: string) => write(terminal ? readable(redact(line)) : redact(line)) },
   );
 }
+
+let isCorked = false;
+
+/** Writes the lines of one tick by one call to the kernel, such as those of shared work. */
+function write(line: string): void {
+  if (!isCorked) {
+    isCorked = true;
+    process.stdout.cork();
+    process.nextTick(uncork);
+  }
+  process.stdout.write(line);
+}
+
+function uncork(): void {
+  if (!isCorked) return;
+  isCorked = false;
+  process.stdout.uncork();
+}
+
+process.on('exit', uncork);
 
 /**
  * Replaces API keys, also those of Stripe, link signatures, callback paths and the passwords of

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { readConfig } from '../../src/config/config.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { openConfiguredDatabase } from '../../src/open-database.ts';
@@ -13,7 +14,8 @@ const db = withCrashPoints(opened.db, {
   key: process.env.CRASH_KEY ?? '',
   at: process.env.CRASH_AT ?? '',
   signal: process.env.CRASH_SIGNAL === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL',
-  onPoint: (point, name) => log.info({ point, name }, 'crash point'),
+  // At once: the process may end or stop before its log is written.
+  onPoint: (point, name) => writeSync(1, `${JSON.stringify({ point, name })}\n`),
 });
 const service = await startService(config, { ...opened, db }, log);
 process.once('SIGTERM', () => void service.stop().then(opened.close));

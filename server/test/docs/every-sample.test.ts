@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { fits, NOT_RUN, PAGES_WITH_SAMPLES, RUN, samplesOfPage } from './page-samples.ts';
 import { openReaders, type Readers } from './reader.ts';
 
@@ -20,13 +21,6 @@ test('a test runs each sample of each page, or the list says why none does', () 
     );
   }
   for (const { by } of RUN) assert.ok(existsSync(path.join(ROOT, by)), by);
-});
-
-test('what is shown as JSON is JSON', () => {
-  const shown = SAMPLES.filter(({ info }) => info.startsWith('json'));
-  assert.ok(shown.length > 10);
-  for (const { file, text } of shown)
-    assert.doesNotThrow(() => JSON.parse(text), `${file}\n${text}`);
 });
 
 let readers: Readers;
@@ -72,4 +66,31 @@ const request = { prompt: 'A boat, test-failed' };`;
     await reader.run('TypeScript', `${head}\n${program}`),
     /provider_failed refunded new_key/,
   );
+});
+
+test('the variables that the guides set are those of the tools', async () => {
+  const reader = await readers.newReader();
+  const { FRAMEWRIGHT_BASE_URL: url = '', FRAMEWRIGHT_API_KEY: key = '' } = reader.env;
+  const sample = sampleOf('docs/guides/quickstart.md', 'sh tab=all', /export/)
+    .replace('http://127.0.0.1:8080', new URL(url).origin)
+    .replace('fw_test_...', key);
+  delete reader.env.FRAMEWRIGHT_BASE_URL;
+  delete reader.env.FRAMEWRIGHT_API_KEY;
+  assert.equal(await reader.run('fw', `${sample}\nfw credits`), '100000\n');
+});
+
+test('the TypeScript client verifies a delivery as its page shows', async () => {
+  const reader = await readers.newReader();
+  const secret = newWebhookSecret();
+  const data = { output: { video_url: 'https://video.example.com/media/x.mp4' } };
+  const body = JSON.stringify({ type: 'task.completed', data });
+  const timestamp = Math.floor(Date.now() / 1000);
+  const headers = signatureHeaders({ eventId: 'evt_1', timestamp, body }, [secret]);
+  const head = `import { Framewright } from '@framewright/client';
+const client = new Framewright();
+const init = ${JSON.stringify({ method: 'POST', headers, body })};
+const request = new Request('https://example.com/hook', init);`;
+  const sample = sampleOf('clients/typescript/README.md', 'ts', /webhooks\.verify/);
+  const program = `${head}\n${sample.replace('whsec_...', secret)}`;
+  assert.equal((await reader.run('TypeScript', program)).trim(), data.output.video_url);
 });

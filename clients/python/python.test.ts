@@ -85,25 +85,6 @@ test('the Python that the website shows makes a video', skip, async () => {
   }
 });
 
-test('the Python of the guides works', skip, async () => {
-  await using folder = await temporaryFolder();
-  const cwd = folder.path;
-  await writeFile(path.join(cwd, 'first.png'), await imageBytes('png', 864, 496));
-  const guides = path.join(FOLDER, '../../docs/guides');
-  const programs = (await readdir(guides)).map(async (name) => {
-    const text = await readFile(path.join(guides, name), 'utf8');
-    const samples = [...text.matchAll(/^```python tab=Python\n(.*?)^```/gms)];
-    const program = samples.map(([, sample]) => sample).join('');
-    if (program === '' || program.includes('import ')) return program;
-    return `from framewright import Framewright\nclient = Framewright()\n${program}`;
-  });
-  for (const program of (await Promise.all(programs)).filter(Boolean)) {
-    const FRAMEWRIGHT_BASE_URL = `${fixture.url}/api/v1`;
-    const [FRAMEWRIGHT_API_KEY = ''] = keys.splice(0, 1);
-    await python.run('python', ['-c', program], { cwd, FRAMEWRIGHT_API_KEY, FRAMEWRIGHT_BASE_URL });
-  }
-});
-
 /** The address of an upload, as the playground puts it into its sample. */
 async function uploadedPicture(apiKey: string): Promise<string> {
   const response = await fetch(`${fixture.url}/api/v1/uploads`, {

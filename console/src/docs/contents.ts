@@ -9,7 +9,7 @@ export function closeContentsOnPhone(): void {
   const current = contents?.querySelector<HTMLElement>('[aria-current]');
   if (!contents || !current) return;
   // Its column scrolls by itself.
-  contents.scrollTop = current.offsetTop - contents.offsetTop - contents.clientHeight / 2;
+  contents.scrollTop = current.offsetTop - contents.clientHeight / 2;
 }
 
 /** Opens the folded part that the address leads to. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/until.ts';
-import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
+import { openScratchDirectory, type ScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createDecodeChildren } from './decode-children.ts';
 
 const CHILD = new URL('../../kernel/child.ts', import.meta.url).href;
@@ -16,7 +16,11 @@ before(async () => {
 after(() => rm(folder, { recursive: true }));
 
 /** Children that return their process id and the files that they find in their folder. */
-async function openChildren() {
+async function openChildren(
+  scratch: Pick<ScratchDirectory, 'withFolder'> = openScratchDirectory(
+    path.join(folder, 'scratch'),
+  ),
+) {
   const script = path.join(folder, 'child.mjs');
   const body = `import { readdirSync } from 'node:fs';
     import { serveParent } from '${CHILD}';
@@ -26,7 +30,6 @@ async function openChildren() {
     });`;
   await writeFile(script, body);
   await writeFile(path.join(folder, 'file'), 'a file');
-  const scratch = openScratchDirectory(path.join(folder, 'scratch'));
   let started = 0;
   const children = createDecodeChildren({
     scratch,
@@ -119,4 +122,19 @@ test('a child without a file ends after a few seconds, and its folder is removed
     (isThere) => !isThere,
     60,
   );
+});
+
+test('a folder that can not be removed fails no file, and not the process', async () => {
+  const removals: string[] = [];
+  const scratch = openScratchDirectory(path.join(folder, 'scratch'));
+  const decode = await openChildren({
+    async withFolder(work) {
+      await scratch.withFolder(work);
+      removals.push('failed');
+      throw new Error('EROFS: read-only file system');
+    },
+  });
+  for (const source of ['one', 'two', 'three', undefined]) await decode(source);
+  await decode.close();
+  assert.equal(removals.length, 4);
 });

@@ -65,7 +65,7 @@ interface DecodeChild {
  * @param program the child's script, and a function that makes its flags for its folder
  */
 export function createDecodeChildren(options: {
-  scratch: ScratchDirectory;
+  scratch: Pick<ScratchDirectory, 'withFolder'>;
   programFor(folder: string): ChildProgram;
 }): DecodeChildren {
   const idle = new Map<DecodeChild, NodeJS.Timeout>();
@@ -169,7 +169,7 @@ async function open(
     const end = async () => {
       await child.end();
       ended.resolve();
-      await closed;
+      await closed.catch(() => {}); // what can't be removed is a leftover of this process
     };
     opened.resolve({ child, folder, source, files: 0, end });
     await ended.promise;

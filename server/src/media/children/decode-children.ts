@@ -79,7 +79,9 @@ export function createDecodeChildren(options: {
     try {
       return await work();
     } finally {
-      busy.set(source, (busy.get(source) ?? 1) - 1);
+      const others = (busy.get(source) ?? 1) - 1;
+      if (others > 0) busy.set(source, others);
+      else busy.delete(source);
     }
   };
 

@@ -39,7 +39,7 @@ export async function run(call: Call): Promise<void> {
   const work = { client, endpoint, secret, forward, screen };
   const remove = () => client.request('DELETE', `/webhooks/${work.endpoint.id}`).catch(() => {});
   onInterrupt('Nothing is relayed any more.', remove);
-  const seen = new Set((await logOf(client, endpoint)).map((one) => one.event_id));
+  const seen = new Set((await pageOf(client, endpoint)).data.map((one) => one.event_id));
   screen.result({ secret, forward, mode: endpoint.mode }, welcome(secret, forward, endpoint.mode));
   const chosen = call.texts('events');
   const isWanted = ({ type }: WebhookDelivery) => chosen.length === 0 || chosen.includes(type);
@@ -60,9 +60,7 @@ async function relayNew(
   isWanted: (event: WebhookDelivery) => boolean,
 ) {
   try {
-    const log = await currentLog(work);
-    // Events may appear in the log out of order, so they are told apart by their ids.
-    for (const event of log.filter(({ event_id: id }) => !seen.has(id)).reverse()) {
+    for (const event of await currentNews(work, seen)) {
       if (isWanted(event)) await relay(event, work);
       seen.add(event.event_id);
     }
@@ -110,20 +108,42 @@ async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
   return client.request<WebhookEndpoint>('POST', '/webhooks', { body });
 }
 
-/** The log of the endpoint, or of a new one if another `fw listen` here has deleted it. */
-async function currentLog(work: Relay): Promise<WebhookDelivery[]> {
+/** Another `fw listen` of this machine may have deleted the endpoint: makes a new one then. */
+async function currentNews(work: Relay, seen: ReadonlySet<string>): Promise<WebhookDelivery[]> {
   try {
-    return await logOf(work.client, work.endpoint);
+    return await newsOf(work, seen);
   } catch (error) {
     if (asFailure(error).kind !== 'not_found') throw error;
     work.endpoint = await ownEndpoint(work.client);
-    return logOf(work.client, work.endpoint);
+    return newsOf(work, seen);
   }
 }
 
-async function logOf(client: Framewright, { id }: WebhookEndpoint): Promise<WebhookDelivery[]> {
-  const address = `/webhooks/${id}/deliveries?limit=${PAGE}`;
-  return (await client.request<WebhookDeliveryList>('GET', address)).data;
+/**
+ * The events of the log that are not known yet, the oldest first. They may appear in it out of
+ * order, so they are told apart by their ids.
+ */
+async function newsOf(
+  { client, endpoint }: Pick<Relay, 'client' | 'endpoint'>,
+  seen: ReadonlySet<string>,
+): Promise<WebhookDelivery[]> {
+  const found: WebhookDelivery[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { data, next_cursor: next } = await pageOf(client, endpoint, cursor);
+    const news = data.filter(({ event_id: id }) => !seen.has(id));
+    found.push(...news);
+    if (news.length < data.length || next === null) return found.reverse();
+    cursor = next;
+  }
+}
+
+function pageOf(
+  client: Framewright,
+  { id }: WebhookEndpoint,
+  cursor?: string,
+): Promise<WebhookDeliveryList> {
+  const from = cursor === undefined ? '' : `&cursor=${cursor}`;
+  return client.request('GET', `/webhooks/${id}/deliveries?limit=${PAGE}${from}`);
 }
 
 interface Relay {

@@ -22,7 +22,7 @@ interface Quantiles {
   p99: number;
 }
 
-export interface AddedTime {
+interface AddedTime {
   /** From the POST of a create to the arrival of its submit at the provider. */
   before: Quantiles;
   /** From the provider's end of a job to the response that says so. */

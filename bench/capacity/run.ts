@@ -17,7 +17,7 @@ const ASSUMED = {
   /** The share of a core that may be used on average. */
   utilization: 0.6,
   /** CPU time of the child that checks one output and draws its poster: 5 s of 720p. */
-  decodeMs: 40,
+  decodeMs: 25,
 };
 
 /** One large Postgres server, and what one process can do. */

@@ -75,8 +75,8 @@ thoroughly('a lost render holds its task, which is refunded once the loss is cer
 });
 
 test('a video that differs from the request is refunded and not delivered', async () => {
-  const task = await acceptedTask();
   const other = await videoBytes({ width: 320, height: 180, seconds: 2 });
+  const task = await acceptedTask();
   await betweenRenderAndArchive(fixture, task.id, (file) => writeFile(file, other));
   const failed = await fixture.settled(task.id);
   assert.deepEqual(failed.history.at(-1)?.cause, {

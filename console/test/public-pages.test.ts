@@ -24,11 +24,14 @@ function isPaused(page: Page): Promise<boolean> {
 
 test('the first page plays a video', options, async () => {
   const page = await site.newPage({ reducedMotion: 'no-preference' });
+  const refused: string[] = [];
+  page.on('response', (one) => one.status() >= 400 && refused.push(one.url()));
   await page.goto('/');
   await settled(page, 'Pay for the video');
   await page.waitForFunction(() => (document.querySelector('video')?.currentTime ?? 0) > 0.2);
   await page.getByRole('button', { name: 'Pause the sample' }).click();
   assert.equal(await isPaused(page), true);
+  assert.deepEqual(refused, [], 'the browser of a stranger would log them as errors');
   await expectNoViolations(page);
 });
 

@@ -40,8 +40,8 @@ type PacedDeps = DeliverDeps & { pace: DeliveryPace };
 /**
  * Delivers events until the signal aborts. Each process leases endpoints that have due deliveries,
  * so that a slow endpoint delays no other one, and an event whose process dies is sent again.
- * @returns `claim` looks for due deliveries now; `settle` waits for the tries under way, at most for
- *   the given time
+ * @returns `claim` looks for due deliveries now; `settle` waits for the tries under way, at most
+ *   for the given time
  */
 export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
   const places = openDeliveryPlaces(() => performance.now());

@@ -81,6 +81,26 @@ test('a process hears its own wake-ups at once and once, and those of others', a
   assert.equal(received.filter((wakeUp) => wakeUp === 'submit').length, 1);
 });
 
+test('a wake-up that could not be sent hides none of another process', async (t) => {
+  const stopping = new AbortController();
+  t.after(() => stopping.abort());
+  const received: WakeUp[] = [];
+  const closed = openDatabase({ url: database.url, connections: 1, log: quiet });
+  await closed.close();
+  const own = openWakeUps({ url: database.url, db: closed, log: quiet });
+  own.listen((wakeUp) => received.push(wakeUp), stopping.signal);
+  const count = (wanted: number) =>
+    until(
+      async () => received.length,
+      (length) => length === wanted,
+    );
+  await count(WAKE_UPS.length);
+  own.send('submit');
+  await count(WAKE_UPS.length + 1);
+  openWakeUps({ url: database.url, db: database.db, log: quiet }).send('submit');
+  await count(WAKE_UPS.length + 2);
+});
+
 test('without the database nothing is sent, and nothing fails', async () => {
   const closed = openDatabase({ url: database.url, connections: 1, log: quiet });
   await closed.close();

@@ -52,7 +52,10 @@ export function openWakeUps(deps: { url: string; db: Database; log: Log }): Wake
   const listeners = new Set<Listener>();
   const send = coalesced(async (wakeUp) => {
     for (const listener of listeners) listener.told(wakeUp);
-    await deps.db.query(NOTIFY, [wakeUp]);
+    await deps.db.query(NOTIFY, [wakeUp]).catch((error) => {
+      for (const listener of listeners) listener.notSent(wakeUp);
+      throw error;
+    });
   }, deps.log);
   return {
     send,
@@ -70,15 +73,21 @@ type Listener = ReturnType<typeof openListener>;
 /** Handles a wake-up of this process at once, and not again when its notification arrives. */
 function openListener(handle: (wakeUp: WakeUp) => void) {
   const onTheWay = new Map<WakeUp, number>();
+  /** Whether one of this process was on its way. */
+  const takeOwn = (wakeUp: WakeUp): boolean => {
+    const own = onTheWay.get(wakeUp) ?? 0;
+    onTheWay.set(wakeUp, Math.max(0, own - 1));
+    return own > 0;
+  };
   return {
     told(wakeUp: WakeUp) {
       onTheWay.set(wakeUp, (onTheWay.get(wakeUp) ?? 0) + 1);
       handle(wakeUp);
     },
+    /** Its notification will not arrive. */
+    notSent: (wakeUp: WakeUp) => void takeOwn(wakeUp),
     notified(wakeUp: WakeUp) {
-      const own = onTheWay.get(wakeUp) ?? 0;
-      if (own > 0) onTheWay.set(wakeUp, own - 1);
-      else handle(wakeUp);
+      if (!takeOwn(wakeUp)) handle(wakeUp);
     },
     /** Some may have been lost on the connection before this one. */
     connected() {

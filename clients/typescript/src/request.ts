@@ -62,18 +62,17 @@ export function sendJson<T>(settings: Settings, call: Call): Promise<T> {
 }
 
 /**
- * The JSON of a response; null for one without a body.
+ * The JSON of a response; an empty object for one without a body.
  * @throws for what no operation of the API returns
  */
 export async function readJson<T>(response: Response): Promise<T> {
-  if (response.status === 204) return null as T;
-  const value: unknown = JSON.parse(await response.text());
+  const value: unknown = JSON.parse(response.status === 204 ? '{}' : await response.text());
   if (isObject(value)) return value as T;
-  throw new TypeError('the response is not a JSON object');
+  throw new TypeError('no object');
 }
 
 const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  value instanceof Object && !Array.isArray(value);
 
 /** A pause before the next try. */
 export const backoffMs = (tries: number) =>
@@ -171,11 +170,8 @@ function errorOf({ status, headers }: Response, text: string, call: Call): ApiEr
 function errorBodyOf(text: string): ErrorBody {
   try {
     const { code, message, details }: ErrorBody = JSON.parse(text).error;
-    return {
-      ...(typeof code === 'string' && { code }),
-      ...(typeof message === 'string' && { message }),
-      ...(isObject(details) && { details }),
-    };
+    const isOwnError = typeof code === 'string' && typeof message === 'string';
+    return isOwnError ? { code, message, details: isObject(details) ? details : {} } : {};
   } catch {
     return {};
   }

@@ -11,8 +11,8 @@ A command that changes something takes --reason TEXT, which some require, and --
 it; by default the OS user and host). It is recorded, see actions list; running it twice changes
 nothing. A list takes --limit N (100 rows, at most 1000) and --after CURSOR, for its next page.
 The commands also work while a service runs. They read these of its variables: DATA_DIR (./.data),
-DATABASE_URL (the embedded database under DATA_DIR), DATABASE_DIRECT_URL. Only serve, migrate and
-accounts create make an embedded database where there is none.
+DATABASE_URL (the embedded database under DATA_DIR), DATABASE_DIRECT_URL. Most of them refuse to run
+where there is no database yet.
 docs/operations/README.md lists all variables.
 `;
 

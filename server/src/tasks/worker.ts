@@ -136,25 +136,24 @@ export function createWorker(deps: WorkerDeps) {
 
 /**
  * Fills only the pools that have due tasks, twice a second, so an idle worker makes one statement.
- * When a task becomes due before the next sweep, there is one more at that moment; if it fails, the
- * next one follows as usual.
+ * When a task becomes due before the next sweep, that sweep begins at that moment.
  */
 function startSweeping(
   { db, log }: Pick<WorkerDeps, 'db' | 'log'>,
   signal: AbortSignal,
   work: { providers(): string[]; found(work: DueWork): void },
 ): void {
-  let additional: NodeJS.Timeout | undefined;
+  let early: NodeJS.Timeout | undefined;
   const sweep = async () => {
     const { due, nextSeconds } = await findDueWork(db, work.providers(), SWEEP_SECONDS);
     for (const one of due) work.found(one);
-    clearTimeout(additional);
+    clearTimeout(early);
     if (nextSeconds === undefined || signal.aborted) return;
     const seconds = Math.max(nextSeconds, MIN_SWEEP_SECONDS);
-    additional = setTimeout(() => void sweep().catch(() => {}), Math.ceil(seconds * 1000));
+    early = setTimeout(sweepNow, Math.ceil(seconds * 1000));
   };
-  signal.addEventListener('abort', () => clearTimeout(additional));
-  startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal }, sweep);
+  signal.addEventListener('abort', () => clearTimeout(early));
+  const sweepNow = startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal }, sweep);
 }
 
 /** A poll whose turn is far away would only keep a place while it waits. */

@@ -68,6 +68,12 @@ const WITHDRAW = statement(
  */
 export type PutOutput = (file: OutputFile) => Promise<string>;
 
+/** How the work of {@link withOutputs} stores its files; `withdraw` deletes what it has stored. */
+interface Stored {
+  put: PutOutput;
+  withdraw(): Promise<void>;
+}
+
 /**
  * Registers the files of a task's output as new objects, before their first byte is written, and
  * marks for deletion what an interrupted run left. The work stores them by `put` and makes them
@@ -78,7 +84,7 @@ export async function withOutputs<T>(
   deps: { db: Database; storage: Storage },
   taskId: string,
   files: OutputFile[],
-  work: (put: PutOutput) => Promise<T>,
+  work: (stored: Stored) => Promise<T>,
 ): Promise<T> {
   const { db, storage } = deps;
   const objects = files.map((file) => ({ ...file, id: newId('object') }));
@@ -95,13 +101,16 @@ export async function withOutputs<T>(
     stored.add(id);
     return id;
   };
-  try {
-    return await work(put);
-  } catch (error) {
-    // If this fails too, MARK_ABANDONED marks them after a day.
+  const withdraw = async () => {
+    // If this fails, MARK_ABANDONED marks them after a day.
     const marked = await db.query<{ id: string }>(WITHDRAW, [ids]).catch(() => []);
     const files = marked.filter(({ id }) => stored.has(id));
     await Promise.allSettled(files.map(({ id }) => storage.delete(id)));
+  };
+  try {
+    return await work({ put, withdraw });
+  } catch (error) {
+    await withdraw();
     throw error;
   }
 }

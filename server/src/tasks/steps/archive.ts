@@ -111,23 +111,13 @@ async function storeChecked(
   if (judged.kind === 'unusable') return judged.goOn();
   const { poster } = judged;
   const video = { ...file, role: 'output', mediaType: judged.facts.mediaType } as const;
-  return withOutputs(deps, task.id, poster ? [video, poster] : [video], (put) =>
+  return withOutputs(deps, task.id, poster ? [video, poster] : [video], ({ put }) =>
     complete(deps, task, judged, { storing: put(video), put }),
   );
 }
 
 /** What nearly all outputs are; another type is registered once it is known. */
 const USUAL_TYPE = 'video/mp4';
-
-/** Withdraws an output that was stored while it was checked. */
-class NotKept extends Error {
-  readonly judged: Judgement;
-
-  constructor(judged: Judgement) {
-    super('the output is not kept as it was stored');
-    this.judged = judged;
-  }
-}
 
 /** Stores an output beside its check, and withdraws it if that fails. */
 async function storeWhileChecked(
@@ -136,19 +126,15 @@ async function storeWhileChecked(
   file: Downloaded,
 ): Promise<StepResult> {
   const video = { ...file, role: 'output', mediaType: USUAL_TYPE } as const;
-  try {
-    return await withOutputs(deps, task.id, [video], async (put) => {
-      const storing = put(video);
-      const [judged] = await together(judge(deps, task, file.filePath), storing);
-      if (judged.kind === 'usable' && judged.facts.mediaType === USUAL_TYPE) {
-        return complete(deps, task, judged, { storing, put });
-      }
-      throw new NotKept(judged);
-    });
-  } catch (error) {
-    if (error instanceof NotKept) return storeChecked(deps, task, file, error.judged);
-    throw error;
-  }
+  return withOutputs(deps, task.id, [video], async ({ put, withdraw }) => {
+    const storing = put(video);
+    const [judged] = await together(judge(deps, task, file.filePath), storing);
+    if (judged.kind === 'usable' && judged.facts.mediaType === USUAL_TYPE) {
+      return complete(deps, task, judged, { storing, put });
+    }
+    await withdraw();
+    return storeChecked(deps, task, file, judged);
+  });
 }
 
 /** A difference that fails the task is decided on all frames. */

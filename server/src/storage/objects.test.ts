@@ -114,14 +114,14 @@ test('so is the file of an object that another worker has had deleted meanwhile'
     ...storage,
     async put(id, filePath) {
       lateId = id;
-      await markUnfinished(db, 'task_1c', 'output');
+      await markUnfinished(db, 'task_1c', 'input');
       await deleteMarked({ db, storage });
       assert.equal(await stateOf(id), 'deleted');
       await storage.put(id, filePath);
       throw new Error('the response was lost');
     },
   };
-  await assert.rejects(store('task_1c', 'output', slow), /response was lost/);
+  await assert.rejects(store('task_1c', 'input', slow), /response was lost/);
   await database.setClock(31 * 60);
   await deleteMarked({ db, storage });
   await assertGone(lateId);
@@ -177,9 +177,9 @@ test('marking for deletion marks the given roles of one task, writing or ready',
 });
 
 test('when a step runs again, only objects in state writing are marked for deletion', async () => {
-  const [ready, writing] = [await store('task_6'), await store('task_6')];
+  const [ready, writing] = [await store('task_6', 'input'), await store('task_6', 'input')];
   await markReady(db, [ready], 30);
-  await markUnfinished(db, 'task_6', 'output');
+  await markUnfinished(db, 'task_6', 'input');
   await deleteMarked({ db, storage });
   await assertKept(ready, 'ready');
   await assertGone(writing);
@@ -227,12 +227,12 @@ test('an object that is deleted while it is written leaves no file', async () =>
     ...storage,
     async put(objectId, filePath) {
       id = objectId;
-      await markUnfinished(db, 'task_10', 'output');
+      await markUnfinished(db, 'task_10', 'input');
       await deleteMarked({ db, storage });
       await storage.put(objectId, filePath);
     },
   };
-  await assert.rejects(store('task_10', 'output', overtaken));
+  await assert.rejects(store('task_10', 'input', overtaken));
   await assertGone(id);
 });
 

@@ -38,29 +38,30 @@ interface NewObject {
   sizeBytes: number;
 }
 
-const REGISTER = namedStatement(
-  'object_register',
-  ['ids', 'ownerIds', 'roles', 'mediaTypes', 'sizes'],
-  `insert into stored_objects (id, owner_id, role, media_type, size_bytes)
+/** SQL: inserts new objects in state `writing`; {@link columnsOf} gives its parameters. */
+export const INSERT_OBJECTS = `insert into stored_objects
+     (id, owner_id, role, media_type, size_bytes)
    select id, owner_id, role, media_type, size_bytes
    from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
-     :sizes::bigint[]) as given (id, owner_id, role, media_type, size_bytes)`,
-);
+     :sizes::bigint[]) as given (id, owner_id, role, media_type, size_bytes)`;
+export const OBJECT_COLUMNS = ['ids', 'ownerIds', 'roles', 'mediaTypes', 'sizes'] as const;
 
-function registerValues(objects: NewObject[]): unknown[] {
-  return REGISTER.values({
+export function columnsOf(objects: NewObject[]) {
+  return {
     ids: objects.map(({ id }) => id),
     ownerIds: objects.map(({ ownerId }) => ownerId),
     roles: objects.map(({ role }) => role),
     mediaTypes: objects.map(({ mediaType }) => mediaType),
     sizes: objects.map(({ sizeBytes }) => sizeBytes),
-  });
+  };
 }
+
+const REGISTER = namedStatement('object_register', OBJECT_COLUMNS, INSERT_OBJECTS);
 
 const register = sharedWork<NewObject, string>({
   keyOf: ({ id }) => id,
   async work(db, objects) {
-    await db.query(REGISTER, registerValues(objects));
+    await db.query(REGISTER, REGISTER.values(columnsOf(objects)));
     return objects.map(({ id }) => id);
   },
 });
@@ -108,7 +109,7 @@ export async function registerObject(
   object: Omit<NewObject, 'id'>,
 ): Promise<string> {
   const id = newId('object');
-  await tx.query(REGISTER, registerValues([{ ...object, id }]));
+  await tx.query(REGISTER, REGISTER.values(columnsOf([{ ...object, id }])));
   return id;
 }
 
@@ -256,34 +257,26 @@ export async function markForDeletion(
   if (ownerIds.length > 0) await tx.query(MARK, [ownerIds, roles]);
 }
 
-/**
- * Marks for deletion the objects that an interrupted run of a step left in state `writing`: of an
- * output, its poster too.
- */
+/** Marks for deletion the objects that an interrupted run of a step left in state `writing`. */
 export async function markUnfinished(
   db: Database,
   ownerId: string,
-  role: ObjectRole,
+  role: keyof typeof UNFINISHED,
 ): Promise<void> {
   await UNFINISHED[role](db, ownerId);
 }
 
-const unfinished = (...roles: ObjectRole[]) =>
+const unfinished = (role: ObjectRole) =>
   sharedWork<string, string>({
     keyOf: (ownerId) => ownerId,
     async work(db, ownerIds) {
-      await db.query(MARK_UNFINISHED, [ownerIds, roles]);
+      await db.query(MARK_UNFINISHED, [ownerIds, [role]]);
       return ownerIds;
     },
   });
 
-const UNFINISHED = {
-  input: unfinished('input'),
-  output: unfinished('output', 'poster'),
-  render: unfinished('render'),
-  poster: unfinished('poster'),
-  upload: unfinished('upload'),
-};
+/** {@link withOutputs} of `outputs.ts` does it for outputs and their posters. */
+const UNFINISHED = { input: unfinished('input'), render: unfinished('render') };
 
 const READ_OBJECT = statement(
   'object_read',

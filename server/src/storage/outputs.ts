@@ -1,7 +1,7 @@
 import { type Database, namedStatement, statement } from '../database/database.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { newId } from '../kernel/ids.ts';
-import { putObject, registerObject } from './objects.ts';
+import { columnsOf, INSERT_OBJECTS, OBJECT_COLUMNS, putObject, registerObject } from './objects.ts';
 import type { Storage } from './storage.ts';
 
 /** A local file that becomes the output of a task, or the poster of that output. */
@@ -25,30 +25,21 @@ interface OutputsOfTask {
 // does not see the rows that the same statement inserts.
 const REGISTER = namedStatement(
   'object_register_outputs',
-  ['taskIds', 'ids', 'ownerIds', 'roles', 'mediaTypes', 'sizes'],
+  ['taskIds', ...OBJECT_COLUMNS],
   `with unfinished as (
      update stored_objects set state = 'deleting'
      where owner_id = any(:taskIds) and role in ('output', 'poster') and state = 'writing')
-   insert into stored_objects (id, owner_id, role, media_type, size_bytes)
-   select id, owner_id, role, media_type, size_bytes
-   from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
-     :sizes::bigint[]) as given (id, owner_id, role, media_type, size_bytes)`,
+   ${INSERT_OBJECTS}`,
 );
 
 const register = sharedWork<OutputsOfTask, string[]>({
   keyOf: ({ taskId }) => taskId,
   async work(db, tasks) {
     const rows = tasks.flatMap(({ taskId, objects }) =>
-      objects.map((object) => ({ ...object, taskId })),
+      objects.map((object) => ({ ...object, ownerId: taskId })),
     );
-    const values = REGISTER.values({
-      taskIds: tasks.map(({ taskId }) => taskId),
-      ids: rows.map(({ id }) => id),
-      ownerIds: rows.map(({ taskId }) => taskId),
-      roles: rows.map(({ role }) => role),
-      mediaTypes: rows.map(({ mediaType }) => mediaType),
-      sizes: rows.map(({ sizeBytes }) => sizeBytes),
-    });
+    const taskIds = tasks.map(({ taskId }) => taskId);
+    const values = REGISTER.values({ taskIds, ...columnsOf(rows) });
     await db.query(REGISTER, values);
     return tasks.map(({ objects }) => objects.map(({ id }) => id));
   },

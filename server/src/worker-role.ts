@@ -68,7 +68,8 @@ export function buildWorker(
   const { db, log, scratch, providers } = parts;
   const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
   const { pollMinSeconds, pollMaxSeconds, retentionDays, dataDir, trustsPromotion } = config;
-  const jobTimes = openJobTimes(db);
+  const upkeepDb = fewConnections(db, UPKEEP_CONNECTIONS);
+  const jobTimes = openJobTimes(upkeepDb);
   const measurer = instrumentedMeasurer(createMeasurer({ scratch }));
   const outputMeasurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 2 }));
   const steps = createSteps({
@@ -110,11 +111,10 @@ export function buildWorker(
     stopClaiming: () => worker.stopClaiming(),
     async start() {
       await scratch.maintain();
-      const compareMark = rememberMark({ db, log, dataDir, trustsPromotion, hasTasks });
+      const compareMark = rememberMark({ db: upkeepDb, log, dataDir, trustsPromotion, hasTasks });
       await compareMark();
       for (const provider of providers.values()) provider.start?.();
       await worker.start();
-      const upkeepDb = fewConnections(db, UPKEEP_CONNECTIONS);
       const jobs = periodicJobs(config, { ...parts, db: upkeepDb }, signal);
       jobs.push(['database mark', CLOCK_SECONDS, compareMark]);
       jobs.push(['times of jobs', JOB_TIMES_SECONDS, () => jobTimes.exchange()]);

@@ -105,7 +105,7 @@ test('the digest of an encoded body is not compared with the decoded one', async
   assert.equal(await isTaken(headers, sent), true);
 });
 
-test('of several digests, the strongest one counts', async () => {
+test('of several digests, the preferred one counts', async () => {
   const wrong = { 'content-md5': base64('md5', Buffer.from('other')) };
   const right = { 'repr-digest': `sha-256=:${base64('sha256', BYTES)}:` };
   assert.equal(await isTaken({ ...wrong, ...right }), true);

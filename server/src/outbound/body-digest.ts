@@ -3,9 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { OutboundError } from './refusal.ts';
 
-/** The algorithms that are compared, the strongest first, with the length of their digests. */
+/** The algorithms that are compared, the preferred first, with the length of their digests. */
 const BYTES = { 'sha-256': 32, 'sha-512': 64, md5: 16, crc32: 4 };
 type Algorithm = keyof typeof BYTES;
+const ALGORITHMS = Object.keys(BYTES) as Algorithm[];
 
 interface Digest {
   algorithm: Algorithm;
@@ -22,7 +23,7 @@ export interface DigestCheck {
 const UNCHECKED: DigestCheck = { update: () => {}, end: () => {} };
 
 /**
- * Compares a whole body with the strongest digest that its host gives: `Repr-Digest`,
+ * Compares a whole body with the preferred one of the digests that its host gives: `Repr-Digest`,
  * `Content-Digest` (RFC 9530), `Digest` (RFC 3230), `Content-MD5`, `x-amz-checksum-*`, or
  * `x-goog-hash`. Unknown algorithms and malformed headers are ignored. An ETag is never used: that
  * of a multipart upload is no digest of the file.
@@ -31,10 +32,9 @@ export function checkDigest(headers: IncomingHttpHeaders): DigestCheck {
   // It would be the digest of the encoded body; and what is decoded on the way is never whole.
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') return UNCHECKED;
   const given = digestsIn(headers);
-  const strongest = Object.keys(BYTES).flatMap((name) =>
+  const [expected] = ALGORITHMS.flatMap((name) =>
     given.filter(({ algorithm }) => algorithm === name),
   );
-  const [expected] = strongest;
   return expected ? checkFor(expected) : UNCHECKED;
 }
 
@@ -108,7 +108,7 @@ function named(header: string): Digest[] {
 
 /** Nothing for an algorithm that is not known, or a value that is not one of its digests. */
 function digest(name: string, text: string): Digest[] {
-  const algorithm = (Object.keys(BYTES) as Algorithm[]).find((known) => known === name);
+  const algorithm = ALGORITHMS.find((known) => known === name);
   const value = Buffer.from(text, 'base64');
   if (!algorithm || value.length !== BYTES[algorithm] || value.toString('base64') !== text) {
     return [];

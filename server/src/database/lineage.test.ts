@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { after, before, beforeEach, test } from 'node:test';
+import pg from 'pg';
 import { mountSmallDisk } from '../../test/crash/small-disk.ts';
 import { createTestDatabase, quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
@@ -84,17 +85,33 @@ test('another server, a dump and a promotion begin a recovery', async () => {
     ['table_oid', /dump/],
     ['timeline', /promoted/],
   ] as const) {
-    await advance();
-    await sql(db, `update database_marks set ${column} = 'other'`);
-    assert.match((await causeOf(undefined)) ?? '', cause);
-    await end();
+    for (const remembers of [false, true]) {
+      const mark = await advance();
+      await sql(db, `update database_marks set ${column} = 'other'`);
+      assert.match((await causeOf(remembers ? mark : undefined)) ?? '', cause);
+      await end();
+    }
   }
 });
 
 test('a promotion changes nothing where replicas are synchronous', async () => {
-  await advance();
+  const mark = await advance();
   await sql(db, `update database_marks set timeline = 'other'`);
-  await advance(undefined, true);
+  const next = await advance(mark, true);
+  assert.deepEqual(await advance(next), { ...next, beat: next.beat + 1 }, 'it is the new timeline');
+});
+
+test('of a server that forbids one value the others are told', async () => {
+  const forbids = (text: string) => text.includes('pg_control_system');
+  const refused = new pg.DatabaseError('permission denied', 0, 'error');
+  const query: Database['query'] = async (statement, values) => {
+    if (forbids(statement.text)) throw refused;
+    return db.query(statement, values);
+  };
+  const { timeline } = await readLineage(db);
+  const told = await readLineage({ ...db, query });
+  assert.equal(told.systemIdentifier, null);
+  assert.equal(told.timeline, timeline);
 });
 
 /** Compares and remembers as a process does that has just started. */

@@ -3,6 +3,7 @@ import {
   isDatabaseUnavailable,
   namedStatement,
   type Queryable,
+  type Statement,
   statement,
   type Transaction,
 } from './database.ts';
@@ -19,21 +20,31 @@ export interface LineageDeps {
   hasTasks(tx: Transaction): Promise<boolean>;
 }
 
-/** The server that runs the database; null: this server does not tell. */
-type Lineage = Awaited<ReturnType<typeof readLineage>>;
-
 /** A condition: no recovery is under way. */
 export const NO_RECOVERY = 'not exists (select from recoveries where ended_at is null)';
 
-const SYSTEM = statement(
-  'lineage_system',
-  'select system_identifier::text as value from pg_control_system()',
+const SYSTEM = '(select system_identifier::text from pg_control_system())';
+const TIMELINE = 'left(pg_walfile_name(pg_current_wal_lsn()), 8)';
+const TABLE = `'database_marks'::regclass::oid::text`;
+
+/** Which server runs the database. A value is null when this server does not tell it. */
+interface Lineage {
+  systemIdentifier: string | null;
+  /** Changes when a replica is promoted, and after a restore to a point in time. */
+  timeline: string | null;
+  /** Changes when a dump is restored. */
+  tableOid: string | null;
+}
+
+const LINEAGE = statement(
+  'lineage',
+  `select ${SYSTEM} as "systemIdentifier", ${TIMELINE} as timeline, ${TABLE} as "tableOid"`,
 );
-const TIMELINE = statement(
-  'lineage_timeline',
-  'select left(pg_walfile_name(pg_current_wal_lsn()), 8) as value',
-);
-const TABLE = statement('lineage_table', `select 'database_marks'::regclass::oid::text as value`);
+const LINEAGE_VALUES = {
+  systemIdentifier: statement('lineage_system', `select ${SYSTEM} as value`),
+  timeline: statement('lineage_timeline', `select ${TIMELINE} as value`),
+  tableOid: statement('lineage_table', `select ${TABLE} as value`),
+};
 
 const LOCK = statement(
   'mark_lock',
@@ -55,6 +66,17 @@ const ADVANCE = namedStatement(
   ['systemIdentifier', 'timeline', 'tableOid'],
   `update database_marks set beat = beat + 1, system_identifier = :systemIdentifier,
      timeline = :timeline, table_oid = :tableOid
+   returning epoch::text as epoch, beat`,
+);
+
+// What differs in any way is looked at in a transaction.
+const ADVANCE_UNCHANGED = namedStatement(
+  'mark_advance_unchanged',
+  ['epoch', 'beat', 'systemIdentifier', 'timeline', 'tableOid'],
+  `update database_marks set beat = beat + 1
+   where epoch::text = :epoch and beat >= :beat and ${NO_RECOVERY}
+     and system_identifier is not distinct from :systemIdentifier
+     and timeline is not distinct from :timeline and table_oid is not distinct from :tableOid
    returning epoch::text as epoch, beat`,
 );
 
@@ -104,6 +126,10 @@ export async function advanceMark(
   { trustsPromotion, hasTasks }: LineageDeps,
 ): Promise<{ mark: Mark } | { recovering: true; cause: string | undefined }> {
   const lineage = await readLineage(db);
+  const [mark] = known
+    ? await db.query<Mark>(ADVANCE_UNCHANGED, ADVANCE_UNCHANGED.values({ ...known, ...lineage }))
+    : [];
+  if (mark) return { mark };
   return db.transaction(async (tx) => {
     const [row] = await tx.query<MarkRow>(LOCK);
     if (!row) throw new Error('database_marks has no row');
@@ -156,24 +182,23 @@ function moved(row: MarkRow, now: Lineage, trustsPromotion: boolean): string | u
   return undefined;
 }
 
-/** Which server runs the database. */
-export async function readLineage(db: Database) {
-  const [systemIdentifier, timeline, tableOid] = await Promise.all(
-    [SYSTEM, TIMELINE, TABLE].map((sql) => readValue(db, sql)),
-  );
+/** Reads which server runs the database. */
+export async function readLineage(db: Database): Promise<Lineage> {
+  const lineage = await unlessRefused(db.query<Lineage>(LINEAGE));
+  if (lineage?.[0]) return lineage[0];
+  const read = async (sql: Statement) =>
+    (await unlessRefused(db.query<{ value: string }>(sql)))?.[0]?.value ?? null;
   return {
-    systemIdentifier: systemIdentifier ?? null,
-    /** Changes when a replica is promoted, and after a restore to a point in time. */
-    timeline: timeline ?? null,
-    /** Changes when a dump is restored. */
-    tableOid: tableOid ?? null,
+    systemIdentifier: await read(LINEAGE_VALUES.systemIdentifier),
+    timeline: await read(LINEAGE_VALUES.timeline),
+    tableOid: await read(LINEAGE_VALUES.tableOid),
   };
 }
 
 /** @returns undefined when this server has no such function, or forbids it */
-async function readValue(db: Database, sql: typeof SYSTEM): Promise<string | undefined> {
+async function unlessRefused<T>(rows: Promise<T>): Promise<T | undefined> {
   try {
-    return (await db.query<{ value: string }>(sql))[0]?.value;
+    return await rows;
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error;
     return undefined;

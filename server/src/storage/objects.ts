@@ -293,24 +293,19 @@ export async function readObject(db: Queryable, id: string, roles: ObjectRole[])
 /** How many objects one statement marks or takes, so that it is short. */
 const BATCH = 100;
 
+// A row that is `writing` for a day belongs to no running step: steps are far shorter.
 // `(select clock_now())`: see NOW in tasks/lease.ts.
 const MARK_EXPIRED = statement(
   'object_mark_expired',
   `with expired as materialized (
      select id from stored_objects where state = 'ready' and delete_after <= (select clock_now())
-     order by delete_after limit ${BATCH} for update skip locked)
-   update stored_objects set state = 'deleting' where id = any(array(select id from expired))
-   returning id`,
-);
-
-// A row that is `writing` for a day belongs to no running step: steps are far shorter.
-const MARK_ABANDONED = statement(
-  'object_mark_abandoned',
-  `with abandoned as materialized (
+     order by delete_after limit ${BATCH} for update skip locked),
+   abandoned as materialized (
      select id from stored_objects
      where state = 'writing' and created_at < (select clock_now()) - interval '1 day'
      order by created_at limit ${BATCH} for update skip locked)
-   update stored_objects set state = 'deleting' where id = any(array(select id from abandoned))
+   update stored_objects set state = 'deleting'
+   where id = any(array(select id from expired union all select id from abandoned))
    returning id`,
 );
 
@@ -320,9 +315,7 @@ const MARK_ABANDONED = statement(
  * @returns how many objects were marked: at most 100 of each kind in one call
  */
 export async function markExpired(db: Database): Promise<number> {
-  const expired = await db.query(MARK_EXPIRED);
-  const abandoned = await db.query(MARK_ABANDONED);
-  return expired.length + abandoned.length;
+  return (await db.query(MARK_EXPIRED)).length;
 }
 
 /** A deletion that failed, or that a killed process began, is tried again after this time. */

@@ -1,19 +1,30 @@
-import { command, type Database, statement, type Transaction } from '../database/database.ts';
+import {
+  command,
+  type Database,
+  queryValue,
+  type Transaction,
+  whether,
+} from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { LEASE_SECONDS } from './transitions.ts';
 
 /** A smaller jump is not noticed: it delays nothing for longer than this. */
 const MIN_JUMP_SECONDS = 5;
 
+const advanceMark = whether<[]>(
+  'clock_mark_advance',
+  'update clock_marks set latest = clock_now() where latest < clock_now() returning true',
+);
+
 // The row is locked, so that one process repairs a jump once.
-const MARK = statement(
-  'clock_mark',
+const setMarkBack = queryValue<[], number>(
+  'clock_mark_back',
   `with before as (select latest from clock_marks for update)
    update clock_marks set latest = clock_now()
    from before
-   where before.latest < clock_now()
-     or before.latest > clock_now() + interval '${MIN_JUMP_SECONDS} seconds'
-   returning extract(epoch from before.latest - clock_now())::float8 as behind_seconds`,
+   where before.latest > clock_now() + interval '${MIN_JUMP_SECONDS} seconds'
+   returning extract(epoch from before.latest - clock_now())::float8`,
+  0,
 );
 
 const wakeAll = command(
@@ -43,10 +54,10 @@ export interface ClockJumpDeps {
  */
 export async function repairClockJump(deps: ClockJumpDeps): Promise<number> {
   const { db, log } = deps;
+  if (await advanceMark(db)) return 0;
   const seconds = await db.transaction(async (tx) => {
-    const [mark] = await tx.query<{ behind_seconds: number }>(MARK);
-    const behind = mark?.behind_seconds ?? 0;
-    if (behind < MIN_JUMP_SECONDS) return 0;
+    const behind = await setMarkBack(tx);
+    if (behind === 0) return 0;
     await wakeAll(tx);
     await shortenLeases(tx);
     await deps.forgetFuture(tx);

@@ -3,6 +3,7 @@ import {
   type Database,
   namedStatement,
   type Queryable,
+  queryFirst,
   statement,
 } from '../database/database.ts';
 import { POOL } from './claim.ts';
@@ -28,15 +29,14 @@ const REPORT = namedStatement(
    on conflict (id) do update set seen_at = excluded.seen_at`,
 );
 
-const INGEST_PLACES = statement(
-  'worker_ingest_places',
-  `select coalesce(sum(ingest_places), 0)::int as places from workers where ${IS_ALIVE}`,
-);
-
-const UNSERVED = statement(
-  'worker_unserved_providers',
-  `select distinct provider from tasks
-   where ${POOL} in ('submit', 'ingest') and due_at is not null and ${IS_UNSERVED}`,
+const readFleet = queryFirst<[], Fleet>(
+  'worker_fleet',
+  `select
+     (select coalesce(sum(ingest_places), 0)::int from workers where ${IS_ALIVE}) as "ingestPlaces",
+     array(
+       select distinct provider from tasks
+       where ${POOL} in ('submit', 'ingest') and due_at is not null and ${IS_UNSERVED}
+     ) as "unservedProviders"`,
 );
 
 /** Live tasks of a provider that no running worker has. */
@@ -64,20 +64,18 @@ export const reportGone = command<[workerId: string]>(
 );
 
 /** What a worker needs to know of the other workers. */
-export type Fleet = Awaited<ReturnType<typeof reportAlive>>;
+export interface Fleet {
+  /** How many tasks all running workers together ingest at a time. */
+  ingestPlaces: number;
+  /** Providers of tasks before their submit that no running worker has. */
+  unservedProviders: string[];
+}
 
 /** Reports that this worker runs, and reads what all running workers have. */
 export async function reportAlive(
   db: Database,
   worker: { id: string; providers: string[]; ingestPlaces: number },
-) {
+): Promise<Fleet> {
   await db.query(REPORT, REPORT.values(worker));
-  const [fleet] = await db.query<{ places: number }>(INGEST_PLACES);
-  const unserved = await db.query<{ provider: string }>(UNSERVED);
-  return {
-    /** How many tasks all running workers together ingest at a time. */
-    ingestPlaces: fleet?.places ?? 0,
-    /** Providers of tasks before their submit that no running worker has. */
-    unservedProviders: unserved.map(({ provider }) => provider),
-  };
+  return (await readFleet(db)) ?? { ingestPlaces: 0, unservedProviders: [] };
 }

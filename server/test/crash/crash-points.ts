@@ -17,10 +17,10 @@ const HOUSEKEEPING = [
   'task_renew',
   'local_job_renew',
   'object_mark_expired',
-  'object_mark_abandoned',
-  'clock_mark',
+  'clock_mark_advance',
   'database_ready',
   'mark_advance',
+  'mark_advance_unchanged',
   'worker_report',
 ];
 /** Statements that look for work, and change rows only when they find some. */

@@ -99,7 +99,7 @@ const MAX_PAGES = 30;
 
 test('sweeps do not read the rows that are not due yet', async () => {
   const claims = ['submit', 'poll', 'find', 'archive'].map((pool) => `task_claim_${pool}`);
-  const objects = ['object_mark_expired', 'object_mark_abandoned', 'object_take_marked'];
+  const objects = ['object_mark_expired', 'object_take_marked'];
   const sweeps = [
     ...claims.map((name) => ({ name, values: [['local'], [32], 32] })),
     ...[...objects, 'upload_forget'].map((name) => ({ name, values: [] })),

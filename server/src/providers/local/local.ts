@@ -59,7 +59,7 @@ const CAPABILITIES: Capabilities = {
 /** A job whose render was interrupted this often fails: the render probably kills its process. */
 const MAX_RENDERS = 50;
 /** Jobs that another process has accepted or was interrupted at are looked for this often. */
-const LOOK_SECONDS = 1;
+const LOOK_SECONDS = 2;
 
 /**
  * The local renderer as a provider. It accepts a job with the attempt's id. Any process that has

@@ -17,7 +17,7 @@ import { shareMetrics } from './shared-metrics.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
 /** How often the delay of the event loop is measured: each time wakes the process. */
-const LAG_SAMPLE_SECONDS = 0.1;
+const LAG_SAMPLE_SECONDS = 0.25;
 
 /** The counters of the service, and the server from which Prometheus reads all metrics. */
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { grant } from '../../server/src/ledger/ledger.ts';
+import { sql } from '../../server/test/task-fixtures.ts';
+import { NO_BROWSER } from './browser.ts';
+import { openSellingSite, type SellingSite } from './selling-site.ts';
+import { codeFromLog, expectNoViolations, settled } from './site.ts';
+
+// The quick run has this file for all pages; each page has a file with its details besides.
+const BROWSER = { skip: NO_BROWSER };
+const OPERATOR = 'grace@example.com';
+let site: SellingSite;
+
+before(async () => {
+  if (!NO_BROWSER) site = await openSellingSite({ ADMIN_EMAILS: OPERATOR });
+});
+after(() => site?.close());
+
+async function signInByForm(page: Page): Promise<void> {
+  const before = site.service.output().length;
+  await page.getByLabel('E-mail address').fill(OPERATOR);
+  await page.getByRole('button', { name: 'Send the code' }).click();
+  await settled(page, 'Enter your code');
+  await page.getByLabel('Code of eight digits').fill(await codeFromLog(site, before));
+  await settled(page, 'Playground');
+}
+
+/** Makes a video, and waits until it plays. */
+async function makeVideo(page: Page): Promise<void> {
+  await page.getByLabel('Prompt').fill('It begins to snow');
+  await page.getByLabel('Model').selectOption('video-2.0-mini');
+  await page.getByText('480p', { exact: true }).click();
+  await page.getByLabel('Length').fill('4');
+  await page.getByRole('region', { name: 'This video costs' }).getByText('60').first().waitFor();
+  await page.getByRole('button', { name: 'Generate' }).click();
+  await page.locator('video').waitFor({ timeout: 60_000 });
+  await page.waitForFunction(async () => {
+    const video = document.querySelector('video');
+    if (!video) return false;
+    video.muted = true;
+    await video.play();
+    return video.currentTime > 0;
+  });
+}
+
+async function expectPages(page: Page, pages: (readonly [path: string, title: string])[]) {
+  for (const [path, title] of pages) {
+    await page.goto(path);
+    await settled(page, title);
+    await expectNoViolations(page);
+  }
+}
+
+test('who signs in makes a video, and each page loads without a fault', BROWSER, async () => {
+  const page = await site.newPage();
+  await expectPages(page, [
+    ['/', ''],
+    ['/pricing', ''],
+    ['/sign-in', 'Sign in'],
+  ]);
+  await signInByForm(page);
+  const { db } = site.database;
+  const [account] = await sql<{ id: string }>(db, 'select id from accounts where email = $1', [
+    OPERATOR,
+  ]);
+  const accountId = account?.id ?? '';
+  await grant(db, { accountId, credits: 100, kind: 'paid', reference: 'walk' });
+  await page.reload();
+  await makeVideo(page);
+  await expectNoViolations(page);
+  const [task] = await sql<{ id: string }>(db, 'select id from tasks');
+  await expectPages(page, [
+    ['/videos', 'Videos'],
+    [`/videos/${task?.id}`, ''],
+    ['/usage', 'Usage'],
+    ['/keys', 'API keys'],
+    ['/webhooks', 'Webhooks'],
+    ['/credits', 'Credits'],
+    ['/settings', 'Settings'],
+    ['/docs', ''],
+    ['/operator', 'Operator'],
+    ['/operator/tasks', 'Tasks'],
+    [`/operator/tasks/${task?.id}`, ''],
+    ['/operator/providers', 'Providers'],
+    ['/operator/accounts', 'Accounts'],
+    [`/operator/accounts/${accountId}`, 'Account'],
+    ['/operator/orders', 'Orders'],
+    ['/operator/commands', 'Commands'],
+  ]);
+  await page.getByRole('banner').getByText('40', { exact: true }).waitFor();
+  assert.equal(new URL(page.url()).pathname, '/operator/commands');
+});

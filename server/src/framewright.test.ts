@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { client } from '../test/client.ts';
 import { createTestDatabase, type TestDatabase } from '../test/database.ts';
-import { thoroughly } from '../test/runner/thorough.ts';
+import { inCi, thoroughly } from '../test/runner/thorough.ts';
 import { ask, run } from '../test/service/command-line.ts';
 import { startServiceProcess } from '../test/service/service-process.ts';
 import { sql } from '../test/task-fixtures.ts';
@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test('commands work on the embedded database while a service uses it', async (t) => {
+inCi('commands work on the embedded database while a service uses it', async (t) => {
   await using folder = await temporaryFolder();
   const embedded = { DATA_DIR: folder.path };
   const service = await startServiceProcess(embedded);

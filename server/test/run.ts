@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -8,10 +8,11 @@ import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { bundlePackages } from './runner/bundled-packages.ts';
 import { cpuTime, notedCpuTimes } from './runner/cpu-time.ts';
-import { FILE_LIMIT_MS, programsFor, TIMES } from './runner/programs.ts';
+import { isLeftOut, leftOutLine } from './runner/left-out.ts';
+import { FILE_LIMIT_MS, programsFor, recordTimes } from './runner/programs.ts';
 
-// Runs all tests on one embedded Postgres in a temporary folder, or those of the named files:
-// `node server/test/run.ts [--test-name-pattern=WORDS] [FILE...]`.
+// Runs the tests on one embedded Postgres in a temporary folder: as much as FRAMEWRIGHT_TESTS asks
+// for, or all of the named files: `node server/test/run.ts [--test-name-pattern=WORDS] [FILE...]`.
 const { values, positionals } = parseArgs({
   options: { 'test-name-pattern': { type: 'string', multiple: true } },
   allowPositionals: true,
@@ -22,9 +23,10 @@ const isWhole = positionals.length === 0;
 const found = globSync(isWhole ? ALL : positionals, { exclude: (name) => name === 'node_modules' });
 // What is named is tested as a whole.
 if (!isWhole) process.env.FRAMEWRIGHT_TESTS = 'all';
-const { FILES_LEFT_OUT, LEFT_OUT } = await import('./runner/thorough.ts');
-const isLeftOut = (file: string) => LEFT_OUT !== false && FILES_LEFT_OUT.includes(file);
-const files = found.map((file) => path.relative('', file)).filter((file) => !isLeftOut(file));
+const { AMOUNT, LEFT_OUT, LEFT_TO_CI } = await import('./runner/thorough.ts');
+const files = found
+  .map((file) => path.relative('', file))
+  .filter((file) => !isLeftOut(file, AMOUNT));
 if (files.length === 0) {
   console.error(`There is no test file ${positionals.join(' or ')}.`);
   process.exit(1);
@@ -37,7 +39,7 @@ process.env.FRAMEWRIGHT_CPU_NOTES = cpuNotes;
 // Each process would otherwise strip the types of the same sources again. `npm ci` removes it.
 process.env.NODE_COMPILE_CACHE = path.resolve('node_modules/.cache/compiled');
 // Each process would otherwise load hundreds of files more.
-if (LEFT_OUT !== false) process.env.NODE_OPTIONS = await bundlePackages();
+if (AMOUNT !== 'all') process.env.NODE_OPTIONS = await bundlePackages();
 // Each process that serves the pages would otherwise build them at its start.
 const { buildPages } = await import('../../console/build.ts');
 await buildPages();
@@ -106,7 +108,7 @@ async function runFiles() {
     succeeded &&= success;
   });
   const noteSuite = ({ name, nesting, skip, details }: Ended) => {
-    if (skip !== undefined && skip === LEFT_OUT) leftOut += 1;
+    if (skip && (skip === LEFT_OUT || skip === LEFT_TO_CI)) leftOut += 1;
     if (nesting === 0 && details.type === 'suite') note(name, details.duration_ms);
   };
   events.on('test:pass', noteSuite).on('test:fail', noteSuite);
@@ -144,22 +146,15 @@ async function tellSlowest(seconds: Map<string, number>): Promise<void> {
     return `${times.join('')}  ${file}`;
   });
   console.log(`The slowest test files: seconds, of CPU, of children's CPU\n${lines.join('\n')}`);
-  if (!records) return;
-  const slow = slowest.filter(([, s]) => s >= 5).map(([file, s]) => [file, Math.round(s)]);
-  await writeFile(TIMES, `${JSON.stringify(Object.fromEntries(slow), null, 2)}\n`);
-}
-
-/** Says what this run has not tested. */
-function tellLeftOut(tests: number): void {
-  if (LEFT_OUT === false) return;
-  const others = FILES_LEFT_OUT.join(', ');
-  console.log(`${tests} tests and ${others} left out: FRAMEWRIGHT_TESTS=all npm test runs them`);
+  if (records) await recordTimes(slowest);
 }
 
 try {
   const { succeeded, seconds, leftOut } = await runFiles();
-  if (isWhole) await tellSlowest(seconds);
-  tellLeftOut(leftOut);
+  if (isWhole) {
+    await tellSlowest(seconds);
+    console.log(leftOutLine(AMOUNT, { files: found.length - files.length, tests: leftOut }));
+  }
   process.exitCode = succeeded && haveAllEnded(seconds) ? 0 : 1;
 } finally {
   await pooler?.[Symbol.asyncDispose]();

@@ -18,7 +18,7 @@ import {
   openMediaFixture,
   videoBytes,
 } from '../../../server/test/media/media-fixture.ts';
-import { thoroughly } from '../../../server/test/runner/thorough.ts';
+import { inCi, thoroughly } from '../../../server/test/runner/thorough.ts';
 import { until } from '../../../server/test/until.ts';
 import { OUTCOMES } from '../src/outcomes.ts';
 import { endOf, FW_COMMAND, type Machine, noTerminal, openMachine } from './fw-process.ts';
@@ -131,43 +131,46 @@ test('what is wrong with a command line is said before anything is sent', async 
   assert.equal(await readFile(path.join(machine.folder, 'there.mp4'), 'utf8'), 'mine');
 });
 
-test('each kind of failure has its exit code, says what was charged, and shows no key', async () => {
-  await using machine = await openOwnMachine();
-  for (const [args, code, error] of [
-    [['generate', 'A boat, test-refused', '-y'], 6, { charged: 'refunded', retry: 'new_key' }],
-    [
-      ['generate', 'A boat, test-failed', '-y'],
-      6,
-      { code: 'provider_failed', charged: 'refunded' },
-    ],
-    [['generate', 'A boat, test-insufficient-credits', '-y'], 5, { charged: 'no' }],
-    [['generate', 'ab', '-y'], 4, { charged: 'no', retry: 'never' }],
-    [['tasks', 'task_none'], 9, { code: 'not_found' }],
-  ] as const) {
-    const run = await machine.fw(...args, '--json');
-    assert.deepEqual([run.code, run.out], [code, ''], run.err);
-    const told = JSON.parse(run.err).error;
-    assert.equal(told.exit_code, code);
-    for (const [name, value] of Object.entries(error)) assert.equal(told[name], value, run.err);
-  }
-  const bytes = await videoBytes({ seconds: 2, width: 640, height: 480 });
-  const clip = fixture.host.serve('/clip', { kind: 'bytes', bytes });
-  const unknown = await machine.fw('generate', 'A dance', '--reference', clip, '-y');
-  assert.match(unknown.err, /If it is a video, add its seconds to its address/);
-  assert.deepEqual(await machine.unfinished(), []);
-  const secret = 'fw_live_0000000000000000000000000000000000000000';
-  await using stranger = await openMachine({
-    FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
-    FRAMEWRIGHT_API_KEY: secret,
-  });
-  const refused = await stranger.fw('credits');
-  assert.equal(refused.code, 3);
-  assert.match(refused.err, /fw login/);
-  stranger.env.FRAMEWRIGHT_API_KEY = `${secret}\n${secret}`;
-  const malformed = await stranger.fw('credits');
-  assert.equal(malformed.code, 3);
-  assert.ok(![refused, malformed].some(({ err, out }) => (err + out).includes(secret)));
-});
+inCi(
+  'each kind of failure has its exit code, says what was charged, and shows no key',
+  async () => {
+    await using machine = await openOwnMachine();
+    for (const [args, code, error] of [
+      [['generate', 'A boat, test-refused', '-y'], 6, { charged: 'refunded', retry: 'new_key' }],
+      [
+        ['generate', 'A boat, test-failed', '-y'],
+        6,
+        { code: 'provider_failed', charged: 'refunded' },
+      ],
+      [['generate', 'A boat, test-insufficient-credits', '-y'], 5, { charged: 'no' }],
+      [['generate', 'ab', '-y'], 4, { charged: 'no', retry: 'never' }],
+      [['tasks', 'task_none'], 9, { code: 'not_found' }],
+    ] as const) {
+      const run = await machine.fw(...args, '--json');
+      assert.deepEqual([run.code, run.out], [code, ''], run.err);
+      const told = JSON.parse(run.err).error;
+      assert.equal(told.exit_code, code);
+      for (const [name, value] of Object.entries(error)) assert.equal(told[name], value, run.err);
+    }
+    const bytes = await videoBytes({ seconds: 2, width: 640, height: 480 });
+    const clip = fixture.host.serve('/clip', { kind: 'bytes', bytes });
+    const unknown = await machine.fw('generate', 'A dance', '--reference', clip, '-y');
+    assert.match(unknown.err, /If it is a video, add its seconds to its address/);
+    assert.deepEqual(await machine.unfinished(), []);
+    const secret = 'fw_live_0000000000000000000000000000000000000000';
+    await using stranger = await openMachine({
+      FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
+      FRAMEWRIGHT_API_KEY: secret,
+    });
+    const refused = await stranger.fw('credits');
+    assert.equal(refused.code, 3);
+    assert.match(refused.err, /fw login/);
+    stranger.env.FRAMEWRIGHT_API_KEY = `${secret}\n${secret}`;
+    const malformed = await stranger.fw('credits');
+    assert.equal(malformed.code, 3);
+    assert.ok(![refused, malformed].some(({ err, out }) => (err + out).includes(secret)));
+  },
+);
 
 thoroughly('a test of the scripted outcomes finds each one as documented', async () => {
   const page = await readFile(new URL('../../../docs/test-keys.md', import.meta.url), 'utf8');
@@ -197,7 +200,7 @@ thoroughly('a test of the scripted outcomes finds each one as documented', async
   assert.equal(slow.code, 0, slow.out + slow.err);
 });
 
-test('a test of outcomes waits while the rate window of its key is full', async () => {
+inCi('a test of outcomes waits while the rate window of its key is full', async () => {
   const full = { kind: 'refuse', status: 429, code: 'rate_limited', retryAfterSeconds: 1 } as const;
   const plans = [{ on: 'create', faults: [full] }];
   await using proxy = await openFaultProxy({ target: fixture.url, plans });
@@ -207,43 +210,46 @@ test('a test of outcomes waits while the rate window of its key is full', async 
   assert.equal(proxy.requests.filter(({ call }) => call === 'create').length, 2);
 });
 
-test('after a kill, two resumes at once download the rest by Range: one task, one charge', async () => {
-  let child: ReturnType<Machine['start']> | undefined;
-  let isKilled = false;
-  const ranges: unknown[] = [];
-  await using proxy = await openWatchedProxy(fixture.url, ({ line, stage, headers }) => {
-    if (!line.startsWith('GET /media/')) return undefined;
-    if (stage === 'received') ranges.push(headers.range);
-    if (stage !== 'half' || isKilled) return undefined;
-    // What has arrived is on disk when the process dies.
-    const part = readdirSync(machine.folder).find((name) => name.endsWith('.part'));
-    if (part && statSync(path.join(machine.folder, part)).size > 0)
-      isKilled = child?.kill('SIGKILL') === true;
-    return 'cut';
-  });
-  await using machine = await openOwnMachine(proxy.url);
-  child = machine.start('generate', 'A boat', '--yes', '-o', 'boat.mp4');
-  await endOf(child);
-  assert.ok(isKilled);
-  assert.equal((await machine.unfinished()).length, 1);
-  const again = await machine.fw('generate', 'A boat', '--yes', '-o', 'boat.mp4');
-  assert.equal(again.code, 8, again.err);
-  assert.match(again.err, /fw resume finishes it without paying again/);
-  const runs = await Promise.all([machine.fw('resume'), machine.fw('resume')]);
-  const codes = runs.map(({ code }) => code).sort();
-  assert.ok(codes[0] === 0 && (codes[1] === 0 || codes[1] === 8), JSON.stringify(runs));
-  assert.match(String(ranges.at(-1)), /^bytes=[1-9]/);
-  const tasks = JSON.parse((await machine.fw('tasks', '--json', '--limit', '1')).out);
-  await assertWhole(machine, path.join(machine.folder, 'boat.mp4'), tasks[0].id);
-  assert.equal(proxy.lines.filter((line) => line === 'POST /api/v1/video/generations').length, 1);
-  assert.deepEqual(await machine.unfinished(), []);
-  assert.deepEqual(
-    readdirSync(machine.folder).filter((name) => name.endsWith('.part')),
-    [],
-  );
-  const nothing = await machine.fw('resume');
-  assert.deepEqual([nothing.code, nothing.out, nothing.err], [0, '', '']);
-});
+inCi(
+  'after a kill, two resumes at once download the rest by Range: one task, one charge',
+  async () => {
+    let child: ReturnType<Machine['start']> | undefined;
+    let isKilled = false;
+    const ranges: unknown[] = [];
+    await using proxy = await openWatchedProxy(fixture.url, ({ line, stage, headers }) => {
+      if (!line.startsWith('GET /media/')) return undefined;
+      if (stage === 'received') ranges.push(headers.range);
+      if (stage !== 'half' || isKilled) return undefined;
+      // What has arrived is on disk when the process dies.
+      const part = readdirSync(machine.folder).find((name) => name.endsWith('.part'));
+      if (part && statSync(path.join(machine.folder, part)).size > 0)
+        isKilled = child?.kill('SIGKILL') === true;
+      return 'cut';
+    });
+    await using machine = await openOwnMachine(proxy.url);
+    child = machine.start('generate', 'A boat', '--yes', '-o', 'boat.mp4');
+    await endOf(child);
+    assert.ok(isKilled);
+    assert.equal((await machine.unfinished()).length, 1);
+    const again = await machine.fw('generate', 'A boat', '--yes', '-o', 'boat.mp4');
+    assert.equal(again.code, 8, again.err);
+    assert.match(again.err, /fw resume finishes it without paying again/);
+    const runs = await Promise.all([machine.fw('resume'), machine.fw('resume')]);
+    const codes = runs.map(({ code }) => code).sort();
+    assert.ok(codes[0] === 0 && (codes[1] === 0 || codes[1] === 8), JSON.stringify(runs));
+    assert.match(String(ranges.at(-1)), /^bytes=[1-9]/);
+    const tasks = JSON.parse((await machine.fw('tasks', '--json', '--limit', '1')).out);
+    await assertWhole(machine, path.join(machine.folder, 'boat.mp4'), tasks[0].id);
+    assert.equal(proxy.lines.filter((line) => line === 'POST /api/v1/video/generations').length, 1);
+    assert.deepEqual(await machine.unfinished(), []);
+    assert.deepEqual(
+      readdirSync(machine.folder).filter((name) => name.endsWith('.part')),
+      [],
+    );
+    const nothing = await machine.fw('resume');
+    assert.deepEqual([nothing.code, nothing.out, nothing.err], [0, '', '']);
+  },
+);
 
 thoroughly(
   'a resume sends an unknown create to no other account and no other service',
@@ -275,7 +281,7 @@ thoroughly(
   },
 );
 
-test('Ctrl-C ends at once and says how to go on', async () => {
+inCi('Ctrl-C ends at once and says how to go on', async () => {
   await using machine = await openOwnMachine();
   const child = machine.start('generate', 'A boat, test-slow', '--yes');
   const ended = endOf(child);
@@ -309,7 +315,7 @@ async function journalOf(machine: Machine) {
 const IN_TERMINAL =
   'in a terminal the key is not shown, the price is asked for, and a bar is drawn';
 
-test(IN_TERMINAL, { skip: noTerminal }, async () => {
+inCi(IN_TERMINAL, { skip: noTerminal }, async () => {
   const key = await newTestKey();
   await using machine = await openMachine({
     FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
@@ -357,7 +363,7 @@ test(IN_TERMINAL, { skip: noTerminal }, async () => {
   assert.equal((await machine.fw('credits')).code, 3);
 });
 
-test('listen relays an event, whose signature the local server can verify', async () => {
+inCi('listen relays an event, whose signature the local server can verify', async () => {
   const received: { headers: Record<string, string>; body: string }[] = [];
   const local = createServer(async (request, response) => {
     received.push({

@@ -13,6 +13,7 @@ import {
   type MediaFixture,
   openMediaFixture,
 } from '../../../server/test/media/media-fixture.ts';
+import { inCi } from '../../../server/test/runner/thorough.ts';
 import { startServiceProcess } from '../../../server/test/service/service-process.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import { ApiError, ConnectionError, Framewright, TaskFailedError } from '../src/index.ts';
@@ -139,7 +140,7 @@ test('a download never joins parts of two files, and reads links of http only', 
   assert.deepEqual(await readdir(folder.path), []);
 });
 
-test('a wait outlives a service that is killed and started again', async () => {
+inCi('a wait outlives a service that is killed and started again', async () => {
   await using folder = await temporaryFolder();
   const database = await createTestDatabase();
   await using _ = { [Symbol.asyncDispose]: () => database.close() };

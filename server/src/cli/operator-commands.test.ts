@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
+import { inCi } from '../../test/runner/thorough.ts';
 import { ask } from '../../test/service/command-line.ts';
 import {
   makeHeldTask,
@@ -73,7 +74,7 @@ async function makeOrphan(jobId: string) {
   await fixture.db.transaction((tx) => recordOrphans(tx, attempt.id));
 }
 
-test('each command changes something once, also when it runs twice at the same time', async () => {
+inCi('each command changes something once, also when it runs twice at the same time', async () => {
   const env = { DATABASE_URL: fixture.database.url };
   const { accountId } = await makeCustomer(fixture.db, 0);
   const { accountId: disabled } = await makeCustomer(fixture.db, 0);

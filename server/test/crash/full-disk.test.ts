@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { onReport } from '../../src/telemetry/reports.ts';
 import { betweenRenderAndArchive, imageBytes, openMediaFixture } from '../media/media-fixture.ts';
 import { FRAMES } from '../media/refused-media.ts';
-import { thoroughly } from '../runner/thorough.ts';
+import { inCi, thoroughly } from '../runner/thorough.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -99,7 +99,7 @@ thoroughly(
   },
 );
 
-test('a disk too full for the output: the task waits and loses nothing', { skip }, async () => {
+inCi('a disk too full for the output: the task waits and loses nothing', { skip }, async () => {
   assert.ok(fixture);
   const customer = await fixture.customer(CREDITS);
   const { body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });

@@ -35,7 +35,7 @@ function testGuides(
   const guides = all.filter((guide) => samplesOf(guide, tool).length > 0);
   for (const [i, guide] of guides.entries()) {
     const samples = samplesOf(guide, tool);
-    testOfRow(i, usual)(`the samples of ${guide} work with ${tool}`, { skip }, async () => {
+    testOfRow(i, usual, 1)(`the samples of ${guide} work with ${tool}`, { skip }, async () => {
       await run(await readers.newReader(), samples);
     });
   }

@@ -12,7 +12,7 @@ import {
 } from '../../../local-renderer/test/media-samples.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
-import { thoroughly } from '../runner/thorough.ts';
+import { inCi, thoroughly } from '../runner/thorough.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { pngChunk, withPngChunk } from './image-parts.ts';
 import { makeImage } from './media-files.ts';
@@ -101,7 +101,7 @@ test('image-to-video begins with image_url and ends with end_image_url', async (
   await deleted(fixture, shown.id, 'input');
 });
 
-test('adaptive takes the ratio nearest to the first image', async () => {
+inCi('adaptive takes the ratio nearest to the first image', async () => {
   await writeImage(fileOf('tall.png'), 248, 432, (x, y) => (x < y ? [200, 30, 30] : [30, 60, 210]));
   const image_url = serve('/tall', await readFile(fileOf('tall.png')));
   const end_image_url = serve('/wide', await imageBytes('jpeg', 420, 180));
@@ -113,7 +113,7 @@ test('adaptive takes the ratio nearest to the first image', async () => {
   assert.equal(facts.audio?.durationSeconds, 4);
 });
 
-test('media-to-video takes images and clips, priced by output and reference seconds', async () => {
+inCi('media-to-video takes images and clips, priced by output and reference seconds', async () => {
   const [picture, tall, wide] = await Promise.all([
     imageBytes('png', 300, 300),
     videoBytes({ width: 720, height: 480, fps: 12, seconds: 2, rotationDegrees: 90 }),

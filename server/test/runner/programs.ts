@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -5,7 +6,7 @@ import path from 'node:path';
 export const FILE_LIMIT_MS = 8 * 60_000;
 
 /** How long each slow file took in a whole run, in seconds. */
-export const TIMES = new URL('file-seconds.json', import.meta.url);
+const TIMES = new URL('file-seconds.json', import.meta.url);
 
 /**
  * Files with a process of their own. Some kill what runs beside them, some look at all of their
@@ -18,11 +19,27 @@ const ALONE = [
   'server/src/kernel/{child,scratch-directory}.test.ts',
   'server/src/framewright.test.ts',
 ];
+/** Other files have no entry in the record. */
+const SLOW_SECONDS = 5;
 /** So does a file that takes this long, so that it can begin early. */
 const LONG_SECONDS = 12;
 /** How many processes share the other files, and how many files they share at least. */
 const GROUPS = 4;
 const GROUP_FILES = 8;
+
+async function recordedTimes(): Promise<Record<string, number>> {
+  return JSON.parse(await readFile(TIMES, 'utf8'));
+}
+
+/** Writes down how long the files of a whole run took, and keeps the times of those it left out. */
+export async function recordTimes(taken: [file: string, seconds: number][]): Promise<void> {
+  const all = { ...(await recordedTimes()), ...Object.fromEntries(taken) };
+  const slow = Object.entries(all)
+    .filter(([file, seconds]) => seconds >= SLOW_SECONDS && existsSync(file))
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([file, seconds]) => [file, Math.round(seconds)]);
+  await writeFile(TIMES, `${JSON.stringify(Object.fromEntries(slow), null, 2)}\n`);
+}
 
 interface Program {
   file: string;
@@ -39,7 +56,7 @@ export async function programsFor(
   files: string[],
   { home, mayShare }: { home: string; mayShare: boolean },
 ): Promise<string[]> {
-  const recorded: Record<string, number> = JSON.parse(await readFile(TIMES, 'utf8'));
+  const recorded = await recordedTimes();
   const secondsOf = (file: string) => recorded[file] ?? 1;
   const isAlone = (file: string) =>
     secondsOf(file) >= LONG_SECONDS || ALONE.some((glob) => path.matchesGlob(file, glob));

@@ -1,34 +1,44 @@
 import { type TestFn, type TestOptions, test } from 'node:test';
 
-/**
- * Why a test is skipped that repeats, at another point or with another tool, what a test of each run
- * shows; false if it runs. docs/testing.md names these tests. The runner sets the variable for files
- * that are named on its command line.
- */
-export const LEFT_OUT = process.env.FRAMEWRIGHT_TESTS !== 'all' && 'FRAMEWRIGHT_TESTS=all runs it';
+/** How much a run tests. Each amount has all tests of the one before; docs/testing.md tells more. */
+const AMOUNTS = ['quick', 'ci', 'all'] as const;
+export type Amount = (typeof AMOUNTS)[number];
+
+/** What the variable asks for. The runner sets it for files that are named on its command line. */
+export const AMOUNT = amountOf(process.env.FRAMEWRIGHT_TESTS);
+
+/** @throws Error if there is no such amount */
+export function amountOf(given = 'quick'): Amount {
+  const amount = AMOUNTS.find((name) => name === given);
+  if (amount) return amount;
+  throw new Error(`FRAMEWRIGHT_TESTS must be ${AMOUNTS.join(', ')} or unset, not ${given}`);
+}
 
 /**
- * Files that a whole run leaves out, because other files show the same with less work.
- * `FRAMEWRIGHT_TESTS=all` runs them; docs/testing.md has the reasons.
+ * Why a test is skipped that repeats, at another point or with another tool, what a test of CI shows;
+ * false if it runs.
  */
-export const FILES_LEFT_OUT: readonly string[] = [
-  'server/test/faults/heavy-media.test.ts',
-  'server/test/faults/silent-names.test.ts',
-  'server/test/fire/under-fire.test.ts',
-  'server/test/media/ingest-memory.test.ts',
-  'server/test/media/linked-packages.test.ts',
-];
+export const LEFT_OUT = AMOUNT !== 'all' && 'FRAMEWRIGHT_TESTS=all runs it';
+
+/** Why the quick run skips a test: it costs much, and a cheaper one shows the guarantee once. */
+export const LEFT_TO_CI = AMOUNT === 'quick' && 'FRAMEWRIGHT_TESTS=ci runs it';
 
 type Rest = [TestFn] | [TestOptions, TestFn];
 
-/** A test that `npm test` leaves out, see {@link LEFT_OUT}. */
+/** A test of `FRAMEWRIGHT_TESTS=all` only, see {@link LEFT_OUT}. */
 export function thoroughly(title: string, ...rest: Rest): void {
   define(title, rest, LEFT_OUT);
 }
 
-/** A usual test for the first rows of a table, {@link thoroughly} for the others. */
-export function testOfRow(index: number, usual: number) {
-  return (title: string, ...rest: Rest) => define(title, rest, index >= usual && LEFT_OUT);
+/** A test of CI that the quick run skips, see {@link LEFT_TO_CI}. */
+export function inCi(title: string, ...rest: Rest): void {
+  define(title, rest, LEFT_TO_CI);
+}
+
+/** Tests of a table: CI runs the first `usual` rows, the quick run the first `quick` of them. */
+export function testOfRow(index: number, usual: number, quick = usual) {
+  const why = index < usual ? index >= quick && LEFT_TO_CI : LEFT_OUT;
+  return (title: string, ...rest: Rest) => define(title, rest, why);
 }
 
 function define(title: string, rest: Rest, why: string | false): void {

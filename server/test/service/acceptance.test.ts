@@ -7,6 +7,7 @@ import { grant } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { createTestDatabase } from '../database.ts';
 import { keepRunning } from '../fire/restarting-process.ts';
+import { inCi } from '../runner/thorough.ts';
 import { realBucket } from '../storage/real-bucket.ts';
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -85,7 +86,7 @@ describe('on a service', { concurrency: true }, () => {
     assert.equal(countOf(report, 'skipped'), 0, report);
   });
 
-  test('the commands of the pages for callers do what the pages say', async () => {
+  inCi('the commands of the pages for callers do what the pages say', async () => {
     await using folder = await temporaryFolder();
     const { db } = service.database;
     const accountId = await createAccount(db, 'you@localhost');

@@ -4,7 +4,6 @@ import { getCompileCacheDir } from 'node:module';
 import { setPriority } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 /** The result of a child, or why it has no result. */
@@ -76,11 +75,11 @@ export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgra
   return {
     async run(work) {
       if (work.signal?.aborted) return { kind: 'aborted' };
-      const limits = new AbortController();
+      const limits = watchLimits(child, work);
       try {
-        return await Promise.race([exchange(work.input), limited(child, work, limits)]);
+        return await Promise.race([exchange(work.input), limits.exceeded]);
       } finally {
-        limits.abort();
+        limits.stop();
       }
     },
     residentBytes: () => residentBytes(child),
@@ -115,14 +114,25 @@ export async function runChild(options: ChildOptions): Promise<ChildOutcome> {
   }
 }
 
-/** Resolves with the first limit that is exceeded; never resolves once `limits` is aborted. */
-function limited(child: ChildProcess, options: ChildWork, limits: AbortController) {
-  const first = Promise.race([
-    delay(options.timeoutSeconds * 1000, { kind: 'timed_out' } as const, { signal: limits.signal }),
-    memoryExceeded(child, options.memoryBytes, limits.signal),
-    aborted(options.signal, limits.signal),
-  ]);
-  return first.catch(() => new Promise<never>(() => {}));
+const MEMORY_CHECK_MS = 50;
+
+/** `exceeded` resolves with the first limit that is exceeded, until `stop` is called. */
+function watchLimits(child: ChildProcess, { timeoutSeconds, memoryBytes, signal }: ChildWork) {
+  const { promise: exceeded, resolve } = Promise.withResolvers<ChildOutcome>();
+  const timer = setTimeout(() => resolve({ kind: 'timed_out' }), timeoutSeconds * 1000);
+  const memoryChecks = setInterval(() => {
+    if (residentBytes(child) > memoryBytes) resolve({ kind: 'out_of_memory' });
+  }, MEMORY_CHECK_MS);
+  const abort = () => resolve({ kind: 'aborted' });
+  signal?.addEventListener('abort', abort);
+  return {
+    exceeded,
+    stop() {
+      clearTimeout(timer);
+      clearInterval(memoryChecks);
+      signal?.removeEventListener('abort', abort);
+    },
+  };
 }
 
 /**
@@ -187,14 +197,6 @@ function crashed(signal: NodeJS.Signals | null, cause: string): ChildOutcome {
   return { kind: 'crashed', signal, cause };
 }
 
-async function memoryExceeded(child: ChildProcess, bytes: number, signal: AbortSignal) {
-  while (process.platform === 'linux') {
-    await delay(50, undefined, { signal });
-    if (residentBytes(child) > bytes) return { kind: 'out_of_memory' } as const;
-  }
-  return new Promise<never>(() => {});
-}
-
 // Synchronous: the kernel makes this file from memory, and a read through the thread pool would
 // wait behind syncs of the disk.
 function residentBytes({ pid }: ChildProcess): number {
@@ -207,12 +209,6 @@ function statusOf(pid: number | undefined): string {
   } catch {
     return '';
   }
-}
-
-function aborted(outer: AbortSignal | undefined, inner: AbortSignal) {
-  return new Promise<{ kind: 'aborted' }>((resolve) => {
-    outer?.addEventListener('abort', () => resolve({ kind: 'aborted' }), { signal: inner });
-  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -34,6 +34,25 @@ test('the folder is also removed when the work fails', async () => {
   });
   await assert.rejects(failing, /no/);
   await assert.rejects(stat(seen), { code: 'ENOENT' });
+});
+
+test('of new files those are removed afterwards that were not moved away', async () => {
+  await using home = await temporaryFolder();
+  const scratch = openScratchDirectory(path.join(home.path, 'scratch'));
+  const moved = path.join(home.path, 'moved');
+  const paths: string[] = [];
+  const failing = scratch.withFiles(async (newPath) => {
+    paths.push(newPath('file'), newPath('file'), newPath('none'));
+    const [left = '', stored = ''] = paths;
+    await Promise.all([writeFile(left, 'bytes'), writeFile(stored, 'kept')]);
+    assert.equal((await stat(path.dirname(left))).mode & 0o777, 0o700);
+    await rename(stored, moved);
+    throw new Error('no');
+  });
+  await assert.rejects(failing, /no/);
+  assert.equal(new Set(paths).size, 3);
+  assert.deepEqual(await readdir(path.dirname(paths[0] ?? '')), []);
+  assert.equal(await readFile(moved, 'utf8'), 'kept');
 });
 
 test('maintenance removes the folders of dead processes only', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rm, rmdir, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { countReceived } from './received-garbage.ts';
@@ -11,6 +12,12 @@ export interface ScratchDirectory {
   /** Calls `work` with the path of a new, empty folder, and removes the folder afterwards. */
   withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
   /**
+   * Calls `work` with a function that returns a path for a new file, which ends with `name`, and
+   * removes those of these files afterwards that are still there. It costs less than
+   * {@link withFolder}.
+   */
+  withFiles<T>(work: (newPath: (name: string) => string) => Promise<T>): Promise<T>;
+  /**
    * Touches this process's folder and removes the folders of dead processes. Call it every
    * minute, because a process whose folder was not touched for 10 minutes counts as dead.
    */
@@ -20,6 +27,8 @@ export interface ScratchDirectory {
 /** Opens a scratch directory under `root`. Processes may share `root`; each has its own folder. */
 export function openScratchDirectory(root: string): ScratchDirectory {
   const own = path.join(root, randomUUID());
+  const makeOwn = () => mkdir(own, { recursive: true, mode: 0o700 });
+  let isMade = false;
   return {
     async withFolder(work) {
       const folder = path.join(own, randomUUID());
@@ -31,8 +40,25 @@ export function openScratchDirectory(root: string): ScratchDirectory {
         await rmdir(folder).catch(() => rm(folder, { recursive: true, force: true }));
       }
     },
+    async withFiles(work) {
+      if (!isMade) await makeOwn();
+      isMade = true;
+      const paths: string[] = [];
+      const newPath = (name: string) => {
+        const filePath = path.join(own, `${randomUUID()}-${name}`);
+        paths.push(filePath);
+        return filePath;
+      };
+      try {
+        return await work(newPath);
+      } finally {
+        // Mostly none is left, and a call through the thread pool takes longer than to look.
+        const left = paths.filter((filePath) => existsSync(filePath));
+        await Promise.all(left.map((filePath) => rm(filePath, { force: true })));
+      }
+    },
     async maintain() {
-      await mkdir(own, { recursive: true, mode: 0o700 });
+      await makeOwn();
       await utimes(own, new Date(), new Date());
       await removeLeftovers(root);
     },

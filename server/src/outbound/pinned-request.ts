@@ -146,9 +146,10 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
 function headersDeadline(client: Client, seconds: number, isOpen: boolean) {
   const passed = new AbortController();
   let timer: NodeJS.Timeout | undefined;
+  const tooSlow = () =>
+    passed.abort(new OutboundError('too_slow', 'The host did not begin its response in time'));
   const start = () => {
-    const refusal = new OutboundError('too_slow', 'The host did not begin its response in time');
-    timer ??= setTimeout(() => passed.abort(refusal), seconds * 1000);
+    timer ??= setTimeout(tooSlow, seconds * 1000);
   };
   if (isOpen) start();
   else client.once('connect', start);

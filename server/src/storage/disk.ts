@@ -16,9 +16,9 @@ export function diskStorage(folder: string): Storage {
   return {
     copies: false,
     prepare: sync,
-    async put(objectId, filePath) {
+    async put(objectId, filePath, { isPrepared = false } = {}) {
       const target = pathOf(objectId);
-      await sync(filePath);
+      if (!isPrepared) await sync(filePath);
       await rename(filePath, target).catch(async (error: unknown) => {
         missing(error);
         await makeFolder(path.dirname(target));

@@ -125,6 +125,12 @@ const PUT_FAILED = statement(
    where id = $1 and state <> 'ready'`,
 );
 
+/** A file that is to be stored; `isPrepared`: see {@link Storage.put}. */
+export interface LocalFile {
+  filePath: string;
+  isPrepared?: boolean;
+}
+
 /**
  * Stores the file of a registered object. If that fails, the object is deleted half an hour later:
  * a store that did not respond may still write the file.
@@ -132,10 +138,10 @@ const PUT_FAILED = statement(
 export async function putObject(
   deps: { db: Database; storage: Storage },
   id: string,
-  filePath: string,
+  { filePath, isPrepared = false }: LocalFile,
 ): Promise<void> {
   try {
-    await deps.storage.put(id, filePath);
+    await deps.storage.put(id, filePath, { isPrepared });
   } catch (error) {
     // If this fails too, MARK_ABANDONED marks it after a day.
     await deps.db.query(PUT_FAILED, [id]).catch(() => {});
@@ -152,7 +158,7 @@ export async function putRegistered(
   id: string,
   filePath: string,
 ): Promise<void> {
-  await putObject(deps, id, filePath);
+  await putObject(deps, id, { filePath });
   if (!(await isStillWriting(deps.db, id))) {
     // deleteMarked may have run before `put` ended, so the file is deleted here too.
     await deps.storage.delete(id);

@@ -1,18 +1,24 @@
 import { type Database, namedStatement, statement } from '../database/database.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { newId } from '../kernel/ids.ts';
-import { columnsOf, INSERT_OBJECTS, OBJECT_COLUMNS, putObject, registerObject } from './objects.ts';
+import {
+  columnsOf,
+  INSERT_OBJECTS,
+  type LocalFile,
+  OBJECT_COLUMNS,
+  putObject,
+  registerObject,
+} from './objects.ts';
 import type { Storage } from './storage.ts';
 
 /** A local file that becomes the output of a task, or the poster of that output. */
-export interface OutputFile {
-  filePath: string;
+export interface OutputFile extends LocalFile {
   role: 'output' | 'poster';
   mediaType: string;
   sizeBytes: number;
 }
 
-interface NewOutput extends Omit<OutputFile, 'filePath'> {
+interface NewOutput extends Omit<OutputFile, keyof LocalFile> {
   id: string;
 }
 
@@ -88,7 +94,7 @@ export async function withOutputs<T>(
   };
   const put: PutOutput = async (file) => {
     const id = ids[files.indexOf(file)] ?? (await registerLate(file));
-    await putObject(deps, id, file.filePath);
+    await putObject(deps, id, file);
     stored.add(id);
     return id;
   };

@@ -15,8 +15,11 @@ export interface Storage {
    * it fails, the file must not be put: the system may tell of a failed write only once.
    */
   prepare?(filePath: string): Promise<void>;
-  /** Takes a local file into the storage. The object is durable afterwards. */
-  put(objectId: string, filePath: string): Promise<void>;
+  /**
+   * Takes a local file into the storage. The object is durable afterwards.
+   * @param file.isPrepared whether {@link prepare} has ended, and the file is as it was then
+   */
+  put(objectId: string, filePath: string, file?: { isPrepared?: boolean }): Promise<void>;
   /**
    * Opens an object, or a range of it, for reading.
    * @throws ObjectMissing

@@ -53,7 +53,7 @@ export function unusedDeps(): AdapterDeps {
       sizeOf: unexpected,
       delete: unexpected,
     },
-    scratch: { withFolder: unexpected, maintain: unexpected },
+    scratch: { withFolder: unexpected, withFiles: unexpected, maintain: unexpected },
     log: quiet,
     guardedFetch: { download: unexpected, close: unexpected },
     now: unexpected,

@@ -289,10 +289,11 @@ test('an upload that brings almost nothing ends, and its place is free', async (
 });
 
 test('an upload that fails before it is read leaves no paused body behind', async (t) => {
-  const withFolder = async () => {
+  const fail = async () => {
     throw new Error('the disk is full');
   };
-  const full = await openTestWebsite({ scratch: { withFolder, maintain: async () => {} } });
+  const scratch = { withFolder: fail, withFiles: fail, maintain: async () => {} };
+  const full = await openTestWebsite({ scratch });
   t.after(() => full.close());
   const { cookie } = await full.signIn();
   const arrived = once(full.app.server, 'request');

@@ -124,7 +124,7 @@ test('an output that can not be stored fails its step, after its poster has ende
   const storage: Storage = {
     ...deps.storage,
     async put(id, filePath) {
-      if (path.basename(filePath) === 'output') {
+      if (filePath.endsWith('output')) {
         setImmediate(outputFailed.resolve);
         throw new Error('the disk is full');
       }

@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { inputsOf } from '../../catalog/request.ts';
 import { type Database, type Transaction, together } from '../../database/database.ts';
 import { NotTogether, sharedWork } from '../../database/shared-work.ts';
@@ -9,7 +8,7 @@ import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import { POSTER_SIDE } from '../../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
-import { markForDeletion, markReady } from '../../storage/objects.ts';
+import { type LocalFile, markForDeletion, markReady } from '../../storage/objects.ts';
 import { type OutputFile, type PutOutput, withOutputs } from '../../storage/outputs.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { report, secondsSince } from '../../telemetry/reports.ts';
@@ -51,7 +50,7 @@ export interface ArchiveDeps {
  */
 export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
   try {
-    return await deps.scratch.withFolder((folder) => archiveThrough(folder, deps, task));
+    return await deps.scratch.withFiles((newPath) => archiveThrough(newPath, deps, task));
   } catch (error) {
     if (error instanceof OutputGone) return hold(deps, task, error.message);
     if (task.phase_seconds < lifeSeconds(deps, task)) throw error;
@@ -63,26 +62,36 @@ function lifeSeconds(deps: ArchiveDeps, task: Task): number {
   return deps.providerOf(task).capabilities.outputLifeSeconds;
 }
 
-async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Promise<StepResult> {
-  const filePath = path.join(folder, 'output');
-  const provider = deps.providerOf(task);
-  const bytes = await provider.openOutput(task.provider_output ?? {});
-  const file = { filePath, sizeBytes: await writeStream(bytes, filePath) };
-  if (deps.storage.copies) return storeWhileChecked(deps, task, file);
-  const preparing = deps.storage.prepare?.(filePath) ?? Promise.resolve();
-  const [judged] = await together(judge(deps, task, filePath), preparing);
-  return storeChecked(deps, task, file, judged);
+async function archiveThrough(
+  newPath: (name: string) => string,
+  deps: ArchiveDeps,
+  task: Task,
+): Promise<StepResult> {
+  const { storage } = deps;
+  const filePath = newPath('output');
+  const bytes = await deps.providerOf(task).openOutput(task.provider_output ?? {});
+  const sizeBytes = await writeStream(bytes, filePath);
+  const file = { filePath, sizeBytes, posterPath: newPath('poster') };
+  if (storage.copies) return storeWhileChecked(deps, task, file);
+  const isPrepared = storage.prepare !== undefined;
+  const preparing = storage.prepare?.(filePath) ?? Promise.resolve();
+  const [judged] = await together(judge(deps, task, file), preparing);
+  return storeChecked(deps, task, { ...file, isPrepared }, judged);
 }
 
-type Downloaded = Pick<OutputFile, 'filePath' | 'sizeBytes'>;
+interface Downloaded extends LocalFile {
+  sizeBytes: number;
+  /** Where its poster is written, if it gets one. */
+  posterPath: string;
+}
 
 /** What the check of an output says: it is to be stored, or the task takes another way. */
 type Judgement =
   | { kind: 'usable'; facts: MediaFacts; differences: string[]; poster: OutputFile | undefined }
   | { kind: 'unusable'; goOn(): Promise<StepResult> };
 
-async function judge(deps: ArchiveDeps, task: Task, filePath: string): Promise<Judgement> {
-  const measured = await check(deps, task, filePath);
+async function judge(deps: ArchiveDeps, task: Task, file: Downloaded): Promise<Judgement> {
+  const measured = await check(deps, task, file.filePath);
   if (measured.kind === 'refused') {
     return { kind: 'unusable', goOn: () => hold(deps, task, measured.explanation) };
   }
@@ -92,12 +101,11 @@ async function judge(deps: ArchiveDeps, task: Task, filePath: string): Promise<J
   if (deps.providerOf(task).capabilities.exactOutput && differences.length > 0) {
     return { kind: 'unusable', goOn: () => moveNow(deps.db, task, notExact(differences)) };
   }
-  const drawn = poster && (await writePoster(path.dirname(filePath), poster));
+  const drawn = poster && (await writePoster(file.posterPath, poster));
   return { kind: 'usable', facts, differences, poster: drawn };
 }
 
-async function writePoster(folder: string, poster: Buffer): Promise<OutputFile> {
-  const filePath = path.join(folder, 'poster');
+async function writePoster(filePath: string, poster: Buffer): Promise<OutputFile> {
   await writeFile(filePath, poster, { mode: 0o600 });
   return { filePath, role: 'poster', mediaType: 'image/webp', sizeBytes: poster.length };
 }
@@ -128,7 +136,7 @@ async function storeWhileChecked(
   const video = { ...file, role: 'output', mediaType: USUAL_TYPE } as const;
   return withOutputs(deps, task.id, [video], async ({ put, withdraw }) => {
     const storing = put(video);
-    const [judged] = await together(judge(deps, task, file.filePath), storing);
+    const [judged] = await together(judge(deps, task, file), storing);
     if (judged.kind === 'usable' && judged.facts.mediaType === USUAL_TYPE) {
       return complete(deps, task, judged, { storing, put });
     }

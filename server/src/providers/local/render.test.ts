@@ -59,10 +59,10 @@ test('an abort ends the render and its child process', {
       () => false,
     ),
   );
-  assert.equal((await children()).length, 1);
+  assert.equal((await renders()).length, 1);
   stop.abort();
   assert.deepEqual(await render, { kind: 'aborted' });
-  await until(async () => (await children()).length === 0);
+  await until(async () => (await renders()).length === 0);
 });
 
 test('a render aborted before it starts writes nothing', async () => {
@@ -72,13 +72,19 @@ test('a render aborted before it starts writes nothing', async () => {
   await assert.rejects(stat(path), { code: 'ENOENT' });
 });
 
-async function children(): Promise<string[]> {
+/** The command lines of the children that render: another file of this process may have others. */
+async function renders(): Promise<string[]> {
   const threads = await readdir('/proc/self/task');
-  const lists = threads.map((id) => readFile(`/proc/self/task/${id}/children`, 'utf8'));
-  const found = await Promise.allSettled(lists);
-  return found.flatMap((list) =>
-    list.status === 'fulfilled' ? (list.value.match(/\d+/g) ?? []) : [],
-  );
+  const lists = await readAll(threads.map((id) => `/proc/self/task/${id}/children`));
+  const pids = lists.flatMap((list) => list.match(/\d+/g) ?? []);
+  const commands = await readAll(pids.map((pid) => `/proc/${pid}/cmdline`));
+  return commands.filter((command) => command.includes('render-child.ts'));
+}
+
+/** The texts of those files that are still there. */
+async function readAll(paths: string[]): Promise<string[]> {
+  const read = await Promise.allSettled(paths.map((path) => readFile(path, 'utf8')));
+  return read.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
 async function until(condition: () => Promise<boolean>) {

@@ -41,9 +41,14 @@ const Context = createContext<Session>({
 export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [state, setState] = useState<SessionState>(() => ({ kind: 'loading', wasIn: wasIn() }));
   const account = useRef<string | undefined>(undefined);
+  const reads = useRef(0);
   const refresh = useCallback(async () => {
     const mode = windowMode();
+    reads.current += 1;
+    const read = reads.current;
     const next = await readSession(mode);
+    // A read that began before a sign-in may end after it.
+    if (read !== reads.current) return;
     if (next.kind === 'in') {
       const { account_id: id } = next.me;
       forgetIfSignedOut();

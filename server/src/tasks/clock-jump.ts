@@ -11,13 +11,13 @@ import { LEASE_SECONDS } from './transitions.ts';
 /** A smaller jump is not noticed: it delays nothing for longer than this. */
 const MIN_JUMP_SECONDS = 5;
 
-const advanceMark = whether<[]>(
+const advanceClockMark = whether<[]>(
   'clock_mark_advance',
   'update clock_marks set latest = clock_now() where latest < clock_now() returning true',
 );
 
 // The row is locked, so that one process repairs a jump once.
-const setMarkBack = queryValue<[], number>(
+const setClockMarkBack = queryValue<[], number>(
   'clock_mark_back',
   `with before as (select latest from clock_marks for update)
    update clock_marks set latest = clock_now()
@@ -54,9 +54,9 @@ export interface ClockJumpDeps {
  */
 export async function repairClockJump(deps: ClockJumpDeps): Promise<number> {
   const { db, log } = deps;
-  if (await advanceMark(db)) return 0;
+  if (await advanceClockMark(db)) return 0;
   const seconds = await db.transaction(async (tx) => {
-    const behind = await setMarkBack(tx);
+    const behind = await setClockMarkBack(tx);
     if (behind === 0) return 0;
     await wakeAll(tx);
     await shortenLeases(tx);

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 /** Collecting takes about a millisecond. */
 const COLLECT_BYTES = 8 * 2 ** 20;
 
-type CollectGarbage = (options: { type: 'minor' }) => void;
+type CollectGarbage = (options?: { type: 'minor' }) => void;
 
 let collect: CollectGarbage | undefined;
 let receivedBytes = 0;
@@ -22,8 +22,8 @@ export function countReceived(bytes: number): void {
   collect({ type: 'minor' });
 }
 
-/** V8's own function. Only a new context has it once the process runs. */
-function exposeCollector(): CollectGarbage {
+/** V8's own function. Only a new context has it once the process runs. It collects at once. */
+export function exposeCollector(): CollectGarbage {
   setFlagsFromString('--expose-gc');
   const exposed: CollectGarbage = runInNewContext('gc');
   setFlagsFromString('--no-expose-gc');

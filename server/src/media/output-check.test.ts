@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { makeVideo, patchBoxes, type TestVideo } from '../../test/media/media-files.ts';
 import { createRandom } from '../../test/random.ts';
 import { inCi, testOfRow } from '../../test/runner/thorough.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { exposeCollector } from '../kernel/received-garbage.ts';
 import { openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer, type DecodedFrames, type MediaFacts } from './measure.ts';
 import { RefusedMedia } from './measurement.ts';
@@ -18,10 +17,7 @@ import { decodeVideo } from './video/decode-video.ts';
 const folder = await temporaryFolder();
 after(() => folder[Symbol.asyncDispose]());
 // Files that were refused stay open until they are collected, which would take a minute.
-after(() => {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
-});
+after(() => exposeCollector()());
 Log.setLevel(AV_LOG_QUIET);
 
 /** Decodes in this process: a child for each of hundreds of files would take minutes. */

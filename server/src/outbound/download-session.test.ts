@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { type MediaHost, startMediaHost } from '../../test/media/media-host.ts';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
+import { exposeCollector } from '../kernel/received-garbage.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { createGuardedFetch, type DownloadOptions, type GuardedFetch } from './guarded-fetch.ts';
@@ -183,8 +182,7 @@ test('memory stays flat over a body of 50 MB', async () => {
 });
 
 async function retainedBytes(): Promise<number> {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
+  exposeCollector()();
   await setImmediate();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;

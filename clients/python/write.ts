@@ -11,11 +11,11 @@ const read = (name: string) => readFileSync(path.join(import.meta.dirname, name)
 export function writtenFiles(): Map<string, string> {
   const texts = {
     _models: modelsText(JSON.parse(read('../../openapi.json'))),
-    _client: syncClientText(read('src/framewright/_async_client.py')),
+    _client: syncClientText(read('src/framewright_client/_async_client.py')),
   };
   return new Map(
     Object.entries(texts).map(([name, text]) => [
-      path.join(import.meta.dirname, `src/framewright/${name}.py`),
+      path.join(import.meta.dirname, `src/framewright_client/${name}.py`),
       text,
     ]),
   );

@@ -1,4 +1,4 @@
-from framewright import Framewright
+from framewright_client import Framewright
 
 with Framewright() as client:
     video = client.generate("A lighthouse at dawn", duration=5)

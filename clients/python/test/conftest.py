@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from framewright import AsyncFramewright, Framewright
+from framewright_client import AsyncFramewright, Framewright
 
 MEDIA = pathlib.Path(os.environ["FRAMEWRIGHT_TEST_MEDIA"])
 KEYS = iter(os.environ["FRAMEWRIGHT_TEST_KEYS"].split(","))

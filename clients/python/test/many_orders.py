@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from framewright import AsyncFramewright, Framewright
+from framewright_client import AsyncFramewright, Framewright
 
 KEYS = os.environ["FRAMEWRIGHT_TEST_KEYS"].split(",")
 PICTURE = pathlib.Path(os.environ["FRAMEWRIGHT_TEST_MEDIA"], "picture.png")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from conftest import MEDIA, Face
 
-from framewright import ApiError, FramewrightError, TaskFailedError, VideoTask, WaitTimeoutError
+from framewright_client import ApiError, FramewrightError, TaskFailedError, VideoTask, WaitTimeoutError
 
 SMALL = {"duration": 4, "resolution": "480p", "model": "video-2.0-mini"}
 PRICE = 60

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from conftest import Face
 
-from framewright import ApiError, AsyncFramewright, Framewright, FramewrightError, VideoTask
+from framewright_client import ApiError, AsyncFramewright, Framewright, FramewrightError, VideoTask
 
 SLOW = {"prompt": "A boat, test-slow", "duration": 4, "resolution": "480p"}
 

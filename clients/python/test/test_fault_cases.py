@@ -14,7 +14,7 @@ import httpx
 import pytest
 from conftest import MEDIA, Face
 
-from framewright import AsyncFramewright, Framewright, FramewrightError
+from framewright_client import AsyncFramewright, Framewright, FramewrightError
 
 TABLE = pathlib.Path(__file__).parents[2] / "fault-cases.json"
 ROWS: list[dict[str, Any]] = json.loads(TABLE.read_text())

@@ -7,7 +7,7 @@ import json
 import pytest
 from conftest import MEDIA
 
-from framewright import Framewright, WebhookError
+from framewright_client import Framewright, WebhookError
 
 GIVEN = json.loads((MEDIA / "webhook.json").read_text())
 BODY: bytes = GIVEN["body"].encode()

@@ -5,7 +5,7 @@
  */
 export function pythonSample(apiUrl: string, fields: Readonly<Record<string, unknown>>): string {
   return `# pip install framewright
-from framewright import Framewright
+from framewright_client import Framewright
 
 # The API key is FRAMEWRIGHT_API_KEY of the environment.
 with Framewright(base_url="${apiUrl}") as client:

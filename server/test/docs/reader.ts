@@ -175,9 +175,9 @@ const RUNNERS: Record<Tool, (text: string, place: Place) => Promise<string>> = {
   },
   async Python(text, { home, env, python }) {
     if (!python) throw new Error(String(withoutPython));
-    const head = /^from framewright/m.test(text)
+    const head = /^from framewright_client/m.test(text)
       ? ''
-      : 'from framewright import Framewright\nclient = Framewright()\n';
+      : 'from framewright_client import Framewright\nclient = Framewright()\n';
     const file = path.join(home, 'sample.py');
     await writeFile(file, head + text);
     return python.run('python', [file], { ...env, cwd: home });

@@ -15,7 +15,7 @@ from ._models import VideoTask
 DEFAULT_BASE_URL = "http://127.0.0.1:8080/api/v1"
 MAX_RETRIES = 5
 TIMEOUT = 60.0
-USER_AGENT = "framewright-python/0.1.0"
+USER_AGENT = "framewright-python/1.0.0"
 
 TaskOrId = VideoTask | str
 

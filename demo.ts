@@ -225,7 +225,8 @@ Next:
   open demo.mp4                      look at it
   npm start                          run the service, then open http://127.0.0.1:8080; it prints a key
                                      and a curl line to paste
-  npx framewright --help             ${commands}
+  npx --no-install framewright --help
+                                     ${commands}
   README.md, docs/ARCHITECTURE.md    how it works, and why it never charges twice
 `;
 }

@@ -55,7 +55,8 @@ async function createLink(target: string, link: string): Promise<void> {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
     throw new EmbeddedPostgresError(
       `the embedded Postgres lacks the link ${link}, which can't be created (${String(error)}): ` +
-        `run npx framewright audit once as the owner of that folder, or ${ALTERNATIVE}`,
+        'run npx --no-install framewright audit once as the owner of that folder, or ' +
+        ALTERNATIVE,
     );
   }
 }

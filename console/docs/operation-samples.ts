@@ -59,7 +59,8 @@ function typeScript(...calls: string[]): string {
 
 function python(...calls: string[]): string {
   const lines = calls.join('\n').replaceAll('\n', '\n    ');
-  return `from framewright_client import Framewright\n\nwith Framewright() as client:\n    ${lines}`;
+  const head = 'from framewright_client import Framewright';
+  return `${head}\n\nwith Framewright() as client:\n    ${lines}`;
 }
 
 function mcp(name: string, input: Body): string {

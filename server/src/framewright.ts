@@ -63,7 +63,7 @@ function hintAtNextPage({ verb, page }: ParsedCommandLine, result: unknown): voi
 }
 
 async function runService(args: string[]): Promise<number> {
-  if (args.length > 0) throw new UsageError('usage: npx framewright serve');
+  if (args.length > 0) throw new UsageError('usage: npx --no-install framewright serve');
   const { readConfig, useFileThreads } = await import('./config/config.ts');
   useFileThreads();
   const config = readConfig();

@@ -89,8 +89,10 @@ async function suggestionsFor(noun: string, nouns: Nouns): Promise<string> {
     ([name]) => noun !== '' && (name.startsWith(noun) || noun.startsWith(name)),
   );
   const verbs = await Promise.all(alike.map(([, read]) => read()));
-  const names = verbs.flatMap((of) => Object.keys(of)).map((name) => `npx framewright ${name}`);
-  return names.join(', ') || 'npx framewright --help';
+  const names = verbs
+    .flatMap((of) => Object.keys(of))
+    .map((name) => `npx --no-install framewright ${name}`);
+  return names.join(', ') || 'npx --no-install framewright --help';
 }
 
 type Options = Record<string, string | boolean | undefined>;
@@ -110,7 +112,7 @@ function parseWords(name: string, verb: Verb, args: string[]) {
   ]);
   const { values, positionals } = parseStrictly(usageOf(name, verb), { args, options });
   if (positionals.length !== names.length) {
-    throw new UsageError(`usage: npx framewright ${usageOf(name, verb)}`);
+    throw new UsageError(`usage: npx --no-install framewright ${usageOf(name, verb)}`);
   }
   const given = Object.entries(values).map(([option, value]) => [
     option.replaceAll('-', '_'),
@@ -136,7 +138,7 @@ function parseStrictly(usage: string, { args, options }: ParseConfig) {
   try {
     return parseArgs({ args: sorted, options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError(`${reasonOf(error)}. Usage: npx framewright ${usage}`);
+    throw new UsageError(`${reasonOf(error)}. Usage: npx --no-install framewright ${usage}`);
   }
 }
 

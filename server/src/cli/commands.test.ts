@@ -217,7 +217,7 @@ test('reconcile needs exactly one decision, a valid job id and a reason', async 
     ],
     ['reconcile task_1 --failed', /--reason is required/],
     ['reconcile task_1 --failed --reason seen', /there is no task "task_1"/],
-    ['reconcile --failed --reason seen', /usage: npx framewright reconcile ID/],
+    ['reconcile --failed --reason seen', /usage: npx --no-install framewright reconcile ID/],
   ] as const;
   for (const [line, words] of wrong) {
     await assert.rejects(async () => does(line), words, line);
@@ -235,13 +235,20 @@ test('reconcile decides a held task, and orphans list shows orphan jobs', async 
 });
 
 test('the error of an incomplete command lists the full commands', async () => {
-  await assert.rejects(async () => does('orphans'), /Try: npx framewright orphans list/);
-  await assert.rejects(async () => does('orphan list'), /Try: npx framewright orphans list/);
-  await assert.rejects(async () => does('toast'), /Try: npx framewright --help/);
+  await assert.rejects(
+    async () => does('orphans'),
+    /Try: npx --no-install framewright orphans list/,
+  );
+  await assert.rejects(
+    async () => does('orphan list'),
+    /Try: npx --no-install framewright orphans list/,
+  );
+  await assert.rejects(async () => does('toast'), /Try: npx --no-install framewright --help/);
 });
 
 test('an option without its value is named', async () => {
-  const missing = /^UsageError: --reason needs a value\. Usage: npx framewright tasks cancel ID/;
+  const missing =
+    /^UsageError: --reason needs a value\. Usage: npx --no-install framewright tasks cancel ID/;
   await assert.rejects(async () => does('tasks cancel task_1 --reason'), missing);
   await assert.rejects(async () => does('tasks cancel task_1 --reason --by ada'), missing);
 });

@@ -18,9 +18,9 @@ docs/operations/README.md lists all variables.
 
 const EXAMPLE = `
 Example:
-  npx framewright accounts create ada@example.com
-  npx framewright credits grant ada@example.com 1000 --kind paid --reference invoice-1
-  npx framewright keys create ada@example.com
+  npx --no-install framewright accounts create ada@example.com
+  npx --no-install framewright credits grant ada@example.com 1000 --kind paid --reference invoice-1
+  npx --no-install framewright keys create ada@example.com
 `;
 
 /**
@@ -29,14 +29,14 @@ Example:
  *   shows their fields; if there are none, the text has all commands
  */
 export async function helpText([noun = '']: string[], nouns: Nouns = NOUNS): Promise<string> {
-  const usage = 'Usage: npx framewright COMMAND [--json]';
+  const usage = 'Usage: npx --no-install framewright COMMAND [--json]';
   if (noun === 'serve') return `${usage}\n\n${SERVE}\n${NOTES}`;
   const chosen = await nouns[noun]?.();
   if (chosen) return `${usage}\n\n${listing(chosen, fieldsOf)}\n${NOTES}`;
   const title = 'framewright: asynchronous video generation, paid with prepaid credits';
   const all = await Promise.all(Object.values(nouns).map((read) => read()));
   const lists = [SERVE, ...all.map((verbs) => listing(verbs))].join('\n');
-  const hint = 'npx framewright COMMAND --help shows one group of them, such as tasks --help.';
+  const hint = 'COMMAND --help shows one group of them, such as tasks --help.';
   return `${title}\n\n${usage}\n\n${lists}\n\n${hint}\n${NOTES}${EXAMPLE}`;
 }
 

@@ -44,7 +44,8 @@ Or try the API:
 
 The response is a task. Read it at ${url}/api/v1/tasks/ID with the same Authorization header
 until its status is completed, then open output.video_url. The documentation: ${url}/docs
-To make a key whose tasks cost nothing: npx framewright keys create ${FIRST_ACCOUNT} --test
+To make a key whose tasks cost nothing:
+  npx --no-install framewright keys create ${FIRST_ACCOUNT} --test
 Ctrl-C stops the service.
 
 `);

@@ -147,7 +147,10 @@ test('a file that does not keep to the rules is refused', async (t) => {
 
 test('a command refuses an older schema and says what to do', async (t) => {
   const { db, url } = await openEmpty(t);
-  await assert.rejects(checkSchema(url), /has no tables yet.* "npx framewright migrate"/);
+  await assert.rejects(
+    checkSchema(url),
+    /has no tables yet.* "npx --no-install framewright migrate"/,
+  );
   await migrate(url);
   await checkSchema(url);
   await sql(db, `delete from migrations where name like '0013%'`);

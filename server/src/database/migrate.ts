@@ -82,8 +82,9 @@ async function requireOwner(client: pg.Client): Promise<void> {
   if (facts?.may === null)
     throw new UsageError(`the role ${facts.role} may not use the schema: ${ADVICE}`);
   throw new UsageError(
-    `the schema must be migrated, but the role ${facts?.role} may not change it. Run "npx ` +
-      `framewright migrate" with the address of the role that owns the tables: ${ADVICE}`,
+    `the schema must be migrated, but the role ${facts?.role} may not change it. Run ` +
+      `"npx --no-install framewright migrate" with the address of the role that ` +
+      `owns the tables: ${ADVICE}`,
   );
 }
 
@@ -137,7 +138,7 @@ export async function checkSchema(url: string): Promise<void> {
     const state = applied.length > 0 ? 'is older than this program' : 'has no tables yet';
     throw new UsageError(
       `the database ${state}: ${first.name}${more} must run first. ` +
-        'Run "npx framewright migrate", or use the version of the running service.',
+        'Run "npx --no-install framewright migrate", or use the version of the running service.',
     );
   });
 }

@@ -127,7 +127,7 @@ const metrics = sorted([...shown.keys()].map((name) => name.replace(/_(bucket|su
 
 /** What a page or a rule says of a series: its name and the labels it asks for. */
 function seriesIn(text: string): Array<{ name: string; labels: string[]; selector: string }> {
-  return [...text.matchAll(/\b(framewright_\w+)(?:\{([^}]*)\})?/g)].map(
+  return [...text.matchAll(/\b(framewright_(?!client)\w+)(?:\{([^}]*)\})?/g)].map(
     ([, name = '', selector = '']) => ({
       name,
       labels: groups(selector, /(\w+)\s*(?:!?[=~]|,|$)/g),
@@ -325,8 +325,8 @@ test('the shares of a rate limit on the page are those of the code', async () =>
 /** The operator commands in code blocks, with continued lines joined, and in code type. */
 function commandsIn(text: string): string[][] {
   const joined = text.replaceAll(/\\\n\s*/g, '');
-  const lines = groups(joined, /^npx framewright (.+)$/gm);
-  const inline = groups(joined, /`npx framewright ([^`]+)`/g);
+  const lines = groups(joined, /^npx --no-install framewright (.+)$/gm);
+  const inline = groups(joined, /`npx --no-install framewright ([^`]+)`/g);
   return [...lines, ...inline].map((line) =>
     [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? ''),
   );

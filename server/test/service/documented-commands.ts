@@ -35,7 +35,7 @@ export async function commandsOf(walk: Walk, pages: string[]): Promise<string> {
     .replace(/^export FRAMEWRIGHT_API_KEY=.*/m, `export FRAMEWRIGHT_API_KEY=${walk.key}`)
     .replaceAll('http://127.0.0.1:8080', walk.url)
     .replaceAll('localhost:8787', `localhost:${walk.receiverPort}`)
-    .replaceAll('npx framewright', `node ${CLI}`);
+    .replaceAll('npx --no-install framewright', `node ${CLI}`);
 }
 
 /** Prepares the folder as the pages say. */

@@ -18,7 +18,7 @@ export function CommandsPage() {
   return (
     <ListPage
       title="Commands"
-      lead="What npx framewright can do, except what is only for those who run the servers."
+      lead="What the command framewright can do, except what is only for those who run the servers."
       list={{ ...loaded, items }}
       empty={<Empty title="No command" />}
       caption="Commands"

@@ -2,19 +2,17 @@
 import { parseArgs } from 'node:util';
 import { Framewright } from '@framewright/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { Budget } from './budget.ts';
 import { listen } from './listen.ts';
 import { createServer, VERSION } from './server.ts';
 import { MAX_WAIT_SECONDS } from './session.ts';
 
 const HELP = `framewright-mcp: videos as tools of an MCP client
 
-Usage: framewright-mcp [--max-credits N]     speaks MCP on stdin and stdout
-       framewright-mcp --http PORT           speaks streamable HTTP on 127.0.0.1:PORT/mcp; each
-                                             request has its API key as bearer token
+Usage: framewright-mcp               speaks MCP on stdin and stdout
+       framewright-mcp --http PORT   speaks streamable HTTP on 127.0.0.1:PORT/mcp; each request
+                                     has its API key as bearer token
 
 Options:
-  --max-credits N   the credits that one session may spend; failed videos do not count
   --help, --version
 
 Environment:
@@ -28,8 +26,8 @@ function fail(message: string): never {
   process.exit(2);
 }
 
-function wholeNumber(option: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) fail(`--${option} takes a whole number, not "${text}"`);
+function portOf(text: string): number {
+  if (!/^\d{1,5}$/.test(text)) fail(`--http takes a port, not "${text}"`);
   return Number(text);
 }
 
@@ -37,7 +35,6 @@ function readOptions() {
   try {
     return parseArgs({
       options: {
-        'max-credits': { type: 'string' },
         http: { type: 'string' },
         help: { type: 'boolean' },
         version: { type: 'boolean' },
@@ -48,19 +45,14 @@ function readOptions() {
   }
 }
 
-async function serveHttp(port: number, maxCredits?: string): Promise<void> {
-  if (maxCredits !== undefined) {
-    fail('--max-credits needs a session, which --http has not: give the API key a monthly cap');
-  }
+async function serveHttp(port: number): Promise<void> {
   const url = await listen(port).catch((error) => fail(error.message));
   process.stderr.write(`Listening on ${url}\n`);
 }
 
-function serveSession(maxCredits?: string): void {
-  const budget =
-    maxCredits === undefined ? undefined : new Budget(wholeNumber('max-credits', maxCredits));
+function serveSession(): void {
   const client = openClient();
-  serveStdio(() => createServer({ client, budget, waitSeconds: MAX_WAIT_SECONDS, hasFiles: true }));
+  serveStdio(() => createServer({ client, waitSeconds: MAX_WAIT_SECONDS, hasFiles: true }));
 }
 
 function openClient(): Framewright {
@@ -71,8 +63,8 @@ function openClient(): Framewright {
   }
 }
 
-const { 'max-credits': maxCredits, http, help, version } = readOptions();
+const { http, help, version } = readOptions();
 if (help) process.stdout.write(HELP);
 else if (version) process.stdout.write(`${VERSION}\n`);
-else if (http !== undefined) await serveHttp(wholeNumber('http', http), maxCredits);
-else serveSession(maxCredits);
+else if (http !== undefined) await serveHttp(portOf(http));
+else serveSession();

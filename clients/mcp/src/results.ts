@@ -1,7 +1,6 @@
 import { AbortError, FramewrightError, type VideoTask } from '@framewright/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { AddressError } from './addresses.ts';
-import { BudgetError } from './budget.ts';
 
 // What the tools return: a text for the model, and the same as data.
 
@@ -61,9 +60,8 @@ const NO_RESPONSE =
   'The service did not respond in time. It is not known whether the call took effect.';
 
 function refusal(error: unknown): CallToolResult {
-  if (error instanceof BudgetError || error instanceof AddressError) {
-    const code = error instanceof BudgetError ? 'session_limit' : 'invalid_request';
-    return result(error.message, { code, charged: 'no', retry: 'never' });
+  if (error instanceof AddressError) {
+    return result(error.message, { code: 'invalid_request', charged: 'no', retry: 'never' });
   }
   if (!(error instanceof FramewrightError)) throw error;
   const { code, charged, retry, requestId } = error;

@@ -1,6 +1,5 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import type { Session } from './session.ts';
-import { serveTasks, TASKS_EXTENSION } from './tasks-extension.ts';
 import { TOOLS } from './tools.ts';
 
 /** The version of this package. */
@@ -15,9 +14,8 @@ const INSTRUCTIONS =
 export function createServer(session: Session): McpServer {
   const server = new McpServer(
     { name: 'framewright', title: 'Framewright', version: VERSION },
-    { instructions: INSTRUCTIONS, capabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
+    { instructions: INSTRUCTIONS },
   );
   for (const tool of TOOLS) tool.register(server, session);
-  serveTasks(server, session);
   return server;
 }

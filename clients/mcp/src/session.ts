@@ -1,11 +1,8 @@
 import type { Framewright } from '@framewright/client';
-import type { Budget } from './budget.ts';
 
 /** What the tools of a connection work with. */
 export interface Session {
   client: Framewright;
-  /** Absent: only the key's monthly cap and the balance limit what is spent. */
-  budget?: Budget | undefined;
   /** The longest time that a call waits for a video, in seconds. */
   waitSeconds: number;
   /** Whether files of this machine may be uploaded. */

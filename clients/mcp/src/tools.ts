@@ -65,11 +65,8 @@ export const TOOLS = [
       'The state of a video, and a fresh link to it when it is completed. Costs nothing.',
     schema: SCHEMAS.task,
     annotations: READS,
-    run: async ({ client, budget }, { task_id }, { mcpReq: { signal } }) => {
-      const task = await client.videos.get(task_id, { signal });
-      budget?.seen(task);
-      return taskResult(task);
-    },
+    run: async ({ client }, { task_id }, { mcpReq: { signal } }) =>
+      taskResult(await client.videos.get(task_id, { signal })),
   }),
   tool<ListFilter & { cursor?: string }>({
     name: 'list_videos',
@@ -93,13 +90,9 @@ export const TOOLS = [
     description: 'What a video would cost, and whether the balance is enough. Costs nothing.',
     schema: SCHEMAS.quote,
     annotations: READS,
-    run: async ({ client, budget }, request, { mcpReq: { signal } }) => {
+    run: async ({ client }, request, { mcpReq: { signal } }) => {
       const quote = await client.videos.quote(addressesOnly(request), { signal });
-      const session = budget ? ` This session may still spend ${budget.left}.` : '';
-      return result(
-        `${quote.credits} credits; ${quote.available_credits} are available.${session}`,
-        quote,
-      );
+      return result(`${quote.credits} credits; ${quote.available_credits} are available.`, quote);
     },
   }),
   tool<{ task_id: string }>({
@@ -110,9 +103,8 @@ export const TOOLS = [
       'makes may go on: the result says so.',
     schema: SCHEMAS.task,
     annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    run: async ({ client, budget }, { task_id }, { mcpReq: { signal } }) => {
+    run: async ({ client }, { task_id }, { mcpReq: { signal } }) => {
       const { cancel, refusal, task } = await client.videos.cancel(task_id, { signal });
-      budget?.seen(task);
       return result(CANCELLED[cancel](refusal), { cancel, refusal, task });
     },
   }),

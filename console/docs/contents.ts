@@ -5,6 +5,7 @@ export const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
 export const EXAMPLE_IDS = {
   task: 'task_0VbkHu2oZVWDaBsvQf6tNbTO',
   webhook: 'we_0VGq3v9x7Zk3fQ2mR8yT1bNc',
+  upload: 'obj_0VbbyZIHWPwjVj4kV2M58OWQ',
   event: 'evt_7c1d0f5e2b9a4c3d8e6f1a2b3c4d5e6f',
 };
 

@@ -4,7 +4,8 @@ import { exampleOf, type Operation } from './openapi.ts';
 
 /** The path of an operation without /api/v1, with example ids. */
 export function examplePath(path: string): string {
-  const id = path.includes('/webhooks/') ? EXAMPLE_IDS.webhook : EXAMPLE_IDS.task;
+  const [, noun] = /\/(\w+)s\/\{id\}/.exec(path) ?? [];
+  const id = EXAMPLE_IDS[noun as keyof typeof EXAMPLE_IDS];
   return path.replace('/api/v1', '').replace('{id}', id).replace('{eventId}', EXAMPLE_IDS.event);
 }
 

@@ -129,6 +129,7 @@ test(
     await page.getByText('96 × 54').waitFor();
     assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
     await page.getByRole('button', { name: 'Delete the file: First frame' }).click();
+    await page.getByRole('button', { name: 'Delete the file', exact: true }).click();
     await page.getByText('The file is deleted.').waitFor();
     await page.getByText('96 × 54').waitFor({ state: 'detached' });
   },

@@ -16,6 +16,7 @@ const STATUS: Record<string, number> = {
   idempotency_conflict: 409,
   not_cancellable: 409,
   no_output: 409,
+  upload_in_use: 409,
   payload_too_large: 413,
   rate_limited: 429,
   service_busy: 503,

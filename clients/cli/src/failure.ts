@@ -60,6 +60,7 @@ const KINDS: Record<string, Kind> = {
   idempotency_conflict: 'refused',
   not_cancellable: 'refused',
   no_output: 'refused',
+  upload_in_use: 'refused',
   rate_limited: 'unavailable',
   internal_error: 'unavailable',
   service_busy: 'unavailable',

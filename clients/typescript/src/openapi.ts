@@ -91,7 +91,8 @@ export interface ErrorResponse {
       | 'service_busy'
       | 'internal_error'
       | 'not_cancellable'
-      | 'no_output';
+      | 'no_output'
+      | 'upload_in_use';
     /** A sentence for people */
     message: string;
     /** What is known beside it */

@@ -1,6 +1,6 @@
 /**
  * Every error code that a client can receive, with its HTTP status. The first nine are the
- * contract's (section "Errors"); the next two belong to one operation each. The next five belong to
+ * contract's (section "Errors"); the next three belong to one operation each. The next five belong to
  * delivery links, the rest to the website: both are outside the versioned API. docs/ERRORS.md
  * explains each code to clients.
  */
@@ -16,6 +16,7 @@ export const ERROR_STATUS = {
   internal_error: 500,
   not_cancellable: 409,
   no_output: 409,
+  upload_in_use: 409,
   link_invalid: 403,
   link_expired: 410,
   output_deleted: 410,
@@ -30,7 +31,11 @@ export const ERROR_STATUS = {
 type ErrorCode = keyof typeof ERROR_STATUS;
 
 /** Codes that only the operation has to which they belong. */
-export const OWN_ERROR_CODES = ['not_cancellable', 'no_output'] as const satisfies ErrorCode[];
+export const OWN_ERROR_CODES = [
+  'not_cancellable',
+  'no_output',
+  'upload_in_use',
+] as const satisfies ErrorCode[];
 export type OwnErrorCode = (typeof OWN_ERROR_CODES)[number];
 
 /** The codes that the responses of any operation with this HTTP status can have. */

@@ -124,12 +124,14 @@ test('to look for an overlapping attempt does not read the attempts that have ou
   assert.ok(pages < MAX_PAGES, `it reads ${pages} pages`);
 });
 
-test('what a create reads and renews of its uploads are their rows alone', async () => {
+test('what a create or a delete reads of uploads are their rows alone', async () => {
   const named = [['up_task_7', 'up_task_9', 'obj_none'], 'acc_7'];
   for (const name of ['upload_read', 'upload_use', 'uploads_awaited']) {
     const pages = await pagesRead(name, named);
     assert.ok(pages < MAX_PAGES, `${name} reads ${pages} pages`);
   }
+  const pages = await pagesRead('upload_task_in_need', ['acc_7', 'upload:obj_none']);
+  assert.ok(pages < MAX_PAGES, `upload_task_in_need reads ${pages} pages`);
   const caller = [[Buffer.alloc(32)], ['api'], ['']];
   for (const name of ['admit_upload', 'admit_presigned_upload']) {
     const pages = await pagesRead(name, caller);

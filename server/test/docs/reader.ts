@@ -42,8 +42,10 @@ export interface Reader {
   run(tool: Tool, sample: string): Promise<string>;
   /** A task of the reader. @param prompt may have a word of test keys */
   newTask(prompt?: string): Promise<string>;
+  /** An upload of the reader. */
+  newUpload(): Promise<string>;
   /** Sends a request of the API with the reader's key. */
-  request(method: string, address: string, body?: object): Promise<Response>;
+  request(method: string, address: string, body?: object | Buffer): Promise<Response>;
 }
 
 export async function openReaders(): Promise<Readers> {
@@ -129,9 +131,9 @@ async function newReader(machine: Machine): Promise<Reader> {
       headers: {
         authorization: `Bearer ${secret}`,
         'idempotency-key': crypto.randomUUID(),
-        ...(body && { 'content-type': 'application/json' }),
+        ...(body && { 'content-type': body instanceof Buffer ? 'image/png' : 'application/json' }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { body: body instanceof Buffer ? new Uint8Array(body) : JSON.stringify(body) }),
     });
   return {
     env,
@@ -145,6 +147,10 @@ async function newReader(machine: Machine): Promise<Reader> {
     },
     async newTask(prompt = 'A boat') {
       const response = await request('POST', '/video/generations', { prompt });
+      return ((await response.json()) as { id: string }).id;
+    },
+    async newUpload() {
+      const response = await request('POST', '/uploads', await imageBytes('png', 96, 54));
       return ((await response.json()) as { id: string }).id;
     },
   };

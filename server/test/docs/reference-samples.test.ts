@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => readers.close());
 
-/** A task, endpoint or event of the reader, in place of the one that a sample names. */
+/** A task, upload, endpoint or event of the reader, in place of the one that a sample names. */
 async function withOwnIds(
   reader: Reader,
   { operationId, path }: (typeof operations)[number],
@@ -34,6 +34,7 @@ async function withOwnIds(
     reader.env.TASK = await reader.newTask(isEnded ? 'A boat' : 'A boat, test-slow');
     if (isEnded) await readers.fixture.settled(reader.env.TASK);
   }
+  if (path.includes('/uploads/{id}')) return text.replace(/\bobj_\w+/, await reader.newUpload());
   if (!path.includes('/webhooks/')) return text;
   const made = await reader.request('POST', '/webhooks', { events: ['task.completed'] });
   const { id } = (await made.json()) as { id: string };

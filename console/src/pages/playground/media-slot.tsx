@@ -3,8 +3,9 @@ import { api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { INPUT } from '../../ui/form/field.tsx';
+import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { toastOutcome } from '../../ui/toast.tsx';
+import { toast } from '../../ui/toast.tsx';
 import { type Medium, newMedium } from './form-model.ts';
 import { uploadFile } from './upload.ts';
 
@@ -76,15 +77,27 @@ export function MediaSlot(props: SlotProps) {
 
 /** Deletes an upload now, so that it counts in the limit no longer. */
 function DeleteFile({ label, medium: { key, upload }, onRemove }: SlotProps & { medium: Medium }) {
+  const [isOpen, setOpen] = useState(false);
   if (!upload) return null;
-  const params = { id: upload.id };
-  const remove = () =>
-    toastOutcome(
-      api('DELETE /console/api/uploads/:id', { params }).then(() => onRemove(key)),
-      'The file is deleted.',
-    );
+  const remove = async () => {
+    await api('DELETE /console/api/uploads/:id', { params: { id: upload.id } });
+    onRemove(key);
+    toast('The file is deleted.');
+  };
   return (
-    <IconButton icon="trash" label={`Delete the file: ${label}`} onClick={() => void remove()} />
+    <>
+      <IconButton icon="trash" label={`Delete the file: ${label}`} onClick={() => setOpen(true)} />
+      {isOpen && (
+        <Confirm
+          title="Delete this file?"
+          action="Delete the file"
+          onConfirm={remove}
+          onClose={() => setOpen(false)}
+        >
+          It can’t be used in new videos any more. Videos that were made with it stay.
+        </Confirm>
+      )}
+    </>
   );
 }
 

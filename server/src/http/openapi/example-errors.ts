@@ -36,6 +36,8 @@ function detailsOf(code: keyof typeof ERROR_STATUS, isCreate: boolean): Example 
       return { details: { reason: 'ended', task: EXAMPLE_TASK } };
     case 'no_output':
       return { details: { task: EXAMPLE_NEW_TASK } };
+    case 'upload_in_use':
+      return { details: { task_id: EXAMPLE_NEW_TASK.id } };
     case 'service_busy':
       return isCreate ? { details: { task_id: EXAMPLE_TASK.id, credits: 'held' } } : {};
     default:

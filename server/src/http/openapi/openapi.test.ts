@@ -44,6 +44,7 @@ test('openapi.json has exactly the operations of the contract and its additions,
   });
   assert.deepEqual(operations.flat().sort(), [
     'delete /api/v1/tasks/{id}/output 204 400 401 404 409 429 503',
+    'delete /api/v1/uploads/{id} 204 400 401 404 409 429 503',
     'delete /api/v1/webhooks/{id} 204 400 401 404 429 503',
     'get /api/v1/credits 200 401 429',
     'get /api/v1/models 200 304',
@@ -223,7 +224,7 @@ test('no two operations have the same name, and each has a tag that is described
   const described = document.tags.map(({ name }: { name: string }) => name);
   const operations = Object.values(api.paths).flatMap((methods) => Object.values(Object(methods)));
   const ids = operations.map((operation) => Object(operation).operationId);
-  assert.equal(new Set(ids).size, 21);
+  assert.equal(new Set(ids).size, 22);
   for (const operation of operations) {
     const { operationId, tags } = Object(operation);
     assert.match(operationId, /^[a-z]+[A-Z][A-Za-z]+$/);

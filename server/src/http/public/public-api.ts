@@ -7,6 +7,7 @@ import { deleteOutputOfCaller } from '../tasks/delete-output.ts';
 import { refillTest } from '../test-keys/refill-test-credits.ts';
 import { createPresignedUpload } from '../uploads/create-presigned-upload.ts';
 import { createUpload } from '../uploads/create-upload.ts';
+import { deleteUploadOfCaller } from '../uploads/delete-upload.ts';
 import type { UploadEndpointDeps } from '../uploads/upload-endpoint.ts';
 import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
 import { acceptJsonOnly } from './body.ts';
@@ -44,6 +45,7 @@ export const ENDPOINTS: Endpoint<EndpointDeps>[] = [
   listModels,
   createUpload,
   createPresignedUpload,
+  deleteUploadOfCaller,
   ...WEBHOOK_ENDPOINTS,
 ];
 

@@ -39,6 +39,8 @@ async function owner(credits = 1000) {
     create: (body: object, key = crypto.randomUUID()) =>
       post('/api/v1/video/generations', body, { 'idempotency-key': key }),
     quote: (body: object) => post('/api/v1/video/quotes', body),
+    remove: (id: string) =>
+      visitor.send({ method: 'DELETE', url: `${PATH}/${id}`, headers: { authorization } }),
   };
 }
 
@@ -171,6 +173,45 @@ test('the quota of a mailbox is one for the API and the website', async () => {
   const refused = await upload(picture);
   assertError(refused, 'invalid_request');
   assert.equal(refused.body.error.details.reason, 'quota_exceeded');
+});
+
+test('a delete of an upload can be repeated, and frees its room in the quota', async () => {
+  const first = await owner(0);
+  const other = await owner(0);
+  const { id, url } = (await first.upload(picture)).body;
+  const grow = 'update stored_objects set size_bytes = $2::bigint where id = $1';
+  await sql(website.database.db, grow, [id, QUOTA_BYTES.unpaid]);
+  assertError(await first.upload(picture), 'invalid_request', { reason: 'quota_exceeded' });
+  for (const unknown of [id, 'obj_none', '%00', '..%2f']) {
+    assertError(await other.remove(unknown), 'not_found');
+  }
+  assertError(await first.remove('x'.repeat(121)), 'invalid_request', { field: 'id' });
+  for (const { status, body } of [await first.remove(id), await first.remove(id)]) {
+    assert.deepEqual([status, body], [204, null]);
+  }
+  assertError(await first.create(withFrame(url)), 'invalid_request', { reason: 'unknown_upload' });
+  assert.equal((await first.upload(picture)).status, 201);
+});
+
+test('an upload is kept until the tasks that name it have copied it', async () => {
+  const { upload, create, remove } = await owner(10_000);
+  const { db } = website.database;
+  const { id, url } = (await upload(picture)).body;
+  for (const request of [
+    withFrame(url),
+    { ...withFrame('https://media.example/a.png'), end_image_url: url },
+    { mode: 'media-to-video', prompt: 'as in the picture', reference_image_urls: [url] },
+  ]) {
+    const { body } = await create(request);
+    for (const phase of ['reserved', 'ingesting']) {
+      await sql(db, 'update tasks set phase = $2 where id = $1', [body.id, phase]);
+      assertError(await remove(id), 'upload_in_use', { task_id: body.id });
+    }
+    await sql(db, `update tasks set phase = 'submitting' where id = $1`, [body.id]);
+  }
+  const prompt = `it is no use of "upload:${id}"`;
+  assert.equal((await create({ prompt })).status, 202);
+  assert.equal((await remove(id)).status, 204);
 });
 
 /** An upload whose headers and first bytes are sent, and no more. */

@@ -9,13 +9,14 @@ import {
   type Database,
   type Queryable,
   queryColumn,
+  queryFirst,
   statement,
   type Transaction,
   whether,
 } from '../../database/database.ts';
-import { invalidRequest } from '../../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { extendingUploads, USABLE_UPLOADS } from '../../storage/object-sql.ts';
-import { removeStoredUploads } from '../../storage/removal.ts';
+import { lockObject, removeStoredUploads } from '../../storage/removal.ts';
 import { type ArrivalDeps, acceptArrived, type NotArrived } from './arrival.ts';
 
 /** An upload that can be used. */
@@ -172,10 +173,21 @@ export const isUpload = whether<[id: string]>(
 
 const OWN = statement('upload_own', 'select from uploads where object_id = $1 and account_id = $2');
 
+// By the index tasks_ingest.
+const taskInNeedOf = queryFirst<[accountId: string, url: string], { id: string }>(
+  'upload_task_in_need',
+  `select id from tasks
+   where account_id = $1 and phase in ('reserved', 'ingesting')
+     and request->>'mode' <> 'text-to-video'
+     and ($2 in (request->>'image_url', request->>'end_image_url')
+       or request->'reference_image_urls' ? $2 or request->'reference_video_urls' ? $2)
+   limit 1`,
+);
+
 /**
- * Deletes an upload of the account before its time is over. A task that has not copied it yet fails
- * with a refund. Doing it again changes nothing.
+ * Deletes an upload of the account before its time is over. Doing it again changes nothing.
  * @returns whether the account has, or had, such an upload
+ * @throws ApiError `upload_in_use` while a task has not copied it yet
  */
 export function deleteUpload(
   db: Database,
@@ -183,7 +195,17 @@ export function deleteUpload(
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     if ((await tx.query(OWN, [id, accountId])).length === 0) return false;
+    // A create renews the upload before it commits, so it has committed or will find it deleted.
+    await lockObject(tx, id);
+    const task = await taskInNeedOf(tx, accountId, `upload:${id}`);
+    if (task) throw inUse(task.id);
     await removeStoredUploads(tx, [id]);
     return true;
   });
+}
+
+function inUse(taskId: string): ApiError {
+  const message =
+    'A task that has just begun still needs this file. Delete it in a few seconds, or cancel the task.';
+  return new ApiError('upload_in_use', message, { details: { task_id: taskId } });
 }

@@ -10,6 +10,7 @@ import { openFreeSpace } from '../src/storage/free-space.ts';
 import { openLinks } from '../src/storage/links.ts';
 import { createWaiting } from '../src/tasks/waiting.ts';
 import { openWakeUps } from '../src/wake-ups/wake-ups.ts';
+import { parseBody } from './client.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -153,5 +154,5 @@ function testCustomer({ app, db, accountId, secret }: CustomerDeps): TestCustome
 /** The response of `app.inject`, with its JSON body parsed. */
 export function parseResponse(response: LightMyRequestResponse): ParsedResponse {
   const { statusCode: status, headers, body } = response;
-  return { status, headers, body: body === '' ? null : JSON.parse(body) };
+  return { status, headers, body: parseBody(body) };
 }

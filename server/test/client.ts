@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+
 /** A response of the API with its JSON body parsed. */
 export interface ApiResponse {
   status: number;
@@ -38,6 +40,19 @@ export async function send(url: string, init: RequestInit): Promise<ApiResponse>
   return {
     status: response.status,
     headers: response.headers,
-    body: text === '' ? null : JSON.parse(text),
+    body: parseBody(text),
   };
+}
+
+/**
+ * The JSON of a response; an empty one is null.
+ * @throws AssertionError if a time in it is not in RFC 3339 with milliseconds and Z
+ */
+export function parseBody(text: string): unknown {
+  if (text === '') return null;
+  return JSON.parse(text, (name, value) => {
+    const isTime = /^\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-][\d:]+)?$/.test(value);
+    if (isTime) assert.match(value, /^.{10}T.{8}\.\d{3}Z$/, `the time ${name} of a response`);
+    return value;
+  });
 }

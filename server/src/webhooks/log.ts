@@ -1,5 +1,6 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { ApiError, invalidRequest } from '../kernel/errors.ts';
+import { withIsoTimes } from '../kernel/text/iso-time.ts';
 import { type Owner, readEndpoint } from './endpoints.ts';
 import { FIRST_DUE, NEW_EVENT_ID, TEST_EVENT } from './events.ts';
 
@@ -8,7 +9,6 @@ const LOG_DAYS = 30;
 
 /** One try to deliver an event. */
 interface LoggedAttempt {
-  /** In ISO 8601. */
   at: string;
   duration_ms: number;
   /** The HTTP status; null without a response. */
@@ -64,7 +64,10 @@ export async function listDeliveries(
   const rows = await db.query<Delivery & { id: number }>(LIST, LIST.values(page));
   const last = rows.at(-1);
   const next = last && rows.length === page.limit ? String(last.id) : null;
-  return { data: rows.map(({ id: _, ...delivery }) => delivery), next_cursor: next };
+  const data = rows.map(({ id: _, attempts, ...delivery }) => {
+    return { ...delivery, attempts: attempts.map(withIsoTimes) };
+  });
+  return { data, next_cursor: next };
 }
 
 /** Ends the rest of the endpoint $1: its owner wants to see now whether it responds. */

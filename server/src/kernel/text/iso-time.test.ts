@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readIsoTime } from './iso-time.ts';
+import { readIsoTime, withIsoTimes } from './iso-time.ts';
 
 test('a time without a zone is UTC, also where the machine’s zone is another', () => {
   const zone = process.env.TZ;
@@ -23,4 +23,14 @@ test('a text that is no ISO 8601 time, or a day that does not exist, is refused'
   for (const text of [...wrong, '2030-01-31 00:00', '2030-01-31T00:00+9', '2030-02-30T10:00Z']) {
     assert.equal(readIsoTime(text), undefined, text);
   }
+});
+
+test('times that Postgres wrote as JSON become as all others, and nothing else changes', () => {
+  const row = { at: '2030-01-31T02:00:00.4+02:00', until: null, size: 3, day: '2030-01-31' };
+  const inside = { request: { prompt: '2030-01-31T00:00:00+00:00' } };
+  assert.deepEqual(withIsoTimes({ ...row, ...inside }), {
+    ...row,
+    ...inside,
+    at: '2030-01-31T00:00:00.400Z',
+  });
 });

@@ -17,3 +17,17 @@ function isDay(day: string): boolean {
   const midnight = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }
+
+/** As Postgres writes a time into JSON. */
+const OF_POSTGRES = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d:\d\d$/;
+
+/**
+ * A row that Postgres wrote as JSON, with its times as `Date` writes them: in RFC 3339 with
+ * milliseconds and Z. Values within its columns stay as they are.
+ */
+export function withIsoTimes<Row extends object>(row: Row): Row {
+  const columns = Object.entries(row).map(([name, value]) => {
+    return [name, OF_POSTGRES.test(value) ? new Date(value).toISOString() : value];
+  });
+  return Object.fromEntries(columns) as Row;
+}

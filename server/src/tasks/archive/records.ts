@@ -1,4 +1,5 @@
 import { type Queryable, statement } from '../../database/database.ts';
+import { withIsoTimes } from '../../kernel/text/iso-time.ts';
 import { objectsOfTask } from '../../storage/object-sql.ts';
 import { jsonRows, jsonRowsOf } from './every-task.ts';
 
@@ -79,7 +80,7 @@ interface TaskLists {
   orphan_jobs: { provider: string; job_id: string; state: string; source: string }[];
 }
 
-/** Times are ISO 8601. It has the other columns of these rows, too. */
+/** It has the other columns of these rows, too. */
 export type TaskDetails = TaskRow & { archived_at?: string } & TaskLists;
 
 interface Records {
@@ -95,5 +96,13 @@ export async function readRecords(db: Queryable, id: string): Promise<TaskDetail
   const [row] = await db.query<Records>(READ, [id]);
   if (!row) return undefined;
   const { task, attempts, orphan_jobs, history, objects } = row.record;
-  return { ...task, ...row.archive, attempts, orphan_jobs, history, objects };
+  return {
+    ...withIsoTimes({ ...task, ...row.archive }),
+    attempts: attempts.map(({ evidence, ...attempt }) => {
+      return { ...withIsoTimes(attempt), evidence: evidence.map(withIsoTimes) };
+    }),
+    orphan_jobs: orphan_jobs.map(withIsoTimes),
+    history: history.map(withIsoTimes),
+    objects: objects.map(withIsoTimes),
+  };
 }

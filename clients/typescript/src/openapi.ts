@@ -436,8 +436,8 @@ export interface WebhookDelivery {
   data: Record<string, unknown> | null;
   /** When it happened */
   created_at: string | null;
-  /** failed: no further try is made */
-  state: 'waiting' | 'delivered' | 'failed';
+  /** failed: no further try is made. logged: the endpoint had no url, so nothing is sent */
+  state: 'waiting' | 'delivered' | 'failed' | 'logged';
   /** When it is sent next; null: not any more */
   next_attempt_at: string | null;
   /** The oldest first */

@@ -27,8 +27,8 @@ interface Delivery {
   /** What the event says; null if it is about a task. */
   data: object | null;
   created_at: Date;
-  /** `failed`: no further try is made. */
-  state: 'waiting' | 'delivered' | 'failed';
+  /** `failed`: no further try is made; `logged`: the endpoint had no address. */
+  state: 'waiting' | 'delivered' | 'failed' | 'logged';
   next_attempt_at: Date | null;
   attempts: LoggedAttempt[];
 }
@@ -43,7 +43,8 @@ const ATTEMPTS = `(
 const LIST = namedStatement(
   'webhook_deliveries_list',
   ['endpointId', 'before', 'limit'],
-  `select d.id, d.event_id, d.type, d.task_id, d.data, d.created_at, d.state,
+  `select d.id, d.event_id, d.type, d.task_id, d.data, d.created_at,
+     case when d.state = 'waiting' and d.due_at is null then 'logged' else d.state end as state,
      d.due_at as next_attempt_at, ${ATTEMPTS} as attempts
    from webhook_deliveries d
    where d.endpoint_id = :endpointId and (:before::bigint is null or d.id < :before::bigint)

@@ -45,7 +45,8 @@ export function Deliveries({
       }).then(() => void log.reload()),
       'The event is sent again.',
     );
-  const columns = isEnabled ? [...COLUMNS, sendAgainColumn(sendAgain)] : COLUMNS;
+  const isSent = isEnabled && endpoint.url !== null;
+  const columns = isSent ? [...COLUMNS, sendAgainColumn(sendAgain)] : COLUMNS;
   return (
     <Card title="Deliveries" note="Of the last 30 days, the newest first.">
       <ListTable
@@ -72,6 +73,7 @@ const STATES = {
   waiting: { tone: 'busy', word: 'Waiting' },
   delivered: { tone: 'good', word: 'Delivered' },
   failed: { tone: 'bad', word: 'Failed' },
+  logged: { tone: 'neutral', word: 'Logged' },
 } as const;
 
 const COLUMNS: Column<Delivery>[] = [
@@ -95,11 +97,13 @@ const COLUMNS: Column<Delivery>[] = [
       </Cell>
     ),
   },
-  { title: 'Tries', kind: 'prose', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
+  { title: 'Tries', kind: 'prose', cell: Attempts },
 ];
 
-function Attempts({ attempts }: { attempts: Attempt[] }) {
-  if (attempts.length === 0) return <span class="text-dim">none yet</span>;
+function Attempts({ attempts, state }: Delivery) {
+  if (attempts.length === 0) {
+    return <span class="text-dim">{state === 'logged' ? 'none: no address' : 'none yet'}</span>;
+  }
   const last = attempts.at(-1);
   return (
     <details>

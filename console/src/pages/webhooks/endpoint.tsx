@@ -36,7 +36,7 @@ export default function EndpointPage() {
   const sendTest = () =>
     toastOutcome(
       api('POST /console/api/webhooks/:id/test', named).then(() => void log.reload()),
-      'The test event is on its way.',
+      data?.url === null ? 'The test event is in the log.' : 'The test event is on its way.',
     );
   return (
     <Page

@@ -71,8 +71,9 @@ const DeliverySchema = Type.Object(
       description: 'What the event says; null: it is about a task, which is read when it is sent',
     }),
     created_at: Time('When it happened'),
-    state: Type.Enum(['waiting', 'delivered', 'failed'], {
-      description: 'failed: no further try is made',
+    state: Type.Enum(['waiting', 'delivered', 'failed', 'logged'], {
+      description:
+        'failed: no further try is made. logged: the endpoint had no url, so nothing is sent',
     }),
     next_attempt_at: Time('When it is sent next; null: not any more'),
     attempts: Type.Array(AttemptSchema, { description: 'The oldest first' }),

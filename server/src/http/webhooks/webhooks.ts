@@ -146,7 +146,7 @@ const EventIdSchema = Type.Object(
 const SENT_SOON = {
   status: 202,
   response: {
-    description: 'It is sent within seconds.',
+    description: 'It is sent within seconds, or only logged if the endpoint has no url.',
     ...EventIdSchema,
     examples: [{ event_id: EXAMPLE_DELIVERY.event_id }],
   },

@@ -1,6 +1,6 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { NO_RECOVERY } from '../database/lineage.ts';
-import { DELIVERIES_WAIT } from '../webhooks/claim.ts';
+import { NEXT_DELIVERY } from '../webhooks/claim.ts';
 import { FREE, NOW } from './lease.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS } from './transitions.ts';
@@ -130,10 +130,12 @@ const CLAIM_INGEST = namedStatement(
    ${LEASE}`,
 );
 
-// Also whether deliveries of webhooks wait: an idle worker makes one statement for both.
+// Also for deliveries of webhooks: an idle worker makes one statement for both.
 const DUE_WORK = statement(
   'task_due_work',
-  `select 'webhooks' as work, 0::float8 as seconds where ${DELIVERIES_WAIT}
+  `select 'webhooks' as work, extract(epoch from due_at - ${NOW})::float8 as seconds
+   from (select ${NEXT_DELIVERY} as due_at) as delivery
+   where due_at <= ${NOW} + $3 * interval '1 second'
    union all
    select pool, extract(epoch from min(due_at) - ${NOW})::float8 as seconds
    from unnest($1::text[]) as pool cross join unnest($2::text[]) as wanted (provider)
@@ -144,14 +146,13 @@ const DUE_WORK = statement(
    group by pool`,
 );
 
-/** `webhooks`: deliveries, due or not. */
+/** `webhooks`: deliveries. */
 export type DueWork = WorkerPool | 'webhooks';
 
 /**
- * Looks for deliveries of webhooks that wait, and for tasks of these providers that are due, or
- * will be within some seconds.
- * @returns the worker pools that have due tasks, and how many seconds later the next task of
- *   another pool is due
+ * Looks for deliveries of webhooks, and for tasks of these providers, that are due or will be
+ * within some seconds.
+ * @returns what is due, and in how many seconds the next of the others is
  */
 export async function findDueWork(
   db: Queryable,

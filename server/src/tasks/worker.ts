@@ -41,7 +41,7 @@ interface WorkerDeps {
   providers: ReadonlyMap<string, Pick<HostedProvider, 'nearReads'>>;
   /** Called with a task after each of its moves. */
   onMoved?: ((task: Task) => void) | undefined;
-  /** Called when deliveries of webhooks wait, twice a second. */
+  /** Called when deliveries of webhooks are due. */
   onDeliveries?: () => void;
 }
 
@@ -136,7 +136,7 @@ export function createWorker(deps: WorkerDeps) {
 
 /**
  * Fills only the pools that have due tasks, twice a second, so an idle worker makes one statement.
- * When a task becomes due before the next sweep, that sweep begins at that moment.
+ * When something becomes due before the next sweep, that sweep begins at that moment.
  */
 function startSweeping(
   { db, log }: Pick<WorkerDeps, 'db' | 'log'>,

@@ -45,19 +45,22 @@ const COLUMNS = `e.id, e.account_id, e.mode, e.url, ${PLACE} as place,
      array_remove(array[e.secret, case when e.earlier_secret_until > clock_now()
        then e.earlier_secret end], null) as secrets`;
 
-// `waiting` jumps from endpoint to endpoint along the index, so that one endpoint with very many
-// deliveries costs as little as one with a single one. An account with nothing at work comes first.
-const CLAIM = namedStatement(
-  'webhook_claim',
-  ['sound', 'slow', 'failing'],
-  `with recursive waiting as (
+// It jumps from endpoint to endpoint along the index, so that one endpoint with very many
+// deliveries costs as little as one with a single one.
+const WAITING = `with recursive waiting as (
      (select endpoint_id, due_at from webhook_deliveries where due_at is not null
       order by endpoint_id, due_at limit 1)
      union all
      select next.endpoint_id, next.due_at from waiting w cross join lateral (
        select d.endpoint_id, d.due_at from webhook_deliveries d
        where d.due_at is not null and d.endpoint_id > w.endpoint_id
-       order by d.endpoint_id, d.due_at limit 1) next),
+       order by d.endpoint_id, d.due_at limit 1) next)`;
+
+// An account with nothing at work comes first.
+const CLAIM = namedStatement(
+  'webhook_claim',
+  ['sound', 'slow', 'failing'],
+  `${WAITING},
    due as (
      select e.id, w.due_at, ${PLACE} as place, leased.endpoints
        + row_number() over (partition by e.account_id order by w.due_at) as of_account
@@ -81,9 +84,10 @@ const CLAIM = namedStatement(
    returning ${COLUMNS}`,
 );
 
-/** SQL: whether a delivery waits, due or not. Ordered, so that it is read from the index. */
-export const DELIVERIES_WAIT = `(select endpoint_id from webhook_deliveries
-     where due_at is not null order by endpoint_id, due_at limit 1) is not null`;
+/** SQL: when the next delivery can be made; null: none waits for its time. */
+export const NEXT_DELIVERY = `(${WAITING}
+   select min(greatest(w.due_at, case when ${RESTS} then e.paused_until end))
+   from waiting w join webhook_endpoints e on e.id = w.endpoint_id where ${OPEN} and ${FREE})`;
 
 /**
  * Leases endpoints that have due deliveries: one of each account before the second of any, and

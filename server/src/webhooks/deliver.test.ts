@@ -13,6 +13,7 @@ import {
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
+import { findDueWork } from '../tasks/claim.ts';
 import { moveNow } from '../tasks/transitions.ts';
 import { claimEndpoints } from './claim.ts';
 import { type DeliverDeps, deliverDue } from './deliver.ts';
@@ -181,6 +182,32 @@ test('a delivery is tried again at the published times with the same id, and the
   const [delivery] = await logOf(endpoint);
   assert.deepEqual([delivery?.state, delivery?.next_attempt_at], ['failed', null]);
   assert.equal(delivery?.attempts[0]?.response, 'out of order');
+});
+
+test('a delivery is found at its time, and costs an idle worker no claim before', async () => {
+  const { endpoint } = await failedTask();
+  const lookFor = async (seconds = 0.5) => {
+    const { due, nextSeconds } = await findDueWork(fixture.db, [], seconds);
+    return { due, isNear: nextSeconds !== undefined };
+  };
+  const isDue = { due: ['webhooks'], isNear: false };
+  const waits = { due: [], isNear: false };
+  assert.deepEqual(await lookFor(), isDue);
+  respond = (response) => response.writeHead(500).end();
+  await deliver();
+  assert.deepEqual(await lookFor(), waits, 'its retry is in five seconds');
+  assert.deepEqual(await lookFor(10), { due: [], isNear: true });
+  await fixture.database.setClock(6);
+  assert.deepEqual(await lookFor(), isDue);
+  await deliver();
+  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await deliver();
+  await sql(fixture.db, 'update webhook_deliveries set due_at = clock_now()');
+  assert.deepEqual(await lookFor(), waits, 'its endpoint rests');
+  await fixture.database.setClock(60);
+  assert.deepEqual(await lookFor(), isDue);
+  await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, { enabled: false });
+  assert.deepEqual(await lookFor(), waits, 'its endpoint is disabled');
 });
 
 test('an endpoint that fails rests, and a success ends its rest', async () => {

@@ -26,6 +26,10 @@ export function createHttpHandler({ baseUrl, fetch, maxRetries, stopping }: Http
       }),
     { maxSubscriptions: 0 }, // nothing here changes, and a stream would stay open forever
   );
-  return (request: Request, apiKey: string, parsedBody?: unknown): Promise<Response> =>
-    handler.fetch(request, { authInfo: { token: apiKey, clientId: '', scopes: [] }, parsedBody });
+  return async (request: Request, apiKey: string, parsedBody?: unknown): Promise<Response> => {
+    const authInfo = { token: apiKey, clientId: '', scopes: [] };
+    const response = await handler.fetch(request, { authInfo, parsedBody });
+    response.headers.delete('connection'); // whether it stays open, only the HTTP server knows
+    return response;
+  };
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import { localhostAllowedOrigins, validateOriginHeader } from '@modelcontextprotocol/server';
 import { createHttpHandler } from './http-handler.ts';
 
 const PATH = '/mcp';
@@ -28,7 +29,11 @@ async function respond(
   response: ServerResponse,
 ): Promise<void> {
   if (request.url?.split('?')[0] !== PATH) return refuse(response, 404, `The path is ${PATH}.`);
-  const [, apiKey] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
+  const { origin, authorization = '' } = request.headers;
+  if (!validateOriginHeader(origin, localhostAllowedOrigins()).ok) {
+    return refuse(response, 403, 'Pages of other sites may not call this server.');
+  }
+  const [, apiKey] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
   if (apiKey === undefined) {
     response.setHeader('www-authenticate', 'Bearer');
     return refuse(response, 401, 'Send your API key: Authorization: Bearer fw_live_...');

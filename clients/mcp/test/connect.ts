@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-const MAIN = path.join(import.meta.dirname, '../src/main.ts');
+export const MAIN = path.join(import.meta.dirname, '../src/main.ts');
 
 export type ClientOptions = ConstructorParameters<typeof Client>[1];
 

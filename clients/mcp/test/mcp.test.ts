@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Framewright } from '@framewright/client';
@@ -16,7 +19,7 @@ import { sql } from '../../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import { createServer } from '../src/server.ts';
 import { operationsText } from '../write-operations.ts';
-import { type ClientOptions, connectOverHttp, connectOverStdio } from './connect.ts';
+import { type ClientOptions, connectOverHttp, connectOverStdio, MAIN } from './connect.ts';
 
 const ACCEPTED = 'application/json, text/event-stream';
 const MODERN = '2026-07-28';
@@ -209,6 +212,49 @@ test('a call beyond the limit of the key is refused at once, alone or in a batch
   assert.ok(performance.now() - start < 20_000);
   assert.equal(text.split('credits are available').length - 1, 30);
   assert.equal(text.split('"code":"rate_limited"').length - 1, 20);
+});
+
+test('a client that closes its connection is told that it is closed', async () => {
+  const { headers } = await postAs({ connection: 'close' });
+  assert.equal(headers.connection, 'close');
+  const unknown = await postAs({ connection: 'close', authorization: 'Bearer fw_test_unknown' });
+  assert.deepEqual([unknown.statusCode, unknown.headers.connection], [401, 'close']);
+});
+
+test('a page of another site is refused, also one whose name leads here', async () => {
+  const { port, origin } = new URL(fixture.url);
+  const statusOf = async (headers: OutgoingHttpHeaders) => (await postAs(headers)).statusCode;
+  assert.equal(await statusOf({ origin }), 200);
+  const rebound = `rebound.example:${port}`;
+  assert.equal(await statusOf({ origin: `http://${rebound}`, host: rebound }), 403);
+  for (const foreign of ['https://evil.example', 'null', `${origin}.evil.example`, '']) {
+    assert.equal(await statusOf({ origin: foreign }), 403, foreign);
+  }
+});
+
+/** Lists the tools by Node's own client, which sends the headers that `fetch` keeps to itself. */
+async function postAs(headers: OutgoingHttpHeaders, url = `${fixture.url}/mcp`) {
+  const own = { 'content-type': 'application/json', accept: ACCEPTED };
+  const authorization = `Bearer ${await newApiKey()}`;
+  const sent = request(url, { method: 'POST', headers: { ...own, authorization, ...headers } });
+  sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }));
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  sent.once('response', resolve).once('error', reject);
+  const response = await promise;
+  response.resume();
+  return response;
+}
+
+test('--http serves a client of this machine, and no page of another site', async (t) => {
+  const FRAMEWRIGHT_BASE_URL = `${fixture.url}/api/v1`;
+  const program = spawn(process.execPath, [MAIN, '--http', '0'], { env: { FRAMEWRIGHT_BASE_URL } });
+  t.after(() => program.kill());
+  const [line] = await once(program.stderr, 'data');
+  const [url = ''] = /http:\S+/.exec(String(line)) ?? [];
+  const foreign = await postAs({ origin: 'https://evil.example' }, url);
+  assert.equal(foreign.statusCode, 403);
+  await using client = Object.assign(await connectOverHttp(url, await newApiKey()), disposable);
+  assert.match((await call(client, 'get_credits', {})).text, /credits are available/);
 });
 
 test('no stream stays open, and HEAD is not served', async () => {

@@ -65,7 +65,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(publicApi, { prefix: PUBLIC_API.prefix, deps });
   mediaRoute(app, deps);
   await app.register((callbacks) => callbackRoute(callbacks, deps));
-  await app.register(async (mcp) => mcpRoute(mcp, deps.waiting.stopping));
+  const { publicUrl, waiting } = deps;
+  await app.register(async (mcp) => mcpRoute(mcp, { publicUrl, stopping: waiting.stopping }));
   if (deps.site) await app.register(deps.site);
   app.get('/openapi.json', async () => {
     const { describePublicApi } = await import('./openapi/openapi.ts'); // seldom read

@@ -3,20 +3,32 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify';
 import { secretOf } from '../../accounts/admission.ts';
+import { ApiError } from '../../kernel/errors.ts';
 import { acceptJsonOnly } from '../public/body.ts';
 import { PUBLIC_API } from '../public/public-api.ts';
 
 /** Where the URLs of the calls within the process seem to lead; nothing is sent there. */
 const BASE_URL = `http://framewright.internal${PUBLIC_API.prefix}`;
 
+interface McpDeps {
+  /** The address of this installation. */
+  publicUrl(): string;
+  /** Ends the calls that wait for a video. */
+  stopping: AbortSignal;
+}
+
 /**
  * Serves the tools of the MCP server of `clients/mcp` to a client that has only the URL and an API
  * key (decisions/0054). A tool calls the public API within the process, so that its rules, its
- * rate window and its errors hold here too.
- * @param stopping ends the calls that wait for a video
+ * rate window and its errors hold here too. A browser may call it from a page of this installation only,
+ * as the protocol demands against DNS rebinding: a page names its site by `Origin`.
  */
-export function mcpRoute(app: FastifyInstance, stopping: AbortSignal): void {
+export function mcpRoute(app: FastifyInstance, { publicUrl, stopping }: McpDeps): void {
   acceptJsonOnly(app);
+  app.addHook('onRequest', async ({ headers: { origin } }) => {
+    if (origin === undefined || origin === new URL(publicUrl()).origin) return;
+    throw new ApiError('cross_site', 'Pages of other sites may not call this server.');
+  });
   app.route({
     method: ['GET', 'POST', 'DELETE'], // GET and DELETE get the 405 of a server without sessions
     url: '/mcp',
@@ -79,9 +91,13 @@ function fetchWithin(app: FastifyInstance, remoteAddress: string): typeof fetch 
   };
 }
 
-/** The headers of Node's HTTP as the web's are. */
+/** Of one connection, not of a response (RFC 9110, section 7.6.1). */
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding']);
+
+/** The headers of Node's HTTP as the web's are, without those of the connection. */
 function webHeaders(headers: Record<string, unknown>): Headers {
-  return new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  const kept = Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name));
+  return new Headers(kept.map(([name, value]) => [name, String(value)]));
 }
 
 /** The request as the MCP server takes it; its body was read already. */

@@ -7,9 +7,8 @@ import {
   receiveCallback,
 } from '../src/tasks/attempts/callback.ts';
 import { findJobOf } from '../src/tasks/attempts/find-job.ts';
-import { readTask } from '../src/tasks/create/create.ts';
 import { showTask } from '../src/tasks/listing/task-listing.ts';
-import type { Task } from '../src/tasks/task.ts';
+import { readTask, type Task } from '../src/tasks/task.ts';
 import { quiet } from './database.ts';
 import { scriptedProvider, submitDeps, type TaskFixture } from './task-fixtures.ts';
 

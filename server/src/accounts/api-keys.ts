@@ -198,15 +198,15 @@ export const CAP_OF_CALLER = {
   joins: 'join api_keys capped on capped.id = caller.key_id',
 } as const;
 
-const LOCK_CAP = statement(
-  'key_cap_lock',
-  'select monthly_cap from api_keys where id = $1 for no key update',
+/**
+ * Locks API keys until the transaction ends, and reads the monthly caps that they have now; null:
+ * the key has none.
+ */
+export const lockCaps = query<
+  [keyIds: string[]],
+  { id: string; monthly_cap: number | null },
+  Transaction
+>(
+  'key_caps_lock',
+  'select id, monthly_cap from api_keys where id = any($1) order by id for no key update',
 );
-
-/** A function that locks a key, and reads the monthly cap that it has now; null: it has none. */
-export const lockCapOf =
-  (keyId: string) =>
-  async (tx: Transaction): Promise<number | null> => {
-    const [key] = await tx.query<{ monthly_cap: number | null }>(LOCK_CAP, [keyId]);
-    return key?.monthly_cap ?? null;
-  };

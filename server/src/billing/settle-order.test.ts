@@ -9,8 +9,9 @@ import { moveDispute, openDispute } from '../../../simulators/stripe/money/dispu
 import { refund, settleRefund } from '../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
+import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import { reserve, settle } from '../ledger/ledger.ts';
+import { settle } from '../ledger/ledger.ts';
 import { audit } from '../operator/audit.ts';
 import { readFigures } from '../operator/figures.ts';
 import { settleOrder } from './settle-order.ts';
@@ -40,8 +41,7 @@ async function spend(accountId: string, credits: number): Promise<void> {
   const { db } = fixture.database;
   const taskId = `task_${crypto.randomUUID()}`;
   await db.transaction((tx) => reserve(tx, { accountId, taskId, credits }));
-  const settlement = { accountId, taskId, credits, outcome: 'capture' } as const;
-  await db.transaction((tx) => settle(tx, settlement));
+  await db.transaction((tx) => settle(tx, 'capture', [{ accountId, taskId, credits }]));
 }
 
 test('a pack is booked once it is paid, and once however often it is settled', async () => {

@@ -11,14 +11,10 @@ import {
   createUnlessClosed,
   createWithSpace,
 } from '../tasks/create/closed.ts';
-import {
-  type CreateDeps,
-  type Created,
-  type KnownKey,
-  providerOfNew,
-  replay,
-} from '../tasks/create/create.ts';
+import type { CreateDeps, Created } from '../tasks/create/create-group.ts';
 import { fingerprintOf, type Json } from '../tasks/create/fingerprint.ts';
+import { type KnownKey, replay } from '../tasks/create/idempotency-keys.ts';
+import { providerOfNew } from '../tasks/create/insert.ts';
 import type { Task } from '../tasks/task.ts';
 import type { ArrivalDeps } from '../tasks/uploads/arrival.ts';
 import { requireUploads } from '../tasks/uploads/uploads.ts';
@@ -99,7 +95,7 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
     const binding = bindingOf(request, surface);
     bindings.set(request, binding);
     const known = await surface.readKey(request, binding);
-    const task = known && (await replay(db, known, binding.fingerprint));
+    const task = known && (await replay(db, known, binding));
     if (!task) return;
     note(request, log, { kind: 'replayed', task });
     return sendReplay(reply, await surface.shown(task));

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
+import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { grant, reserve, settle } from './ledger.ts';
+import { grant, settle } from './ledger.ts';
 import { bringUpToDate } from './lots.ts';
 import { bringDueUpToDate } from './upkeep.ts';
 
@@ -26,7 +27,7 @@ before(async () => {
   }
   const settlements = { captured: 'capture', refunded: 'refund' } as const;
   for (const [taskId, outcome] of Object.entries(settlements)) {
-    await db.transaction((tx) => settle(tx, { accountId, taskId, credits: 40, outcome }));
+    await db.transaction((tx) => settle(tx, outcome, [{ accountId, taskId, credits: 40 }]));
   }
   await database.setClock(700);
   await db.transaction((tx) => bringUpToDate(tx, { accountId, kind: 'paid' }));

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
+import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
-import { grant, reserve, settle } from './ledger.ts';
+import { grant, settle } from './ledger.ts';
 
 interface TestLedger {
   db: Database;
@@ -28,7 +29,7 @@ async function makeLedger(db: Database): Promise<TestLedger> {
   }
   const settlements = { captured: 'capture', refunded: 'refund' } as const;
   for (const [taskId, outcome] of Object.entries(settlements)) {
-    await db.transaction((tx) => settle(tx, { accountId, taskId, credits: 100, outcome }));
+    await db.transaction((tx) => settle(tx, outcome, [{ accountId, taskId, credits: 100 }]));
   }
   return { db, accountId, otherId };
 }

@@ -4,11 +4,12 @@ import fc from 'fast-check';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { type LedgerCommand, LedgerModel, type LedgerResult } from '../../test/ledger/model.ts';
+import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
-import { adjust, balances, grant, reserve, settle } from './ledger.ts';
+import { adjust, balances, grant, settle } from './ledger.ts';
 import type { CreditKind } from './transfer.ts';
 
 let database: TestDatabase;
@@ -72,7 +73,7 @@ function book(
       const credits = reservedFor(command.task);
       if (credits === undefined) throw new UsageError('the task has no reservation to settle');
       const outcome = command.type;
-      return inTransaction((tx) => settle(tx, { accountId, taskId, credits, outcome }));
+      return inTransaction((tx) => settle(tx, outcome, [{ accountId, taskId, credits }]));
     }
   }
 }
@@ -224,7 +225,7 @@ test('when a capture and a refund run at the same time, exactly one is booked', 
     await inTransaction((tx) => reserve(tx, reservation));
     const outcomes = await Promise.allSettled(
       (['capture', 'refund', 'capture', 'refund'] as const).map((outcome) =>
-        inTransaction((tx) => settle(tx, { ...reservation, outcome })),
+        inTransaction((tx) => settle(tx, outcome, [reservation])),
       ),
     );
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);

@@ -7,20 +7,17 @@ import {
   type Transaction,
   violatedConstraint,
 } from '../database/database.ts';
-import { ApiError, Refusal, UsageError } from '../kernel/errors.ts';
+import { Refusal, UsageError } from '../kernel/errors.ts';
 import { bringUpToDate, noteExpiringGrant, payDebt } from './lots.ts';
 import {
-  BALANCE_KINDS,
-  type BalanceKind,
   type CreditKind,
   partsOf,
   requireAboveZero,
-  reserveIfUpToDate,
   type TaskCredits,
-  type TaskPart,
   TEST_SURFACE,
   type Transfer,
   transfer,
+  transferAll,
 } from './transfer.ts';
 
 /** Creates the balances of a new account, of both live kinds, at zero. */
@@ -30,107 +27,35 @@ export const openBalances = command<[accountId: string], Transaction>(
 );
 
 /**
- * Reserves paid credits for a task of the public API, first those that expire first. A check
- * constraint of the database keeps `available` from going below zero when several reserves run at
- * once.
- * @throws ApiError `insufficient_credits`; the transaction is then aborted and can't commit
- */
-export async function reserve(
-  tx: Transaction,
-  reservation: { accountId: string; taskId: string; credits: number },
-): Promise<void> {
-  const { accountId, taskId, credits } = reservation;
-  const refuse = (error: unknown): never => {
-    if (violatedConstraint(error) !== 'available_not_negative') throw error;
-    throw insufficientCredits(credits);
-  };
-  if (await reserveIfUpToDate(tx, reservation).catch(refuse)) return;
-  const balance = { accountId, kind: 'paid' } as const;
-  await bringUpToDate(tx, balance); // if it fails, the lots do not agree with the balance
-  const sides = { source: 'available', target: 'reserved' } as const;
-  const move = { ...balance, ...sides, credits, reason: 'reserve' } as const;
-  await transfer(tx, { ...move, reference: `reserve:${taskId}` }).catch(refuse);
-}
-
-/** The error of a request that costs more than the account has. */
-export function insufficientCredits(credits: number, kind: BalanceKind = 'paid'): ApiError {
-  return new ApiError('insufficient_credits', `Not enough ${kind} credits for this request.`, {
-    details: { required_credits: credits },
-  });
-}
-
-/**
- * Settles a reservation: `capture` spends it, `refund` makes it available again. Both use the same
- * reference, so a task has at most one of them. A task with paid and promotional credits settles
- * both, each from its own balance.
- * @throws pg's DatabaseError (`violatedConstraint`) when the task is already settled
+ * Settles the reservations of tasks: `capture` spends them, `refund` makes them available again.
+ * Both use the same reference, so a task has at most one of them. A task with paid and promotional
+ * credits settles both, each from its own balance.
+ * @throws pg's DatabaseError (`violatedConstraint`) when one of the tasks is already settled
  */
 export async function settle(
   tx: Transaction,
-  settlement: TaskCredits & { outcome: 'capture' | 'refund' },
+  outcome: 'capture' | 'refund',
+  tasks: TaskCredits[],
 ): Promise<void> {
-  const { accountId, outcome } = settlement;
   const target = outcome === 'capture' ? 'spent' : 'available';
-  const sides = { source: 'reserved', target } as const;
-  for (const { kind, credits, name } of partsOf(settlement)) {
-    const balance = { accountId, kind };
-    const move = { ...balance, ...sides, credits, reason: outcome, reference: `settle:${name}` };
-    const { debt, available } = await transfer(tx, move);
-    if (debt > 0 && available > 0) await payDebt(tx, balance);
-  }
-}
-
-// Balances are locked in the order of their accounts, so that two processes can't deadlock.
-const CAPTURE = statement(
-  'ledger_capture',
-  `with locked as materialized (
-     select account_id from ledger_balances
-     where account_id = any($1) and kind = $4 order by account_id for update),
-   moved as (
-     update ledger_balances b set reserved = b.reserved - given.credits,
-       spent = b.spent + given.credits
-     from unnest($1::text[], $2::text[], $3::bigint[]) as given (account_id, name, credits)
-       join locked on locked.account_id = given.account_id
-     where b.account_id = any($1) and b.account_id = given.account_id and b.kind = $4
-     returning b.account_id, given.name, given.credits, b.available, b.reserved, b.debt),
-   booked as (
-     insert into ledger_transfers
-       (account_id, kind, source, target, credits, reason, reference, available_after,
-        reserved_after)
-     select account_id, $4, 'reserved', 'spent', credits, 'capture', 'settle:' || name,
-       available, reserved from moved)
-   select account_id, available, debt from moved`,
-);
-
-/**
- * Captures the reservations of several accounts, one of each. Does what {@link settle} does. All
- * code locks balances in the order of their kinds.
- * @throws pg's DatabaseError (`violatedConstraint`) when one of the tasks is already settled
- */
-export async function captureAll(tx: Transaction, settlements: TaskCredits[]): Promise<void> {
-  const parts = settlements.flatMap((settlement) => {
-    return partsOf(settlement).map((part) => ({ ...part, accountId: settlement.accountId }));
-  });
-  for (const kind of BALANCE_KINDS) {
-    const ofKind = parts.filter((part) => part.kind === kind);
-    if (ofKind.length > 0) await captureParts(tx, kind, ofKind);
-  }
-}
-
-async function captureParts(
-  tx: Transaction,
-  kind: BalanceKind,
-  parts: Array<TaskPart & { accountId: string }>,
-): Promise<void> {
-  const rows = await tx.query<{ account_id: string; available: number; debt: number }>(CAPTURE, [
-    parts.map(({ accountId }) => accountId),
-    parts.map(({ name }) => name),
-    parts.map(({ credits }) => credits),
-    kind,
-  ]);
-  if (rows.length !== parts.length) throw new Error('not every account has a balance');
-  for (const { account_id: accountId, available, debt } of rows) {
-    if (debt > 0 && available > 0) await payDebt(tx, { accountId, kind });
+  const moves = tasks.flatMap((task) =>
+    partsOf(task).map(({ kind, credits, name }) => {
+      const balance = { accountId: task.accountId, kind };
+      const reference = `settle:${name}`;
+      return {
+        ...balance,
+        source: 'reserved',
+        target,
+        credits,
+        reason: outcome,
+        reference,
+      } as const;
+    }),
+  );
+  const booked = await transferAll(tx, moves);
+  for (const [i, { debt, available }] of booked.entries()) {
+    const move = moves[i];
+    if (move && debt > 0 && available > 0) await payDebt(tx, move);
   }
 }
 

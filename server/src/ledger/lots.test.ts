@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
+import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { clawBack } from './debts.ts';
-import { adjust, balances, grant, reserve, settle } from './ledger.ts';
+import { adjust, balances, grant, settle } from './ledger.ts';
 import { GRACE_DAYS } from './lot-book.ts';
 import { bringUpToDate } from './lots.ts';
 import { bringDueUpToDate } from './upkeep.ts';
@@ -54,7 +55,7 @@ async function settleNow(
   credits: number,
   outcome: 'capture' | 'refund',
 ): Promise<void> {
-  await db.transaction((tx) => settle(tx, { accountId, taskId, credits, outcome }));
+  await db.transaction((tx) => settle(tx, outcome, [{ accountId, taskId, credits }]));
 }
 
 async function bringPaidUpToDate(accountId: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { namedStatement, type Queryable } from '../database/database.ts';
 import { Refusal } from '../kernel/errors.ts';
 
 /** The kinds of balances, in the order in which they are locked. Test keys spend test credits. */
@@ -76,46 +76,69 @@ export interface Transfer {
   origin?: number | undefined;
 }
 
-// A refund makes the lots due, because they may have expired in the meantime (decisions/0018).
+// All code locks balances in the order of kind and account, so that nothing deadlocks. A refund
+// makes the lots due, because they may have expired in the meantime (decisions/0018).
 const TRANSFER = namedStatement(
   'ledger_transfer',
   [
-    'accountId',
-    'kind',
-    'source',
-    'target',
+    'accountIds',
+    'kinds',
+    'sources',
+    'targets',
     'credits',
-    'reason',
-    'reference',
-    'note',
+    'reasons',
+    'references',
+    'notes',
     'expiresAt',
-    'origin',
+    'origins',
   ],
-  `with moved as (
-     update ledger_balances set
-       granted = granted
-         + :credits::bigint * ((:source = 'granted')::int - (:target = 'granted')::int),
-       available = available
-         + :credits::bigint * ((:target = 'available')::int - (:source = 'available')::int),
-       reserved = reserved
-         + :credits::bigint * ((:target = 'reserved')::int - (:source = 'reserved')::int),
-       spent = spent + :credits::bigint * ((:target = 'spent')::int - (:source = 'spent')::int),
-       debt = debt + :credits::bigint * ((:source = 'debt')::int - (:target = 'debt')::int),
-       lots_due_at = case when lots_due_at is null or :reason <> 'refund' then lots_due_at
-         else least(lots_due_at, clock_now()) end
-     where account_id = :accountId and kind = :kind
-     returning available, reserved, debt),
+  `with given as materialized (
+     select *, credits * ((target = 'available')::int - (source = 'available')::int) as to_available,
+       credits * ((target = 'reserved')::int - (source = 'reserved')::int) as to_reserved
+     from unnest(:accountIds::text[], :kinds::text[], :sources::text[], :targets::text[],
+       :credits::bigint[], :reasons::text[], :references::text[], :notes::text[],
+       :expiresAt::timestamptz[], :origins::bigint[]) with ordinality
+       as given (account_id, kind, source, target, credits, reason, reference, note, expires_at,
+         origin, place)),
+   sums as (
+     select account_id, kind, sum(to_available)::bigint as available,
+       sum(to_reserved)::bigint as reserved,
+       sum(credits * (target = 'spent')::int)::bigint as spent,
+       sum(credits * ((source = 'granted')::int - (target = 'granted')::int))::bigint as granted,
+       sum(credits * ((source = 'debt')::int - (target = 'debt')::int))::bigint as debt,
+       bool_or(reason = 'refund') as has_refund
+     from given group by account_id, kind),
+   locked as materialized (
+     select account_id, kind from ledger_balances
+     where account_id = any(:accountIds) and kind = any(:kinds)
+     order by kind, account_id for update),
+   moved as (
+     update ledger_balances b set granted = b.granted + sums.granted,
+       available = b.available + sums.available, reserved = b.reserved + sums.reserved,
+       spent = b.spent + sums.spent, debt = b.debt + sums.debt,
+       lots_due_at = case when has_refund and lots_due_at > clock_now() then clock_now()
+         else lots_due_at end
+     from sums join locked using (account_id, kind)
+     where b.account_id = any(:accountIds) and b.account_id = sums.account_id
+       and b.kind = sums.kind
+     returning b.account_id, b.kind, b.available, b.reserved, b.debt),
    booked as (
      insert into ledger_transfers
        (account_id, kind, source, target, credits, reason, reference, note, expires_at, origin,
         available_after, reserved_after)
-     select :accountId, :kind, :source, :target, :credits::bigint, :reason, :reference, :note,
-       :expiresAt::timestamptz, :origin::bigint, available, reserved from moved
-     returning id, available_after)
-   select id, available_after as available, debt from booked, moved`,
+     select account_id, kind, source, target, credits, reason, reference, note, expires_at, origin,
+       available - coalesce(sum(to_available) over later, 0),
+       reserved - coalesce(sum(to_reserved) over later, 0)
+     from given join moved using (account_id, kind)
+     window later as (partition by account_id, kind order by place
+       rows between 1 following and unbounded following)
+     order by place
+     returning id, account_id, kind, reference)
+   select booked.id, booked.reference, moved.available, moved.debt
+   from booked join moved using (account_id, kind)`,
 );
 
-/** A transfer that was booked, and two balances after it. */
+/** A transfer that was booked, and its balance after all transfers of the call. */
 export interface Booked {
   id: number;
   available: number;
@@ -123,48 +146,34 @@ export interface Booked {
 }
 
 /**
- * Books a transfer.
- * @throws Error when the account has no balance of the kind; pg's DatabaseError
- *   (`violatedConstraint`) when the reference was used or a balance would fall below zero
+ * Books transfers, in one statement, and returns them in the given order.
+ * @throws Error when an account has no balance of the kind; pg's DatabaseError
+ *   (`violatedConstraint`) when a reference was used or a balance would fall below zero
  */
-export async function transfer(tx: Queryable, move: Transfer): Promise<Booked> {
+export async function transferAll(tx: Queryable, moves: Transfer[]): Promise<Booked[]> {
   const values = TRANSFER.values({
-    ...move,
-    note: move.note ?? null,
-    expiresAt: move.expiresAt ?? null,
-    origin: move.origin ?? null,
+    accountIds: moves.map(({ accountId }) => accountId),
+    kinds: moves.map(({ kind }) => kind),
+    sources: moves.map(({ source }) => source),
+    targets: moves.map(({ target }) => target),
+    credits: moves.map(({ credits }) => credits),
+    reasons: moves.map(({ reason }) => reason),
+    references: moves.map(({ reference }) => reference),
+    notes: moves.map(({ note }) => note ?? null),
+    expiresAt: moves.map(({ expiresAt }) => expiresAt ?? null),
+    origins: moves.map(({ origin }) => origin ?? null),
   });
-  const [booked] = await tx.query<Booked>(TRANSFER, values);
-  if (!booked) throw new Error(`account ${move.accountId} has no ${move.kind} balance`);
-  return booked;
+  const rows = await tx.query<Booked & { reference: string }>(TRANSFER, values);
+  const booked = new Map(rows.map((row) => [row.reference, row]));
+  return moves.map(({ accountId, kind, reference }) => {
+    const row = booked.get(reference);
+    if (!row) throw new Error(`account ${accountId} has no ${kind} balance`);
+    return row;
+  });
 }
 
-// A reserve must not take credits that have expired or are owed. So this finds no row while the
-// balance is out of date (decisions/0018). It is in the transaction of each create, so it is kept
-// short.
-const RESERVE = statement(
-  'ledger_reserve',
-  `with moved as (
-     update ledger_balances set available = available - $3::bigint, reserved = reserved + $3::bigint
-     where account_id = $1 and kind = 'paid'
-       and debt = 0 and (lots_due_at is null or lots_due_at > clock_now())
-     returning available, reserved)
-   insert into ledger_transfers
-     (account_id, kind, source, target, credits, reason, reference, available_after, reserved_after)
-   select $1, 'paid', 'available', 'reserved', $3::bigint, 'reserve', 'reserve:' || $2::text,
-     available, reserved from moved
-   returning id`,
-);
-
-/**
- * Reserves paid credits for a task, unless the balance has to be brought up to date first or does
- * not exist.
- * @returns whether they were reserved
- * @throws pg's DatabaseError, as {@link transfer}
- */
-export async function reserveIfUpToDate(
-  tx: Queryable,
-  { accountId, taskId, credits }: { accountId: string; taskId: string; credits: number },
-): Promise<boolean> {
-  return (await tx.query(RESERVE, [accountId, taskId, credits])).length === 1;
+/** Books one transfer, as {@link transferAll} does. */
+export async function transfer(tx: Queryable, move: Transfer): Promise<Booked> {
+  const [booked] = await transferAll(tx, [move]);
+  return booked as Booked;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { createTask } from '../../test/create-task.ts';
 import { quiet } from '../../test/database.ts';
 import { assertError } from '../../test/envelope.ts';
 import {
@@ -16,7 +17,6 @@ import { disableAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import { takenJobs } from '../tasks/attempts/attempts.ts';
 import { receiveCallback } from '../tasks/attempts/callback.ts';
-import { createTask } from '../tasks/create/create.ts';
 import { listArchived, listTasks, showTask } from '../tasks/listing/task-listing.ts';
 import { moveNow } from '../tasks/transitions.ts';
 import { listActions } from './actions.ts';

@@ -19,10 +19,9 @@ import type { CancelOutcome, JobStatus, Provider } from '../providers/provider.t
 import { beginCancel } from '../tasks/cancel/cancel.ts';
 import { cancelOwn } from '../tasks/cancel/cancel-own.ts';
 import { askForCancels, readCancel } from '../tasks/cancel/cancel-requests.ts';
-import { readTask } from '../tasks/create/create.ts';
 import { generate } from '../tasks/steps/generate.ts';
 import { submitTask } from '../tasks/steps/submit.ts';
-import type { Task } from '../tasks/task.ts';
+import { readTask, type Task } from '../tasks/task.ts';
 import { Superseded } from '../tasks/transitions.ts';
 import { listActions } from './actions.ts';
 import { cancelTask } from './cancel.ts';

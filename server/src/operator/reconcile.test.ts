@@ -31,9 +31,8 @@ import { recordEvidence } from '../tasks/attempts/evidence.ts';
 import { findJobOf } from '../tasks/attempts/find-job.ts';
 import { checkOrphans } from '../tasks/attempts/orphan-check.ts';
 import { announce } from '../tasks/create/announce.ts';
-import { readTask } from '../tasks/create/create.ts';
 import { submitTask } from '../tasks/steps/submit.ts';
-import type { Task } from '../tasks/task.ts';
+import { readTask, type Task } from '../tasks/task.ts';
 import { move, moveNow, Superseded } from '../tasks/transitions.ts';
 import { reconcile } from './reconcile.ts';
 

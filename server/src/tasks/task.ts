@@ -1,6 +1,6 @@
 import type { AspectRatio, Mode, Model } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
-import { query, queryFirst } from '../database/database.ts';
+import { type Queryable, query, queryFirst } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import { taskOfObject } from '../storage/object-sql.ts';
 
@@ -147,6 +147,13 @@ export const readTasks = query<[ids: string[]], Task>(
   'task_read',
   `select ${TASK_COLUMNS} from tasks where id = any($1)`,
 );
+
+/** Reads a task that must exist. */
+export async function readTask(db: Queryable, id: string): Promise<Task> {
+  const [task] = await readTasks(db, [id]);
+  if (!task) throw new Error(`there is no task ${id}`);
+  return task;
+}
 
 /** The public columns, taken from a task's row. */
 export function publicColumns(task: Task): PublicColumns {

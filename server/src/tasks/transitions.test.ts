@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { reserve } from '../../test/ledger/reserve.ts';
 import { statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
-import { balances, reserve } from '../ledger/ledger.ts';
-import { readTask } from './create/create.ts';
+import { balances } from '../ledger/ledger.ts';
 import type { Phase, Task } from './task.ts';
+import { readTask } from './task.ts';
 import { type Changes, moveNow, postpone, Superseded, TRANSITIONS } from './transitions.ts';
 
 /** The arrows of the figure in docs/ARCHITECTURE.md, "The life of a task". */

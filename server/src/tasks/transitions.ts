@@ -190,7 +190,7 @@ export function creditsOf(task: Task): TaskCredits {
 }
 
 async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {
-  await settle(tx, { ...creditsOf(task), outcome });
+  await settle(tx, outcome, [creditsOf(task)]);
   await markForDeletion(tx, [task.id], outcome === 'capture' ? ['input'] : ['input', 'output']);
 }
 

@@ -4,9 +4,9 @@ import { quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, type TaskFixture } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import type { HostedProvider } from '../providers/host/hosted-provider.ts';
-import { readTask } from './create/create.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Phase, Task } from './task.ts';
+import { readTask } from './task.ts';
 import { moveNow, postpone, type StepResult, Superseded } from './transitions.ts';
 import { createWorker, type Worker } from './worker.ts';
 

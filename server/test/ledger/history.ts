@@ -2,15 +2,9 @@ import assert from 'node:assert/strict';
 import type { Database } from '../../src/database/database.ts';
 import { isDatabaseUnavailable, violatedConstraint } from '../../src/database/database.ts';
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
-import {
-  adjust,
-  balances,
-  grant,
-  type KindBalances,
-  reserve,
-  settle,
-} from '../../src/ledger/ledger.ts';
+import { adjust, balances, grant, type KindBalances, settle } from '../../src/ledger/ledger.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
+import { reserve } from './reserve.ts';
 
 /** A grant or an adjustment of credits. References are small numbers, so they repeat. */
 interface GrantOrAdjustment {
@@ -102,8 +96,8 @@ async function book(db: Database, prefix: string, movement: Movement): Promise<b
   }
   const reservation = { accountId, taskId: prefix + movement.task, credits };
   const { type } = movement;
-  await db.transaction((tx) =>
-    type === 'reserve' ? reserve(tx, reservation) : settle(tx, { ...reservation, outcome: type }),
+  await db.transaction<unknown>((tx) =>
+    type === 'reserve' ? reserve(tx, reservation) : settle(tx, type, [reservation]),
   );
   return true;
 }

@@ -4,14 +4,14 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
-import { balances, grant, reserve, settle } from '../../src/ledger/ledger.ts';
+import { balances, grant, settle } from '../../src/ledger/ledger.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
 import { bringDueUpToDate } from '../../src/ledger/upkeep.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
-import { oldReserve, oldSettle } from './program-without-lots.ts';
+import { reserve } from './reserve.ts';
 import { runRounds } from './rounds.ts';
 
 const CLIENTS = 8;
@@ -54,17 +54,16 @@ interface Totals {
   refunded: number;
 }
 
-/** Reserves and settles, until its calls are used up. Some of it is done by the older program. */
+/** Reserves and settles, until its calls are used up. */
 async function runClient(client: Database, accountId: string, random: Random): Promise<Totals> {
   const totals = { reserved: 0, captured: 0, refunded: 0 };
   for (let call = 0; call < CALLS; call += 1) {
     const taskId = crypto.randomUUID();
     const credits = random.whole(1, 9);
-    const isOld = random.chance(0.2);
     const reservation = { accountId, taskId, credits };
     const booked = await client
       .transaction(async (tx) => {
-        await (isOld ? oldReserve : reserve)(tx, reservation);
+        await reserve(tx, reservation);
         return true;
       })
       .catch((error: unknown) => {
@@ -75,8 +74,7 @@ async function runClient(client: Database, accountId: string, random: Random): P
     totals.reserved += credits;
     const outcome = random.pick(['capture', 'refund']);
     totals[outcome === 'capture' ? 'captured' : 'refunded'] += credits;
-    const settlement = { ...reservation, outcome };
-    await client.transaction(async (tx) => (isOld ? oldSettle : settle)(tx, settlement));
+    await client.transaction((tx) => settle(tx, outcome, [reservation]));
     if (random.chance(0.1)) await bringDueUpToDate({ db: client, log: quiet });
   }
   return totals;

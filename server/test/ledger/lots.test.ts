@@ -4,8 +4,7 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { type Database, statement } from '../../src/database/database.ts';
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
-import { reserveWithPromotional } from '../../src/ledger/kinds/promotional.ts';
-import { adjust, balances, grant, reserve, settle } from '../../src/ledger/ledger.ts';
+import { adjust, balances, grant, settle } from '../../src/ledger/ledger.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
@@ -13,7 +12,7 @@ import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
 import { LotModel } from './lot-model.ts';
-import { oldGrant, oldReserve, oldSettle } from './program-without-lots.ts';
+import { reserve } from './reserve.ts';
 import { runRounds } from './rounds.ts';
 
 let database: TestDatabase;
@@ -119,10 +118,9 @@ class Account {
     this.id = id;
   }
 
-  /** @param old books by the program without lots, where it has the command */
-  async carryOut(command: Command, old = false): Promise<boolean> {
+  async carryOut(command: Command): Promise<boolean> {
     try {
-      await this.#book(command, old);
+      await this.#book(command);
       return true;
     } catch (error) {
       assert.ok(isRefusal(error), String(error));
@@ -130,10 +128,10 @@ class Account {
     }
   }
 
-  async #book(command: Command, old: boolean): Promise<void> {
+  async #book(command: Command): Promise<void> {
     const accountId = this.id;
     if (command.type === 'wait') return wait(command.days);
-    if (command.type === 'grant') return this.#grant(command, old);
+    if (command.type === 'grant') return this.#grant(command);
     this.#names += 1;
     const named = { accountId, reference: `${accountId}:${this.#names}`, note: 'a test' };
     if (command.type === 'adjust') {
@@ -146,37 +144,34 @@ class Account {
       await clawBack(db, { ...named, credits: command.credits, payment }, async () => {});
       return;
     }
-    await this.#bookTask(command, old);
+    await this.#bookTask(command);
   }
 
-  async #grant(command: Extract<Command, { type: 'grant' }>, old: boolean) {
+  async #grant(command: Extract<Command, { type: 'grant' }>) {
     const { credits, days, kind = 'paid' } = command;
     const reference = `${this.id}-${kind}-${this.#grants[kind]}`;
     this.#grants[kind] += 1;
     const given = { accountId: this.id, kind, credits, reference };
     const expiresAt = days === undefined ? undefined : new Date(START + (today + days) * DAY);
-    if (old && !expiresAt && kind === 'paid') await oldGrant(db, given);
-    else await grant(db, { ...given, expiresAt });
+    await grant(db, { ...given, expiresAt });
   }
 
-  async #bookTask(command: Extract<Command, { task: number }>, old: boolean): Promise<void> {
+  async #bookTask(command: Extract<Command, { task: number }>): Promise<void> {
     const { task } = command;
     const named = { accountId: this.id, taskId: `${this.id}-${task}` };
     if (command.type === 'reserve') {
       const { credits, isWeb = false } = command;
-      const promotionalCredits = await db.transaction(async (tx) => {
-        if (isWeb) return reserveWithPromotional(tx, { ...named, credits });
-        await (old ? oldReserve : reserve)(tx, { ...named, credits });
-        return 0;
-      });
+      const spends = isWeb ? 'promotional_first' : 'paid';
+      const promotionalCredits = await db.transaction((tx) =>
+        reserve(tx, { ...named, credits, spends }),
+      );
       this.#reserved.set(task, { credits, promotionalCredits, isWeb });
       return;
     }
     const reserved = this.#reserved.get(task);
     if (!reserved) throw new UsageError('the task has no reservation to settle');
-    const settlement = { ...named, ...reserved, outcome: command.type };
-    const isOld = old && !reserved.isWeb; // the older program can't end a task of the website
-    await db.transaction(async (tx) => (isOld ? oldSettle : settle)(tx, settlement));
+    const { type } = command;
+    await db.transaction((tx) => settle(tx, type, [{ ...named, ...reserved }]));
     this.#reserved.delete(task);
   }
 }
@@ -268,31 +263,6 @@ test('lots and debts equal those of a model that keeps each credit by itself', a
   assert.equal(reasons.length, 8, 'each reason occurred');
   assert.ok(graces.length > 0, 'some refunds came after their lot had expired');
 });
-
-test('the books are right again after the program without lots worked beside this one', async (t) => {
-  await runRounds(t, async (random) => {
-    for (let history = 0; history < HISTORIES; history += 1) {
-      const account = await openAccount();
-      for (const command of commandsOf(random)) await account.carryOut(command, random.chance(0.5));
-      await assertRight(account.id);
-    }
-  });
-  assert.deepEqual(await problems(), []);
-});
-
-async function assertRight(accountId: string): Promise<void> {
-  for (const kind of ['paid', 'promotional'] as const) {
-    const { available, debt } = await balanceOf(accountId, kind);
-    assert.ok(available === 0 || debt === 0, `${debt} owed, but ${available} available`);
-  }
-  const expired = await sql(
-    db,
-    `select name from ledger_lots
-     where account_id = $1 and available > 0 and expires_at <= clock_now()`,
-    [accountId],
-  );
-  assert.deepEqual(expired, []);
-}
 
 test('lots are made again from the transfers alone', async () => {
   const lots = () => sql(db, 'select * from ledger_lots order by name');

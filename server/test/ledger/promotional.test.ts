@@ -4,14 +4,14 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
-import { reserveWithPromotional } from '../../src/ledger/kinds/promotional.ts';
-import { balances, captureAll, grant, reserve, settle } from '../../src/ledger/ledger.ts';
+import { balances, grant, settle } from '../../src/ledger/ledger.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
 import type { CreditKind, TaskCredits } from '../../src/ledger/transfer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
+import { reserve } from './reserve.ts';
 import { runRounds } from './rounds.ts';
 import { splitProblems } from './split-problems.ts';
 
@@ -57,7 +57,7 @@ async function openAccount(credits: { paid: number; promotional: number }): Prom
 }
 
 function reserveOn(client: Database, reservation: Omit<TaskCredits, 'promotionalCredits'>) {
-  return client.transaction((tx) => reserveWithPromotional(tx, reservation));
+  return client.transaction((tx) => reserve(tx, { ...reservation, spends: 'promotional_first' }));
 }
 
 function isInsufficient(error: unknown): boolean {
@@ -83,15 +83,15 @@ test('the website spends promotional credits first, then paid ones', async () =>
   assert.deepEqual(await balances(db, accountId), reserved);
   await assert.rejects(reserveOn(db, task(accountId, 1)), isInsufficient);
   const split = { ...second, promotionalCredits: 10 };
-  await db.transaction((tx) => settle(tx, { ...split, outcome: 'refund' }));
-  await db.transaction((tx) => captureAll(tx, [{ ...first, promotionalCredits: 20 }]));
-  await db.transaction((tx) => settle(tx, { ...third, outcome: 'capture' }));
+  await db.transaction((tx) => settle(tx, 'refund', [split]));
+  await db.transaction((tx) => settle(tx, 'capture', [{ ...first, promotionalCredits: 20 }]));
+  await db.transaction((tx) => settle(tx, 'capture', [third]));
   assert.deepEqual(await balances(db, accountId), {
     promotional: { available: 10, reserved: 0 },
     paid: { available: 40, reserved: 0 },
   });
   await assert.rejects(
-    db.transaction((tx) => captureAll(tx, [split])),
+    db.transaction((tx) => settle(tx, 'capture', [split])),
     /reference_key|negative/,
   );
   assert.deepEqual(await ledgerProblems(db), []);
@@ -159,17 +159,17 @@ async function runClient(client: Database, shared: Shared, random: Random): Prom
       if (!ended) continue;
       const outcome = random.pick(['capture', 'refund'] as const);
       if (outcome === 'capture') shared.captured += ended.credits;
-      await client.transaction((tx) => settle(tx, { ...ended, outcome }));
+      await client.transaction((tx) => settle(tx, outcome, [ended]));
     } else {
       const perAccount = new Map(open.map((one) => [one.accountId, one]));
       const ended = [...perAccount.values()];
       for (const one of ended) open.splice(open.indexOf(one), 1);
-      if (ended.length > 0) await client.transaction((tx) => captureAll(tx, ended));
+      if (ended.length > 0) await client.transaction((tx) => settle(tx, 'capture', ended));
       for (const one of ended) shared.captured += one.credits;
     }
   }
   for (const one of open) {
-    await client.transaction((tx) => settle(tx, { ...one, outcome: 'refund' }));
+    await client.transaction((tx) => settle(tx, 'refund', [one]));
   }
 }
 

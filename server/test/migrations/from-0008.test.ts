@@ -4,9 +4,10 @@ import { after, before, test } from 'node:test';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { MIGRATIONS_FOLDER, readMigrations } from '../../src/database/migration/migration-files.ts';
-import { balances, reserve, settle } from '../../src/ledger/ledger.ts';
+import { balances, settle } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { reserve } from '../ledger/reserve.ts';
 import { sql } from '../task-fixtures.ts';
 
 /** The last migration of the release before tables, columns and states got their new names. */
@@ -168,16 +169,16 @@ test('transfers are append-only again', async () => {
 test('a task of the release can be settled once, and reserved no second time', async () => {
   const undo = new Error('undo');
   const paid = { accountId: 'acct_ada', credits: 70 };
-  const settleHeld = { ...paid, taskId: 'task_held', outcome: 'refund' } as const;
+  const held = { ...paid, taskId: 'task_held' };
   const trial = db.transaction(async (tx) => {
-    await settle(tx, settleHeld);
+    await settle(tx, 'refund', [held]);
     assert.deepEqual((await balances(tx, 'acct_ada')).paid, { available: 520, reserved: 180 });
     throw undo;
   });
   await assert.rejects(trial, undo);
   for (const again of [
     () => db.transaction((tx) => reserve(tx, { ...paid, taskId: 'task_live' })),
-    () => db.transaction((tx) => settle(tx, { ...settleHeld, taskId: 'task_done' })),
+    () => db.transaction((tx) => settle(tx, 'refund', [{ ...held, taskId: 'task_done' }])),
   ]) {
     await assert.rejects(again(), { constraint: 'ledger_transfers_reference_key' });
   }

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { balances } from '../../ledger/ledger.ts';
-import { readTask } from '../../tasks/create/create.ts';
+import { readTask } from '../../tasks/task.ts';
 
 let api: TestApp;
 let customer: TestCustomer;

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { lockCapOf } from '../../accounts/api-keys.ts';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
@@ -7,8 +6,8 @@ import { closuresOfCreate } from '../../providers/host/outages.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import type { Links } from '../../storage/links.ts';
 import type { CreateClosures } from '../../tasks/create/closed.ts';
-import { KEY_OF_CALLER, type KnownKey } from '../../tasks/create/create.ts';
-import { openCreates } from '../../tasks/create/create-together.ts';
+import { openCreates } from '../../tasks/create/create.ts';
+import { KEY_OF_CALLER, type KnownKey } from '../../tasks/create/idempotency-keys.ts';
 import { awaitResponse } from '../../tasks/create/response.ts';
 import { publicColumns } from '../../tasks/task.ts';
 import type { Waiting } from '../../tasks/waiting.ts';
@@ -95,6 +94,5 @@ function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {
 function jsonCallerOf(request: FastifyRequest) {
   requireJsonType(request.headers['content-type']);
   const { accountId, surface, keyId, hasCap } = callerOf(request);
-  const apiKey = { id: keyId, ...(hasCap && { lockCap: lockCapOf(keyId) }) };
-  return { accountId, surface, apiKey };
+  return { accountId, surface, apiKey: { id: keyId, hasCap } };
 }

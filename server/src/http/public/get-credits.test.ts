@@ -3,7 +3,6 @@ import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp } from '../../../test/app.ts';
 import { client } from '../../../test/client.ts';
 import { makeCustomer } from '../../../test/customer.ts';
-import { oldGrant } from '../../../test/ledger/program-without-lots.ts';
 import { clawBack } from '../../ledger/debts.ts';
 import { grant } from '../../ledger/ledger.ts';
 
@@ -38,8 +37,7 @@ test('an account in debt has no available credits, and its creates get 402', asy
   const { credits, create } = client(api.url, secret);
   assert.equal((await create({ prompt: 'a lighthouse' }, crypto.randomUUID())).status, 202);
   await clawBack(db, { accountId, credits: 500, ...named }, async () => {});
-  // As the program before debts does it: it does not pay them.
-  await oldGrant(db, { accountId, credits: 250, reference: `${accountId}-old` });
+  await grant(db, { accountId, credits: 150, kind: 'paid', reference: `${accountId}-2` });
   const { status, body } = await create({ prompt: 'a lighthouse' }, crypto.randomUUID());
   assert.deepEqual([status, body.error?.code], [402, 'insufficient_credits']);
   assert.equal((await credits()).body.available_credits, 0);

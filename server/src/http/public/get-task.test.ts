@@ -5,8 +5,7 @@ import { assertError } from '../../../test/envelope.ts';
 import { until } from '../../../test/until.ts';
 import { statement } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
-import { readTask } from '../../tasks/create/create.ts';
-import type { Phase } from '../../tasks/task.ts';
+import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
 let api: TestApp;

@@ -12,8 +12,7 @@ import { newId } from '../../kernel/ids.ts';
 import type { CancelOutcome } from '../../providers/provider.ts';
 import { markReady, storeFile } from '../../storage/objects.ts';
 import { askForCancels, readCancel } from '../../tasks/cancel/cancel-requests.ts';
-import { readTask } from '../../tasks/create/create.ts';
-import type { Phase } from '../../tasks/task.ts';
+import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
 let api: TestApp;

@@ -1,6 +1,6 @@
 import { windowIsFull } from '../../accounts/key-gate.ts';
 import { testOutcomeOf } from '../../catalog/test-outcomes.ts';
-import { insufficientCredits } from '../../ledger/ledger.ts';
+import { insufficientCredits } from '../../ledger/reserve.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import type { CheckedRequest } from '../../tasks/create/checked-request.ts';
 

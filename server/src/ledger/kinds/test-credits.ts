@@ -1,14 +1,7 @@
-import {
-  command,
-  type Database,
-  type Queryable,
-  statement,
-  type Transaction,
-  violatedConstraint,
-} from '../../database/database.ts';
+import { command, type Database, type Queryable, statement } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
-import { insufficientCredits, type KindBalances } from '../ledger.ts';
-import { partsOf, type TaskCredits, transfer } from '../transfer.ts';
+import type { KindBalances } from '../ledger.ts';
+import { transfer } from '../transfer.ts';
 
 /** What the test balance of an account is at first, and after each refill. */
 const TEST_CREDITS = 100_000;
@@ -25,26 +18,6 @@ export const openTestBalance = command<[accountId: string]>(
    select account_id, 'test', 'granted', 'available', available, 'grant',
      'grant:test:' || account_id, available, 0 from opened`,
 );
-
-/**
- * Reserves test credits for a task. They have no lots and no debt.
- * @throws ApiError `insufficient_credits`; the transaction is then aborted and can't commit
- */
-export async function reserveTest(
-  tx: Transaction,
-  reservation: Omit<TaskCredits, 'promotionalCredits' | 'isTest'>,
-): Promise<void> {
-  const { accountId, credits } = reservation;
-  await openTestBalance(tx, accountId); // the website makes test tasks without a test key
-  for (const { kind, name } of partsOf({ ...reservation, isTest: true })) {
-    const sides = { source: 'available', target: 'reserved' } as const;
-    const move = { accountId, kind, ...sides, credits, reason: 'reserve' } as const;
-    await transfer(tx, { ...move, reference: `reserve:${name}` }).catch((error: unknown) => {
-      if (violatedConstraint(error) !== 'available_not_negative') throw error;
-      throw insufficientCredits(credits, 'test');
-    });
-  }
-}
 
 const LOCK = statement(
   'ledger_test_lock',

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { reserve } from '../../../test/ledger/reserve.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { createAccount } from '../../accounts/accounts.ts';
 import { clawBack } from '../debts.ts';
-import { adjust, grant, reserve, settle } from '../ledger.ts';
+import { adjust, grant, settle } from '../ledger.ts';
 import { type Movement, openStatement } from './account-statement.ts';
 
 let database: TestDatabase;
@@ -18,8 +19,8 @@ before(async () => {
   const paid = { accountId, kind: 'paid' } as const;
   await grant(db, { ...paid, credits: 100, reference: 'invoice-1' });
   await db.transaction((tx) => reserve(tx, { accountId, taskId: 'task_1', credits: 60 }));
-  const settlement = { accountId, taskId: 'task_1', credits: 60, outcome: 'capture' } as const;
-  await db.transaction((tx) => settle(tx, settlement));
+  const task = { accountId, taskId: 'task_1', credits: 60 };
+  await db.transaction((tx) => settle(tx, 'capture', [task]));
   await adjust(db, { ...paid, credits: -10, reference: 'x', note: 'typo, "again"' });
   await database.setClock(1000);
   const clawback = { accountId, credits: 100, payment: 'invoice-1', reference: 'cb' };

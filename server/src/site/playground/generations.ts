@@ -6,7 +6,9 @@ import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { readCreateClosures } from '../../providers/host/outages.ts';
 import type { Links } from '../../storage/links.ts';
 import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
-import { createTask, providerOfNew, readBoundKey } from '../../tasks/create/create.ts';
+import { openCreates } from '../../tasks/create/create.ts';
+import { readBoundKey } from '../../tasks/create/idempotency-keys.ts';
+import { providerOfNew } from '../../tasks/create/insert.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 import { readShownTask } from '../tasks/show-task.ts';
 import type { ShownTask } from '../tasks/shown-task.ts';
@@ -37,10 +39,10 @@ function createOn<Name extends RouteName>(
         readKey: async (_request, binding) => {
           const isTest = surface === TEST_SURFACE;
           await countRequest(db, `${isTest ? 'test-' : ''}creates:${binding.accountId}`, CREATES);
-          return readBoundKey(db, binding);
+          return readBoundKey(db, binding.accountId, surface, binding.idempotencyKey);
         },
         closuresOf: () => readCreateClosures(db, providerOfNew(deps, { surface })),
-        create: (checked) => createTask({ ...deps, createWaitSeconds: 0 }, checked),
+        create: openCreates({ ...deps, createWaitSeconds: 0 }),
         awaited: async (_request, task) => task,
         shown: ({ account_id, id }) => readShown(deps, account_id, id),
       });

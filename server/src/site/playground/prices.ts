@@ -18,9 +18,9 @@ import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { MAX_UPLOAD_BYTES } from '../../http/uploads/upload-limits.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
-import { splitCredits } from '../../ledger/kinds/promotional.ts';
 import { testBalance } from '../../ledger/kinds/test-credits.ts';
 import { balances } from '../../ledger/ledger.ts';
+import { splitCredits } from '../../ledger/reserve.ts';
 import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 

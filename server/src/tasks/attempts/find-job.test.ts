@@ -25,7 +25,7 @@ import { balances } from '../../ledger/ledger.ts';
 import { reconcile } from '../../operator/reconcile.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { announce } from '../create/announce.ts';
-import { readTask } from '../create/create.ts';
+import { readTask } from '../task.ts';
 import { currentAttempt, insertAttempt, SEND_WITHIN_SECONDS } from './attempts.ts';
 import { receiveCallback } from './callback.ts';
 import { recordEvidence } from './evidence.ts';

@@ -13,7 +13,7 @@ import {
 import type { Database } from '../../database/database.ts';
 import { beginRecovery, endRecovery, readLineage } from '../../database/lineage.ts';
 import { claimDue } from '../claim.ts';
-import { readTask } from '../create/create.ts';
+import { readTask } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import { currentAttempt, insertAttempt } from './attempts.ts';
 import { holdForgotten } from './forgotten.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createTask } from '../../../test/create-task.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   bindingFor,
@@ -13,7 +14,6 @@ import {
 import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { announce } from '../create/announce.ts';
-import { createTask } from '../create/create.ts';
 import type { Task } from '../task.ts';
 import { type StepResult, Superseded } from '../transitions.ts';
 import { notAccepted } from './not-accepted.ts';

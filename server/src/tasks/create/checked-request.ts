@@ -1,6 +1,5 @@
 import type { Price } from '../../catalog/price.ts';
 import type { GenerationRequest } from '../../catalog/request.ts';
-import type { CreatingKey } from './key-cap.ts';
 
 /**
  * The surface of the website (C20). Its tasks spend promotional credits first, then paid ones.
@@ -15,8 +14,8 @@ export interface Binding {
   surface: string;
   idempotencyKey: string;
   fingerprint: Buffer;
-  /** Undefined for a task of the website. */
-  apiKey?: CreatingKey | undefined;
+  /** Whether it had a monthly cap at the admission. Undefined for a task of the website. */
+  apiKey?: { id: string; hasCap: boolean } | undefined;
   /** The trace context of the request; the spans of the task's steps belong to its trace. */
   traceparent?: string | undefined;
   /** The id of the HTTP request, by which customers and operators name it. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createTask } from '../../../test/create-task.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import {
   bindingFor,
@@ -20,8 +21,8 @@ import { balances } from '../../ledger/ledger.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
 import type { Binding, CheckedRequest } from './checked-request.ts';
-import { type CreateDeps, type Created, createTask } from './create.ts';
-import { openCreates } from './create-together.ts';
+import { openCreates } from './create.ts';
+import type { CreateDeps, Created } from './create-group.ts';
 
 let fixture: TaskFixture;
 let db: Database;

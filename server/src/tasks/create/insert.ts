@@ -2,9 +2,11 @@ import { randomInt } from 'node:crypto';
 import { type GenerationRequest, inputsOf } from '../../catalog/request.ts';
 import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import type { WakeUp } from '../../wake-ups/wake-ups.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
-import type { CheckedRequest } from './checked-request.ts';
+import type { Binding, CheckedRequest } from './checked-request.ts';
 
 /** A task that is not in the database yet. */
 export interface NewTask extends CheckedRequest {
@@ -29,6 +31,14 @@ export function wakeUpFor(request: GenerationRequest): WakeUp {
   return inputsOf(request).length > 0 ? 'ingest' : 'submit';
 }
 
+/** The provider of a new task. */
+export function providerOfNew(
+  { providerName }: { providerName: string },
+  { surface }: Pick<Binding, 'surface'>,
+): string {
+  return surface === TEST_SURFACE ? TEST_PROVIDER : providerName;
+}
+
 const INSERT = namedStatement(
   'task_insert',
   [
@@ -44,22 +54,22 @@ const INSERT = namedStatement(
     'traceparents',
     'requestIds',
     'apiKeyIds',
-    'provider',
+    'providers',
     'waitSeconds',
   ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
      promotional_credits, price_version, provider, traceparent, request_id, api_key_id, wait_until,
      announced_at, due_at)
    select id, account_id, surface, idempotency_key, 'reserved', request::jsonb, seed, credits,
-     promotional_credits, price_version, :provider, traceparent, request_id, api_key_id,
+     promotional_credits, price_version, provider, traceparent, request_id, api_key_id,
      clock_now() + :waitSeconds::float8 * interval '1 second',
      case when :waitSeconds = 0 then clock_now() end, clock_now()
    from unnest(:ids::text[], :accountIds::text[], :surfaces::text[], :idempotencyKeys::text[],
        :requests::text[], :seeds::bigint[], :credits::integer[], :promotionalCredits::integer[],
        :priceVersions::integer[], :traceparents::text[], :requestIds::text[],
-       :apiKeyIds::text[])
+       :apiKeyIds::text[], :providers::text[])
      as created (id, account_id, surface, idempotency_key, request, seed, credits,
-       promotional_credits, price_version, traceparent, request_id, api_key_id)
+       promotional_credits, price_version, traceparent, request_id, api_key_id, provider)
    returning ${TASK_COLUMNS}`,
 );
 
@@ -69,7 +79,7 @@ const INSERT = namedStatement(
  */
 export async function insertTasks(
   tx: Transaction,
-  { providerName, createWaitSeconds }: { providerName: string; createWaitSeconds: number },
+  deps: { providerName: string; createWaitSeconds: number },
   tasks: NewTask[],
 ): Promise<Task[]> {
   const values = INSERT.values({
@@ -85,8 +95,8 @@ export async function insertTasks(
     traceparents: tasks.map(({ binding }) => binding.traceparent ?? null),
     requestIds: tasks.map(({ binding }) => binding.requestId ?? null),
     apiKeyIds: tasks.map(({ binding }) => binding.apiKey?.id ?? null),
-    provider: providerName,
-    waitSeconds: createWaitSeconds,
+    providers: tasks.map(({ binding }) => providerOfNew(deps, binding)),
+    waitSeconds: deps.createWaitSeconds,
   });
   const rows = await tx.query<Task>(INSERT, values);
   const byId = new Map(rows.map((row) => [row.id, row]));

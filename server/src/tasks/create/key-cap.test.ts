@@ -13,11 +13,11 @@ import {
   sql,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
-import { createKey, lockCapOf, revokeAllKeys, updateKey } from '../../accounts/api-keys.ts';
+import { createKey, revokeAllKeys, updateKey } from '../../accounts/api-keys.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { archiveTasks } from '../../operator/archive.ts';
 import { moveNow } from '../transitions.ts';
-import { openCreates } from './create-together.ts';
+import { openCreates } from './create.ts';
 import { spentThisMonth } from './key-cap.ts';
 
 let fixture: TaskFixture;
@@ -41,16 +41,11 @@ interface Key {
   hasCap?: boolean;
 }
 
-const apiKeyOf = (id: string, hasCap: boolean) => ({
-  id,
-  ...(hasCap && { lockCap: lockCapOf(id) }),
-});
-
 /** Creates as a process does. @returns the id of the task, or the error */
 function creating() {
   const create = openCreates(fixture.deps);
   return async ({ accountId, keyId, hasCap = true }: Key, credits = PRICE.credits) => {
-    const binding = { ...bindingFor(accountId), apiKey: apiKeyOf(keyId, hasCap) };
+    const binding = { ...bindingFor(accountId), apiKey: { id: keyId, hasCap } };
     const checked = requestFor(binding, REQUEST, { ...PRICE, credits });
     return create(checked).then(
       ({ task }) => task.id,
@@ -164,7 +159,7 @@ test('a month begins at midnight UTC, and archived tasks of it count', async () 
     const { accountId } = await makeCustomer(db, 10 * PRICE.credits);
     const { keyId } = await createKey(db, { accountId, monthlyCap: PRICE.credits });
     const create = openCreates(own.deps);
-    const apiKey = apiKeyOf(keyId, true);
+    const apiKey = { id: keyId, hasCap: true };
     const checked = () => requestFor({ ...bindingFor(accountId), apiKey });
     const used = async () => (await spentThisMonth(db, [keyId])).get(keyId);
     await freezeClock(db, 0); // 2030-01-01T00:00:00Z

@@ -1,16 +1,8 @@
+import { lockCaps } from '../../accounts/api-keys.ts';
 import { type Queryable, statement, type Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { fromEveryPlace } from '../archive/every-task.ts';
-
-/** The API key that a create was sent with. */
-export interface CreatingKey {
-  id: string;
-  /**
-   * Locks the key until the transaction ends, and reads its monthly spending cap. undefined: it had
-   * none when the request was admitted.
-   */
-  lockCap?: ((tx: Transaction) => Promise<number | null>) | undefined;
-}
+import type { CheckedRequest } from './checked-request.ts';
 
 // A task counts in the month in which it was created, also if it is refunded later. A failed task
 // is always refunded in full.
@@ -36,23 +28,28 @@ export async function spentThisMonth(
 }
 
 /**
- * Refuses a task that would take its API key over the monthly cap that the key has now. The key's
- * row stays locked until the transaction ends: so creates of one key are decided one after the
- * other, and each sees the tasks of those before it.
- * @throws ApiError `insufficient_credits`
+ * Locks the API keys with a cap that creates were sent with until the transaction ends, and reads
+ * their caps and what they have spent. So creates of one key are decided one after the other.
  */
-export async function requireBelowCap(
-  tx: Transaction,
-  { id: keyId, lockCap }: CreatingKey,
-  credits: number,
-): Promise<void> {
-  const cap = (await lockCap?.(tx)) ?? null;
-  if (cap === null) return;
-  // A statement of its own: it must see what was committed while this one waited for the lock.
-  const used = (await spentThisMonth(tx, [keyId])).get(keyId) ?? 0;
-  if (used + credits <= cap) return;
-  const message = 'This request would exceed the monthly spending cap of this API key.';
-  throw new ApiError('insufficient_credits', message, {
-    details: { reason: 'key_cap', required_credits: credits, monthly_cap: cap, used },
-  });
+export async function readCaps(tx: Transaction, creates: CheckedRequest[]) {
+  const ids = creates.flatMap(({ binding: { apiKey } }) => (apiKey?.hasCap ? [apiKey.id] : []));
+  const caps = ids.length === 0 ? [] : await lockCaps(tx, [...new Set(ids)]);
+  // A statement of its own: it must see what was committed while the first waited for the lock.
+  const spent = ids.length === 0 ? new Map<string, number>() : await spentThisMonth(tx, ids);
+  return {
+    /** The error of a create that would exceed its key's cap. Others count as made. */
+    refusal({ binding, price: { credits } }: CheckedRequest): ApiError | undefined {
+      const { id = '' } = binding.apiKey ?? {};
+      const cap = caps.find((key) => key.id === id)?.monthly_cap ?? null;
+      const used = spent.get(id) ?? 0;
+      if (cap === null || used + credits <= cap) {
+        spent.set(id, used + credits);
+        return undefined;
+      }
+      const message = 'This request would exceed the monthly spending cap of this API key.';
+      return new ApiError('insufficient_credits', message, {
+        details: { reason: 'key_cap', required_credits: credits, monthly_cap: cap, used },
+      });
+    },
+  };
 }

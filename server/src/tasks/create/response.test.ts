@@ -11,10 +11,9 @@ import {
 import { openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
-import type { FailureCode, Phase, Task } from '../task.ts';
+import { type FailureCode, type Phase, readTask, type Task } from '../task.ts';
 import { createWaiting, type Waiting } from '../waiting.ts';
 import { announce } from './announce.ts';
-import { readTask } from './create.ts';
 import { awaitResponse } from './response.ts';
 
 let fixture: TaskFixture;

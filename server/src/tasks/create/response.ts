@@ -1,9 +1,8 @@
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import type { FailureCode, Task } from '../task.ts';
+import { type FailureCode, readTask, type Task } from '../task.ts';
 import type { Waiting } from '../waiting.ts';
 import { announce } from './announce.ts';
-import { readTask } from './create.ts';
 
 /** The Retry-After if the provider did not ask for another wait. */
 const RETRY_AFTER_SECONDS = 5;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createTask } from '../../../test/create-task.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import {
   bindingFor,
@@ -19,8 +20,7 @@ import { readOwned } from '../owned.ts';
 import type { Task } from '../task.ts';
 import { moveNow } from '../transitions.ts';
 import { WEB_SURFACE } from './checked-request.ts';
-import { createTask } from './create.ts';
-import { openCreates } from './create-together.ts';
+import { openCreates } from './create.ts';
 
 let fixture: TaskFixture;
 let db: Database;

@@ -3,7 +3,7 @@ import { inputsOf } from '../../catalog/request.ts';
 import { type Database, type Transaction, together } from '../../database/database.ts';
 import { NotTogether, sharedWork } from '../../database/shared-work.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
-import { captureAll } from '../../ledger/ledger.ts';
+import { settle } from '../../ledger/ledger.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import { POSTER_SIDE } from '../../media/poster/poster.ts';
@@ -223,11 +223,14 @@ async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]
     task,
     step: { to: 'completed', changes } as const,
   }));
-  const settlements = items.map(({ task }) => creditsOf(task));
   const objectIds = items.flatMap((item) => item.objectIds);
   const moving = moveRows(tx, steps);
   const ending = together(
-    captureAll(tx, settlements),
+    settle(
+      tx,
+      'capture',
+      items.map(({ task }) => creditsOf(task)),
+    ),
     markForDeletion(
       tx,
       withInputs.map(({ task }) => task.id),

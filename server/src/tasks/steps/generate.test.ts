@@ -16,10 +16,9 @@ import {
 import { balances } from '../../ledger/ledger.ts';
 import { reconcile } from '../../operator/reconcile.ts';
 import type { JobStatus } from '../../providers/provider.ts';
-import { readTask } from '../create/create.ts';
 import { responseFor } from '../create/response.ts';
 import { openJobTimes } from '../job-times.ts';
-import type { Task } from '../task.ts';
+import { readTask, type Task } from '../task.ts';
 import { wakeTask } from '../transitions.ts';
 import { type GenerateDeps, generate, recheck } from './generate.ts';
 import { submitTask } from './submit.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createTask } from '../../../test/create-task.ts';
 import { quiet } from '../../../test/database.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
@@ -21,8 +22,7 @@ import type { FindOutcome, JobSpec, Provider, SubmitOutcome } from '../../provid
 import { currentAttempt, insertAttempt } from '../attempts/attempts.ts';
 import { findJobOf } from '../attempts/find-job.ts';
 import { announce } from '../create/announce.ts';
-import { createTask, readTask } from '../create/create.ts';
-import type { Task } from '../task.ts';
+import { readTask, type Task } from '../task.ts';
 import { type StepResult, Superseded } from '../transitions.ts';
 import { type SubmitStepDeps, submitTask } from './submit.ts';
 

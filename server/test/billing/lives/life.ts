@@ -1,4 +1,5 @@
-import { reserve, settle } from '../../../src/ledger/ledger.ts';
+import { settle } from '../../../src/ledger/ledger.ts';
+import { reserve } from '../../ledger/reserve.ts';
 import type { Random } from '../../random.ts';
 import type { BillingFixture } from '../billing-fixture.ts';
 
@@ -77,6 +78,6 @@ export async function spend(
   } catch {
     return; // insufficient credits
   }
-  await db.transaction((tx) => settle(tx, { ...task, outcome }));
+  await db.transaction((tx) => settle(tx, outcome, [task]));
   if (outcome === 'capture') spent.set(accountId, (spent.get(accountId) ?? 0) + credits);
 }

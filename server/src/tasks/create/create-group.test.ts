@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createTask } from '../../../test/create-task.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import { createRandom, shuffled } from '../../../test/random.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
@@ -16,8 +17,8 @@ import {
 import { type Database, DatabaseUnavailable, openDatabase } from '../../database/database.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import type { CheckedRequest } from './checked-request.ts';
-import { type Created, createTask } from './create.ts';
-import { openCreates } from './create-together.ts';
+import { openCreates } from './create.ts';
+import type { Created } from './create-group.ts';
 
 let fixture: TaskFixture;
 let db: Database;

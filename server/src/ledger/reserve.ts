@@ -1,0 +1,165 @@
+import { statement, type Transaction } from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { openTestBalance } from './kinds/test-credits.ts';
+import { bringUpToDate } from './lots.ts';
+import {
+  BALANCE_KINDS,
+  type BalanceKind,
+  partsOf,
+  type Transfer,
+  transferAll,
+} from './transfer.ts';
+
+/** Which credits a task spends; the website spends promotional ones first. */
+export type Spends = 'paid' | 'promotional_first' | 'test';
+
+const KINDS: Record<Spends, readonly BalanceKind[]> = {
+  paid: ['paid'],
+  promotional_first: ['paid', 'promotional'],
+  test: ['test'],
+};
+
+/** Credits to reserve for a task. Of each kind, those that expire first are taken first. */
+export interface Reservation {
+  accountId: string;
+  taskId: string;
+  credits: number;
+  spends: Spends;
+}
+
+/**
+ * What became of a reservation: how many of its credits are promotional; ApiError
+ * `insufficient_credits`; or `unsettled`, because its balance must be brought up to date first, or
+ * another transaction has locked it. Only with `skip`.
+ */
+export type Reserved = { promotionalCredits: number } | ApiError | 'unsettled';
+
+/** What is done about balances that another transaction has locked or that are out of date. */
+export type WhenLocked = 'wait' | 'skip';
+
+/** Balances that are locked until the transaction ends. */
+export type LockedBalances = Awaited<ReturnType<typeof lockBalances>>;
+
+/**
+ * Locks the balances that reservations spend, so that several cost as many statements as one. Lock
+ * all else that the transaction needs before.
+ * @param whenLocked `skip` leaves out what is locked by others or out of date; `wait` waits, and
+ *   brings balances up to date
+ */
+export async function lockBalances(
+  tx: Transaction,
+  wanted: Array<Pick<Reservation, 'accountId' | 'spends'>>,
+  whenLocked: WhenLocked,
+) {
+  const balances = await (whenLocked === 'wait' ? lockUpToDate(tx, wanted) : lockFree(tx, wanted));
+  const moves: Transfer[] = [];
+  return {
+    /** Decides about a reservation, after the earlier ones. {@link book} writes it. */
+    reserve(reservation: Reservation): Reserved {
+      const { accountId, credits, spends } = reservation;
+      const found = KINDS[spends].map((kind) => balances.get(nameOf(accountId, kind)));
+      if (found.includes(undefined)) return 'unsettled';
+      const [first, promotional] = found;
+      const split = splitCredits(credits, {
+        paid: first?.available ?? 0,
+        promotional: promotional?.available ?? 0,
+      });
+      if (!split.isAffordable) return insufficientCredits(credits, spends);
+      if (first) first.available -= split.paid;
+      if (promotional) promotional.available -= split.promotional;
+      moves.push(...movesOf(reservation, split.promotional));
+      return { promotionalCredits: split.promotional };
+    },
+    /** Books all that were reserved. Its promise must be awaited before the commit. */
+    book: async () => {
+      if (moves.length > 0) await transferAll(tx, moves);
+    },
+  };
+}
+
+function movesOf({ spends, ...task }: Reservation, promotionalCredits: number): Transfer[] {
+  const parts = partsOf({ ...task, promotionalCredits, isTest: spends === 'test' });
+  return parts.map(({ kind, credits, name }) => ({
+    accountId: task.accountId,
+    kind,
+    source: 'available',
+    target: 'reserved',
+    credits,
+    reason: 'reserve',
+    reference: `reserve:${name}`,
+  }));
+}
+
+/** How a price is paid from these available credits: promotional ones first. */
+export function splitCredits(
+  credits: number,
+  available: { paid: number; promotional: number },
+): { promotional: number; paid: number; isAffordable: boolean } {
+  const promotional = Math.min(credits, available.promotional);
+  const paid = credits - promotional;
+  return { promotional, paid, isAffordable: paid <= available.paid };
+}
+
+const KIND_WORDS: Record<Spends, string> = { paid: 'paid ', promotional_first: '', test: 'test ' };
+
+/** The error of a request that costs more than the account has. */
+export function insufficientCredits(credits: number, spends: Spends = 'paid'): ApiError {
+  const message = `Not enough ${KIND_WORDS[spends]}credits for this request.`;
+  return new ApiError('insufficient_credits', message, { details: { required_credits: credits } });
+}
+
+interface Balance {
+  account_id: string;
+  kind: BalanceKind;
+  available: number;
+  /** Its credits may have expired, or it has a debt (decisions/0018). */
+  is_behind: boolean;
+}
+
+// In one order for all code, so that two transactions with several balances can't deadlock.
+const LOCK = `select account_id, kind, available,
+     debt > 0 or coalesce(lots_due_at <= clock_now(), false) as is_behind
+   from ledger_balances where account_id = any($1) and kind = any($2)
+   order by kind, account_id for update`;
+const LOCK_ALL = statement('ledger_lock_balances', LOCK);
+const LOCK_FREE = statement('ledger_lock_free_balances', `${LOCK} skip locked`);
+
+type Wanted = Array<Pick<Reservation, 'accountId' | 'spends'>>;
+
+async function lockFree(tx: Transaction, wanted: Wanted): Promise<Map<string, Balance>> {
+  const rows = await tx.query<Balance>(LOCK_FREE, keysOf(wanted));
+  return byName(rows.filter((row) => !row.is_behind));
+}
+
+async function lockUpToDate(tx: Transaction, wanted: Wanted): Promise<Map<string, Balance>> {
+  // The website makes test tasks for accounts without a test key.
+  const testers = wanted.filter(({ spends }) => spends === 'test');
+  for (const accountId of new Set(testers.map((one) => one.accountId))) {
+    await openTestBalance(tx, accountId);
+  }
+  const rows = await tx.query<Balance>(LOCK_ALL, keysOf(wanted));
+  const behind = rows.filter((row) => row.is_behind);
+  for (const { account_id: accountId, kind } of behind)
+    await bringUpToDate(tx, { accountId, kind });
+  const current = behind.length === 0 ? rows : await tx.query<Balance>(LOCK_ALL, keysOf(wanted));
+  const balances = byName(current);
+  for (const { accountId, spends } of wanted) {
+    for (const kind of KINDS[spends]) {
+      if (!balances.has(nameOf(accountId, kind)))
+        throw new Error(`${accountId} has no ${kind} balance`);
+    }
+  }
+  return balances;
+}
+
+function keysOf(wanted: Wanted): [accountIds: string[], kinds: BalanceKind[]] {
+  const kinds = new Set(wanted.flatMap(({ spends }) => KINDS[spends]));
+  const accountIds = [...new Set(wanted.map(({ accountId }) => accountId))].sort();
+  return [accountIds, BALANCE_KINDS.filter((kind) => kinds.has(kind))];
+}
+
+const nameOf = (accountId: string, kind: BalanceKind) => `${accountId} ${kind}`;
+
+function byName(rows: Balance[]): Map<string, Balance> {
+  return new Map(rows.map((row) => [nameOf(row.account_id, row.kind), row]));
+}

@@ -1,0 +1,136 @@
+import {
+  type Database,
+  namedStatement,
+  queryFirst,
+  statement,
+  type Transaction,
+} from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { WhenLocked } from '../../ledger/reserve.ts';
+import type { Task } from '../task.ts';
+import { announce } from './announce.ts';
+import type { Binding } from './checked-request.ts';
+import type { NewTask } from './insert.ts';
+
+/**
+ * The row of a known key: the body that it belongs to, and its task unless the key was released.
+ */
+export interface KnownKey {
+  fingerprint: Buffer;
+  task_id: string | null;
+}
+
+/** For a statement that admits a request: the row of the caller's Idempotency-Key. */
+export const KEY_OF_CALLER = {
+  columns: 'known.fingerprint, known.task_id',
+  joins: `left join idempotency_keys known on known.account_id = caller.account_id
+       and known.surface = caller.surface and known.key = caller.argument`,
+} as const;
+
+/** The row of a key; undefined if the key is new. */
+export const readBoundKey = queryFirst<[accountId: string, surface: string, key: string], KnownKey>(
+  'key_read',
+  `select fingerprint, task_id from idempotency_keys
+   where account_id = $1 and surface = $2 and key = $3`,
+);
+
+/**
+ * Returns the task that a known key belongs to, and announces it, since the client is about to get
+ * it.
+ * @returns undefined when the key was released: the request may create a task
+ * @throws ApiError `idempotency_conflict` when the key was used with another body, even if it was
+ * released since
+ */
+export async function replay(
+  db: Database,
+  known: KnownKey,
+  { fingerprint }: Pick<Binding, 'fingerprint'>,
+): Promise<Task | undefined> {
+  if (!known.fingerprint.equals(fingerprint)) {
+    throw new ApiError(
+      'idempotency_conflict',
+      'This Idempotency-Key was used with a different body. Use a new key for a new request.',
+    );
+  }
+  return known.task_id === null ? undefined : announce(db, known.task_id);
+}
+
+// Whoever binds a key holds its advisory lock until the end of the transaction. Locks are taken in
+// the order of the keys, so that two transactions with several keys can't deadlock. The row of a key
+// that is not bound stays free: who releases it may have locked its balance.
+const given = (lock: string) => `with given as materialized (
+     select account_id, surface, key, fingerprint, task_id
+     from unnest(:accountIds::text[], :surfaces::text[], :keys::text[], :fingerprints::bytea[],
+       :taskIds::text[]) as given (account_id, surface, key, fingerprint, task_id)
+     order by account_id, surface, key),
+   locked as materialized (
+     select given.*, ${lock}(hashtextextended(concat_ws(' ', account_id, surface, key), 0)) as lock
+     from given)`;
+
+const inserted = (condition = '') => `insert into idempotency_keys
+       (account_id, surface, key, fingerprint, task_id)
+     select account_id, surface, key, fingerprint, task_id from locked ${condition}
+     on conflict (account_id, surface, key) do nothing returning task_id`;
+
+const PARAMETERS = ['accountIds', 'surfaces', 'keys', 'fingerprints', 'taskIds'] as const;
+
+const BIND = {
+  skip: namedStatement(
+    'key_bind_free',
+    PARAMETERS,
+    `${given('pg_try_advisory_xact_lock')} ${inserted('where lock')}`,
+  ),
+  wait: namedStatement(
+    'key_bind',
+    PARAMETERS,
+    `${given('pg_advisory_xact_lock')},
+   inserted as (${inserted()}),
+   released as (
+     update idempotency_keys k set task_id = locked.task_id from locked
+     where k.account_id = locked.account_id and k.surface = locked.surface
+       and k.key = locked.key and k.task_id is null and k.fingerprint = locked.fingerprint
+     returning k.task_id)
+   select task_id from inserted union all select task_id from released`,
+  ),
+};
+
+/**
+ * Binds the keys of new tasks. With `wait`, released keys too, and after every other transaction
+ * that is binding one of them; `skip` leaves those out.
+ * @returns the ids of the tasks whose keys were bound
+ */
+export async function bindKeys(
+  tx: Transaction,
+  tasks: NewTask[],
+  whenLocked: WhenLocked,
+): Promise<Set<string>> {
+  const values = BIND[whenLocked].values({
+    ...namesOf(tasks),
+    fingerprints: tasks.map(({ binding }) => binding.fingerprint),
+    taskIds: tasks.map(({ id }) => id),
+  });
+  const rows = await tx.query<{ task_id: string }>(BIND[whenLocked], values);
+  return new Set(rows.map((row) => row.task_id));
+}
+
+const UNBIND = statement(
+  'key_unbind',
+  `delete from idempotency_keys k
+   using unnest($1::text[], $2::text[], $3::text[]) as unused (account_id, surface, key)
+   where k.account_id = unused.account_id and k.surface = unused.surface and k.key = unused.key`,
+);
+
+/** Takes back keys that were new when this transaction bound them. */
+export async function unbindKeys(tx: Transaction, tasks: NewTask[]): Promise<void> {
+  const { accountIds, surfaces, keys } = namesOf(tasks);
+  await tx.query(UNBIND, [accountIds, surfaces, keys]);
+}
+
+/** The columns of the primary key of `idempotency_keys`. */
+function namesOf(tasks: NewTask[]) {
+  return {
+    accountIds: tasks.map(({ binding }) => binding.accountId),
+    surfaces: tasks.map(({ binding }) => binding.surface),
+    keys: tasks.map(({ binding }) => binding.idempotencyKey),
+  };
+}

@@ -48,6 +48,7 @@ export const FaultSchema = Type.Object(
     message: Type.Optional(Type.String()),
     word: Type.Optional(Type.String()),
     retryAfterSeconds: Type.Optional(Type.Number()),
+    retryAfterIsDate: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
 );

@@ -1,13 +1,16 @@
+import { DownloadError, TaskFailedError } from './errors.ts';
 import type { VideoTask } from './openapi.ts';
 import {
   backoffMs,
   type Call,
   type CallOptions,
+  isOver,
   lostResponse,
   pause,
   type Settings,
   send,
   sendJson,
+  type Timed,
 } from './request.ts';
 
 /** A file on this machine, or where to write the bytes. */
@@ -16,6 +19,8 @@ export type Target = string | WritableStream<Uint8Array>;
 export interface DownloadOptions extends CallOptions {
   /** How many bytes the target has already; a file is always written from its beginning. */
   from?: number | undefined;
+  /** Of the create, for the errors. */
+  idempotencyKey?: string | undefined;
 }
 
 type Write = (bytes: Uint8Array) => Promise<unknown>;
@@ -23,7 +28,7 @@ type Write = (bytes: Uint8Array) => Promise<unknown>;
 interface Source {
   settings: Settings;
   taskId: string;
-  signal: AbortSignal | undefined;
+  options: Timed & { idempotencyKey?: string | undefined };
 }
 
 /** Writes all of a video. A file appears only when it is whole. */
@@ -56,7 +61,7 @@ async function downloadFile(source: Source, path: string): Promise<void> {
 
 /** Reads a video from a byte on. After a lost connection it goes on where it was. */
 async function copy(source: Source, from: number, write: Write): Promise<void> {
-  const { timeoutMs, maxRetries } = source.settings;
+  const { timeoutMs, maxRetries } = { ...source.settings, ...given(source.options) };
   let at = from;
   let size: number | undefined;
   for (let failures = 0; ; failures++) {
@@ -64,9 +69,9 @@ async function copy(source: Source, from: number, write: Write): Promise<void> {
     const { call, response, first, bytes } = await openVideo(source, at);
     size ??= bytes;
     let skipped = at - first;
-    if (bytes !== size || !(skipped >= 0)) {
+    if ((bytes ?? size) !== size || !(skipped >= 0)) {
       await response.body?.cancel();
-      throw new Error(`the video of ${source.taskId} has changed: download it from its beginning`);
+      throw downloadError(source, 'has changed: download it from its beginning');
     }
     let isWriting = false;
     try {
@@ -78,29 +83,58 @@ async function copy(source: Source, from: number, write: Write): Promise<void> {
         isWriting = false;
         at += rest.length;
       }
-      if (at >= bytes) return;
+      if (at > 0) size ??= await lengthOf(source, at);
+      if (at > 0 && at >= (size ?? at)) return;
     } catch (error) {
       if (isWriting) throw error;
     }
     if (at > start) failures = 0;
-    if (failures >= maxRetries) throw lostResponse(call);
+    if (failures >= maxRetries && !isOver(call)) throw lostResponse(call);
     await pause(backoffMs(failures), call);
   }
 }
 
-/** Begins to read a video by a fresh link. */
-async function openVideo({ settings, taskId, signal }: Source, from: number) {
+/** The options without those that are undefined. */
+const given = ({ timeoutMs, maxRetries }: CallOptions) => ({
+  ...(timeoutMs !== undefined && { timeoutMs }),
+  ...(maxRetries !== undefined && { maxRetries }),
+});
+
+const downloadError = ({ taskId, options }: Source, text: string) =>
+  new DownloadError(`the video of ${taskId} ${text}`, taskId, options.idempotencyKey);
+
+/**
+ * The length of a video whose response had none, by a request for its last byte: without a length,
+ * a lost connection can look like the end.
+ */
+async function lengthOf(source: Source, at: number): Promise<number | undefined> {
+  const { response, bytes } = await openVideo(source, at);
+  await response.body?.cancel();
+  return bytes;
+}
+
+/** Begins to read a video by a fresh link, at the byte before `at`: no bytes would be no range. */
+async function openVideo(source: Source, at: number) {
+  const { settings, taskId, options } = source;
+  const own = { ...options, method: 'GET', taskId };
   const path = `/tasks/${encodeURIComponent(taskId)}`;
-  const task = await sendJson<VideoTask>(settings, { method: 'GET', path, taskId, signal });
-  if (!task.output) throw new Error(`${taskId} has no video: it is ${task.status}`);
-  if (!/^https?:/.test(task.output.video_url)) throw new Error(`${taskId} has a wrong link`);
-  const headers = from > 0 ? { range: `bytes=${from}-` } : undefined;
-  const call: Call = { method: 'GET', path: task.output.video_url, headers, taskId, signal };
+  const task = await sendJson<VideoTask>(settings, { ...own, path });
+  if (task.status === 'failed') throw new TaskFailedError(task, options.idempotencyKey);
+  if (!task.output) throw downloadError(source, `is not there yet: it is ${task.status}`);
+  if (!/^https?:/.test(task.output.video_url)) throw downloadError(source, 'has a wrong link');
+  const headers = { 'accept-encoding': 'identity', ...(at > 1 && { range: `bytes=${at - 1}-` }) };
+  const call: Call = { ...own, path: task.output.video_url, headers };
   const response = await send(settings, call, async (opened) => opened);
-  const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '');
-  const whole = response.status === 206 ? Number.NaN : 0;
-  const [, first = whole, bytes = response.headers.get('content-length')] = range ?? [];
-  return { call, response, first: Number(first), bytes: Number(bytes) };
+  return { call, response, ...placeOf(response) };
+}
+
+/** Where the bytes of a response begin in the video, and its length if that is known. */
+function placeOf({ status, headers }: Response): { first: number; bytes: number | undefined } {
+  const [, first, bytes] =
+    /^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];
+  if (status === 206) return { first: Number(first ?? Number.NaN), bytes: Number(bytes) };
+  const length = headers.has('content-encoding') ? null : headers.get('content-length');
+  return { first: 0, bytes: length === null ? undefined : Number(length) };
 }
 
 /** @throws when the connection breaks, or is silent for too long */

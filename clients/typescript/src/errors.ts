@@ -32,24 +32,103 @@ export abstract class FramewrightError extends Error implements Facts {
   }
 }
 
-type OwnFacts = 'code' | 'status' | 'details' | 'retryAfterSeconds';
+type ApiFacts = Facts & Pick<ApiError, 'code' | 'status' | 'details' | 'retryAfterSeconds'>;
 
 /** The service responded with an error. */
 export class ApiError extends FramewrightError {
-  override readonly name = 'ApiError';
+  override readonly name: string = 'ApiError';
   declare readonly code: ErrorResponse['error']['code'] | 'unknown';
   declare readonly status: number;
   declare readonly details: ErrorDetails;
   declare readonly retryAfterSeconds: number | undefined;
-  constructor(message: string, facts: Facts & Pick<ApiError, OwnFacts>) {
+  constructor(message: string, facts: ApiFacts) {
     super(message, facts);
   }
 }
 
-/** No whole response came. The request may have arrived: send it again with the same key only. */
+/** 400, 413: the request can't succeed as it is. */
+export class InvalidRequestError extends ApiError {
+  override readonly name = 'InvalidRequestError';
+}
+
+/** 401: no valid API key. */
+export class AuthenticationError extends ApiError {
+  override readonly name = 'AuthenticationError';
+}
+
+/** 402: too few credits, or the monthly cap of the API key. */
+export class InsufficientCreditsError extends ApiError {
+  override readonly name = 'InsufficientCreditsError';
+}
+
+/** 403: not allowed, such as a link that has expired. */
+export class PermissionDeniedError extends ApiError {
+  override readonly name = 'PermissionDeniedError';
+}
+
+/** 404, 410: not there, or not any more. */
+export class NotFoundError extends ApiError {
+  override readonly name = 'NotFoundError';
+}
+
+/** 409: the Idempotency-Key has another request, or the task is in another state. */
+export class ConflictError extends ApiError {
+  override readonly name = 'ConflictError';
+}
+
+/** 429: too many requests. */
+export class RateLimitError extends ApiError {
+  override readonly name = 'RateLimitError';
+}
+
+/** 5xx: the service is busy, or has a fault. */
+export class ServerError extends ApiError {
+  override readonly name = 'ServerError';
+}
+
+const KINDS: Record<number, typeof ApiError> = {
+  400: InvalidRequestError,
+  401: AuthenticationError,
+  402: InsufficientCreditsError,
+  403: PermissionDeniedError,
+  404: NotFoundError,
+  409: ConflictError,
+  410: NotFoundError,
+  413: InvalidRequestError,
+  429: RateLimitError,
+};
+
+/** The error of a response, by its status. */
+export function apiErrorOf(message: string, facts: ApiFacts): ApiError {
+  const Kind = KINDS[facts.status] ?? (facts.status >= 500 ? ServerError : ApiError);
+  return new Kind(message, facts);
+}
+
+/**
+ * No whole response came, or one that redirects elsewhere. Unless `charged` is `no`, the request may
+ * have arrived: send it again with the same key only.
+ */
 export class ConnectionError extends FramewrightError {
   override readonly name = 'ConnectionError';
-  readonly code = 'no_response';
+  declare readonly code: 'no_response' | 'redirected';
+  constructor(message: string, facts: Facts & Pick<ConnectionError, 'code'>, cause?: unknown) {
+    super(message, facts, cause);
+  }
+}
+
+/** The API key or the base URL can't be used. */
+export class SettingsError extends FramewrightError {
+  override readonly name = 'SettingsError';
+  readonly code = 'invalid_settings';
+  constructor(message: string) {
+    super(`${message}; nothing was sent`, { charged: 'no', retry: 'same_key' });
+  }
+}
+
+/** The `totalTimeoutMs` of the call is over. A task that was created goes on. */
+export class WaitTimeoutError extends FramewrightError {
+  override readonly name = 'WaitTimeoutError';
+  readonly code = 'wait_timeout';
 }
 
 /** The caller's signal ended the call. A task that was created goes on. */
@@ -71,6 +150,15 @@ export class TaskFailedError extends FramewrightError {
   }
 }
 
+/** The video of a task can't be downloaded as it was asked for; its credits stay spent. */
+export class DownloadError extends FramewrightError {
+  override readonly name = 'DownloadError';
+  readonly code = 'download_failed';
+  constructor(message: string, taskId: string, idempotencyKey: string | undefined) {
+    super(message, { charged: 'reserved', retry: 'same_key', taskId, idempotencyKey });
+  }
+}
+
 /** A webhook that is not genuine, or too old. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
@@ -78,4 +166,10 @@ export class WebhookError extends Error {
 }
 
 /** Every error that a call can end with. */
-export type CallError = ApiError | ConnectionError | AbortError | TaskFailedError;
+export type CallError =
+  | ApiError
+  | ConnectionError
+  | WaitTimeoutError
+  | AbortError
+  | TaskFailedError
+  | DownloadError;

@@ -1,6 +1,14 @@
+import { SettingsError } from './errors.ts';
 import type { GenerateRequest } from './media.ts';
 import type { CreditBalance, ModelCatalog } from './openapi.ts';
-import { type Call, type CallOptions, newKey, type Settings, sendJson } from './request.ts';
+import {
+  type CallOptions,
+  newKey,
+  type Settings,
+  sendJson,
+  timed,
+  type WithRequestId,
+} from './request.ts';
 import { Uploads } from './uploads.ts';
 import { type Video, Videos, type WaitOptions } from './videos.ts';
 import { verify } from './webhooks.ts';
@@ -8,23 +16,31 @@ import { verify } from './webhooks.ts';
 export interface FramewrightOptions {
   /** `fw_live_...` or `fw_test_...`. The default is FRAMEWRIGHT_API_KEY of the environment. */
   apiKey?: string | undefined;
-  /** Of the service, with `/api/v1`. The default is FRAMEWRIGHT_BASE_URL, or a local service. */
+  /** Of the service, with `/api/v1`. The default is FRAMEWRIGHT_BASE_URL of the environment. */
   baseUrl?: string | undefined;
   fetch?: typeof fetch | undefined;
   /** How often a request is sent again. The default is 5. */
   maxRetries?: number | undefined;
   /** How long one try may take. The default is 60,000. */
   timeoutMs?: number | undefined;
+  /** Gets a line for each try and each pause, such as `console`. It has no API key and no body. */
+  logger?: { debug(line: string): void } | undefined;
 }
 
-const LOCAL_SERVICE = 'http://127.0.0.1:8080/api/v1';
+/** What `request` sends beside the method and the path. */
+export interface RequestOptions extends CallOptions {
+  /** Sent as JSON; a Blob is sent as it is. */
+  body?: unknown;
+  headers?: Record<string, string> | undefined;
+  idempotencyKey?: string | undefined;
+}
 
 /** The client of one API key. */
 export class Framewright {
   readonly videos: Videos;
   readonly uploads: Uploads;
-  readonly credits: { get(options?: CallOptions): Promise<CreditBalance> };
-  readonly models: { list(options?: CallOptions): Promise<ModelCatalog> };
+  readonly credits: { get(options?: CallOptions): Promise<WithRequestId<CreditBalance>> };
+  readonly models: { list(options?: CallOptions): Promise<WithRequestId<ModelCatalog>> };
   readonly webhooks = { verify };
   readonly #settings: Settings;
 
@@ -39,32 +55,37 @@ export class Framewright {
 
   /**
    * Makes a video, and waits until it is there. All tries have one Idempotency-Key.
-   * @throws TaskFailedError, ApiError, ConnectionError, AbortError
+   * `totalTimeoutMs` is for all of it; what is left of it is for the download of the video.
+   * @throws TaskFailedError, ApiError, ConnectionError, WaitTimeoutError, AbortError
    */
   async generate(request: GenerateRequest, options: WaitOptions = {}): Promise<Video> {
-    const { idempotencyKey = newKey(), signal, onProgress } = options;
-    const task = await this.videos.create(request, { idempotencyKey, signal });
-    return this.videos.wait(task, { idempotencyKey, signal, onProgress });
+    const { onProgress, ...rest } = timed(options);
+    const own = { ...rest, idempotencyKey: options.idempotencyKey ?? newKey() };
+    const task = await this.videos.create(request, own);
+    return this.videos.wait(task, { ...own, onProgress });
   }
 
   /** Any other operation of the API, such as `request('GET', '/webhooks')`. */
-  request<T>(
+  request<T extends object>(
     method: string,
     path: string,
-    { body, headers, idempotencyKey, signal }: Omit<Call, 'method' | 'path'> = {},
-  ): Promise<T> {
-    const call: Call = { method, path, body, headers, idempotencyKey, signal };
-    return sendJson(this.#settings, call);
+    options: RequestOptions = {},
+  ): Promise<WithRequestId<T>> {
+    return sendJson(this.#settings, { ...options, method, path });
   }
 }
 
+/** @throws SettingsError */
 function settingsOf(options: FramewrightOptions): Settings {
   const apiKey = options.apiKey ?? variable('FRAMEWRIGHT_API_KEY');
-  if (!apiKey) throw new TypeError('no API key: pass apiKey, or set FRAMEWRIGHT_API_KEY');
-  const given = options.baseUrl ?? variable('FRAMEWRIGHT_BASE_URL') ?? LOCAL_SERVICE;
+  if (!apiKey) throw new SettingsError('no API key: pass apiKey, or set FRAMEWRIGHT_API_KEY');
+  if (!/^[!-~]+$/.test(apiKey)) throw new SettingsError('the API key has a space or a line break');
+  const given = options.baseUrl ?? variable('FRAMEWRIGHT_BASE_URL');
+  if (!given) throw new SettingsError('no base URL: pass baseUrl, or set FRAMEWRIGHT_BASE_URL');
   const baseUrl = given.replace(/\/+$/, '');
-  if (!/^https?:\/\/.*\/api\/v1$/.test(baseUrl)) {
-    throw new TypeError(`baseUrl must end with /api/v1, such as ${LOCAL_SERVICE}: ${given}`);
+  if (!/^https?:\/\/.*\/api\/v1$/.test(baseUrl) || !URL.canParse(baseUrl)) {
+    const usual = 'https://video.example.com/api/v1';
+    throw new SettingsError(`the base URL must be an address such as ${usual}, not ${given}`);
   }
   return {
     apiKey,
@@ -72,6 +93,8 @@ function settingsOf(options: FramewrightOptions): Settings {
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     maxRetries: options.maxRetries ?? 5,
     timeoutMs: options.timeoutMs ?? 60_000,
+    log: (line) => options.logger?.debug(line),
+    sentKeys: new Set(),
   };
 }
 

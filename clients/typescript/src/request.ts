@@ -1,4 +1,14 @@
-import { AbortError, ApiError, type Charged, ConnectionError, type Retry } from './errors.ts';
+import {
+  AbortError,
+  ApiError,
+  apiErrorOf,
+  type CallError,
+  type Charged,
+  ConnectionError,
+  type Facts,
+  type Retry,
+  WaitTimeoutError,
+} from './errors.ts';
 import type { ErrorResponse } from './openapi.ts';
 
 /** What all calls of a client share. */
@@ -8,14 +18,28 @@ export interface Settings {
   fetch: typeof fetch;
   maxRetries: number;
   timeoutMs: number;
+  log(text: string): void;
+  /** Idempotency-Keys whose create may have reached the service: the last ones of this client. */
+  sentKeys: Set<string>;
 }
 
 export interface CallOptions {
   /** Ends the call at once. What was sent may still take effect. */
   signal?: AbortSignal | undefined;
+  /** How long one try may take, instead of the client's `timeoutMs`. */
+  timeoutMs?: number | undefined;
+  /** How often a request is sent again, instead of the client's `maxRetries`. */
+  maxRetries?: number | undefined;
+  /** How long the call may take with all its tries. Then it ends with a WaitTimeoutError. */
+  totalTimeoutMs?: number | undefined;
 }
 
-export interface Call extends CallOptions {
+/** The options of a call that has begun. */
+export interface Timed extends CallOptions {
+  deadline?: { atMs: number; signal: AbortSignal } | undefined;
+}
+
+export interface Call extends Timed {
   method: string;
   /** Below the base URL, or a whole URL, which gets no API key. */
   path: string;
@@ -25,51 +49,94 @@ export interface Call extends CallOptions {
   /** Of the create; it is in each error, also of the reads that follow. */
   idempotencyKey?: string | undefined;
   taskId?: string | undefined;
+  /** How long the service is asked to wait, which is added to the time of a try. */
+  waitSeconds?: number | undefined;
   /** The least number of tries after the first one. */
   leastRetries?: number | undefined;
 }
 
 const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
-const LONGEST_RETRY_AFTER_MS = 60_000;
+/** After a longer Retry-After the caller decides. */
+const LONGEST_RETRY_AFTER_SECONDS = 600;
+const MOST_SENT_KEYS = 1000;
+
+/** Starts the time of a call that sends several requests. */
+export function timed<T extends Timed>(options: T): T {
+  const { deadline, totalTimeoutMs: ms } = options;
+  if (deadline || ms === undefined) return options;
+  const signal = AbortSignal.timeout(Math.max(0, ms));
+  return { ...options, deadline: { atMs: performance.now() + ms, signal } };
+}
 
 /**
  * Sends a request, and again after no response, a response that was cut off, 429 and 5xx.
  * `read` reads a response that is not an error; what it throws counts as a lost response.
+ *
+ * Once a create may have reached the service, each error says `reserved` and `same_key`, unless a
+ * response tells what became of it.
  */
 export async function send<T>(
   settings: Settings,
-  call: Call,
+  given: Call,
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
-  const retries = Math.max(settings.maxRetries, call.leastRetries ?? 0);
-  let isInDoubt = false;
+  const call = { ...timed(given) };
+  const key = isCreate(call) ? call.idempotencyKey : undefined;
+  const retries = Math.max(call.maxRetries ?? settings.maxRetries, call.leastRetries ?? 0);
   for (let tries = 0; ; tries++) {
-    throwIfAborted(call);
-    const outcome = await sendOnce(settings, call, read);
+    const mayExist = key === undefined ? isPaid(call) : settings.sentKeys.has(key);
+    if (isOver(call)) throw overError(call, factsOf(call, mayExist));
+    const outcome = await sendOnce(settings, call, { mayExist, read });
+    if (key) remember(settings, key, !('error' in outcome) || outcome.error.charged === 'reserved');
     if ('value' in outcome) return outcome.value;
-    const { error } = outcome;
-    if (isInDoubt && !tellsOfEarlierTries(error)) Object.assign(error, unknownFacts(call));
-    isInDoubt = error.charged === 'reserved';
-    if (!outcome.again || tries >= retries) throw error;
-    await pause(Math.max(outcome.retryAfterMs, backoffMs(tries)), call);
+    const { error, again } = outcome;
+    const after = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
+    if (!again || tries >= retries || after > LONGEST_RETRY_AFTER_SECONDS) throw error;
+    if (error.charged === 'reserved') call.taskId = error.taskId;
+    const pauseMs = Math.max(1000 * after, backoffMs(tries));
+    settings.log(`${nameOf(call)}: again in ${(pauseMs / 1000).toFixed(1)} s`);
+    await pause(pauseMs, call, error);
+  }
+}
+
+/** Keeps the key of a create that may have arrived. */
+function remember({ sentKeys }: Settings, key: string, mayHaveArrived: boolean): void {
+  sentKeys.delete(key);
+  if (mayHaveArrived) sentKeys.add(key);
+  for (const oldest of sentKeys) {
+    if (sentKeys.size <= MOST_SENT_KEYS) return;
+    sentKeys.delete(oldest);
   }
 }
 
 /** Sends a request as `send` does, and parses the JSON of the response. */
-export function sendJson<T>(settings: Settings, call: Call): Promise<T> {
+export function sendJson<T extends object>(
+  settings: Settings,
+  call: Call,
+): Promise<WithRequestId<T>> {
   return send(settings, call, readJson<T>);
 }
+
+/** A result with the service's name for the request, which is not enumerable. */
+export type WithRequestId<T> = T & { readonly requestId?: string | undefined };
 
 /**
  * The JSON of a response; an empty object for one without a body.
  * @throws for what no operation of the API returns
  */
-export async function readJson<T>(response: Response): Promise<T> {
+export async function readJson<T extends object>(response: Response): Promise<WithRequestId<T>> {
   const value: unknown = JSON.parse(response.status === 204 ? '{}' : await response.text());
-  if (isObject(value)) return value as T;
-  throw new TypeError('no object');
+  if (!isObject(value)) throw new TypeError('no object');
+  return withRequestId(value as T, requestIdOf(response));
 }
+
+export const withRequestId = <T extends object>(
+  value: T,
+  requestId: string | undefined,
+): WithRequestId<T> => Object.defineProperty(value, 'requestId', { value: requestId });
+
+const requestIdOf = ({ headers }: Response) => headers.get('x-request-id') ?? undefined;
 
 const isObject = (value: unknown): value is object =>
   value instanceof Object && !Array.isArray(value);
@@ -78,46 +145,70 @@ const isObject = (value: unknown): value is object =>
 export const backoffMs = (tries: number) =>
   Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
 
-type Outcome<T> =
-  | { value: T }
-  | { error: ApiError | ConnectionError; again: boolean; retryAfterMs: number };
+interface Try<T> {
+  /** Whether a create of this key or task may have reached the service before. */
+  mayExist: boolean;
+  read(response: Response): Promise<T>;
+}
+
+type Outcome<T> = { value: T } | { error: CallError; again: boolean };
 
 async function sendOnce<T>(
   settings: Settings,
   call: Call,
-  read: (response: Response) => Promise<T>,
+  { mayExist, read }: Try<T>,
 ): Promise<Outcome<T>> {
+  const url = isOwn(call) ? settings.baseUrl + call.path : call.path;
+  const init = initOf(settings, call);
+  const limitMs = (call.timeoutMs ?? settings.timeoutMs) + 1000 * (call.waitSeconds ?? 0);
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error('timeout')), settings.timeoutMs);
-  const signal = call.signal ? AbortSignal.any([call.signal, late.signal]) : late.signal;
+  const timer = setTimeout(() => late.abort(new Error(`timeout of ${limitMs} ms`)), limitMs);
+  const signals = [late.signal, call.signal, call.deadline?.signal];
+  const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
+  const start = performance.now();
+  const log = (text: unknown, response?: Response) => {
+    const ms = Math.round(performance.now() - start);
+    const id = response ? (requestIdOf(response) ?? '') : '';
+    settings.log(`${nameOf(call)}: ${text} in ${ms} ms ${id}`.trimEnd());
+  };
   try {
-    const url = isOwn(call) ? settings.baseUrl + call.path : call.path;
-    const response = await settings.fetch(url, { ...initOf(settings, call), signal });
+    const response = await settings.fetch(url, { ...init, signal });
+    log(response.status, response);
     if (response.ok) return { value: await read(response) };
+    if (response.status < 400) {
+      return { error: redirected(call, { url, response, mayExist }), again: false };
+    }
     const error = errorOf(response, await response.text(), call);
-    const retryAfterMs = 1000 * (error.retryAfterSeconds ?? 0);
-    return {
-      error,
-      again: isPassing(response.status),
-      retryAfterMs: Math.min(LONGEST_RETRY_AFTER_MS, retryAfterMs),
-    };
+    if (mayExist && !tellsWhatBecame(error, call)) Object.assign(error, CHARGED_PERHAPS);
+    return { error, again: isPassing(response.status) };
   } catch (cause) {
-    throwIfAborted(call);
-    return { error: lostResponse(call, cause), again: true, retryAfterMs: 0 };
+    if (isOver(call)) return { error: overError(call, factsOf(call), cause), again: false };
+    const error = noResponse(call, { url, cause, mayExist });
+    log(error.message);
+    return { error, again: true };
   } finally {
     clearTimeout(timer);
   }
 }
 
+const CHARGED_PERHAPS: { charged: Charged; retry: Retry } = {
+  charged: 'reserved',
+  retry: 'same_key',
+};
+
 /** Whether the service has looked up the key. It looks at the API key and its rate before. */
-function tellsOfEarlierTries(error: ApiError | ConnectionError): boolean {
-  if (!(error instanceof ApiError) || error.details.charged === undefined) return false;
-  return [400, 402, 409, 413, 503].includes(error.status);
+function tellsWhatBecame({ status, details }: ApiError, call: Call): boolean {
+  if (details.credits !== undefined) return true;
+  const isLookedUp = [400, 402, 409, 413, 503].includes(status);
+  return isCreate(call) && isLookedUp && details.charged !== undefined;
 }
 
 const isPassing = (status: number) => status === 429 || status >= 500;
 const isOwn = ({ path }: Call) => path.startsWith('/');
-const isCreate = ({ method, idempotencyKey }: Call) => method === 'POST' && idempotencyKey;
+const isCreate = ({ method, idempotencyKey }: Call) =>
+  method === 'POST' && idempotencyKey !== undefined;
+/** Whether it is about a task, which is paid. */
+const isPaid = ({ idempotencyKey, taskId }: Call) => (idempotencyKey ?? taskId) !== undefined;
 const nameOf = (call: Call) => `${call.method} ${isOwn(call) ? call.path : 'of the video'}`;
 
 function initOf({ apiKey }: Settings, call: Call): RequestInit {
@@ -133,37 +224,98 @@ function initOf({ apiKey }: Settings, call: Call): RequestInit {
   return { method, headers, redirect: 'manual', body: JSON.stringify(body) };
 }
 
-/** What is known without a response of the service: a create may have reserved credits. */
-function unknownFacts({ idempotencyKey, taskId }: Call) {
-  const charged: Charged = idempotencyKey === undefined ? 'no' : 'reserved';
-  const retry: Retry = 'same_key';
-  return { charged, retry, idempotencyKey, taskId };
+/** What is known without a response of the service. */
+function factsOf(call: Call, mayExist = isPaid(call)): Facts {
+  const { idempotencyKey, taskId } = call;
+  return { ...CHARGED_PERHAPS, ...(!mayExist && { charged: 'no' }), idempotencyKey, taskId };
 }
 
-export function lostResponse(call: Call, cause?: unknown): ConnectionError {
-  return new ConnectionError(`${nameOf(call)}: no response`, unknownFacts(call), cause);
+export function lostResponse(call: Call, text = 'no response', cause?: unknown): ConnectionError {
+  const facts = { ...factsOf(call), code: 'no_response' as const };
+  return new ConnectionError(`${nameOf(call)}: ${text}`, facts, cause);
+}
+
+interface Sent {
+  url: string;
+  mayExist: boolean;
+}
+
+/** The error of a request that got no response, or whose connection was refused. */
+function noResponse(
+  call: Call,
+  { url, cause, mayExist }: Sent & { cause: unknown },
+): ConnectionError {
+  const { text, isUnsent } = reasonOf(cause);
+  const address = isOwn(call) ? url.slice(0, -call.path.length) : new URL(url).origin;
+  if (!isUnsent) return lostResponse(call, `no response from ${address} (${text})`, cause);
+  return unsent(call, { text: `no connection to ${address} (${text})`, mayExist, cause });
+}
+
+function redirected(
+  call: Call,
+  { url, response, mayExist }: Sent & { response: Response },
+): ConnectionError {
+  const to = response.headers.get('location') ?? 'another address';
+  const base = to.endsWith(call.path) ? to.slice(0, -call.path.length) : to;
+  const text = `${url} redirects to ${to}: make ${base} the base URL`;
+  return unsent(call, { text, mayExist, code: 'redirected' });
+}
+
+interface Unsent {
+  text: string;
+  mayExist: boolean;
+  code?: ConnectionError['code'];
+  cause?: unknown;
+}
+
+/** The error of a request that the service certainly has not received. */
+function unsent(
+  call: Call,
+  { text, mayExist, code = 'no_response', cause }: Unsent,
+): ConnectionError {
+  const message = `${nameOf(call)}: ${text}${mayExist ? '' : '; nothing was sent'}`;
+  return new ConnectionError(message, { ...factsOf(call, mayExist), code }, cause);
+}
+
+/** Errors of other runtimes than Node, of TLS, and of addresses that fetch refuses. */
+const UNSENT =
+  /^ConnectionRefused|^FailedToOpenSocket|error \(Connect\)|CONNECT_TIMEOUT|CERT|^UNABLE_TO|bad port/;
+
+/** Why there was no response, which is the innermost error, and whether there was a connection. */
+function reasonOf(error: unknown): { text: string; isUnsent: boolean } {
+  const { cause, errors, message, code, syscall } = Object(error);
+  const inner = cause ?? errors?.[0];
+  if (inner instanceof Error) return reasonOf(inner);
+  const isUnsent =
+    ['connect', 'getaddrinfo'].includes(syscall) || UNSENT.test(code) || UNSENT.test(message);
+  return { text: message || code || String(error), isUnsent };
 }
 
 type ErrorBody = Partial<ErrorResponse['error']>;
 
-function errorOf({ status, headers }: Response, text: string, call: Call): ApiError {
+function errorOf(response: Response, text: string, call: Call): ApiError {
+  const { status, headers } = response;
   const { code, message, details = {} } = errorBodyOf(text);
-  const { idempotencyKey, taskId, ...unknown } = unknownFacts(call);
-  const isRefused = !isPassing(status) && (isCreate(call) || !idempotencyKey);
-  const { charged, retry }: { charged: Charged; retry: Retry } = isRefused
-    ? { charged: 'no', retry: 'never' }
-    : unknown;
-  return new ApiError(message ?? `${nameOf(call)}: HTTP ${status}`, {
+  const facts = factsOf(call);
+  const refused: Pick<Facts, 'charged' | 'retry'> = { charged: 'no', retry: 'never' };
+  const { charged, retry } = isPassing(status) ? facts : refused;
+  return apiErrorOf(message ?? `${nameOf(call)}: HTTP ${status}`, {
     code: code ?? 'unknown',
     status,
     details,
-    retryAfterSeconds: Number(headers.get('retry-after')) || undefined,
+    retryAfterSeconds: retryAfterOf(headers.get('retry-after') ?? ''),
     charged: details.charged ?? charged,
     retry: details.retry ?? retry,
-    requestId: headers.get('x-request-id') ?? undefined,
-    idempotencyKey,
-    taskId: details.task_id ?? taskId,
+    requestId: requestIdOf(response),
+    idempotencyKey: facts.idempotencyKey,
+    taskId: details.task_id ?? facts.taskId,
   });
+}
+
+/** Retry-After is a number of seconds or a date. */
+function retryAfterOf(value: string): number | undefined {
+  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
+  return seconds > 0 ? seconds : undefined;
 }
 
 /** A proxy in between may respond with a page, or with an error of its own. */
@@ -180,17 +332,29 @@ function errorBodyOf(text: string): ErrorBody {
 /** A key for all tries of one call. */
 export const newKey = () => `fw-${crypto.randomUUID()}`;
 
-/** @throws AbortError */
-function throwIfAborted(call: Call): void {
-  const { signal } = call;
-  if (!signal?.aborted) return;
-  throw new AbortError(`${nameOf(call)}: aborted`, unknownFacts(call), signal.reason);
+/** Whether the caller or the deadline has ended a call. */
+export const isOver = ({ signal, deadline }: Call) => signal?.aborted || deadline?.signal.aborted;
+
+/** The error of a call that its caller or its deadline has ended. */
+function overError(call: Call, facts: Facts, cause?: unknown): AbortError | WaitTimeoutError {
+  const { charged, retry, idempotencyKey, taskId } = facts;
+  const own = { charged, retry, idempotencyKey, taskId };
+  const { signal, totalTimeoutMs } = call;
+  if (signal?.aborted) return new AbortError(`${nameOf(call)}: aborted`, own, signal.reason);
+  const text = `${nameOf(call)}: not done within the total timeout of ${totalTimeoutMs} ms`;
+  return new WaitTimeoutError(text, own, cause);
 }
 
-/** @throws AbortError as soon as the call's signal fires */
-export async function pause(ms: number, call: Call): Promise<void> {
-  const { signal } = call;
-  throwIfAborted(call);
+/**
+ * Waits for the next request of a call, whose last one ended with `last`.
+ * @throws AbortError as soon as the signal fires; WaitTimeoutError at once if the pause is too long
+ */
+export async function pause(ms: number, call: Call, last?: CallError): Promise<void> {
+  const { signal, deadline } = call;
+  const facts = last ?? factsOf(call);
+  if (isOver(call) || (deadline && performance.now() + ms > deadline.atMs)) {
+    throw overError(call, facts, last);
+  }
   await new Promise<void>((resolve) => {
     const end = () => {
       clearTimeout(timer);
@@ -200,5 +364,5 @@ export async function pause(ms: number, call: Call): Promise<void> {
     const timer = setTimeout(end, ms);
     signal?.addEventListener('abort', end);
   });
-  throwIfAborted(call);
+  if (isOver(call)) throw overError(call, facts, last);
 }

@@ -1,5 +1,5 @@
 import type { Upload } from './openapi.ts';
-import { type CallOptions, type Settings, sendJson } from './request.ts';
+import { type CallOptions, type Settings, sendJson, type WithRequestId } from './request.ts';
 
 /** A file: a path on this machine, or its bytes. */
 export type FileSource = string | Blob;
@@ -12,10 +12,16 @@ export class Uploads {
   }
 
   /** Uploads an image or a video. It costs nothing; name its `url` in a media field. */
-  async create(file: FileSource, { signal }: CallOptions = {}): Promise<Upload> {
+  async create(file: FileSource, options: CallOptions = {}): Promise<WithRequestId<Upload>> {
     const body = typeof file === 'string' ? await readBlob(file) : file;
     const headers = { 'content-type': await mediaTypeOf(body) };
-    return sendJson(this.#settings, { method: 'POST', path: '/uploads', body, headers, signal });
+    return sendJson(this.#settings, {
+      ...options,
+      method: 'POST',
+      path: '/uploads',
+      body,
+      headers,
+    });
   }
 }
 

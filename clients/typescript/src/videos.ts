@@ -1,5 +1,5 @@
 import { type DownloadOptions, download, type Target } from './download.ts';
-import { ApiError, TaskFailedError } from './errors.ts';
+import { ConflictError, TaskFailedError } from './errors.ts';
 import { type GenerateRequest, uploadMedia } from './media.ts';
 import type { CancelResult, Quote, TaskList, VideoRequest, VideoTask } from './openapi.ts';
 import {
@@ -11,6 +11,10 @@ import {
   type Settings,
   send,
   sendJson,
+  type Timed,
+  timed,
+  type WithRequestId,
+  withRequestId,
 } from './request.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -25,7 +29,7 @@ export interface WaitOptions extends CreateOptions {
 }
 
 /** A completed task. */
-export interface Video extends VideoTask {
+export interface Video extends WithRequestId<VideoTask> {
   /** A link to the video. It expires; a download takes a fresh one. */
   url: string;
   /** Writes the video to a file, which appears when it is whole, or to a stream. */
@@ -57,11 +61,14 @@ export class Videos {
   }
 
   /** Creates a task. The credits are reserved, and refunded if it fails. */
-  async create(request: GenerateRequest, options: CreateOptions = {}): Promise<VideoTask> {
-    const { signal, idempotencyKey = newKey() } = options;
-    const body = await this.prepare(request, { signal });
+  async create(
+    request: GenerateRequest,
+    given: CreateOptions = {},
+  ): Promise<WithRequestId<VideoTask>> {
+    const { idempotencyKey = newKey(), ...options } = timed(given);
+    const body = await this.prepare(request, options);
     const path = '/video/generations';
-    const call = { method: 'POST', path, body, idempotencyKey, signal };
+    const call = { ...options, method: 'POST', path, body, idempotencyKey };
     return sendJson<VideoTask>(this.#settings, call).catch((error) => {
       throw JSON.stringify(body) === JSON.stringify(request) ? error : afterUploads(error);
     });
@@ -71,56 +78,57 @@ export class Videos {
    * Uploads the files of a request, and names them by their addresses. Keep the result with a key
    * of your own: both can be sent again after a crash.
    */
-  prepare(request: GenerateRequest, options: CallOptions = {}): Promise<VideoRequest> {
+  prepare(request: GenerateRequest, given: CallOptions = {}): Promise<VideoRequest> {
+    const options = timed(given);
     return uploadMedia(request, (file) => this.#uploads.create(file, options));
   }
 
   /** The price of a request; nothing is created. */
-  async quote(request: GenerateRequest, { signal }: CallOptions = {}): Promise<Quote> {
-    const body = await this.prepare(request, { signal });
-    return sendJson(this.#settings, { method: 'POST', path: '/video/quotes', body, signal });
+  async quote(request: GenerateRequest, given: CallOptions = {}): Promise<WithRequestId<Quote>> {
+    const options = timed(given);
+    const body = await this.prepare(request, options);
+    return sendJson(this.#settings, { ...options, method: 'POST', path: '/video/quotes', body });
   }
 
-  get(id: string, { signal }: CallOptions = {}): Promise<VideoTask> {
-    return sendJson(this.#settings, { method: 'GET', path: pathOf(id), taskId: id, signal });
+  get(id: string, options: CallOptions = {}): Promise<WithRequestId<VideoTask>> {
+    return sendJson(this.#settings, { ...options, method: 'GET', path: pathOf(id), taskId: id });
   }
 
   /**
    * Waits for the end of a task, also through lost connections and a restart of the service.
-   * @throws TaskFailedError
+   * @throws TaskFailedError, WaitTimeoutError
    */
-  async wait(task: string | VideoTask, options: WaitOptions = {}): Promise<Video> {
-    const { onProgress, idempotencyKey, signal } = options;
+  async wait(task: string | VideoTask, given: WaitOptions = {}): Promise<Video> {
+    const { onProgress, ...options } = timed(given);
     const id = typeof task === 'string' ? task : task.id;
     const call: Call = {
+      ...options,
       method: 'GET',
       path: pathOf(id),
-      headers: { prefer: `wait=${WAIT_SECONDS}` },
       leastRetries: LEAST_RETRIES_OF_A_WAIT,
       taskId: id,
-      idempotencyKey,
-      signal,
     };
-    let now = typeof task === 'string' ? await this.get(id, options) : task;
+    let now: WithRequestId<VideoTask> =
+      typeof task === 'string' ? await sendJson<VideoTask>(this.#settings, call) : task;
     for (;;) {
       onProgress?.(now);
-      if (now.status === 'completed') return this.#videoOf(now);
-      if (now.status === 'failed') throw new TaskFailedError(now, idempotencyKey);
-      const { task: next, hasWaited } = await send(this.#settings, call, readWaited);
+      if (now.status === 'completed') return this.#videoOf(now, options);
+      if (now.status === 'failed') throw new TaskFailedError(now, options.idempotencyKey);
+      const { task: next, hasWaited } = await send(this.#settings, waiting(call), readWaited);
       if (next.status === 'processing' && !hasWaited) await pause(POLL_MS, call);
       now = next;
     }
   }
 
   /** All tasks, the newest first. */
-  async *list(filter: ListFilter = {}, { signal }: CallOptions = {}): AsyncGenerator<VideoTask> {
+  async *list(filter: ListFilter = {}, options: CallOptions = {}): AsyncGenerator<VideoTask> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(filter)) {
       if (value !== undefined) query.set(name, String(value));
     }
     for (;;) {
       const path = `/tasks?${query}`;
-      const page = await sendJson<TaskList>(this.#settings, { method: 'GET', path, signal });
+      const page = await sendJson<TaskList>(this.#settings, { ...options, method: 'GET', path });
       yield* page.data;
       if (page.next_cursor === null) return;
       query.set('cursor', page.next_cursor);
@@ -128,31 +136,42 @@ export class Videos {
   }
 
   /** Asks for the end of a task; its credits are refunded if no video will be made. */
-  cancel(id: string, { signal }: CallOptions = {}): Promise<CancelResult> {
+  cancel(id: string, options: CallOptions = {}): Promise<WithRequestId<CancelResult>> {
     const path = `${pathOf(id)}/cancel`;
-    return sendJson(this.#settings, { method: 'POST', path, taskId: id, signal });
+    return sendJson(this.#settings, { ...options, method: 'POST', path, taskId: id });
   }
 
   /** Writes the video of a completed task, as `Video.download` does. */
-  download(id: string, target: Target, options: DownloadOptions = {}): Promise<void> {
-    const { signal, from } = options;
-    return download({ settings: this.#settings, taskId: id, signal }, target, from);
+  download(id: string, target: Target, given: DownloadOptions = {}): Promise<void> {
+    const { from, ...options } = timed(given);
+    return download({ settings: this.#settings, options, taskId: id }, target, from);
   }
 
-  #videoOf(task: VideoTask): Video {
-    return {
+  #videoOf(task: WithRequestId<VideoTask>, options: Timed & CreateOptions): Video {
+    const { deadline, timeoutMs, maxRetries, idempotencyKey } = options;
+    const totalTimeoutMs = deadline && Math.max(1, deadline.atMs - performance.now());
+    const usual = { timeoutMs, maxRetries, idempotencyKey, totalTimeoutMs };
+    const video: Video = {
       ...task,
       url: task.output?.video_url ?? '',
-      download: (target, options) => this.download(task.id, target, options),
+      download: (target, own) => this.download(task.id, target, { ...usual, ...own }),
     };
+    return withRequestId(video, task.requestId);
   }
+}
+
+/** The call as a long poll: for so long the service may wait before it responds. */
+function waiting(call: Call): Call {
+  const leftMs = (call.deadline?.atMs ?? Number.POSITIVE_INFINITY) - performance.now();
+  const waitSeconds = Math.max(1, Math.min(WAIT_SECONDS, Math.ceil(leftMs / 1000)));
+  return { ...call, waitSeconds, headers: { prefer: `wait=${waitSeconds}` } };
 }
 
 /** A file has another address after each upload: with a new key, the first request is paid too. */
 function afterUploads(error: unknown): unknown {
-  if (!(error instanceof ApiError) || error.code !== 'idempotency_conflict') return error;
+  if (!(error instanceof ConflictError) || error.code !== 'idempotency_conflict') return error;
   const message = `${error.message} Upload files once, and send their url with this key.`;
-  return new ApiError(message, { ...error, charged: 'reserved', retry: 'never' });
+  return Object.assign(error, { message, charged: 'reserved', retry: 'never' });
 }
 
 const pathOf = (id: string) => `/tasks/${encodeURIComponent(id)}`;

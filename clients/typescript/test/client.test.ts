@@ -164,7 +164,8 @@ inCi('a wait outlives a service that is killed and started again', async () => {
 /** A client of something that is not the service. */
 function clientOfOther(status: number, body: unknown): Framewright {
   const fetch = async () => Response.json(body, { status });
-  return new Framewright({ apiKey: 'fw_test_0', fetch, maxRetries: 0 });
+  const baseUrl = 'http://localhost/api/v1';
+  return new Framewright({ apiKey: 'fw_test_0', baseUrl, fetch, maxRetries: 0 });
 }
 
 test('a response that is no JSON object is a lost response', async () => {
@@ -178,7 +179,7 @@ test('a response that is no JSON object is a lost response', async () => {
 test('an error has only members of their types', async () => {
   for (const error of [null, 5, 'text', { code: 5, message: {}, details: null }]) {
     await assert.rejects(clientOfOther(400, { error }).credits.get(), {
-      name: 'ApiError',
+      name: 'InvalidRequestError',
       message: 'GET /credits: HTTP 400',
       code: 'unknown',
       details: {},

@@ -134,7 +134,12 @@ function singleHeaders({ headers }: IncomingMessage): Record<string, string> {
 
 /** An error as the service or a proxy in front of it would send it. */
 function refuse(fault: Fault): SimulatedResponse {
-  const { status = 503, code = 'service_busy', message = 'A fault.', retryAfterSeconds } = fault;
-  const headers = { 'retry-after': String(retryAfterSeconds ?? 0) };
+  const { status = 503, code = 'service_busy', message = 'A fault.' } = fault;
+  const { retryAfterSeconds = 0, retryAfterIsDate = false } = fault;
+  const date = new Date(Date.now() + 1000 * retryAfterSeconds).toUTCString();
+  const headers = {
+    'retry-after': retryAfterIsDate ? date : String(retryAfterSeconds),
+    ...(status < 400 && { location: 'https://moved.example.com/api/v1/video/generations' }),
+  };
   return { status, headers, json: { error: { code, message } } };
 }

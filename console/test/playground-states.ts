@@ -124,5 +124,5 @@ async function loseConnection(page: Page): Promise<void> {
   await fillIn(page);
   await page.context().setOffline(true);
   await generate(page);
-  await page.getByText('No response').waitFor();
+  await page.getByText('may not have arrived').waitFor();
 }

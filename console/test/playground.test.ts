@@ -146,18 +146,18 @@ test(
       await route.abort();
     });
     await generate(page).click();
-    await page.getByText('No response').waitFor();
+    await page.getByText(LOST).waitFor();
     await page.unroute('**/console/api/generations');
     await page.context().setOffline(true);
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('No response').waitFor();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText(LOST).waitFor();
     await page.getByLabel('Length').fill('5');
     const price = page.getByRole('region', { name: 'This video costs' });
     await price.getByText('reached').waitFor();
     await page.context().setOffline(false);
     await price.getByText('75').first().waitFor();
     await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('heading', { name: 'Your video' }).waitFor();
     assert.equal((await tasksOf(accountId)).length, 1);
     await become(page, (await makeCustomer(site.database.db, 0)).accountId);
@@ -169,6 +169,107 @@ test(
     );
   },
 );
+
+/** Breaks the connection of creates, and counts them. */
+async function breakCreates(page: Page): Promise<{ sent: number; mend(): Promise<void> }> {
+  const creates = '**/console/api/generations';
+  const broken = { sent: 0, mend: () => page.unroute(creates) };
+  await page.route(creates, async (route) => {
+    broken.sent += 1;
+    await route.abort();
+  });
+  return broken;
+}
+
+const LOST = 'This request may not have arrived';
+
+test(
+  'what got no response is not sent by leaving the page and coming back, or by a reload',
+  BROWSER,
+  async () => {
+    const { page, accountId } = await signedIn(1000);
+    await fillIn(page, 'A lighthouse at dawn');
+    const broken = await breakCreates(page);
+    await generate(page).click();
+    await page.getByText(LOST).waitFor();
+    await page.getByRole('link', { name: 'Videos', exact: true }).first().click();
+    await settled(page, 'Videos');
+    await page.getByRole('link', { name: 'Playground', exact: true }).first().click();
+    await page.getByText(LOST).waitFor();
+    await page.reload();
+    await page.getByText(LOST).waitFor();
+    await settled(page, 'Playground');
+    await expectNoViolations(page);
+    assert.equal(broken.sent, 1);
+    await broken.mend();
+    await page.reload();
+    await page.getByText(LOST).waitFor();
+    await settled(page, 'Playground');
+    assert.deepEqual(await tasksOf(accountId), []);
+    const sent = page.waitForRequest('**/console/api/generations');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    assert.match((await sent).postData() ?? '', /A lighthouse at dawn/);
+    await page.getByRole('heading', { name: 'Your video' }).waitFor();
+    assert.equal((await tasksOf(accountId)).length, 1);
+  },
+);
+
+test(
+  'a request that was under way at a reload is sent again, once, and the page says so',
+  BROWSER,
+  async () => {
+    const { page, accountId } = await signedIn(1000);
+    await fillIn(page, 'A lighthouse at dawn');
+    const keys: (string | undefined)[] = [];
+    await page.route('**/console/api/generations', (route) => {
+      keys.push(route.request().headers()['idempotency-key']);
+      return keys.length === 1 ? undefined : route.continue(); // the first one hangs
+    });
+    await generate(page).click();
+    await until(async () => keys.length, Boolean);
+    await page.getByRole('link', { name: 'Videos', exact: true }).first().click();
+    await settled(page, 'Videos');
+    await page.goBack();
+    await settled(page, 'Playground');
+    assert.equal(keys.length, 1, 'leaving the page and coming back');
+    await page.reload();
+    await page.getByText('sent the same request again').waitFor();
+    await page.getByRole('heading', { name: 'Your video' }).waitFor();
+    await expectNoViolations(page);
+    assert.equal(new Set(keys).size, 1);
+    assert.equal((await tasksOf(accountId)).length, 1);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Your video' }).waitFor();
+    assert.equal(keys.length, 2);
+  },
+);
+
+test('a discarded request is never sent, and one that had arrived is shown', BROWSER, async () => {
+  const { page, accountId } = await signedIn(1000);
+  await fillIn(page, 'A lighthouse at dawn');
+  const broken = await breakCreates(page);
+  await generate(page).click();
+  const panel = page.getByRole('alert').filter({ hasText: LOST });
+  await panel.getByText('If it had arrived, its video is under Videos').waitFor();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await panel.waitFor({ state: 'detached' });
+  await page.getByText('If the request arrives after all, its video is under Videos').waitFor();
+  await page.reload();
+  await settled(page, 'Playground');
+  assert.equal(await panel.count(), 0);
+  assert.equal(broken.sent, 1);
+  await broken.mend();
+  await page.route('**/console/api/generations', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await generate(page).click();
+  await panel.waitFor();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await page.getByText('The request had arrived').waitFor();
+  await page.getByRole('heading', { name: 'Your video' }).waitFor();
+  assert.equal((await tasksOf(accountId)).length, 1);
+});
 
 thoroughly('a long address of a file does not widen the page on a phone', BROWSER, async () => {
   const { page } = await signedIn(0);
@@ -203,27 +304,38 @@ thoroughly(
   },
 );
 
-thoroughly('the form stays where it is, and a second video beside the first', BROWSER, async () => {
-  const { page } = await signedIn(1000);
-  await fillIn(page, 'A lighthouse at dawn');
-  const top = () =>
-    page.getByLabel('Prompt').evaluate((it) => it.getBoundingClientRect().top + scrollY);
-  const before = await top();
-  for (const [made, prompt] of ['A lighthouse at dawn', 'A harbour at noon'].entries()) {
-    await page.getByLabel('Prompt').fill(prompt);
-    await generate(page).click();
-    await page.getByRole('heading', { name: 'Your video' }).nth(made).waitFor();
-    assert.equal(await top(), before);
-  }
-  await page.reload();
-  await page.getByRole('heading', { name: 'Your video' }).nth(1).waitFor();
-  await expectNoViolations(page);
-  await page.locator('video').nth(1).waitFor({ timeout: 60_000 });
-  await page.getByRole('button', { name: 'Close the result' }).first().click();
-  await page.locator('video').nth(1).waitFor({ state: 'detached' });
-  const first = page.getByRole('article', { name: 'Your video' });
-  await first.getByText('A lighthouse at dawn').waitFor();
-});
+thoroughly(
+  'the form and the samples stay where they are, results stand beside them',
+  BROWSER,
+  async () => {
+    const { page } = await signedIn(1000);
+    await fillIn(page, 'A lighthouse at dawn');
+    await page.getByText('9:16', { exact: true }).click(); // two of them are longer than the form
+    const samples = page.getByRole('heading', { name: 'The same request to the API' });
+    const top = () =>
+      Promise.all(
+        [page.getByLabel('Prompt'), samples].map((one) =>
+          one.evaluate((it) => it.getBoundingClientRect().top + scrollY),
+        ),
+      );
+    const before = await top();
+    for (const [made, prompt] of ['A lighthouse at dawn', 'A harbour at noon'].entries()) {
+      await page.getByLabel('Prompt').fill(prompt);
+      await generate(page).click();
+      await page.getByRole('heading', { name: 'Your video' }).nth(made).waitFor();
+      assert.deepEqual(await top(), before);
+    }
+    await page.reload();
+    await page.getByRole('heading', { name: 'Your video' }).nth(1).waitFor();
+    await expectNoViolations(page);
+    await page.locator('video').nth(1).waitFor({ timeout: 60_000 });
+    assert.deepEqual(await top(), before, 'with two players beside the form');
+    await page.getByRole('button', { name: 'Close the result' }).first().click();
+    await page.locator('video').nth(1).waitFor({ state: 'detached' });
+    const first = page.getByRole('article', { name: 'Your video' });
+    await first.getByText('A lighthouse at dawn').waitFor();
+  },
+);
 
 test('test mode is one window’s, and makes, cancels and deletes for nothing', BROWSER, async () => {
   const { page, accountId } = await signedIn(1000);

@@ -28,18 +28,22 @@ export function ErrorState({
   retry,
   title,
   actions,
+  children,
 }: {
   error: ApiFailure;
   retry?: (() => void) | undefined;
   title?: string;
   /** Other buttons than that of `retry`. */
   actions?: ComponentChildren;
+  /** Below the error's message. */
+  children?: ComponentChildren;
 }) {
   const heading = title ?? (error.isOffline ? 'No connection' : 'This could not be loaded');
   return (
     <div role="alert" class="border border-line border-l-4 border-l-bad bg-sheet px-6 py-7">
       <p class="text-heading">{heading}</p>
       <p class="mt-2 max-w-[60ch] text-dim">{error.message}</p>
+      {children}
       <div class="mt-5 flex flex-wrap items-center gap-x-5 gap-y-3 empty:hidden">
         {actions}
         {retry && (

@@ -39,6 +39,7 @@ import {
   createTestGeneration,
   createWebGeneration,
   type GenerationDeps,
+  getTaskOfKey,
   getWebGeneration,
 } from './playground/generations.ts';
 import { getPrices, getQuote } from './playground/prices.ts';
@@ -110,6 +111,7 @@ const ROUTES = [
   downloadUsage,
   createWebGeneration,
   createTestGeneration,
+  getTaskOfKey,
   getWebGeneration,
   getPrices,
   getQuote,

@@ -30,9 +30,10 @@ import { type GivenRequest, givenRequest } from './given-request.ts';
 import { Outcomes } from './outcomes.tsx';
 import { PriceBox } from './price-box.tsx';
 import { Result } from './result.tsx';
+import { followedRequest, type Generation } from './runs.ts';
 import { publicBody, samplesOf } from './samples.ts';
 import { Settings } from './settings.tsx';
-import { followedRequest, type Generation, useRuns } from './use-generation.ts';
+import { useRuns } from './use-generation.ts';
 import { useQuote } from './use-quote.ts';
 
 export default function PlaygroundPage() {
@@ -116,7 +117,7 @@ function Playground(props: PlaygroundProps) {
   const [tries, setTries] = useState(0);
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
-  const { runs, update, generate, retry, dismiss } = useRuns(me);
+  const { runs, generate, ...actions } = useRuns(me);
   const newest = runs[0]?.generation;
   const live = useQuote(form, rules.prices, availableOf(me));
   const onMedia = (field: MediaField, next: (before: Medium[]) => Medium[]) =>
@@ -144,14 +145,7 @@ function Playground(props: PlaygroundProps) {
         <PriceBox live={live} isBusy={newest?.kind === 'sending'} />
         <div ref={result} class="grid scroll-mt-24 grid-cols-[minmax(0,1fr)] gap-10 empty:hidden">
           {runs.map((run) => (
-            <Result
-              key={run.submission.key}
-              run={run}
-              sizeOf={sizeOf}
-              onRead={(next) => update(run.submission.key, next)}
-              onRetry={() => void retry(run)}
-              onDismiss={() => dismiss(run)}
-            />
+            <Result key={run.submission.key} run={run} sizeOf={sizeOf} {...actions} />
           ))}
         </div>
       </div>
@@ -165,8 +159,9 @@ function sizeIn({ prices }: Rules, { resolution, aspect_ratio: ratio }: ShownTas
   return ratio === 'adaptive' ? undefined : prices.frames[resolution][ratio];
 }
 
+/** Results that are longer than the form stretch the last row, which keeps its contents on top. */
 const COLUMNS =
-  'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem]';
+  'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem] lg:grid-rows-[auto_1fr]';
 
 /** The price and the results stand beside the form, so that nothing moves it. */
 const BESIDE = 'grid grid-cols-[minmax(0,1fr)] gap-8 lg:row-span-2';

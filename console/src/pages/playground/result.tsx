@@ -3,32 +3,55 @@ import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts'
 import type { ApiFailure } from '../../api.ts';
 import { useEvery } from '../../every.ts';
 import { Badge, Status, TestMark } from '../../ui/badge.tsx';
-import { Button, ButtonLink, IconButton } from '../../ui/button.tsx';
+import { Button, ButtonLink, IconButton, Link } from '../../ui/button.tsx';
+import { useSending } from '../../ui/form/sending.ts';
 import { Credits } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
 import { ErrorState } from '../../ui/states.tsx';
-import { type Generation, type Run, useFollow } from './use-generation.ts';
+import type { Generation, Run } from './runs.ts';
+import { useFollow, type useRuns } from './use-generation.ts';
 
-interface ResultProps {
+interface ResultProps extends Omit<ReturnType<typeof useRuns>, 'runs' | 'generate'> {
   run: Run;
   /** Width and height of a request's video. */
   sizeOf: (task: ShownTask) => readonly [number, number] | undefined;
-  onRead: (next: Generation) => void;
-  onRetry: () => void;
-  onDismiss: () => void;
 }
 
 /** What became of a request. */
-export function Result({ run: { generation }, sizeOf, onRead, onRetry, onDismiss }: ResultProps) {
-  useFollow(generation.kind === 'task' ? generation.task : undefined, onRead);
+export function Result(props: ResultProps) {
+  const { submission, generation, isResent } = props.run;
+  useFollow(generation.kind === 'task' ? generation.task : undefined, (next) =>
+    props.update(submission.key, next),
+  );
+  if (!isResent) return <State {...props} />;
+  return (
+    <div class="grid grid-cols-[minmax(0,1fr)] gap-5">
+      <p role="status" class="border-l-4 border-l-tungsten pl-4 text-sm text-dim">
+        The page was reloaded before a response came, so it has sent the same request again: nothing
+        is made or charged twice.
+      </p>
+      <State {...props} />
+    </div>
+  );
+}
+
+function State({ run, sizeOf, retry, discard, dismiss }: ResultProps) {
+  const { generation, submission } = run;
+  const onDismiss = () => dismiss(run);
   switch (generation.kind) {
     case 'gone':
     case 'reading':
+    case 'interrupted':
     case 'sending':
       return null;
     case 'lost':
       return (
-        <ErrorState title="No response" error={withNote(generation.error, LOST)} retry={onRetry} />
+        <Lost
+          error={generation.error}
+          prompt={String(submission.body.prompt ?? '')}
+          onSend={() => void retry(run)}
+          onDiscard={() => discard(run)}
+        />
       );
     case 'refused':
       return <Refused error={generation.error} onDismiss={onDismiss} />;
@@ -37,8 +60,39 @@ export function Result({ run: { generation }, sizeOf, onRead, onRetry, onDismiss
   }
 }
 
-const LOST =
-  'It is not known yet whether the request has arrived. Try again: the same request is sent, so nothing is made or charged twice.';
+interface LostProps {
+  error: ApiFailure;
+  prompt: string;
+  onSend: () => void;
+  onDiscard: () => Promise<void>;
+}
+
+/** Asks what to do with a request that got no response: it is never sent again by itself. */
+function Lost({ error, prompt, onSend, onDiscard }: LostProps) {
+  const { isBusy, send: discard } = useSending(onDiscard);
+  return (
+    <ErrorState
+      title="This request may not have arrived"
+      error={error}
+      actions={
+        <>
+          <Button look="primary" disabled={isBusy} onClick={onSend}>
+            Send
+          </Button>
+          <Button busy={isBusy} onClick={() => void discard()}>
+            Discard
+          </Button>
+        </>
+      }
+    >
+      <p class="mt-2 line-clamp-2 text-sm break-words">{prompt}</p>
+      <p class="mt-2 text-dim">
+        Send it: the same request goes out once more, and is made and charged only once. Discard it:
+        nothing is sent. If it had arrived, its video is under <Link href="/videos">Videos</Link>.
+      </p>
+    </ErrorState>
+  );
+}
 
 function withNote(error: ApiFailure, note: string): ApiFailure {
   return Object.assign(Object.create(error), { message: `${error.message} ${note}` });

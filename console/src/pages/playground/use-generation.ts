@@ -1,74 +1,19 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { Me } from '../../../../server/src/site/account/me.ts';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
-import { isKeptFor } from '../../personal.ts';
 import { useSession } from '../../session.tsx';
+import { toast } from '../../ui/toast.tsx';
 import type { Body } from './form-model.ts';
-
-/**
- * What became of a request. `lost`: no response came, so it may have been taken; it is sent again
- * with the same key. `refused`: nothing was made and nothing is charged.
- */
-export type Generation =
-  | { kind: 'sending' }
-  /** After a reload. `gone`: there is no such task. */
-  | { kind: 'reading' | 'gone' }
-  | { kind: 'lost'; error: ApiFailure }
-  | { kind: 'refused'; error: ApiFailure }
-  | { kind: 'task'; task: ShownTask; readAt: number; error?: ApiFailure | undefined };
-
-/** A request with its Idempotency-Key: stored before it is sent, so that a reload continues it. */
-interface Submission {
-  key: string;
-  accountId: string;
-  body: Body;
-  taskId?: string;
-}
-
-/** A request and what became of it. */
-export interface Run {
-  submission: Submission;
-  generation: Generation;
-}
-
-/** By mode: what was sent in one is never sent again in the other. */
-const STORED = { live: 'framewright.generation', test: 'framewright.test-generation' };
-/** The older ones are in the gallery. */
-const MOST = 5;
-
-/** Whose runs they are. */
-type Owner = Pick<Me, 'account_id' | 'mode'>;
-
-/** What this window has sent, the newest first, unless it was for another account. */
-function stored({ account_id: accountId, mode }: Owner): Submission[] {
-  try {
-    const found: Submission | Submission[] = JSON.parse(
-      sessionStorage.getItem(STORED[mode]) ?? '[]',
-    );
-    return [found].flat().filter((submission) => submission.accountId === accountId);
-  } catch {
-    return [];
-  }
-}
-
-/** The request that was sent last, for the form. */
-export function followedRequest(owner: Owner): Body | undefined {
-  return stored(owner)[0]?.body;
-}
-
-/**
- * Keeps the runs over a reload, but not those that were refused, and none after a sign-out: a
- * response may still be on its way then.
- */
-function store({ account_id: accountId, mode }: Owner, runs: Run[]): void {
-  if (!isKeptFor(accountId)) return;
-  const kept = runs.filter(({ generation: { kind } }) => kind !== 'refused');
-  const submissions = kept.map(({ submission }) => submission);
-  if (kept.length > 0) sessionStorage.setItem(STORED[mode], JSON.stringify(submissions));
-  else sessionStorage.removeItem(STORED[mode]);
-}
+import {
+  bookOf,
+  type Generation,
+  type Owner,
+  type Run,
+  type Submission,
+  store,
+  withNewest,
+} from './runs.ts';
 
 /** Statuses after which it is not known whether the request was taken. */
 const isUncertain = ({ status }: ApiFailure) => status === 0 || status === 429 || status >= 500;
@@ -76,41 +21,30 @@ const isUncertain = ({ status }: ApiFailure) => status === 0 || status === 429 |
 const POLL_SECONDS = { first: 1, later: 2, held: 10 };
 const FIRST_POLLS = 10;
 
-/** Whether no more is to be learnt of a run, so that it makes room for others. */
-const isOver = ({ generation }: Run) =>
-  generation.kind === 'refused' ||
-  (generation.kind === 'task' && generation.task.status !== 'processing');
-
-/** Puts a run first, and drops the oldest ones that are over. */
-function withNewest(runs: Run[], run: Run): Run[] {
-  const others = runs.filter(
-    ({ submission, generation: { kind } }) =>
-      submission.key !== run.submission.key && kind !== 'refused',
-  );
-  return [run, ...others.filter((one, at) => at < MOST - 1 || !isOver(one))];
-}
-
 /** What is known of the newest requests, and what changes it; both are kept over a reload. */
 function useKnownRuns(owner: Owner) {
   const { refresh } = useSession();
-  const [runs, setRuns] = useState<Run[]>([]);
-  const current = useRef(runs);
+  const [book] = useState(() => bookOf(owner));
+  const [runs, setRuns] = useState(book.runs);
+  useLayoutEffect(() => {
+    book.show = setRuns;
+    setRuns(book.runs);
+  }, [book]);
   const change = useCallback(
     (next: Run[]) => {
-      const known = next.filter(({ generation }) => generation.kind !== 'gone');
-      current.current = known;
-      store(owner, known);
-      setRuns(known);
+      book.runs = next.filter(({ generation }) => generation.kind !== 'gone');
+      store(book);
+      book.show(book.runs);
     },
-    [owner],
+    [book],
   );
   const update = useCallback(
     (key: string, generation: Generation) => {
       const taskId = generation.kind === 'task' ? { taskId: generation.task.id } : {};
       change(
-        current.current.map((run) =>
+        book.runs.map((run) =>
           run.submission.key === key
-            ? { submission: { ...run.submission, ...taskId }, generation }
+            ? { ...run, submission: { ...run.submission, ...taskId }, generation }
             : run,
         ),
       );
@@ -118,7 +52,35 @@ function useKnownRuns(owner: Owner) {
     },
     [change, refresh],
   );
-  return { runs, current, change, update };
+  return { runs, book, change, update };
+}
+
+/** Sends requests, and reads again what became of those of before. */
+function useSentRuns(owner: Owner) {
+  const { refresh } = useSession();
+  const { runs, book, change, update } = useKnownRuns(owner);
+  const send = useCallback(
+    async (submission: Submission, isResent = false) => {
+      const run = { submission, generation: { kind: 'sending' } as const, isResent };
+      change(withNewest(book.runs, run));
+      update(submission.key, await create(owner, submission));
+      void refresh();
+    },
+    [change, update, refresh],
+  );
+  useEffect(() => {
+    const before = book.runs.filter(({ generation }) => generation.kind !== 'refused');
+    change(before);
+    for (const { submission, generation } of before) {
+      if (generation.kind === 'interrupted') void send(submission, true);
+      else {
+        void readAgain(owner, submission, generation).then((next) => {
+          if (next) update(submission.key, next);
+        });
+      }
+    }
+  }, [owner, change, send, update]);
+  return { runs, book, change, update, send };
 }
 
 /**
@@ -126,31 +88,16 @@ function useKnownRuns(owner: Owner) {
  * @param me another account or mode needs another component
  */
 export function useRuns(me: Owner) {
-  const { refresh } = useSession();
   const [owner] = useState(me);
-  const { runs, current, change, update } = useKnownRuns(owner);
-  const send = useCallback(
-    async (submission: Submission) => {
-      change(withNewest(current.current, { submission, generation: { kind: 'sending' } }));
-      update(submission.key, await create(owner, submission));
-      void refresh();
-    },
-    [change, update, refresh],
-  );
-  useEffect(() => {
-    const before = stored(owner);
-    change(before.map((submission) => ({ submission, generation: { kind: 'reading' } })));
-    for (const submission of before) {
-      if (submission.taskId === undefined) void send(submission);
-      else void readTask(submission.taskId).then((read) => update(submission.key, read));
-    }
-  }, [owner, change, send, update]);
+  const { runs, book, change, update, send } = useSentRuns(owner);
+  const drop = ({ submission: { key } }: Run) =>
+    change(book.runs.filter(({ submission }) => submission.key !== key));
   return {
     runs,
     update,
     /** A new request, or an earlier one again if no response to it came. */
     async generate(body: Body) {
-      const known = current.current;
+      const known = book.runs;
       if (known.some(({ generation }) => generation.kind === 'sending')) return; // a second click
       const isSame = ({ submission, generation }: Run) =>
         generation.kind === 'lost' && JSON.stringify(submission.body) === JSON.stringify(body);
@@ -165,8 +112,19 @@ export function useRuns(me: Owner) {
     },
     /** The request again, with its own key. */
     retry: ({ submission }: Run) => send(submission),
-    dismiss: ({ submission: { key } }: Run) =>
-      change(current.current.filter(({ submission }) => submission.key !== key)),
+    /** Gives a request up that got no response, unless it has arrived. */
+    async discard(run: Run) {
+      const { key } = run.submission;
+      const found = await arrived(owner, key);
+      if (found) {
+        update(key, found);
+        toast('The request had arrived: this is its video.');
+      } else {
+        drop(run);
+        toast('Discarded. If the request arrives after all, its video is under Videos.');
+      }
+    },
+    dismiss: drop,
   };
 }
 
@@ -185,6 +143,19 @@ async function create({ mode }: Owner, { key, body }: Submission): Promise<Gener
     const isNotTaken = error.details.reason === 'not_taken';
     return { kind: isUncertain(error) && !isNotTaken ? 'lost' : 'refused', error };
   }
+}
+
+/** The task of a request that got no response; undefined if none is known. */
+async function arrived({ mode }: Owner, key: string): Promise<Generation | undefined> {
+  const given = { params: { key }, query: { mode } };
+  const read = await api('GET /console/api/idempotency-keys/:key', given).catch(() => undefined);
+  return read?.task ? { kind: 'task', task: read.task, readAt: performance.now() } : undefined;
+}
+
+/** What has become of a run meanwhile, as far as it can be read. */
+async function readAgain(owner: Owner, { key, taskId }: Submission, known: Generation) {
+  if (taskId !== undefined) return readTask(taskId, known.kind === 'task' ? known.task : undefined);
+  return known.kind === 'lost' ? arrived(owner, key) : undefined;
 }
 
 async function readTask(id: string, before?: ShownTask): Promise<Generation> {

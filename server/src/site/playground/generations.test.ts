@@ -112,6 +112,18 @@ test('a repeated key returns the task; with another body it is a conflict', asyn
   assert.deepEqual(paid, { available: 0, reserved: PRICE });
 });
 
+test('a page learns by its key whether a request has arrived, and of its own mode only', async () => {
+  const visitor = await visitorWith(PRICE);
+  const key = crypto.randomUUID();
+  const look = (who: TestVisitor, mode: Mode) =>
+    who.get(`/console/api/idempotency-keys/${key}?mode=${mode}`);
+  assert.deepEqual((await look(visitor, 'live')).body, { task: null });
+  const { id } = (await create(visitor, BODY, key)).body;
+  assert.equal((await look(visitor, 'live')).body.task.id, id);
+  assert.deepEqual((await look(visitor, 'test')).body, { task: null });
+  assert.deepEqual((await look(await visitorWith(0), 'live')).body, { task: null });
+});
+
 test('the public API does not know the task, and its key can be used there', async () => {
   const visitor = await visitorWith(1000);
   const { body } = await create(visitor);

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { type CreateFlowDeps, createFlow } from '../../http/create-flow.ts';
@@ -9,7 +10,7 @@ import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
 import { openCreates } from '../../tasks/create/create.ts';
 import { readBoundKey } from '../../tasks/create/idempotency-keys.ts';
 import { providerOfNew } from '../../tasks/create/insert.ts';
-import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
+import { ModeSchema, type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 import { readShownTask } from '../tasks/show-task.ts';
 import type { ShownTask } from '../tasks/shown-task.ts';
 
@@ -80,6 +81,16 @@ async function readShown(deps: ShowDeps, accountId: string, id: string) {
   };
   return { ...task, ...former };
 }
+
+/** GET: the task of an Idempotency-Key, so that a page learns whether its request has arrived. */
+export const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
+  query: Type.Object({ mode: ModeSchema }),
+  handle: async (deps: ShowDeps, { params, query: { mode }, session: { accountId } }) => {
+    const surface = mode === 'test' ? TEST_SURFACE : WEB_SURFACE;
+    const { task_id: id } = (await readBoundKey(deps.db, accountId, surface, params.key)) ?? {};
+    return { task: id ? await readShownTask(deps, accountId, id) : null };
+  },
+});
 
 /** GET /console/api/generations/{id}: for open pages of earlier releases. */
 export const getWebGeneration = siteRoute('GET /console/api/generations/:id', {

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-// Writes src/operations.json, the inputs of the API's operations that the tools have, from
-// openapi.json: `node clients/mcp/write-operations.ts`.
+// Writes src/operations.json, the inputs and results of the API's operations that the tools have,
+// from openapi.json: `node clients/mcp/write-operations.ts`.
 
 interface Schema {
   $ref?: string;
@@ -57,12 +57,37 @@ function queryOf(id: string) {
   return { properties: Object.fromEntries(properties) };
 }
 
+/**
+ * The names, types and descriptions of a result, without the values: a client refuses data that is
+ * not as declared, and a newer service may return another model.
+ */
+function resultOf(name: string): unknown {
+  const kept = ['type', 'description', 'required', 'properties', 'items'];
+  const typesOf = (schema: Schema): Schema => {
+    const { properties, items, ...rest } = Object.fromEntries(
+      Object.entries(schema).filter(([member]) => kept.includes(member)),
+    );
+    const members = Object.entries(properties ?? {}).map(([key, value]) => [key, typesOf(value)]);
+    return {
+      ...rest,
+      ...(properties !== undefined && { properties: Object.fromEntries(members) }),
+      ...(items !== undefined && { items: typesOf(items as Schema) }),
+    };
+  };
+  return typesOf(resolved(at(`#/components/schemas/${name}`)) as Schema);
+}
+
+const RESULTS = ['VideoTask', 'TaskList', 'Quote', 'CancelResult', 'CreditBalance', 'Upload'];
+
 /** The text of src/operations.json. */
 export function operationsText(): string {
   const operations = {
-    createVideo: bodyOf('createVideo'),
-    createQuote: bodyOf('createQuote'),
-    listTasks: queryOf('listTasks'),
+    inputs: {
+      createVideo: bodyOf('createVideo'),
+      createQuote: bodyOf('createQuote'),
+      listTasks: queryOf('listTasks'),
+    },
+    results: Object.fromEntries(RESULTS.map((name) => [name, resultOf(name)])),
   };
   return `${JSON.stringify(operations, null, 2)}\n`;
 }

@@ -143,6 +143,6 @@ const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
     ),
     Python: python('upload = client.uploads.create("first.png")', 'print(upload.url)'),
     fw: 'fw uploads first.png',
-    MCP: mcp('upload_file', { path: '/home/ada/first.png' }),
+    MCP: mcp('upload_file', { path: 'first.png' }),
   }),
 };

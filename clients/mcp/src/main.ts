@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { realpathSync, statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Framewright } from '@framewright/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -8,11 +9,12 @@ import { MAX_WAIT_SECONDS } from './session.ts';
 
 const HELP = `framewright-mcp: videos as tools of an MCP client
 
-Usage: framewright-mcp               speaks MCP on stdin and stdout
-       framewright-mcp --http PORT   speaks streamable HTTP on 127.0.0.1:PORT/mcp; each request
-                                     has its API key as bearer token
+Usage: framewright-mcp [--files FOLDER]   speaks MCP on stdin and stdout
+       framewright-mcp --http PORT        speaks streamable HTTP on 127.0.0.1:PORT/mcp; each
+                                          request has its API key as bearer token
 
 Options:
+  --files FOLDER   the pictures and videos below it may be uploaded; without it, no file
   --help, --version
 
 Environment:
@@ -31,10 +33,17 @@ function portOf(text: string): number {
   return Number(text);
 }
 
+/** The folder of --files, without symbolic links. */
+function folderOf(path: string): string {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(path);
+  return fail(`--files takes a folder, not "${path}"`);
+}
+
 function readOptions() {
   try {
     return parseArgs({
       options: {
+        files: { type: 'string' },
         http: { type: 'string' },
         help: { type: 'boolean' },
         version: { type: 'boolean' },
@@ -50,9 +59,10 @@ async function serveHttp(port: number): Promise<void> {
   process.stderr.write(`Listening on ${url}\n`);
 }
 
-function serveSession(): void {
+function serveSession(folder?: string): void {
+  const files = { folder: folder === undefined ? undefined : folderOf(folder) };
   const client = openClient();
-  serveStdio(() => createServer({ client, waitSeconds: MAX_WAIT_SECONDS, hasFiles: true }));
+  serveStdio(() => createServer({ client, waitSeconds: MAX_WAIT_SECONDS, files }));
 }
 
 function openClient(): Framewright {
@@ -63,8 +73,8 @@ function openClient(): Framewright {
   }
 }
 
-const { http, help, version } = readOptions();
+const { files, http, help, version } = readOptions();
 if (help) process.stdout.write(HELP);
 else if (version) process.stdout.write(`${VERSION}\n`);
 else if (http !== undefined) await serveHttp(portOf(http));
-else serveSession();
+else serveSession(files);

@@ -1,71 +1,104 @@
-import { AbortError, FramewrightError, type VideoTask } from '@framewright/client';
+import { AbortError, ApiError, FramewrightError, type VideoTask } from '@framewright/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { AddressError } from './addresses.ts';
 
 // What the tools return: a text for the model, and the same as data.
+
+/** An input that a tool refuses itself. Nothing was sent. */
+export class RefusedInput extends Error {
+  override readonly name = 'RefusedInput';
+  readonly data: object;
+  constructor(message: string, data: object = {}) {
+    super(message);
+    this.data = { code: 'invalid_request', charged: 'no', retry: 'never', ...data };
+  }
+}
 
 /** A result with a sentence for the model. */
 export function result(text: string, data: object): CallToolResult {
   return { content: [{ type: 'text', text }], structuredContent: { ...data } };
 }
 
-/** The state of a task, and what to do next. A failed task is an error result. */
-export function taskResult(task: VideoTask): CallToolResult {
-  if (task.status === 'failed') return Object.assign(failedTask(task), { isError: true });
-  if (task.status === 'completed' && task.output) {
-    const { video_url: uri } = task.output;
-    const told = result(`The video of ${task.id} is completed: ${uri}`, task);
-    told.content.push({
-      type: 'resource_link',
-      uri,
-      name: `${task.id}.mp4`,
-      mimeType: 'video/mp4',
-    });
+/**
+ * The state of a task, its price, and what to do next. A failed task is an error result.
+ * @param waitSeconds when the task may be read again, if the rate limit says it
+ */
+export function taskResult(task: VideoTask, waitSeconds?: number): CallToolResult {
+  const { id, status, credits_used: credits, output } = task;
+  if (status === 'failed') return Object.assign(failedTask(task), { isError: true });
+  if (status === 'completed' && output) {
+    const { video_url: uri } = output;
+    const told = result(`The video of ${id} is completed, for ${credits} credits: ${uri}`, task);
+    told.content.push({ type: 'resource_link', uri, name: `${id}.mp4`, mimeType: 'video/mp4' });
     return told;
   }
+  const later = waitSeconds === undefined ? 'later' : `in ${waitSeconds} seconds`;
   return result(
-    `The video of ${task.id} is still being made. Call get_video with this task_id later. ` +
-      'Do not call generate_video for it with another request_id: that would be a second video.',
-    task,
+    `The video of ${id} is still being made; ${credits} credits are reserved for it. Call ` +
+      `get_video with this task_id ${later}. Do not call generate_video for it with another ` +
+      'request_id: that would be a second video.',
+    { ...task, ...(waitSeconds !== undefined && { retry_after_seconds: waitSeconds }) },
   );
 }
 
 function failedTask(task: VideoTask): CallToolResult {
-  const refunded = task.credits_refunded;
-  const charged = refunded > 0 ? `${refunded} credits were refunded` : 'nothing was charged';
+  const { id, error, credits_refunded: refunded } = task;
   return result(
-    `The video of ${task.id} failed (${task.error?.code}): ${task.error?.message} ` +
-      `Charged: no, ${charged}. To try again, call generate_video with a new request_id.`,
+    `The video of ${id} failed (${error?.code}): ${error?.message} Charged: nothing, ` +
+      `${refunded} credits were refunded. To try again, call generate_video with a new request_id.`,
     { ...task, charged: 'refunded', retry: 'new_key' },
   );
 }
 
-const NEXT = {
-  same_key: 'Retry: yes, with the same request_id; it is never charged twice.',
-  new_key: 'Retry: yes, with a new request_id.',
-  never: 'Retry: no, change the request first.',
-};
-const CHARGED = {
-  no: 'Charged: nothing.',
-  reserved: 'Charged: the credits stay reserved until the end of the task.',
-  refunded: 'Charged: nothing, the credits were refunded.',
+/** What a refused call of a tool means for the video that it is about. */
+export type Told = (error: FramewrightError, when: string) => string;
+
+/** For tools that only read. */
+export const tellRead: Told = ({ retry }, when) =>
+  retry === 'never' ? 'Do not call again unchanged.' : `Call again${when}.`;
+
+/** For tools that name a task: whether it can be read says nothing of its credits. */
+export const tellTask: Told = (error, when) =>
+  `${tellRead(error, when)} If generate_video started this video, it stays charged: ` +
+  'never start it again with another request_id.';
+
+/** For the tool that charges. */
+export const tellCharge: Told = ({ charged, retry, taskId }, when) => {
+  const task = taskId === undefined ? '' : ` (${taskId})`;
+  const charges = {
+    no: 'Charged: nothing by this call.',
+    reserved: `Charged: yes, or not known yet${task}; a video that fails is refunded.`,
+    refunded: 'Charged: nothing, the credits were refunded.',
+  };
+  const next = {
+    same_key: `Retry: yes${when}, with the same request_id; it is never charged twice.`,
+    new_key: `Retry: yes${when}, with a new request_id.`,
+    never: 'Retry: not unchanged. Correct the cause, and keep the request_id.',
+  };
+  return `${charges[charged]} ${next[retry]}`;
 };
 
 /** A refused call as an error result; other errors are thrown. */
-export function errorResult(error: unknown): CallToolResult {
-  return Object.assign(refusal(error), { isError: true });
-}
-
-const NO_RESPONSE =
-  'The service did not respond in time. It is not known whether the call took effect.';
-
-function refusal(error: unknown): CallToolResult {
-  if (error instanceof AddressError) {
-    return result(error.message, { code: 'invalid_request', charged: 'no', retry: 'never' });
+export function errorResult(error: unknown, tell: Told): CallToolResult {
+  if (error instanceof RefusedInput) {
+    return Object.assign(result(error.message, error.data), { isError: true });
   }
   if (!(error instanceof FramewrightError)) throw error;
-  const { code, charged, retry, requestId } = error;
-  const message = error instanceof AbortError ? NO_RESPONSE : error.message;
-  const texts = [message, charged && CHARGED[charged], retry && NEXT[retry]];
-  return result(texts.filter(Boolean).join(' '), { code, message, charged, retry, requestId });
+  const { code, charged, retry, taskId, idempotencyKey } = error;
+  const message = error instanceof AbortError ? 'No response came in time.' : error.message;
+  const { details, retryAfterSeconds } = error instanceof ApiError ? error : {};
+  const when = retryAfterSeconds === undefined ? '' : ` in ${retryAfterSeconds} seconds`;
+  const price = details?.required_credits;
+  const costs = price === undefined ? '' : ` It costs ${price} credits.`;
+  const refused = result(`${message}${costs} ${tell(error, when)}`, {
+    code,
+    message,
+    charged,
+    retry,
+    task_id: taskId,
+    request_id: idempotencyKey?.replace(/^mcp:/, ''),
+    retry_after_seconds: retryAfterSeconds,
+    credits: price,
+    x_request_id: error.requestId,
+  });
+  return Object.assign(refused, { isError: true });
 }

@@ -8,9 +8,15 @@ interface Input {
   required?: string[];
 }
 
-const OPERATIONS: Record<'createVideo' | 'createQuote' | 'listTasks', Input> = JSON.parse(
-  readFileSync(new URL('operations.json', import.meta.url), 'utf8'),
-);
+const OPERATIONS: {
+  inputs: Record<'createVideo' | 'createQuote' | 'listTasks', Input>;
+  results: Record<ResultName, JsonSchemaType>;
+} = JSON.parse(readFileSync(new URL('operations.json', import.meta.url), 'utf8'));
+
+type ResultName = 'VideoTask' | 'TaskList' | 'Quote' | 'CancelResult' | 'CreditBalance' | 'Upload';
+
+/** The data of the tools. */
+export const RESULTS = OPERATIONS.results;
 
 const REQUEST_ID = {
   type: 'string',
@@ -20,6 +26,14 @@ const REQUEST_ID = {
   description:
     'Your own name for this one video, such as a UUID. Send the same one again after any ' +
     'failure: the video is then made and charged once. A new video needs a new request_id.',
+};
+
+const MAX_CREDITS = {
+  type: 'integer',
+  minimum: 0,
+  description:
+    'The most that the user agreed to pay. A video that costs more is refused before anything is ' +
+    'charged, and the refusal says its price.',
 };
 
 const TASK_ID = {
@@ -35,22 +49,22 @@ function objectOf(properties: object, required: string[] = []): JsonSchemaType {
   return schema as JsonSchemaType;
 }
 
-const GENERATION = OPERATIONS.createVideo;
+const { createVideo: GENERATION, createQuote, listTasks } = OPERATIONS.inputs;
 
 export const SCHEMAS = {
-  generate: objectOf({ request_id: REQUEST_ID, ...GENERATION.properties }, [
-    'request_id',
-    ...(GENERATION.required ?? []),
-  ]),
-  quote: objectOf(OPERATIONS.createQuote.properties, OPERATIONS.createQuote.required),
-  list: objectOf(OPERATIONS.listTasks.properties),
+  generate: objectOf(
+    { request_id: REQUEST_ID, max_credits: MAX_CREDITS, ...GENERATION.properties },
+    ['request_id', ...(GENERATION.required ?? [])],
+  ),
+  quote: objectOf(createQuote.properties, createQuote.required),
+  list: objectOf(listTasks.properties),
   task: objectOf({ task_id: TASK_ID }, ['task_id']),
   none: objectOf({}),
   upload: objectOf(
     {
       path: {
         type: 'string',
-        description: 'A picture or video of this machine, as an absolute path.',
+        description: 'A picture or video below the folder that the user allows.',
       },
     },
     ['path'],

@@ -5,8 +5,8 @@ export interface Session {
   client: Framewright;
   /** The longest time that a call waits for a video, in seconds. */
   waitSeconds: number;
-  /** Whether files of this machine may be uploaded. */
-  hasFiles: boolean;
+  /** Absent where there are no files of the user: over HTTP. */
+  files?: { /** Files below it may be uploaded. */ folder: string | undefined } | undefined;
   /** Ends the waits when the server stops. */
   stopping?: AbortSignal | undefined;
 }

@@ -7,9 +7,18 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import { addressesOnly, type RequestInput } from './addresses.ts';
+import { openAllowed } from './files.ts';
 import { type GenerateInput, generate } from './generate.ts';
-import { errorResult, result, taskResult } from './results.ts';
-import { SCHEMAS } from './schemas.ts';
+import {
+  errorResult,
+  result,
+  type Told,
+  taskResult,
+  tellCharge,
+  tellRead,
+  tellTask,
+} from './results.ts';
+import { RESULTS, SCHEMAS } from './schemas.ts';
 import type { Session } from './session.ts';
 
 /** A tool: what a model reads of it, and what a call does. `run` throws errors of the client. */
@@ -18,20 +27,26 @@ interface Tool<Input> {
   title: string;
   description: string;
   schema: (typeof SCHEMAS)[keyof typeof SCHEMAS];
+  /** What its data is, unless the result is an error. */
+  data: keyof typeof RESULTS;
   annotations: ToolAnnotations;
+  /** What an error says of credits and of another call. */
+  tell?: Told;
   /** Only where the files of this machine may be read. */
   needsFiles?: true;
   run(session: Session, input: Input, ctx: ServerContext): Promise<CallToolResult>;
 }
 
 /** A tool, ready to be registered. What the API refuses becomes an error result. */
-function tool<Input extends object>({ name, schema, run, needsFiles, ...shown }: Tool<Input>) {
-  const config = { ...shown, inputSchema: fromJsonSchema<Input>(schema) };
+function tool<Input extends object>(given: Tool<Input>) {
+  const { name, schema, data, run, needsFiles, tell = tellRead, ...shown } = given;
+  const inputSchema = fromJsonSchema<Input>(schema);
+  const config = { ...shown, inputSchema, outputSchema: fromJsonSchema(RESULTS[data]) };
   return {
     register(server: McpServer, session: Session): void {
-      if (needsFiles && !session.hasFiles) return;
+      if (needsFiles && !session.files) return;
       server.registerTool(name, config, (input, ctx) =>
-        run(session, input, ctx).catch(errorResult),
+        run(session, input, ctx).catch((error) => errorResult(error, tell)),
       );
     },
   };
@@ -51,10 +66,12 @@ export const TOOLS = [
     name: 'generate_video',
     title: 'Generate a video',
     description:
-      'Makes a video and charges credits of the user. Call quote_video first if the price ' +
-      'matters. Waits a while; if the video takes longer, the result has a task_id for ' +
-      'get_video. A failed video is refunded.',
+      'Makes a video and charges credits of the user, at most max_credits. Waits a while; if the ' +
+      'video takes longer, the result has the id of its task, for get_video. A failed video is ' +
+      'refunded.',
     schema: SCHEMAS.generate,
+    data: 'VideoTask',
+    tell: tellCharge,
     annotations: { destructiveHint: false, idempotentHint: true, openWorldHint: true },
     run: generate,
   }),
@@ -64,6 +81,8 @@ export const TOOLS = [
     description:
       'The state of a video, and a fresh link to it when it is completed. Costs nothing.',
     schema: SCHEMAS.task,
+    data: 'VideoTask',
+    tell: tellTask,
     annotations: READS,
     run: async ({ client }, { task_id }, { mcpReq: { signal } }) =>
       taskResult(await client.videos.get(task_id, { signal })),
@@ -73,6 +92,7 @@ export const TOOLS = [
     title: 'List videos',
     description: 'The videos of the user, newest first. Costs nothing.',
     schema: SCHEMAS.list,
+    data: 'TaskList',
     annotations: READS,
     run: async ({ client }, query, { mcpReq: { signal } }) => {
       const texts = Object.entries(query).map(([name, value]) => [name, String(value)]);
@@ -89,6 +109,7 @@ export const TOOLS = [
     title: 'Price of a video',
     description: 'What a video would cost, and whether the balance is enough. Costs nothing.',
     schema: SCHEMAS.quote,
+    data: 'Quote',
     annotations: READS,
     run: async ({ client }, request, { mcpReq: { signal } }) => {
       const quote = await client.videos.quote(addressesOnly(request), { signal });
@@ -102,6 +123,8 @@ export const TOOLS = [
       'Stops a video that is not made yet, and refunds it. A video that the provider already ' +
       'makes may go on: the result says so.',
     schema: SCHEMAS.task,
+    data: 'CancelResult',
+    tell: tellTask,
     annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: async ({ client }, { task_id }, { mcpReq: { signal } }) => {
       const { cancel, refusal, task } = await client.videos.cancel(task_id, { signal });
@@ -113,6 +136,7 @@ export const TOOLS = [
     title: 'Balance',
     description: 'The credits that the user has left. Costs nothing.',
     schema: SCHEMAS.none,
+    data: 'CreditBalance',
     annotations: READS,
     run: async ({ client }, _input, { mcpReq: { signal } }) => {
       const credits = await client.credits.get({ signal });
@@ -123,13 +147,17 @@ export const TOOLS = [
     name: 'upload_file',
     title: 'Upload a file',
     description:
-      'Uploads a picture or video of this machine. The url of the result may be used in each ' +
-      'media field of generate_video. It is deleted a day after its last use. Costs nothing.',
+      'Uploads a picture or video of the folder that the user allows. The url of the result may ' +
+      'be used in each media field of generate_video. It is deleted a day after its last use. ' +
+      'Costs nothing.',
     schema: SCHEMAS.upload,
+    data: 'Upload',
     annotations: { destructiveHint: false, idempotentHint: false, openWorldHint: false },
     needsFiles: true,
-    run: async ({ client }, { path }, { mcpReq: { signal } }) => {
-      const upload = await client.uploads.create(path, { signal });
+    run: async ({ client, files }, { path }, { mcpReq: { signal } }) => {
+      const upload = await client.uploads.create(await openAllowed(files?.folder, path), {
+        signal,
+      });
       return result(`Uploaded: ${upload.url} (until ${upload.expires_at})`, upload);
     },
   }),

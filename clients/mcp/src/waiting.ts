@@ -1,25 +1,38 @@
-import { type Framewright, TaskFailedError, type VideoTask } from '@framewright/client';
+import { ApiError, TaskFailedError, type VideoTask } from '@framewright/client';
 import type { ServerContext } from '@modelcontextprotocol/server';
+import type { Session } from './session.ts';
 
 /** The pause between two notifications of progress, in milliseconds. */
 const PROGRESS_PAUSE = 5000;
 
+interface Wait {
+  ctx: ServerContext;
+  /** Stops the waiting; the result is then the newest state that is known. */
+  deadline: AbortSignal;
+  idempotencyKey: string;
+}
+
 /**
  * Waits for the end of a task for a limited time, and tells the client that it still waits.
- * @param deadline stops the waiting; the result is then the newest state that is known
+ * @returns the task, and after how many seconds it may be read again if the rate limit said so
  */
 export async function waitUntil(
-  client: Framewright,
+  { client }: Session,
   task: VideoTask,
-  { ctx, deadline }: { ctx: ServerContext; deadline: AbortSignal },
-): Promise<VideoTask> {
+  { ctx, deadline, idempotencyKey }: Wait,
+): Promise<[VideoTask, waitSeconds?: number | undefined]> {
   const stop = tellProgress(ctx);
+  let newest = task;
+  const onProgress = (read: VideoTask) => {
+    newest = read;
+  };
   try {
     const signal = AbortSignal.any([ctx.mcpReq.signal, deadline]);
-    return await client.videos.wait(task, { signal });
+    return [await client.videos.wait(task, { idempotencyKey, signal, onProgress })];
   } catch (error) {
-    if (error instanceof TaskFailedError) return error.task;
-    if (deadline.aborted && !ctx.mcpReq.signal.aborted) return task;
+    if (error instanceof TaskFailedError) return [error.task];
+    if (deadline.aborted && !ctx.mcpReq.signal.aborted) return [newest];
+    if (error instanceof ApiError && error.status === 429) return [newest, error.retryAfterSeconds];
     throw error;
   } finally {
     stop();

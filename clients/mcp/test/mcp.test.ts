@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -9,6 +9,7 @@ import { Framewright } from '@framewright/client';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import { openClientCase } from '../../../server/test/clients/fault-cases.ts';
 import { proveOrdersOf, VIDEOS } from '../../../server/test/clients/orders.ts';
 import {
   imageBytes,
@@ -17,7 +18,9 @@ import {
 } from '../../../server/test/media/media-fixture.ts';
 import { sql } from '../../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
+import type { Plan } from '../../../simulators/kit/faults.ts';
 import { createServer } from '../src/server.ts';
+import type { Session } from '../src/session.ts';
 import { operationsText } from '../write-operations.ts';
 import { type ClientOptions, connectOverHttp, connectOverStdio, MAIN } from './connect.ts';
 
@@ -78,6 +81,8 @@ for (const [title, options] of [
       tools.map(({ name }) => name),
       ['generate_video', 'get_video', 'list_videos', 'quote_video', 'cancel_video', 'get_credits'],
     );
+    // From here on, the client compares the data of each result with the schema of its tool.
+    assert.ok(tools.every(({ outputSchema }) => outputSchema?.properties));
     const before = (await call(client, 'get_credits', {})).data.available_credits;
     const input = { prompt: 'A paper boat', request_id: `boat-${title.replaceAll(' ', '-')}` };
     const quote = await call(client, 'quote_video', { prompt: input.prompt });
@@ -114,6 +119,8 @@ test('what fails is an error result, which says what was charged and what to do'
   assert.match(refused.text, /Charged: nothing.*new request_id/s);
   const poor = await call(client, 'generate_video', input('test-insufficient-credits'));
   assert.deepEqual([poor.data.code, poor.data.charged], ['insufficient_credits', 'no']);
+  assert.equal(poor.data.credits, 250);
+  assert.match(poor.text, /It costs 250 credits/);
   const unknown = await call(client, 'get_video', { task_id: 'task_unknown' });
   assert.equal(unknown.data.code, 'not_found');
 });
@@ -126,8 +133,7 @@ test('over HTTP no text is read as a path of the service', async () => {
     assert.equal(refused.isError, true, image_url);
     assert.equal(refused.data?.code ?? 'invalid_request', 'invalid_request', refused.text);
   }
-  const uploads = await sql(fixture.db, "select 1 from stored_objects where role = 'upload'");
-  assert.deepEqual(uploads, []);
+  assert.deepEqual(await uploadsOf(), []);
 });
 
 test('a key that is missing, malformed or unknown gets 401', async () => {
@@ -212,6 +218,7 @@ test('a call beyond the limit of the key is refused at once, alone or in a batch
   assert.ok(performance.now() - start < 20_000);
   assert.equal(text.split('credits are available').length - 1, 30);
   assert.equal(text.split('"code":"rate_limited"').length - 1, 20);
+  assert.match(text, /The next one passes in \d+ seconds. Call again in \d+ seconds./);
 });
 
 test('a client that closes its connection is told that it is closed', async () => {
@@ -275,12 +282,26 @@ test('no stream stays open, and HEAD is not served', async () => {
   assert.equal(head.status, 404);
 });
 
-test('over stdio files are uploaded', async () => {
+test('over stdio, media of the allowed folder are uploaded, and no other file of the machine', async () => {
   await using folder = await temporaryFolder();
-  const file = path.join(folder.path, 'first.png');
-  await writeFile(file, await imageBytes('png', 864, 496));
-  await using client = Object.assign(await overStdio(), disposable);
-  const upload = await call(client, 'upload_file', { path: file });
+  const allowed = path.join(folder.path, 'allowed');
+  await mkdir(allowed);
+  const picture = await imageBytes('png', 864, 496);
+  await Promise.all([
+    writeFile(path.join(allowed, 'first.png'), picture),
+    writeFile(path.join(folder.path, 'private.png'), picture),
+    writeFile(path.join(allowed, 'notes.png'), 'The free text of somebody'),
+    symlink('/etc/passwd', path.join(allowed, 'linked.png')),
+    symlink(folder.path, path.join(allowed, 'up')),
+  ]);
+  await using client = Object.assign(await overStdio('--files', allowed), disposable);
+  const refused = ['/etc/passwd', '../private.png', 'up/private.png', 'linked.png', 'notes.png'];
+  for (const file of [...refused, 'none.png', '.', `${allowed}/../private.png`]) {
+    const told = await call(client, 'upload_file', { path: file });
+    assert.deepEqual([told.isError, told.data.code], [true, 'invalid_request'], file);
+  }
+  assert.deepEqual(await uploadsOf(), []);
+  const upload = await call(client, 'upload_file', { path: 'first.png' });
   assert.equal(upload.isError, false, upload.text);
   const input = {
     mode: 'image-to-video',
@@ -291,6 +312,35 @@ test('over stdio files are uploaded', async () => {
   const made = await call(client, 'generate_video', input);
   assert.equal(made.data.status, 'completed', made.text);
 });
+
+test('without --files no file is uploaded, and the tool says what to set', async () => {
+  await using client = Object.assign(await overStdio(), disposable);
+  const told = await call(client, 'upload_file', { path: '/etc/passwd' });
+  assert.equal(told.isError, true);
+  assert.match(told.text, /--files FOLDER/);
+});
+
+const uploadsOf = () => sql(fixture.db, "select 1 from stored_objects where role = 'upload'");
+
+for (const [way, connect] of [
+  ['over HTTP', async () => overHttp(await newApiKey())],
+  ['over stdio', () => overStdio()],
+] as [string, () => Promise<Client>][]) {
+  test(`${way}, max_credits refuses a video that costs more before anything is created`, async () => {
+    await using client = Object.assign(await connect(), disposable);
+    const request = { prompt: 'A boat', request_id: `most-${way.replace(' ', '-')}` };
+    const before = (await call(client, 'get_credits', {})).data.available_credits;
+    const refused = await call(client, 'generate_video', { ...request, max_credits: 249 });
+    const { code, credits, max_credits, charged, retry } = refused.data;
+    assert.deepEqual([code, credits, max_credits], ['max_credits', 250, 249]);
+    assert.deepEqual([refused.isError, charged, retry], [true, 'no', 'never']);
+    assert.match(refused.text, /costs 250 credits/);
+    assert.equal((await call(client, 'get_credits', {})).data.available_credits, before);
+    const made = await call(client, 'generate_video', { ...request, max_credits: 250 });
+    assert.deepEqual([made.isError, made.data.credits_used], [false, 250]);
+    assert.match(made.text, /completed, for 250 credits/);
+  });
+}
 
 test('a client that asks for it is told the progress', async () => {
   await using client = Object.assign(await overHttp(await newApiKey()), disposable);
@@ -303,19 +353,64 @@ test('a client that asks for it is told the progress', async () => {
   assert.match(messages[0] ?? '', /being made/);
 });
 
-test('a call ends when its time is over, and the video goes on', async () => {
-  const api = new Framewright({ apiKey: await newApiKey(), baseUrl: `${fixture.url}/api/v1` });
-  const server = createServer({ client: api, waitSeconds: 1, hasFiles: false });
+/** A client of a server in this process. */
+async function connectWithin(session: Omit<Session, 'waitSeconds'>, waitSeconds = 45) {
   const client = new Client({ name: 'test', version: '1' });
   const [ofServer, ofClient] = InMemoryTransport.createLinkedPair();
+  const server = createServer({ waitSeconds, ...session });
   await Promise.all([server.connect(ofServer), client.connect(ofClient)]);
+  return Object.assign(client, disposable);
+}
+
+test('a call ends when its time is over, and the video goes on', async () => {
+  const api = new Framewright({ apiKey: await newApiKey(), baseUrl: `${fixture.url}/api/v1` });
+  await using client = await connectWithin({ client: api }, 1);
   const input = { prompt: 'A boat, test-slow', request_id: 'slow-0001' };
   const told = await call(client, 'generate_video', input);
   assert.deepEqual([told.isError, told.data.status], [false, 'processing']);
-  assert.match(told.text, /Call get_video with this task_id/);
+  assert.match(told.text, /250 credits are reserved for it. Call get_video with this task_id/);
   const cancelled = await call(client, 'cancel_video', { task_id: told.data.id });
   assert.equal(cancelled.data.cancel, 'cancelled', cancelled.text);
-  await client.close();
+});
+
+test('once a video may be charged, an error says so, with its task and its request_id', async () => {
+  const lost: Plan = { on: 'create', faults: [{ kind: 'drop_after_accepting' }] };
+  const refuse = (on: string, status: number, code: string): Plan => ({
+    on,
+    times: 9,
+    faults: [{ kind: 'refuse', status, code }],
+  });
+  const cases: [Plan[], 'before' | 'after'][] = [
+    [[refuse('read', 401, 'unauthorized')], 'after'],
+    [[refuse('read', 403, 'forbidden')], 'after'],
+    [[refuse('read', 404, 'not_found')], 'after'],
+    [[lost, refuse('create', 401, 'unauthorized')], 'before'],
+  ];
+  for (const [faults, when] of cases) {
+    await using opened = await openClientCase(fixture, { faults });
+    await using client = await connectWithin({ client: new Framewright(opened) });
+    const input = { prompt: 'A boat', request_id: 'charged-0001' };
+    const told = await call(client, 'generate_video', input);
+    const shown = `${JSON.stringify(faults)} ${told.text}`;
+    const { charged, retry, request_id, task_id } = told.data;
+    assert.deepEqual([told.isError, charged, retry], [true, 'reserved', 'same_key'], shown);
+    assert.deepEqual(
+      [request_id, task_id !== undefined],
+      ['charged-0001', when === 'after'],
+      shown,
+    );
+    assert.doesNotMatch(told.text, /nothing|Retry: no/);
+    assert.deepEqual((await opened.report()).tasks, 1);
+  }
+});
+
+test('a read that is refused does not say that the video was not charged', async () => {
+  await using opened = await openClientCase(fixture, {});
+  await using client = await connectWithin({ client: new Framewright(opened) });
+  const told = await call(client, 'get_video', { task_id: 'task_unknown' });
+  assert.deepEqual([told.isError, told.data.code], [true, 'not_found']);
+  assert.match(told.text, /stays charged: never start it again with another request_id/);
+  assert.doesNotMatch(told.text, /nothing|same request_id/);
 });
 
 test('with faults and kills, each order is one task, one charge and one whole file', {

@@ -164,7 +164,7 @@ export const REQUESTS_PER_WINDOW = 30;
 /** The error of a request beyond them. */
 export function windowIsFull(seconds: number): ApiError {
   const sent = `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds.`;
-  return new ApiError('rate_limited', `${sent} Wait for Retry-After.`, {
+  return new ApiError('rate_limited', `${sent} The next one passes in ${seconds} seconds.`, {
     retryAfterSeconds: seconds,
   });
 }

@@ -188,11 +188,11 @@ const RUNNERS: Record<Tool, (text: string, place: Place) => Promise<string>> = {
     await writeFile(file, head + text);
     return python.run('python', [file], { ...env, cwd: home });
   },
-  async MCP(text, { env, fixture }) {
+  async MCP(text, { folder, env, fixture }) {
     const call: { name: string; arguments: Record<string, unknown> } = JSON.parse(text);
     const client =
       call.name === 'upload_file'
-        ? await connectOverStdio(env)
+        ? await connectOverStdio(env, ['--files', folder])
         : await connectOverHttp(`${fixture.url}/mcp`, env.FRAMEWRIGHT_API_KEY ?? '');
     try {
       const { isError, content } = await client.callTool(call);

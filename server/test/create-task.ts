@@ -4,13 +4,13 @@ import type { CheckedRequest } from '../src/tasks/create/checked-request.ts';
 import {
   type CreateDeps,
   type Created,
-  createWaiting,
+  createAccountGroup,
   failedCreate,
 } from '../src/tasks/create/create-group.ts';
 
 /** Creates the task of a request in a transaction of its own. */
 export async function createTask(deps: CreateDeps, checked: CheckedRequest): Promise<Created> {
-  const [outcome] = await createWaiting(deps, [checked]).catch((error: unknown) => {
+  const [outcome] = await createAccountGroup(deps, [checked]).catch((error: unknown) => {
     throw isDatabaseUnavailable(error) ? failedCreate(deps.log, error) : error;
   });
   if (!outcome || outcome instanceof ApiError) throw outcome;

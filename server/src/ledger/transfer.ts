@@ -93,7 +93,9 @@ const TRANSFER = namedStatement(
     'origins',
   ],
   `with given as materialized (
-     select *, credits * ((target = 'available')::int - (source = 'available')::int) as to_available,
+     select account_id, kind, source, target, credits, reason, reference, note, expires_at, origin,
+       place,
+       credits * ((target = 'available')::int - (source = 'available')::int) as to_available,
        credits * ((target = 'reserved')::int - (source = 'reserved')::int) as to_reserved
      from unnest(:accountIds::text[], :kinds::text[], :sources::text[], :targets::text[],
        :credits::bigint[], :reasons::text[], :references::text[], :notes::text[],

@@ -14,7 +14,6 @@ const fsyncOf = promisify(fsync);
 export function diskStorage(folder: string): Storage {
   const pathOf = (objectId: string) => path.join(folder, objectId.slice(-2), objectId);
   return {
-    copies: false,
     prepare: sync,
     async put(objectId, filePath, { isPrepared = false } = {}) {
       const target = pathOf(objectId);

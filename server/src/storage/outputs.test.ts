@@ -41,7 +41,7 @@ async function statesOf(taskId: string): Promise<Record<string, string[]>> {
 test('an output and its poster are registered, stored and made ready', async () => {
   const { db } = database;
   const [video, poster] = [await makeFile('output'), await makeFile('poster')];
-  const ids = await withOutputs({ db, storage }, 'task_1', [video, poster], async ({ put }) => {
+  const ids = await withOutputs({ db, storage }, 'task_1', [video, poster], async (put) => {
     assert.deepEqual(await statesOf('task_1'), { output: ['writing'], poster: ['writing'] });
     const stored = [await put(video), await put(poster)];
     await markReady(db, stored, 7);
@@ -64,7 +64,7 @@ test('what an interrupted run left is marked for deletion, of this task only', a
   };
   await written();
   const video = await makeFile('output');
-  await withOutputs({ db, storage }, 'task_2', [video], async ({ put }) =>
+  await withOutputs({ db, storage }, 'task_2', [video], async (put) =>
     markReady(db, [await put(video)], 7),
   );
   assert.deepEqual(await statesOf('task_2'), {
@@ -78,7 +78,7 @@ test('when the work fails, its files are deleted', async () => {
   const { db } = database;
   const video = await makeFile('output');
   let id = '';
-  const failing = withOutputs({ db, storage }, 'task_4', [video], async ({ put }) => {
+  const failing = withOutputs({ db, storage }, 'task_4', [video], async (put) => {
     id = await put(video);
     throw new Error('another worker has the task');
   });
@@ -95,7 +95,7 @@ test('a file that was deleted before it was stored is deleted again', async () =
   const overtaken: Storage = {
     ...storage,
     async put(objectId, filePath) {
-      await withOutputs({ db, storage }, 'task_5', [again], async ({ put }) =>
+      await withOutputs({ db, storage }, 'task_5', [again], async (put) =>
         markReady(db, [await put(again)], 7),
       );
       await deleteMarked({ db, storage });
@@ -104,7 +104,7 @@ test('a file that was deleted before it was stored is deleted again', async () =
     },
   };
   const deps = { db, storage: overtaken };
-  const failing = withOutputs(deps, 'task_5', [video], async ({ put }) =>
+  const failing = withOutputs(deps, 'task_5', [video], async (put) =>
     markReady(db, [await put(video)], 7),
   );
   await assert.rejects(failing, /not all objects are in state writing/);
@@ -116,7 +116,7 @@ test('a file that could not be stored is deleted later, when the store can not w
   const { db } = database;
   const video = await makeFile('output');
   const silent: Storage = { ...storage, put: () => Promise.reject(new Error('no response')) };
-  const failing = withOutputs({ db, storage: silent }, 'task_6', [video], ({ put }) => put(video));
+  const failing = withOutputs({ db, storage: silent }, 'task_6', [video], (put) => put(video));
   await assert.rejects(failing, /no response/);
   assert.equal(await deleteMarked({ db, storage }), 0);
   assert.deepEqual(await statesOf('task_6'), { output: ['deleting'] });

@@ -1,14 +1,7 @@
 import { type Database, namedStatement, statement } from '../database/database.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { newId } from '../kernel/ids.ts';
-import {
-  columnsOf,
-  INSERT_OBJECTS,
-  type LocalFile,
-  OBJECT_COLUMNS,
-  putObject,
-  registerObject,
-} from './objects.ts';
+import { columnsOf, INSERT_OBJECTS, type LocalFile, OBJECT_COLUMNS, putObject } from './objects.ts';
 import type { Storage } from './storage.ts';
 
 /** A local file that becomes the output of a task, or the poster of that output. */
@@ -60,54 +53,36 @@ const WITHDRAW = statement(
 );
 
 /**
- * Stores one of the registered files; see {@link putObject}. Another file is registered first,
- * which takes one more statement.
- */
-export type PutOutput = (file: OutputFile) => Promise<string>;
-
-/** How the work of {@link withOutputs} stores its files; `withdraw` deletes what it has stored. */
-interface Stored {
-  put: PutOutput;
-  withdraw(): Promise<void>;
-}
-
-/**
  * Registers the files of a task's output as new objects, before their first byte is written, and
- * marks for deletion what an interrupted run left. The work stores them by `put` and makes them
- * `ready` in the transition that completes the task. If it fails, they are deleted, also if another
- * worker has marked them meanwhile: that deletion may have come before the file did.
+ * marks for deletion what an interrupted run left. The work stores them by `put`, as
+ * {@link putObject} does, and makes them `ready` in the transition that completes the task. If it
+ * fails, they are deleted, also if another worker has marked them meanwhile: that deletion may have
+ * come before the file did.
  */
 export async function withOutputs<T>(
   deps: { db: Database; storage: Storage },
   taskId: string,
   files: OutputFile[],
-  work: (stored: Stored) => Promise<T>,
+  work: (put: (file: OutputFile) => Promise<string>) => Promise<T>,
 ): Promise<T> {
   const { db, storage } = deps;
   const objects = files.map((file) => ({ ...file, id: newId('object') }));
   const ids = await register(db, { taskId, objects });
   const stored = new Set<string>();
-  const registerLate = async (file: OutputFile) => {
-    const id = await registerObject(db, { ...file, ownerId: taskId });
-    ids.push(id);
-    return id;
-  };
-  const put: PutOutput = async (file) => {
-    const id = ids[files.indexOf(file)] ?? (await registerLate(file));
+  const put = async (file: OutputFile) => {
+    const id = ids[files.indexOf(file)];
+    if (id === undefined) throw new Error('the file was not registered');
     await putObject(deps, id, file);
     stored.add(id);
     return id;
   };
-  const withdraw = async () => {
+  try {
+    return await work(put);
+  } catch (error) {
     // If this fails, MARK_ABANDONED marks them after a day.
     const marked = await db.query<{ id: string }>(WITHDRAW, [ids]).catch(() => []);
     const files = marked.filter(({ id }) => stored.has(id));
     await Promise.allSettled(files.map(({ id }) => storage.delete(id)));
-  };
-  try {
-    return await work({ put, withdraw });
-  } catch (error) {
-    await withdraw();
     throw error;
   }
 }

@@ -8,10 +8,8 @@ export interface ByteRange {
 
 /** Stores the bytes of objects under their ids. An id is never used again. */
 export interface Storage {
-  /** Whether `put` leaves the file in its place, so that it can be read meanwhile. */
-  copies: boolean;
   /**
-   * Does the part of a put that leaves the file in its place, so that the put takes less time. If
+   * Does the part of a put that other work on the file may run beside, such as its check. If
    * it fails, the file must not be put: the system may tell of a failed write only once.
    */
   prepare?(filePath: string): Promise<void>;

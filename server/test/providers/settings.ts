@@ -47,7 +47,6 @@ export function unusedDeps(): AdapterDeps {
   return {
     db: { query: unexpected, transaction: unexpected, snapshot: unexpected, close: unexpected },
     storage: {
-      copies: false,
       put: unexpected,
       open: unexpected,
       sizeOf: unexpected,

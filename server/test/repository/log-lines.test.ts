@@ -4,7 +4,7 @@ import { product } from './sources.ts';
 
 /** Lines of these rooms that are about no single task, or about no request that has come in. */
 const OTHERS = [
-  'a create failed;', // the response of its request is logged with the request
+  'create failed;', // the response of its request is logged with the request
   'creates that shared a transaction are done one by one',
   'due tasks could not be claimed',
   'the clock of the database was set back',

@@ -65,7 +65,6 @@ export function storageOf(process: Process, storedObjects: Set<string>): Storage
       work();
     });
   return {
-    copies: false, // a thread of the simulation does one thing at a time
     put: (objectId) => act('put', () => storedObjects.add(objectId)),
     sizeOf: async (objectId) => (storedObjects.has(objectId) ? 0 : undefined),
     delete: (objectId) => act('delete', () => storedObjects.delete(objectId)),

@@ -99,7 +99,6 @@ test('steps, moves and credits are counted by result', async () => {
 test('operations of the storage are counted by outcome', async () => {
   const metrics = createMetrics(fixture.db);
   const storage = instrumentedStorage({
-    copies: false,
     put: async () => {},
     open: () => Promise.reject(new ObjectMissing('object_1')),
     sizeOf: async () => undefined,

@@ -54,7 +54,6 @@ function s3Storage(
   };
   const place = (objectId: string) => ({ Bucket: bucket, Key: keyOf(settings, objectId) });
   return {
-    copies: true,
     put: (objectId, filePath) =>
       putFile(client, filePath, {
         bucket,

@@ -52,7 +52,7 @@ const ROUNDS = 5;
  * several fails, nothing of them was committed, and each is tried by itself.
  * @throws DatabaseUnavailable: the tasks may have been created
  */
-export async function createWaiting(
+export async function createAccountGroup(
   deps: CreateDeps,
   requests: CheckedRequest[],
 ): Promise<Array<Created | ApiError>> {
@@ -66,7 +66,7 @@ export async function createWaiting(
     }
   }
   const outcomes: Array<Created | ApiError> = [];
-  for (const one of requests) outcomes.push(...(await createWaiting(deps, [one])));
+  for (const one of requests) outcomes.push(...(await createAccountGroup(deps, [one])));
   return outcomes;
 }
 

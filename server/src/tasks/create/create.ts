@@ -7,14 +7,14 @@ import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import {
   type CreateDeps,
   type Created,
+  createAccountGroup,
   createGroup,
-  createWaiting,
   failedCreate,
 } from './create-group.ts';
 
 /** How many transactions for creates of many accounts a process may run at once. */
 const MAX_TRANSACTIONS = 2;
-/** How many transactions may wait for what other transactions have locked. Each has a connection. */
+/** How many transactions may wait for locks of others. Each has a connection. */
 const MAX_WAITING_TRANSACTIONS = 4;
 const BUSY =
   'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';
@@ -51,7 +51,8 @@ export function openCreates(deps: CreateDeps): (checked: CheckedRequest) => Prom
     if (mayWait(checked) || lanes.has(accountOf(checked))) return undefined;
     return createFree(checked).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
-      if (isDatabaseUnavailable(error)) throw failedCreate(deps.log, error); // it may have committed
+      // It may have committed.
+      if (isDatabaseUnavailable(error)) throw failedCreate(deps.log, error);
       deps.log.warn({ err: error }, 'creates that shared a transaction are done one by one');
       return undefined;
     });
@@ -97,7 +98,7 @@ function openLanes(deps: CreateDeps) {
       const lane = items[0]?.lane;
       if (lane?.gaveUp) throw lane.gaveUp;
       try {
-        return await createWaiting(
+        return await createAccountGroup(
           deps,
           items.map(({ checked }) => checked),
         );

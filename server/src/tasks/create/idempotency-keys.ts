@@ -56,15 +56,16 @@ export async function replay(
 }
 
 // Whoever binds a key holds its advisory lock until the end of the transaction. Locks are taken in
-// the order of the keys, so that two transactions with several keys can't deadlock. The row of a key
-// that is not bound stays free: who releases it may have locked its balance.
+// the order of the keys, so that two transactions with several keys can't deadlock. The row of a
+// key that is not bound stays free: who releases it may have locked its balance.
 const given = (lock: string) => `with given as materialized (
      select account_id, surface, key, fingerprint, task_id
      from unnest(:accountIds::text[], :surfaces::text[], :keys::text[], :fingerprints::bytea[],
        :taskIds::text[]) as given (account_id, surface, key, fingerprint, task_id)
      order by account_id, surface, key),
    locked as materialized (
-     select given.*, ${lock}(hashtextextended(concat_ws(' ', account_id, surface, key), 0)) as lock
+     select account_id, surface, key, fingerprint, task_id,
+       ${lock}(hashtextextended(concat_ws(' ', account_id, surface, key), 0)) as lock
      from given)`;
 
 const inserted = (condition = '') => `insert into idempotency_keys

@@ -5,11 +5,11 @@ import { NotTogether, sharedWork } from '../../database/shared-work.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import { settle } from '../../ledger/ledger.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
+import type { DecodedFrames, Measurement, Measurer } from '../../media/measure.ts';
 import { POSTER_SIDE } from '../../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
-import { type LocalFile, markForDeletion, markReady } from '../../storage/objects.ts';
-import { type OutputFile, type PutOutput, withOutputs } from '../../storage/outputs.ts';
+import { markForDeletion, markReady } from '../../storage/objects.ts';
+import { type OutputFile, withOutputs } from '../../storage/outputs.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { report, secondsSince } from '../../telemetry/reports.ts';
 import type { Task } from '../task.ts';
@@ -69,80 +69,35 @@ async function archiveThrough(
 ): Promise<StepResult> {
   const { storage } = deps;
   const filePath = newPath('output');
-  const bytes = await deps.providerOf(task).openOutput(task.provider_output ?? {});
+  const provider = deps.providerOf(task);
+  const bytes = await provider.openOutput(task.provider_output ?? {});
   const sizeBytes = await writeStream(bytes, filePath);
-  const file = { filePath, sizeBytes, posterPath: newPath('poster') };
-  if (storage.copies) return storeWhileChecked(deps, task, file);
-  const isPrepared = storage.prepare !== undefined;
   const preparing = storage.prepare?.(filePath) ?? Promise.resolve();
-  const [judged] = await together(judge(deps, task, file), preparing);
-  return storeChecked(deps, task, { ...file, isPrepared }, judged);
-}
-
-interface Downloaded extends LocalFile {
-  sizeBytes: number;
-  /** Where its poster is written, if it gets one. */
-  posterPath: string;
-}
-
-/** What the check of an output says: it is to be stored, or the task takes another way. */
-type Judgement =
-  | { kind: 'usable'; facts: MediaFacts; differences: string[]; poster: OutputFile | undefined }
-  | { kind: 'unusable'; goOn(): Promise<StepResult> };
-
-async function judge(deps: ArchiveDeps, task: Task, file: Downloaded): Promise<Judgement> {
-  const measured = await check(deps, task, file.filePath);
-  if (measured.kind === 'refused') {
-    return { kind: 'unusable', goOn: () => hold(deps, task, measured.explanation) };
-  }
-  if (measured.kind === 'stopped') throw new Error('a decode without rules was stopped');
-  const { facts, poster } = measured;
+  const [checked] = await together(check(deps, task, filePath), preparing);
+  if (checked.kind === 'refused') return hold(deps, task, checked.explanation);
+  if (checked.kind === 'stopped') throw new Error('a decode without rules was stopped');
+  const { facts, poster } = checked;
   const differences = outputDifferences(expectationOf(task), facts);
-  if (deps.providerOf(task).capabilities.exactOutput && differences.length > 0) {
-    return { kind: 'unusable', goOn: () => moveNow(deps.db, task, notExact(differences)) };
+  if (provider.capabilities.exactOutput && differences.length > 0) {
+    return moveNow(deps.db, task, notExact(differences));
   }
-  const drawn = poster && (await writePoster(file.posterPath, poster));
-  return { kind: 'usable', facts, differences, poster: drawn };
+  const { mediaType } = facts;
+  const video = { filePath, role: 'output', mediaType, sizeBytes, isPrepared: true } as const;
+  const drawn = poster && (await writePoster(newPath('poster'), poster));
+  return withOutputs(deps, task.id, drawn ? [video, drawn] : [video], async (put) => {
+    const [outputObjectId, posterId] = await together(
+      put(video),
+      drawn ? storePoster(() => put(drawn)) : Promise.resolve(undefined),
+    );
+    const objectIds = posterId ? [outputObjectId, posterId] : [outputObjectId];
+    const changes = { outputObjectId, outputFacts: { ...facts, differences } };
+    return complete(deps, { task, objectIds, changes });
+  });
 }
 
 async function writePoster(filePath: string, poster: Buffer): Promise<OutputFile> {
   await writeFile(filePath, poster, { mode: 0o600 });
   return { filePath, role: 'poster', mediaType: 'image/webp', sizeBytes: poster.length };
-}
-
-async function storeChecked(
-  deps: ArchiveDeps,
-  task: Task,
-  file: Downloaded,
-  judged: Judgement,
-): Promise<StepResult> {
-  if (judged.kind === 'unusable') return judged.goOn();
-  const { poster } = judged;
-  const video = { ...file, role: 'output', mediaType: judged.facts.mediaType } as const;
-  return withOutputs(deps, task.id, poster ? [video, poster] : [video], ({ put }) =>
-    complete(deps, task, judged, { storing: put(video), put }),
-  );
-}
-
-/** What nearly all outputs are; another type is registered once it is known. */
-const USUAL_TYPE = 'video/mp4';
-
-/** Stores an output beside its check, and withdraws it if that fails. */
-async function storeWhileChecked(
-  deps: ArchiveDeps,
-  task: Task,
-  file: Downloaded,
-): Promise<StepResult> {
-  const video = { ...file, role: 'output', mediaType: USUAL_TYPE } as const;
-  return withOutputs(deps, task.id, [video], async ({ put, withdraw }) => {
-    const storing = put(video);
-    const [judged] = await together(judge(deps, task, file), storing);
-    if (judged.kind === 'usable' && judged.facts.mediaType === USUAL_TYPE) {
-      return complete(deps, task, judged, { storing, put });
-    }
-    await withdraw();
-    return storeChecked(deps, task, file, judged);
-  });
 }
 
 /** A difference that fails the task is decided on all frames. */
@@ -160,25 +115,6 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
   if (!exactOutput || frames === 'all' || measured.kind !== 'measured') return measured;
   const differences = outputDifferences(expectationOf(task), measured.facts);
   return differences.length === 0 ? measured : measurer.measure(filePath, 'video', options);
-}
-
-async function complete(
-  deps: ArchiveDeps,
-  task: Task,
-  { facts, differences, poster }: Extract<Judgement, { kind: 'usable' }>,
-  { storing, put }: { storing: Promise<string>; put: PutOutput },
-): Promise<StepResult> {
-  const outputFacts = { ...facts, differences };
-  const isTest = task.surface === TEST_SURFACE;
-  const retentionDays = Math.min(deps.retentionDays, isTest ? TEST_DAYS : deps.retentionDays);
-  const completeShared = isTest ? completeTests : completeLive;
-  const [outputObjectId, posterId] = await together(
-    storing,
-    poster ? storePoster(() => put(poster)) : Promise.resolve(undefined),
-  );
-  const changes = { outputObjectId, outputFacts };
-  const objectIds = posterId ? [outputObjectId, posterId] : [outputObjectId];
-  return completeShared(deps.db, { task, objectIds, changes, retentionDays });
 }
 
 /**
@@ -202,6 +138,12 @@ interface Completion {
   objectIds: string[];
   changes: Changes;
   retentionDays: number;
+}
+
+function complete(deps: ArchiveDeps, done: Omit<Completion, 'retentionDays'>): Promise<Task> {
+  const isTest = done.task.surface === TEST_SURFACE;
+  const retentionDays = isTest ? Math.min(deps.retentionDays, TEST_DAYS) : deps.retentionDays;
+  return (isTest ? completeTests : completeLive)(deps.db, { ...done, retentionDays });
 }
 
 /**

@@ -43,6 +43,12 @@ async function expectRefunded(task: Task, code: string) {
   assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
 }
 
+/** Who has cancelled a task, by its history. */
+async function cancellerOf({ id }: Task): Promise<unknown> {
+  const { history } = await detailsOf(fixture, id);
+  return (history.at(-1)?.cause as { cancelled_by?: string } | undefined)?.cancelled_by;
+}
+
 /** A provider that accepts the job of a task, and how often it was asked to. */
 function accepting(task: Task) {
   const submit = mock.fn(async () => ({ kind: 'accepted' as const, jobId: `job-${task.id}` }));
@@ -134,7 +140,7 @@ test("an owner's cancel waits for a submit at the same time: refunded only if no
 
 test('a cancel whose process dies before its commit changes nothing', async () => {
   const { task } = await makeSubmittingTask(fixture);
-  const options = { cause: { cancelled_by: 'customer' }, alsoHeldOutcome: false };
+  const options = { cause: { cancelled_by: 'customer' as const }, alsoHeldOutcome: false };
   const dying = fixture.db.transaction(async (tx) => {
     await beginCancel(tx, task.id, options);
     throw new Error('the process died');
@@ -175,8 +181,23 @@ test('an accepted task ends when the provider has cancelled its job, also if the
     assert.equal((await cancel(task.id)).changed, false);
     await askAndPoll(task, { kind: 'accepted' }, status);
     await expectRefunded(task, 'cancelled');
+    assert.equal(await cancellerOf(task), 'operator');
     assert.equal((await cancel(task.id)).changed, false);
   }
+});
+
+test("the end of an accepted task records its owner's cancel", async () => {
+  const task = await makeAccepted();
+  const failed = { kind: 'failed', code: 'provider_failed', message: 'x', billed: null } as const;
+  const [own] = await Promise.all([
+    cancelOwn(fixture.db, task, AbortSignal.timeout(5000)),
+    until(
+      () => readCancel(fixture.db, task.id),
+      (request) => request !== undefined,
+    ).then(() => askAndPoll(task, { kind: 'accepted' }, failed)),
+  ]);
+  assert.equal(own.cancel, 'cancelled');
+  assert.equal(await cancellerOf(task), 'customer');
 });
 
 test('a job that failed before the response to its cancel was recorded counts as cancelled', async () => {
@@ -231,5 +252,6 @@ test('a provider without a cancel refuses, and a failed call is made again', asy
   assert.deepEqual(await readCancel(fixture.db, task.id), {
     state: 'refused',
     cause: 'scripted has no call that cancels a job',
+    requested_by: 'operator',
   });
 });

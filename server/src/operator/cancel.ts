@@ -26,7 +26,8 @@ export async function cancelTask(
   taskId: string,
   waitSeconds = WAIT_SECONDS,
 ): Promise<Cancelled> {
-  const options = { cause: { operator: action.reason }, alsoHeldOutcome: true };
+  const cause = { cancelled_by: 'operator', operator: action.reason } as const;
+  const options = { cause, alsoHeldOutcome: true };
   const begun = await performAction(db, action, { target: taskId }, (tx) =>
     beginCancel(tx, taskId, options),
   ).catch((error: unknown) => {

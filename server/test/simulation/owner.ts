@@ -32,7 +32,7 @@ export async function actOn(
     count(simulation, 'video deleted');
     return undefined;
   }
-  const options = { cause: { cancelled_by: 'customer' }, alsoHeldOutcome: false };
+  const options = { cause: { cancelled_by: 'customer' as const }, alsoHeldOutcome: false };
   try {
     const begun = await db.transaction((tx) => beginCancel(tx, taskId, options));
     count(simulation, `cancel ${begun.cancel}${begun.changed ? '' : ' again'}`);

@@ -42,12 +42,20 @@ export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Li
     // What it means that the task is held.
     held: task.held_cause === null ? null : HELD_WORDS[task.held_cause],
     failure:
-      code === null ? null : { code, message: message ?? '', details, advice: adviceFor(code) },
+      code === null
+        ? null
+        : { code, message: message ?? '', details, advice: adviceFor(code, cancellerOf(task)) },
     inputs: inputsOf(task.request).map((input) => shownInput(task, input)),
     video: videoOf(task, output),
     // The time of this view, by the clock of the other times.
     now: new Date(task.now_seconds * 1000),
   };
+}
+
+/** Undefined: not recorded, as by an earlier release. */
+function cancellerOf({ history }: TaskRecord) {
+  const cause = history.findLast(({ phase }) => phase === 'failed')?.cause;
+  return cause?.cancelled_by ?? (cause?.operator === undefined ? undefined : 'operator');
 }
 
 /** Empty lists are left out: a mode that does not take them would refuse them. */

@@ -43,7 +43,7 @@ const SAME = 'You can run the same request again.';
 const LATER = 'You can run the same request again later.';
 
 /** What to do about each failure (docs/ERRORS.md). */
-const ADVICE: Record<FailureCode, string> = {
+const ADVICE: Record<Exclude<FailureCode, 'cancelled'>, string> = {
   invalid_media:
     'Run it again with another file, or with the same one if its host was only down for a while.',
   content_refused: 'Run it again with another prompt or other files.',
@@ -54,10 +54,17 @@ const ADVICE: Record<FailureCode, string> = {
   provider_failed: SAME,
   generation_expired: SAME,
   output_unavailable: SAME,
-  cancelled: 'The operator of this service cancelled it. Ask them before you run it again.',
 };
 
+const CANCELLED = {
+  customer: `You cancelled it. ${SAME}`,
+  operator: 'The operator of this service cancelled it. Ask them before you run it again.',
+};
+const CANCELLED_BY_SOMEBODY =
+  'You or the operator of this service cancelled it. If it was not you, ask them before you run it again.';
+
 /** What to do about a failure; also of a code that only a newer process knows. */
-export function adviceFor(code: string): string {
-  return code in ADVICE ? ADVICE[code as FailureCode] : LATER;
+export function adviceFor(code: string, cancelledBy?: keyof typeof CANCELLED): string {
+  if (code === 'cancelled') return cancelledBy ? CANCELLED[cancelledBy] : CANCELLED_BY_SOMEBODY;
+  return code in ADVICE ? ADVICE[code as keyof typeof ADVICE] : LATER;
 }

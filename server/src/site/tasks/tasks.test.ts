@@ -249,6 +249,22 @@ test('a refused file is named with its reason, and what was not charged is said'
   assert.match(body.failure.advice, /another file/);
 });
 
+test('a cancelled task says who cancelled it, as far as that was recorded', async () => {
+  const id = await make(ada.accountId, { ended: 'cancelled' });
+  const cases: [cause: object | null, advice: RegExp][] = [
+    [{ cancelled_by: 'customer' }, /^You cancelled it/],
+    [{ job: 'j', cancelled: true, cancelled_by: 'operator' }, /^The operator of this service/],
+    [{ operator: 'by an earlier release' }, /^The operator of this service/],
+    [{ job: 'j', cancelled: true }, /^You or the operator of this service/],
+    [null, /^You or the operator of this service/],
+  ];
+  for (const [cause, advice] of cases) {
+    const update = `update task_history set cause = $2 where task_id = $1 and phase = 'failed'`;
+    await sql(website.database.db, update, [id, cause === null ? null : JSON.stringify(cause)]);
+    assert.match((await ada.get(`${TASKS}/${id}`)).body.failure.advice, advice);
+  }
+});
+
 test('a held task says what that means, and nothing of its provider', async () => {
   const id = await make(ada.accountId);
   const { db } = website.database;
@@ -371,6 +387,7 @@ test('a person cancels an own task and deletes an own video, and nobody else doe
     [live, done].map(async (id) => (await ada.get(`${TASKS}/${id}`)).body),
   );
   assert.deepEqual([first.status, first.charge], ['failed', 'refunded']);
+  assert.match(first.failure.advice, /^You cancelled it/);
   assert.deepEqual([second.status, second.video.state], ['completed', 'deleted']);
   assertError(await ada.write(`${TASKS}/${done}/cancel`), 'not_cancellable');
 });

@@ -57,9 +57,10 @@ async function begin(
   taskId: string,
   patience: Patience,
 ): Promise<CancelBegun | 'archiving'> {
+  const cause = { cancelled_by: 'customer' } as const;
+  const options = { cause, alsoHeldOutcome: false };
   for (;;) {
     try {
-      const options = { cause: { cancelled_by: 'customer' }, alsoHeldOutcome: false };
       return await db.transaction((tx) => beginCancel(tx, taskId, options));
     } catch (error) {
       if (!(error instanceof NotCancellable)) throw error;

@@ -4,26 +4,30 @@ import type { Log } from '../../kernel/log.ts';
 import type { CancelOutcome, Provider } from '../../providers/provider.ts';
 import { wakeTask } from '../transitions.ts';
 
-/** An operator's request to cancel the job of a task, and what the provider said. */
+/** A request to cancel the job of a task, and what the provider said. */
 export interface CancelRequest {
   state: 'requested' | 'accepted' | 'refused';
   cause: string | null;
+  /** Null: a process of an earlier release did not record it. */
+  requested_by: Canceller | null;
 }
+
+export type Canceller = 'customer' | 'operator';
 
 export const readCancel = queryFirst<[taskId: string], CancelRequest>(
   'cancel_read',
-  'select state, cause from cancel_requests where task_id = $1',
+  'select state, cause, requested_by from cancel_requests where task_id = $1',
 );
 
 /**
  * Asks the workers to cancel the job of an accepted task at its provider.
  * @returns false if that was requested before, and was not refused
  */
-export const requestCancel = whether<[taskId: string]>(
+export const requestCancel = whether<[taskId: string, by: Canceller]>(
   'cancel_request',
-  `insert into cancel_requests as c (task_id) values ($1)
+  `insert into cancel_requests as c (task_id, requested_by) values ($1, $2)
    on conflict (task_id) do update set state = 'requested', requested_at = clock_now(),
-     ask_after = clock_now(), cause = null
+     ask_after = clock_now(), cause = null, requested_by = excluded.requested_by
      where c.state = 'refused'
    returning task_id`,
 );

@@ -32,6 +32,11 @@ export class NotCancellable extends Error {
   }
 }
 
+/** Who cancels a task; of an operator with the reason. It is kept in the history of the task. */
+export type CancelCause =
+  | { cancelled_by: 'customer' }
+  | { cancelled_by: 'operator'; operator: string | null };
+
 /** `done`: the task failed and is refunded; `requested`: a worker asks the provider. */
 export interface CancelBegun {
   task_id: string;
@@ -46,14 +51,13 @@ export interface CancelBegun {
  * acceptance a worker asks the provider to cancel the job, and the task ends when the provider
  * shows how the job ended. While a submit is under way, or its outcome is not known, nothing can be
  * cancelled: there may be a job.
- * @param options.cause kept in the history of the task
  * @param options.alsoHeldOutcome whether to ask the provider too if it is held for its outcome
  * @throws NotCancellable; UsageError when there is no such task, or it is archived
  */
 export async function beginCancel(
   tx: Transaction,
   taskId: string,
-  options: { cause: Record<string, unknown>; alsoHeldOutcome: boolean },
+  options: { cause: CancelCause; alsoHeldOutcome: boolean },
 ): Promise<CancelBegun> {
   const state = await lockState(tx, taskId);
   const { phase } = state;
@@ -63,7 +67,7 @@ export async function beginCancel(
   if (isBeforeAcceptance(state)) return cancelBeforeSubmit(tx, taskId, options.cause);
   const isHeldOutcome = state.held_cause === 'outcome' && options.alsoHeldOutcome;
   if (phase === 'generating' || isHeldOutcome) {
-    const changed = await requestCancel(tx, taskId);
+    const changed = await requestCancel(tx, taskId, options.cause.cancelled_by);
     return { task_id: taskId, phase, cancel: 'requested', changed };
   }
   throw new NotCancellable(obstacleOf(phase), phase);
@@ -77,7 +81,7 @@ function obstacleOf(phase: Phase): CancelObstacle {
 async function cancelBeforeSubmit(
   tx: Transaction,
   taskId: string,
-  cause: Record<string, unknown>,
+  cause: CancelCause,
 ): Promise<CancelBegun> {
   const task = await takeLease(tx, taskId, PHASES_BEFORE_ACCEPTANCE);
   if (!task) throw new Error(`${taskId} moved under a lock`);

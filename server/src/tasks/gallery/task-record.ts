@@ -13,6 +13,13 @@ interface RecordedFile {
   taken_down_at: string | null;
 }
 
+/** Why a task has moved, as far as its account may read it. */
+interface HistoryCause {
+  cancelled_by?: 'customer' | 'operator' | null;
+  /** The reason of an operator who cancelled the task. */
+  operator?: string | null;
+}
+
 /** A task with what its account may see of its records. */
 export interface TaskRecord extends Task {
   api_key_id: string | null;
@@ -27,7 +34,7 @@ export interface TaskRecord extends Task {
     audio: { codec: string } | null;
   } | null;
   /** Its transitions, oldest first; the create is not among them. */
-  history: { at: string; phase: Phase }[];
+  history: { at: string; phase: Phase; cause: HistoryCause | null }[];
   files: RecordedFile[];
   archived_at: Date | null;
 }

@@ -138,15 +138,17 @@ async function nextMove(
   { status, jobId }: { status: JobStatus; jobId: string },
 ): Promise<Move> {
   if (status.kind !== 'failed' && status.kind !== 'missing') return afterJob(status, jobId);
-  const cancel = (await readCancel(db, task.id))?.state;
-  const isCancelled = cancel === 'accepted' || (cancel === 'requested' && status.kind === 'failed');
+  const cancel = await readCancel(db, task.id);
+  const isCancelled =
+    cancel?.state === 'accepted' || (cancel?.state === 'requested' && status.kind === 'failed');
   if (!isCancelled) return afterJob(status, jobId);
   const billed = status.kind === 'failed' ? status.billed : null;
   const changes = {
     error: CANCELLED_ERROR,
     ...(billed === null ? {} : { providerBilled: billed }),
   };
-  return { to: 'failed', changes, cause: { job: jobId, cancelled: true, ...status } };
+  const by = { cancelled: true, cancelled_by: cancel.requested_by };
+  return { to: 'failed', changes, cause: { job: jobId, ...by, ...status } };
 }
 
 function afterJob(status: JobStatus, job: string): Move {

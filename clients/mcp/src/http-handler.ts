@@ -21,6 +21,7 @@ export function createHttpHandler({ baseUrl, fetch, maxRetries, stopping }: Http
       createServer({
         client: new Framewright({ apiKey: authInfo?.token, baseUrl, fetch, maxRetries }),
         waitSeconds: MAX_WAIT_SECONDS,
+        maxRetries,
         stopping,
       }),
     { maxSubscriptions: 0 }, // nothing here changes, and a stream would stay open forever

@@ -7,6 +7,8 @@ export interface Session {
   waitSeconds: number;
   /** Absent where there are no files of the user: over HTTP. */
   files?: { /** Files below it may be uploaded. */ folder: string | undefined } | undefined;
+  /** How often a read is sent again while a call waits; the default is the client's. */
+  maxRetries?: number | undefined;
   /** Ends the waits when the server stops. */
   stopping?: AbortSignal | undefined;
 }

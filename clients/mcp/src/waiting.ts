@@ -17,7 +17,7 @@ interface Wait {
  * @returns the task, and after how many seconds it may be read again if the rate limit said so
  */
 export async function waitUntil(
-  { client }: Session,
+  { client, maxRetries }: Session,
   task: VideoTask,
   { ctx, deadline, idempotencyKey }: Wait,
 ): Promise<[VideoTask, waitSeconds?: number | undefined]> {
@@ -28,7 +28,7 @@ export async function waitUntil(
   };
   try {
     const signal = AbortSignal.any([ctx.mcpReq.signal, deadline]);
-    return [await client.videos.wait(task, { idempotencyKey, signal, onProgress })];
+    return [await client.videos.wait(task, { idempotencyKey, signal, onProgress, maxRetries })];
   } catch (error) {
     if (error instanceof TaskFailedError) return [error.task];
     if (deadline.aborted && !ctx.mcpReq.signal.aborted) return [newest];

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Framewright } from '@framewright/client';
@@ -24,7 +23,6 @@ import type { Session } from '../src/session.ts';
 import { operationsText } from '../write-operations.ts';
 import { type ClientOptions, connectOverHttp, connectOverStdio, MAIN } from './connect.ts';
 
-const ACCEPTED = 'application/json, text/event-stream';
 const MODERN = '2026-07-28';
 
 let fixture: MediaFixture;
@@ -136,153 +134,19 @@ test('over HTTP no text is read as a path of the service', async () => {
   assert.deepEqual(await uploadsOf(), []);
 });
 
-test('a key that is missing, malformed or unknown gets 401', async () => {
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'initialize',
-    params: {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 'test', version: '1' },
-    },
-  });
-  const { secret } = await createKey(fixture.db, { accountId });
-  await sql(fixture.db, "update api_keys set revoked_at = clock_now() where mode = 'live'");
-  for (const authorization of ['', 'Bearer fw_live_x', `Bearer ${secret}`]) {
-    const headers = { 'content-type': 'application/json', accept: ACCEPTED, authorization };
-    const response = await fetch(`${fixture.url}/mcp`, { method: 'POST', headers, body });
-    assert.equal(response.status, 401, authorization);
-    // biome-ignore lint/suspicious/noExplicitAny: the body is looked into
-    const refused: any = await response.json();
-    assert.equal(refused.error.code, 'unauthorized');
-    assert.equal(response.headers.get('www-authenticate'), 'Bearer');
-  }
-});
-
-async function post(key: string, message: object | string | null, headers: object = {}) {
-  const body = typeof message === 'string' ? message : JSON.stringify(message);
-  const usual = { 'content-type': 'application/json', accept: ACCEPTED };
-  const response = await fetch(`${fixture.url}/mcp`, {
-    method: 'POST',
-    headers: { ...usual, authorization: `Bearer ${key}`, ...headers },
-    body,
-  });
-  return { status: response.status, text: await response.text() };
-}
-
-const toolCall = (name: string, input: object) => ({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'tools/call',
-  params: { name, arguments: input },
-});
-
-test('what ends without a call of the API is authenticated, and counted once', async () => {
-  const unknown = await newApiKey();
-  await sql(fixture.db, 'delete from api_keys where id = (select max(id) from api_keys)');
-  const messages: [object | string | null, object?][] = [
-    [toolCall('no_such_tool', {})],
-    [toolCall('get_video', {})],
-    [toolCall('get_video', { task_id: '..' })],
-    [toolCall('cancel_video', { task_id: '.' })],
-    [toolCall('get_credits', {}), { accept: 'text/html' }],
-    [toolCall('get_credits', {}), { 'mcp-protocol-version': 'x' }],
-    [{ jsonrpc: '2.0', method: 'notifications/initialized' }],
-    [{ jsonrpc: '2.0', id: 1, method: 'tasks/get', params: {} }],
-    [{ jsonrpc: '2.0', id: 1, method: { toString: 1 } }],
-    [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }],
-    ...['null', '0', '[]', '{}', '"text"'].map((body): [string] => [body]),
-  ];
-  const key = await newApiKey();
-  for (const [message, headers] of messages) {
-    const shown = JSON.stringify([message, headers]);
-    assert.ok((await post(key, message, headers)).status < 500, shown);
-    const { status, text } = await post(unknown, message, headers);
-    assert.equal(status, 401, shown + text);
-  }
-  const [{ hits = 0 } = {}] = await sql<{ hits: number }>(
-    fixture.db,
-    `select cardinality(hits) as hits from request_windows
-     order by subject desc limit 1`,
-  );
-  assert.equal(hits, messages.length);
-});
-
-test('a call beyond the limit of the key is refused at once, alone or in a batch', async () => {
-  const batch = Array.from({ length: 50 }, (_, id) =>
-    Object.assign(toolCall('get_credits', {}), { id }),
-  );
-  const start = performance.now();
-  const { text } = await post(await newApiKey(), JSON.stringify(batch));
-  assert.ok(performance.now() - start < 20_000);
-  assert.equal(text.split('credits are available').length - 1, 30);
-  assert.equal(text.split('"code":"rate_limited"').length - 1, 20);
-  assert.match(text, /The next one passes in \d+ seconds. Call again in \d+ seconds./);
-});
-
-test('a client that closes its connection is told that it is closed', async () => {
-  const { headers } = await postAs({ connection: 'close' });
-  assert.equal(headers.connection, 'close');
-  const unknown = await postAs({ connection: 'close', authorization: 'Bearer fw_test_unknown' });
-  assert.deepEqual([unknown.statusCode, unknown.headers.connection], [401, 'close']);
-});
-
-test('a page of another site is refused, also one whose name leads here', async () => {
-  const { port, origin } = new URL(fixture.url);
-  const statusOf = async (headers: OutgoingHttpHeaders) => (await postAs(headers)).statusCode;
-  assert.equal(await statusOf({ origin }), 200);
-  const rebound = `rebound.example:${port}`;
-  assert.equal(await statusOf({ origin: `http://${rebound}`, host: rebound }), 403);
-  for (const foreign of ['https://evil.example', 'null', `${origin}.evil.example`, '']) {
-    assert.equal(await statusOf({ origin: foreign }), 403, foreign);
-  }
-});
-
-/** Lists the tools by Node's own client, which sends the headers that `fetch` keeps to itself. */
-async function postAs(headers: OutgoingHttpHeaders, url = `${fixture.url}/mcp`) {
-  const own = { 'content-type': 'application/json', accept: ACCEPTED };
-  const authorization = `Bearer ${await newApiKey()}`;
-  const sent = request(url, { method: 'POST', headers: { ...own, authorization, ...headers } });
-  sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }));
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  sent.once('response', resolve).once('error', reject);
-  const response = await promise;
-  response.resume();
-  return response;
-}
-
 test('--http serves a client of this machine, and no page of another site', async (t) => {
   const FRAMEWRIGHT_BASE_URL = `${fixture.url}/api/v1`;
   const program = spawn(process.execPath, [MAIN, '--http', '0'], { env: { FRAMEWRIGHT_BASE_URL } });
   t.after(() => program.kill());
   const [line] = await once(program.stderr, 'data');
   const [url = ''] = /http:\S+/.exec(String(line)) ?? [];
-  const foreign = await postAs({ origin: 'https://evil.example' }, url);
-  assert.equal(foreign.statusCode, 403);
+  const headers = { authorization: `Bearer ${apiKey}`, origin: 'https://evil.example' };
+  assert.equal((await fetch(url, { method: 'POST', headers })).status, 403);
   await using client = Object.assign(await connectOverHttp(url, await newApiKey()), disposable);
   assert.match((await call(client, 'get_credits', {})).text, /credits are available/);
 });
 
-test('no stream stays open, and HEAD is not served', async () => {
-  const params = {
-    notifications: { toolsListChanged: true },
-    _meta: {
-      'io.modelcontextprotocol/protocolVersion': MODERN,
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    },
-  };
-  const method = 'subscriptions/listen';
-  const headers = { 'mcp-protocol-version': MODERN, 'mcp-method': method };
-  const { text } = await post(apiKey, { jsonrpc: '2.0', id: 1, method, params }, headers);
-  assert.match(text, /[Ss]ubscription limit/);
-  const authorization = `Bearer ${apiKey}`;
-  const head = await fetch(`${fixture.url}/mcp`, { method: 'HEAD', headers: { authorization } });
-  assert.equal(head.status, 404);
-});
-
-test('over stdio, media of the allowed folder are uploaded, and no other file of the machine', async () => {
+test('over stdio, media of the allowed folder are uploaded, and no other file', async () => {
   await using folder = await temporaryFolder();
   const allowed = path.join(folder.path, 'allowed');
   await mkdir(allowed);
@@ -326,7 +190,7 @@ for (const [way, connect] of [
   ['over HTTP', async () => overHttp(await newApiKey())],
   ['over stdio', () => overStdio()],
 ] as [string, () => Promise<Client>][]) {
-  test(`${way}, max_credits refuses a video that costs more before anything is created`, async () => {
+  test(`${way}, max_credits refuses a video that costs more, and creates nothing`, async () => {
     await using client = Object.assign(await connect(), disposable);
     const request = { prompt: 'A boat', request_id: `most-${way.replace(' ', '-')}` };
     const before = (await call(client, 'get_credits', {})).data.available_credits;

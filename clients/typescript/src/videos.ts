@@ -105,7 +105,7 @@ export class Videos {
       ...options,
       method: 'GET',
       path: pathOf(id),
-      leastRetries: LEAST_RETRIES_OF_A_WAIT,
+      leastRetries: options.maxRetries === undefined ? LEAST_RETRIES_OF_A_WAIT : undefined,
       taskId: id,
     };
     let now: WithRequestId<VideoTask> =

@@ -20,8 +20,8 @@ interface McpDeps {
 /**
  * Serves the tools of the MCP server of `clients/mcp` to a client that has only the URL and an API
  * key (decisions/0054). A tool calls the public API within the process, so that its rules, its
- * rate window and its errors hold here too. A browser may call it from a page of this installation only,
- * as the protocol demands against DNS rebinding: a page names its site by `Origin`.
+ * rate window and its errors hold here too. Browsers may call it from pages of this installation
+ * only, as the protocol demands against DNS rebinding.
  */
 export function mcpRoute(app: FastifyInstance, { publicUrl, stopping }: McpDeps): void {
   acceptJsonOnly(app);

@@ -20,6 +20,8 @@ import { copyDocs } from './docs/standalone.ts';
 export { WRITTEN_ORIGIN } from './docs/contents.ts';
 
 const HOME = import.meta.dirname;
+/** The folder of a build with the files that customers install. */
+export const PACKAGES = 'packages';
 /** One folder for each build, named after the hash of the sources. */
 const BUILDS = path.join(HOME, 'dist');
 /** What the pages are made of. package.json pins the versions of the packages. */
@@ -34,9 +36,16 @@ export const SOURCES = [
   'vite-settings.ts',
   '../server/src/kernel/currency.ts', // the only file of the server that is not types alone
   '../openapi.json',
+  '../clients/packing',
+  ...['typescript', 'ai-sdk', 'cli', 'mcp'].flatMap(sourcesOfClient),
+  ...['src', 'examples', 'pyproject.toml', 'LICENSE'].map((name) => `../clients/python/${name}`),
   '../docs/guides/pictures',
   ...[GUIDES, OPERATIONS].flatMap(filesOf).map((file) => `../${file}`),
 ];
+
+function sourcesOfClient(name: string): string[] {
+  return ['src', 'package.json', 'LICENSE'].map((file) => `../clients/${name}/${file}`);
+}
 
 /**
  * The folder with the built pages. They are built if their sources have changed since the last
@@ -58,6 +67,7 @@ export async function buildPages(report: (line: string) => void = () => {}): Pro
     await build(settings({ root: HOME, outDir: fresh }));
     await (await docsBuilder()).buildDocs(fresh);
     await compress(fresh);
+    await writePackages(path.join(fresh, PACKAGES));
     await chmod(fresh, 0o755); // another user may run the service
     await publish(fresh, folder);
   } finally {
@@ -66,6 +76,15 @@ export async function buildPages(report: (line: string) => void = () => {}): Pro
   await removeOldBuilds(folder);
   report(`built the pages in ${((performance.now() - start) / 1000).toFixed(1)} s`);
   return folder;
+}
+
+/** Writes the files that customers install. */
+async function writePackages(folder: string): Promise<void> {
+  const { packClients } = await import('../clients/packing/pack.ts');
+  await mkdir(folder);
+  for (const [name, bytes] of Object.entries(packClients())) {
+    await writeFile(path.join(folder, name), bytes);
+  }
 }
 
 interface DocsBuilder {
@@ -88,7 +107,7 @@ async function sourceFiles(): Promise<string[]> {
       if (!(await stat(file)).isDirectory()) return [name];
       const entries = await readdir(file, { recursive: true, withFileTypes: true });
       return entries
-        .filter((entry) => entry.isFile())
+        .filter((entry) => entry.isFile() && !entry.parentPath.endsWith('__pycache__'))
         .map((entry) => path.relative(HOME, path.join(entry.parentPath, entry.name)));
     }),
   );

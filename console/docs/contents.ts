@@ -64,6 +64,7 @@ export const GUIDES: Book = {
     {
       title: 'Tools',
       entries: [
+        guide('packages', 'Install a client'),
         { slug: 'curl', file: 'docs/api.md', short: 'curl' },
         { slug: 'typescript', file: 'clients/typescript/README.md', short: 'TypeScript' },
         { slug: 'python', file: 'clients/python/README.md', short: 'Python' },

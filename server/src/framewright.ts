@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
 import { helpText } from './cli/help.ts';
@@ -77,6 +78,11 @@ async function run(args: string[]): Promise<number> {
     const words = args.filter((arg) => !arg.startsWith('-') && arg !== 'help');
     process.stdout.write(await helpText(words));
     return first === undefined ? 2 : 0;
+  }
+  if (first === '--version' && args.length === 1) {
+    const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+    process.stdout.write(`${JSON.parse(manifest).version}\n`);
+    return 0;
   }
   if (first === 'serve') return runService(args.slice(1));
   return runCommand(await parseCommandLine(args));

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { argv, stderr, stdout } from 'node:process';
 import { type Command, checkWords, parse } from './command.ts';
@@ -13,7 +12,9 @@ import { openScreen, styled } from './terminal/screen.ts';
 module.enableCompileCache?.();
 
 async function main([name, ...args]: string[]): Promise<void> {
-  if (name === '--version' || name === '-v') return print(version());
+  if (name === '--version' || name === '-v') {
+    return print((await import('@framewright/client')).VERSION);
+  }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const named = COMMANDS.find((command) => command.name === args[0]);
     return print(named ? helpOf(named) : overview());
@@ -31,16 +32,6 @@ async function runCommand(command: Command, args: string[]): Promise<void> {
 }
 
 const print = (text: string) => void stdout.write(`${text}\n`);
-
-function version(): string {
-  for (const folder of ['./', '../']) {
-    try {
-      return JSON.parse(readFileSync(new URL(`${folder}package.json`, import.meta.url), 'utf8'))
-        .version;
-    } catch {}
-  }
-  return 'unknown';
-}
 
 /** @throws Failure `usage` */
 function commandOf(name: string): Command {

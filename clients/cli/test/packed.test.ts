@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,10 +11,11 @@ import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { thoroughly } from '../../../server/test/runner/thorough.ts';
+import { VERSION } from '../../typescript/src/version.ts';
 import { EXIT_CODES } from '../src/failure.ts';
 import { noTerminal, openMachine } from './fw-process.ts';
 
-const PACK = fileURLToPath(new URL('../../pack.ts', import.meta.url));
+const PACK = fileURLToPath(new URL('../../packing/pack.ts', import.meta.url));
 const README = await readFile(new URL('../README.md', import.meta.url), 'utf8');
 
 const runFile = promisify(execFile);
@@ -49,13 +50,11 @@ thoroughly(TITLE, { skip: noTerminal }, async () => {
   const fixture = await openMediaFixture();
   await using machine = await openMachine({});
   const { folder, env } = machine;
-  await runFile(process.execPath, [PACK, folder, 'typescript', 'cli']);
+  await runFile(process.execPath, [PACK, folder]);
   const npm = (...args: string[]) =>
     runFile('npm', [...args, '--offline', '--silent'], { env, cwd: folder });
-  await npm('pack', './typescript', './cli');
-  const archives = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
   await writeFile(path.join(folder, 'package.json'), '{"private": true}');
-  await npm('install', ...archives.map((name) => `./${name}`));
+  await npm('install', `./framewright-cli-${VERSION}.tgz`);
   env.PATH = `${path.join(folder, 'node_modules/.bin')}:${env.PATH}`;
 
   const accountId = await createAccount(fixture.db, 'ada@example.com');

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { realpathSync, statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { Framewright } from '@framewright/client';
+import { Framewright, VERSION } from '@framewright/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { listen } from './listen.ts';
-import { createServer, VERSION } from './server.ts';
+import { createServer } from './server.ts';
 import { MAX_WAIT_SECONDS } from './session.ts';
 
 const HELP = `framewright-mcp: videos as tools of an MCP client

@@ -1,9 +1,7 @@
+import { VERSION } from '@framewright/client';
 import { McpServer } from '@modelcontextprotocol/server';
 import type { Session } from './session.ts';
 import { TOOLS } from './tools.ts';
-
-/** The version of this package. */
-export const VERSION = '0.1.0';
 
 const INSTRUCTIONS =
   'These tools make videos and charge the credits of the user. Tell the price before you spend ' +

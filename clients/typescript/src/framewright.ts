@@ -41,7 +41,7 @@ export class Framewright {
   readonly uploads: Uploads;
   readonly credits: { get(options?: CallOptions): Promise<WithRequestId<CreditBalance>> };
   readonly models: { list(options?: CallOptions): Promise<WithRequestId<ModelCatalog>> };
-  readonly webhooks = { verify };
+  readonly webhooks: { verify: typeof verify } = { verify };
   readonly #settings: Settings;
 
   constructor(options: FramewrightOptions = {}) {

@@ -26,5 +26,6 @@ export type { GenerateRequest, Media } from './media.ts';
 export type * from './openapi.ts';
 export type { CallOptions, WithRequestId } from './request.ts';
 export type { FileSource } from './uploads.ts';
+export { VERSION } from './version.ts';
 export type { CreateOptions, ListFilter, Video, WaitOptions } from './videos.ts';
 export { verify as verifyWebhook } from './webhooks.ts';

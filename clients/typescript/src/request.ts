@@ -10,6 +10,7 @@ import {
   WaitTimeoutError,
 } from './errors.ts';
 import type { ErrorResponse } from './openapi.ts';
+import { VERSION } from './version.ts';
 
 /** What all calls of a client share. */
 export interface Settings {
@@ -142,7 +143,7 @@ const isObject = (value: unknown): value is object =>
   value instanceof Object && !Array.isArray(value);
 
 /** A pause before the next try. */
-export const backoffMs = (tries: number) =>
+export const backoffMs = (tries: number): number =>
   Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
 
 interface Try<T> {
@@ -217,6 +218,7 @@ function initOf({ apiKey }: Settings, call: Call): RequestInit {
   if (idempotencyKey && isCreate(call)) headers.set('idempotency-key', idempotencyKey);
   if (!isOwn(call)) return { method, headers };
   headers.set('authorization', `Bearer ${apiKey}`);
+  headers.set('user-agent', `framewright-typescript/${VERSION}`);
   // A redirect would take the API key elsewhere. Workers do not have `error`.
   if (body === undefined) return { method, headers, redirect: 'manual' };
   if (body instanceof Blob) return { method, headers, redirect: 'manual', body };
@@ -333,7 +335,8 @@ function errorBodyOf(text: string): ErrorBody {
 export const newKey = () => `fw-${crypto.randomUUID()}`;
 
 /** Whether the caller or the deadline has ended a call. */
-export const isOver = ({ signal, deadline }: Call) => signal?.aborted || deadline?.signal.aborted;
+export const isOver = ({ signal, deadline }: Call): boolean =>
+  Boolean(signal?.aborted || deadline?.signal.aborted);
 
 /** The error of a call that its caller or its deadline has ended. */
 function overError(call: Call, facts: Facts, cause?: unknown): AbortError | WaitTimeoutError {

@@ -36,7 +36,8 @@ export async function helpText([noun = '']: string[], nouns: Nouns = NOUNS): Pro
   const title = 'framewright: asynchronous video generation, paid with prepaid credits';
   const all = await Promise.all(Object.values(nouns).map((read) => read()));
   const lists = [SERVE, ...all.map((verbs) => listing(verbs))].join('\n');
-  const hint = 'COMMAND --help shows one group of them, such as tasks --help.';
+  const hint =
+    'COMMAND --help shows one group of them, such as tasks --help.\n--version prints the version.';
   return `${title}\n\n${usage}\n\n${lists}\n\n${hint}\n${NOTES}${EXAMPLE}`;
 }
 

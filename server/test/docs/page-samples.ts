@@ -82,7 +82,7 @@ export const NOT_RUN: (Rule & { why: string })[] = [
   {
     file: /(typescript|python|ai-sdk)\/README\.md$/,
     info: /^sh$/,
-    why: 'it installs from a registry: the tests install what clients/pack.ts writes',
+    why: 'it installs from a registry: the tests install what clients/packing/pack.ts writes',
   },
   {
     file: /mcp\/README\.md$/,

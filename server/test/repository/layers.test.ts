@@ -82,26 +82,27 @@ test('a package of the clients imports only its own files', () => {
   assert.deepEqual(wrong, []);
 });
 
-/** What the pages and the server do in the same way. It imports nothing. */
-const SHARED = 'server/src/kernel/currency.ts';
+const CURRENCY = 'server/src/kernel/currency.ts';
+/** What the pages share with the server and with the clients. It imports nothing. */
+const SHARED = [CURRENCY, 'clients/typescript/src/version.ts'];
 
 test('the pages import nothing of the server but types of the website, and how money is shown', () => {
   const pages = sources.filter(({ name }) => name.startsWith(`${CONSOLE}/src/`));
   const wrong = pages.flatMap((source) =>
     importsOf(source)
-      .filter((target) => !target.startsWith(`${CONSOLE}/`) && target !== SHARED)
+      .filter((target) => !target.startsWith(`${CONSOLE}/`) && !SHARED.includes(target))
       .filter((target) => !target.startsWith('server/src/site/') || !isTypeImport(source, target))
       .map((target) => `${source.name} imports ${target}`),
   );
   assert.deepEqual(wrong, []);
-  assert.deepEqual(sources.filter(({ name }) => name === SHARED).flatMap(importsOf), []);
+  assert.deepEqual(sources.filter(({ name }) => SHARED.includes(name)).flatMap(importsOf), []);
   const formatting = sources.filter(
     ({ name, text }) =>
       /^(?:server|console)\/src\//.test(name) && /style: 'currency'|minor \/ 100/.test(text),
   );
   assert.deepEqual(
     formatting.map(({ name }) => name),
-    [SHARED],
+    [CURRENCY],
   );
 });
 
@@ -116,7 +117,9 @@ test('the pages are built by a program that imports neither them nor the server'
   const wrong = sources
     .filter(({ name }) => /^console\/[^/]+\.ts$/.test(name))
     .filter((source) =>
-      importsOf(source).some((target) => !/^console\/(docs\/)?[^/]+$/.test(target)),
+      importsOf(source).some(
+        (target) => !/^(console\/(docs\/)?|clients\/packing\/)[^/]+$/.test(target),
+      ),
     );
   assert.deepEqual(wrong, []);
 });

@@ -20,6 +20,7 @@ const OWNERS = {
     sign_in_starts signup_grants`,
   webhooks: 'webhook_attempts webhook_deliveries webhook_endpoints',
   operator: 'audit_runs operator_actions',
+  site: 'client_packages',
 };
 
 const ROOM_OF = new Map(

@@ -72,14 +72,11 @@ const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
 
 /** A handler that sends the file of a request's path; each file is read once. */
-function sender({ folder, publicUrl, docsEditUrl }: DocsDeps) {
-  const editLink = (_mark: string, file: string) =>
-    docsEditUrl === undefined ? '' : `<a href="${docsEditUrl}/${file}">Edit this page</a>`;
+function sender(deps: DocsDeps) {
   const texts = new Map<string, Promise<Text>>();
   const load = async (file: string): Promise<Text> => {
-    const written = await readFile(path.join(folder, file), 'utf8');
-    const text = written.replaceAll(WRITTEN_ORIGIN, publicUrl());
-    const plain = Buffer.from(text.replace(/<!-- edit (\S+) -->/, editLink));
+    const written = await readFile(path.join(deps.folder, file), 'utf8');
+    const plain = Buffer.from(forInstallation(written, deps));
     const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
     return { plain, br: await toBrotli(plain, { params }), gzip: await toGzip(plain) };
   };
@@ -107,6 +104,13 @@ function sender({ folder, publicUrl, docsEditUrl }: DocsDeps) {
       .type(TYPES[path.extname((found && file) || NOT_FOUND)] ?? 'text/plain')
       .send(coding ? compressed[coding] : plain);
   };
+}
+
+/** A text of the build with the address of this installation, and with the link to edit it. */
+export function forInstallation(text: string, { publicUrl, docsEditUrl }: DocsDeps): string {
+  const editLink = (_mark: string, file: string) =>
+    docsEditUrl === undefined ? '' : `<a href="${docsEditUrl}/${file}">Edit this page</a>`;
+  return text.replaceAll(WRITTEN_ORIGIN, publicUrl()).replace(/<!-- edit (\S+) -->/, editLink);
 }
 
 /** The file in the build that a path stands for; undefined: no page can have this path. */

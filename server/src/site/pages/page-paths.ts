@@ -16,10 +16,10 @@ export const PAGE_PATHS = [
   '/operator/*',
 ];
 
-const OPENAPI = 'openapi\\.json';
+const FILES = 'packages|assets|openapi\\.json';
 /** Paths below these are no pages: what is unknown there gets the error envelope. */
 const APIS = new RegExp(
-  `^/(api|auth|console|callbacks|media|webhooks|assets|docs|mcp|healthz|readyz|${OPENAPI})(/|$)`,
+  `^/(api|auth|console|callbacks|media|webhooks|docs|mcp|healthz|readyz|${FILES})(/|$)`,
 );
 
 /** Whether an unknown path gets the page for 404: a browser opened it. */

@@ -31,6 +31,7 @@ before(async () => {
   secret = path.join(files.path, 'secret.txt');
   await mkdir(path.join(folder, 'assets'), { recursive: true });
   await writeFile(secret, 'outside of the build');
+  await mkdir(path.join(folder, 'packages'));
   await writeFile(path.join(folder, 'index.html'), INDEX);
   await writeFile(path.join(folder, 'favicon.svg'), '<svg/>');
   for (const page of ['docs/quickstart', 'docs/operations/overview']) {
@@ -48,13 +49,14 @@ before(async () => {
     ...plain.deps,
     site: async (scope) => {
       const origins = { media: ['https://media.example'], isSecure: true };
-      const { db } = plain.deps;
+      const { db, log } = plain.deps;
       const publicUrl = () => 'https://video.example';
       const adminEmails = new Set(['you@localhost']);
       await scope.register(pageRoutes, {
         folder,
         origins,
         db,
+        log,
         publicUrl,
         adminEmails,
         docsEditUrl: 'https://code.example/edit',

@@ -1,11 +1,17 @@
+import path from 'node:path';
 import fastifyStatic from '@fastify/static';
+import { PACKAGES } from 'console/build.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../../kernel/log.ts';
 import { DOCS_FILES, type DocsDeps, docsRoutes } from './docs.ts';
 import { type PageOrigins, pageHeaders } from './headers.ts';
+import { openKeptPackages } from './kept-packages.ts';
+import { packageRoutes } from './packages.ts';
 import { isPageNavigation, PAGE_PATHS } from './page-paths.ts';
 
 /** The folder of the built pages has `index.html`, and `assets/` with a hash in each name. */
 export interface PagesDeps extends DocsDeps {
+  log: Log;
   origins: PageOrigins;
 }
 
@@ -25,7 +31,7 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
     wildcard: false,
     index: false,
     preCompressed: true,
-    globIgnore: ['index.html*', '**/*.{br,gz}', ...DOCS_FILES],
+    globIgnore: ['index.html*', '**/*.{br,gz}', `${PACKAGES}/**`, ...DOCS_FILES],
     cacheControl: false,
     setHeaders(reply, path) {
       const isHashed = path.includes('/assets/');
@@ -36,6 +42,10 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
   const handler = (_request: FastifyRequest, reply: FastifyReply) => reply.sendFile('index.html');
   for (const url of PAGE_PATHS) app.get(url, handler);
   docsRoutes(app, deps);
+  const packages = openKeptPackages({ ...deps, folder: path.join(deps.folder, PACKAGES) });
+  // A request tries again.
+  await packages.keep().catch((err) => deps.log.error({ err }, 'the packages were not kept'));
+  packageRoutes(app, { ...deps, packages });
   app.setNotFoundHandler((_request, reply) => reply.code(404).sendFile('index.html'));
 }
 

@@ -1,0 +1,133 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { transformSync } from 'rolldown/utils';
+import { type Files, tarGz } from './archive.ts';
+import { packPython } from './python.ts';
+
+// Makes the files that customers install of the sources alone, so that their bytes are the same on
+// every machine. `node clients/packing/pack.ts [FOLDER]` writes them; without a folder it only checks
+// the sources.
+
+const HOME = path.join(import.meta.dirname, '..');
+const CLIENT = '@framewright/client';
+/** The packages for npm, by their folders. */
+const NPM_PACKAGES = { client: 'typescript', 'ai-sdk': 'ai-sdk', cli: 'cli', mcp: 'mcp' };
+
+interface Manifest {
+  name: string;
+  version: string;
+  exports?: string;
+  bin?: Record<string, string>;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+}
+
+/** All files that customers install, by their names. */
+export function packClients(): Files {
+  const archives = Object.entries(NPM_PACKAGES).map(([name, folder]) => {
+    const manifest = readManifest(folder);
+    return [`framewright-${name}-${manifest.version}.tgz`, tarGz(npmFiles(folder, manifest))];
+  });
+  return { ...Object.fromEntries(archives), ...packPython(path.join(HOME, 'python')) };
+}
+
+const read = (...names: string[]) => readFileSync(path.join(HOME, ...names));
+const readManifest = (folder: string): Manifest => JSON.parse(String(read(folder, 'package.json')));
+
+function npmFiles(folder: string, manifest: Manifest): Files {
+  const needsClient = manifest.dependencies?.[CLIENT] !== undefined;
+  const files: Files = {
+    'package.json': Buffer.from(JSON.stringify(publishedManifest(manifest), null, 2)),
+    LICENSE: read(folder, 'LICENSE'),
+    'README.md': read(folder, 'README.md'),
+    ...compiledFiles(folder),
+    ...(needsClient && below('client/', compiledFiles(NPM_PACKAGES.client))),
+  };
+  return below('package/', files);
+}
+
+function below(folder: string, files: Files): Files {
+  return Object.fromEntries(Object.entries(files).map(([name, bytes]) => [folder + name, bytes]));
+}
+
+/** Programs and the types of what they export. Node runs no TypeScript below node_modules. */
+function compiledFiles(folder: string): Files {
+  const files: Files = {};
+  const names = readdirSync(path.join(HOME, folder, 'src'), { recursive: true, encoding: 'utf8' });
+  for (const name of names.map((one) => one.replaceAll(path.sep, '/')).sort()) {
+    if (name.endsWith('.json')) files[name] = read(folder, 'src', name);
+    if (!name.endsWith('.ts')) continue;
+    files[compiled(name)] = Buffer.from(withOwnClient(name, compile(folder, name).code));
+  }
+  const { exports: entry } = readManifest(folder);
+  return { ...files, ...(entry && declarationsOf(folder, path.posix.relative('src', entry))) };
+}
+
+/** The types that a source declares, with those that they are made of. */
+function declarationsOf(folder: string, name: string, files: Files = {}): Files {
+  const file = compiled(name).replace(/js$/, 'd.ts');
+  if (file in files) return files;
+  // They are written from this source alone, so what it exports must say its types.
+  const { declaration = '' } = compile(folder, name, {});
+  const text = declaration.replaceAll(/(from "\..+)\.ts"/g, '$1.js"');
+  files[file] = Buffer.from(withOwnClient(name, text));
+  const needed = [...declaration.matchAll(/from "(\..+\.ts)"/g)];
+  for (const [, one = ''] of needed) {
+    declarationsOf(folder, path.posix.join(path.posix.dirname(name), one), files);
+  }
+  return files;
+}
+
+function compile(folder: string, name: string, declaration?: object) {
+  const result = transformSync(`${folder}/${name}`, String(read(folder, 'src', name)), {
+    typescript: { rewriteImportExtensions: 'rewrite', ...(declaration && { declaration }) },
+    tsconfig: false,
+  });
+  const reasons = result.errors.map((error) =>
+    String('codeframe' in error ? error.codeframe : error.message),
+  );
+  if (reasons.length === 0) return result;
+  throw new Error(`can't be packed: ${stripVTControlCharacters(reasons.join('\n'))}`);
+}
+
+/** The client is in the package, so one address installs all. */
+function withOwnClient(name: string, code: string): string {
+  const up = '../'.repeat(name.split('/').length - 1) || './';
+  return code.replaceAll(`"${CLIENT}"`, `"${up}client/index.js"`);
+}
+
+const compiled = (source: string) => source.replace('./src/', './').replace(/\.ts$/, '.js');
+
+/** The manifest of the published package, whose files lie beside it. */
+function publishedManifest({
+  exports: entry,
+  bin,
+  dependencies,
+  devDependencies,
+  ...rest
+}: Manifest) {
+  const { [CLIENT]: _, ...others } = dependencies ?? {};
+  return {
+    ...rest,
+    ...(entry && {
+      exports: {
+        '.': { types: compiled(entry).replace(/\.js$/, '.d.ts'), default: compiled(entry) },
+        './package.json': './package.json',
+      },
+    }),
+    ...(bin && {
+      bin: Object.fromEntries(Object.entries(bin).map(([name, file]) => [name, compiled(file)])),
+    }),
+    dependencies: others,
+  };
+}
+
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2);
+  const files = Object.entries(packClients());
+  if (folder !== undefined) {
+    mkdirSync(folder, { recursive: true });
+    for (const [name, bytes] of files) writeFileSync(path.join(folder, name), bytes);
+  }
+}

@@ -11,7 +11,7 @@ const EXCHANGE_FAULTS = [
   'unreadable', // done, then a 200 whose body is not JSON
   'slow_headers', // done, the response comes after `seconds` (an hour)
   'slow_body', // done, half the response, the rest after `seconds` (an hour)
-  'truncated_body', // done, half the response, then the connection closes
+  'truncated_body', // done, half the response (`withoutLength`: chunked), then the connection closes
   'duplicate', // done twice at once, the second response is sent
   'oversize_response', // done, the response followed by 64 MB of white space
 ] as const;
@@ -49,6 +49,7 @@ export const FaultSchema = Type.Object(
     word: Type.Optional(Type.String()),
     retryAfterSeconds: Type.Optional(Type.Number()),
     retryAfterIsDate: Type.Optional(Type.Boolean()),
+    withoutLength: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
 );

@@ -11,7 +11,7 @@ import {
 } from './request.ts';
 import { Uploads } from './uploads.ts';
 import { type Video, Videos, type WaitOptions } from './videos.ts';
-import { verify } from './webhooks.ts';
+import { sign, verify } from './webhooks.ts';
 
 export interface FramewrightOptions {
   /** `fw_live_...` or `fw_test_...`. The default is FRAMEWRIGHT_API_KEY of the environment. */
@@ -41,7 +41,7 @@ export class Framewright {
   readonly uploads: Uploads;
   readonly credits: { get(options?: CallOptions): Promise<WithRequestId<CreditBalance>> };
   readonly models: { list(options?: CallOptions): Promise<WithRequestId<ModelCatalog>> };
-  readonly webhooks: { verify: typeof verify } = { verify };
+  readonly webhooks: { verify: typeof verify; sign: typeof sign } = { verify, sign };
   readonly #settings: Settings;
 
   constructor(options: FramewrightOptions = {}) {

@@ -28,4 +28,4 @@ export type { CallOptions, WithRequestId } from './request.ts';
 export type { FileSource } from './uploads.ts';
 export { VERSION } from './version.ts';
 export type { CreateOptions, ListFilter, Video, WaitOptions } from './videos.ts';
-export { verify as verifyWebhook } from './webhooks.ts';
+export { type SignOptions, sign as signWebhook, verify as verifyWebhook } from './webhooks.ts';

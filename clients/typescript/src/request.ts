@@ -62,11 +62,14 @@ const LONGEST_PAUSE_MS = 8_000;
 const LONGEST_RETRY_AFTER_SECONDS = 600;
 const MOST_SENT_KEYS = 1000;
 
+/** As timers take it: a longer time would be none at all. */
+const timerMs = (ms: number) => Math.min(2 ** 31 - 1, Math.max(0, Math.ceil(ms)));
+
 /** Starts the time of a call that sends several requests. */
 export function timed<T extends Timed>(options: T): T {
   const { deadline, totalTimeoutMs: ms } = options;
   if (deadline || ms === undefined) return options;
-  const signal = AbortSignal.timeout(Math.max(0, ms));
+  const signal = AbortSignal.timeout(timerMs(ms));
   return { ...options, deadline: { atMs: performance.now() + ms, signal } };
 }
 
@@ -163,7 +166,10 @@ async function sendOnce<T>(
   const init = initOf(settings, call);
   const limitMs = (call.timeoutMs ?? settings.timeoutMs) + 1000 * (call.waitSeconds ?? 0);
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error(`timeout of ${limitMs} ms`)), limitMs);
+  const timer = setTimeout(
+    () => late.abort(new Error(`timeout of ${limitMs} ms`)),
+    timerMs(limitMs),
+  );
   const signals = [late.signal, call.signal, call.deadline?.signal];
   const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
   const start = performance.now();

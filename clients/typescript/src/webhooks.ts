@@ -32,6 +32,40 @@ export async function verify(
   return { id, ...JSON.parse(body) };
 }
 
+/** What `sign` takes beside the body and the secret. */
+export interface SignOptions {
+  /** The id of the event. */
+  id?: string | undefined;
+  /** When it was sent, in seconds since 1970. */
+  timestamp?: number | undefined;
+}
+
+/**
+ * The headers of a webhook with this body, as `verify` accepts it: for tests of a receiver.
+ * @param secret of the endpoint, `whsec_...`
+ */
+export async function sign(
+  body: string,
+  secret: string,
+  options: SignOptions = {},
+): Promise<Record<`webhook-${'id' | 'timestamp' | 'signature'}`, string>> {
+  const { id = `evt_${crypto.randomUUID()}`, timestamp = Math.floor(Date.now() / 1000) } = options;
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
+  const signature = await crypto.subtle.sign('HMAC', await keyOf(secret), signed);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': `v1,${btoa(String.fromCharCode(...new Uint8Array(signature)))}`,
+  };
+}
+
+async function keyOf(secret: string): Promise<CryptoKey> {
+  const bytes = bytesOf(secret.replace('whsec_', ''));
+  if (!bytes) throw new WebhookError('the secret is not one of an endpoint');
+  const hmac = { name: 'HMAC', hash: 'SHA-256' };
+  return crypto.subtle.importKey('raw', bytes, hmac, false, ['sign', 'verify']);
+}
+
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
   if (headers instanceof Headers) return headers.get(name) ?? undefined;
   return Object.entries(headers)
@@ -40,15 +74,11 @@ function headerOf(headers: WebhookHeaders, name: string): string | undefined {
 }
 
 async function isSigned(signed: Uint8Array<ArrayBuffer>, signatures: string, secret: string) {
-  const { subtle } = crypto;
-  const hmac = { name: 'HMAC', hash: 'SHA-256' };
-  const bytes = bytesOf(secret.replace('whsec_', ''));
-  if (!bytes) throw new WebhookError('the secret is not one of an endpoint');
-  const key = await subtle.importKey('raw', bytes, hmac, false, ['verify']);
+  const key = await keyOf(secret);
   for (const one of signatures.split(' ')) {
     const [version, base64 = ''] = one.split(',');
     const signature = version === 'v1' && bytesOf(base64);
-    if (signature && (await subtle.verify('HMAC', key, signature, signed))) return true;
+    if (signature && (await crypto.subtle.verify('HMAC', key, signature, signed))) return true;
   }
   return false;
 }

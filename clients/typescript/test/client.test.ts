@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { createTestDatabase } from '../../../server/test/database.ts';
@@ -16,7 +15,15 @@ import {
 import { inCi } from '../../../server/test/runner/thorough.ts';
 import { startServiceProcess } from '../../../server/test/service/service-process.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
-import { ApiError, ConnectionError, Framewright, TaskFailedError } from '../src/index.ts';
+import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
+import {
+  ApiError,
+  ConnectionError,
+  Framewright,
+  type FramewrightOptions,
+  RateLimitError,
+  TaskFailedError,
+} from '../src/index.ts';
 
 let fixture: MediaFixture;
 let client: Framewright;
@@ -93,33 +100,28 @@ test('the list, a quote, a cancel and the models', async () => {
   assert.ok((await client.models.list()).data.length > 0);
 });
 
-test('no key and a base URL without its version are refused at once', () => {
+test('no key, one with a line break, and a base URL without its version are refused', () => {
   const apiKey = 'fw_test_any';
   assert.throws(
     () => new Framewright({ baseUrl: 'http://localhost/api/v1' }),
     /FRAMEWRIGHT_API_KEY/,
   );
   assert.throws(() => new Framewright({ apiKey, baseUrl: 'http://localhost' }), /\/api\/v1/);
+  const broken = { apiKey: 'fw_test_any\n', baseUrl: 'http://localhost/api/v1' };
+  assert.throws(() => new Framewright(broken), { name: 'SettingsError', message: /^((?!fw_).)*$/ });
 });
 
 test('a download never joins parts of two files, and reads links of http only', async () => {
   await using folder = await temporaryFolder();
-  let link = '/video';
   let tries = 0;
   let second: (response: ServerResponse) => void = () => {};
-  await using server = createServer(({ url }, response) => {
-    if (url !== '/video') {
-      const video_url = new URL(link, `http://127.0.0.1:${port}`).href;
-      return response.end(JSON.stringify({ status: 'completed', output: { video_url } }));
-    }
+  await using service = await serveVideo((_request, response) => {
     tries += 1;
     if (tries > 1) return second(response);
     response.setHeader('content-length', 10);
-    return response.write('first', () => setTimeout(() => response.destroy(), 100));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const own = new Framewright({ apiKey: 'fw_test_x', baseUrl: `http://127.0.0.1:${port}/api/v1` });
+    response.write('first', () => setTimeout(() => response.destroy(), 100));
+  });
+  const own = clientOfServer(service.url);
   const file = path.join(folder.path, 'video.mp4');
   const part = (range: string) => (response: ServerResponse) => {
     response.writeHead(206, { 'content-range': range, 'content-length': 5 }).end('other');
@@ -134,10 +136,66 @@ test('a download never joins parts of two files, and reads links of http only', 
     tries = 0;
     await assert.rejects(own.videos.download('task_1', file), /has changed/);
   }
-  for (link of ['file:///etc/hostname', 'data:,x']) {
+  for (const link of ['file:///etc/hostname', 'data:,x']) {
+    service.link = link;
     await assert.rejects(own.videos.download('task_1', file), /wrong link/);
   }
   assert.deepEqual(await readdir(folder.path), []);
+});
+
+test('a video without Content-Length is whole, also when its lost connection looks like the end', async () => {
+  const whole = 'the bytes of a video';
+  const rest = (response: ServerResponse, from: number) =>
+    response
+      .writeHead(206, { 'content-range': `bytes ${from}-${whole.length - 1}/${whole.length}` })
+      .end(whole.slice(from));
+  const firsts: Record<string, (response: ServerResponse) => void> = {
+    'of HTTP/1.0': ({ socket }) => void socket?.end(`HTTP/1.0 200 OK\r\n\r\n${whole.slice(0, 9)}`),
+    compressed: (response) =>
+      void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(whole)),
+  };
+  for (const [name, first] of Object.entries(firsts)) {
+    await using folder = await temporaryFolder();
+    await using service = await serveVideo(({ headers: { range } }, response) =>
+      range ? rest(response, Number(/\d+/.exec(range))) : first(response),
+    );
+    const file = path.join(folder.path, 'video.mp4');
+    await clientOfServer(service.url).videos.download('task_1', file);
+    assert.equal(await readFile(file, 'utf8'), whole, name);
+  }
+});
+
+test('a Retry-After of 90 seconds is not cut, and the log has every try but no API key', async () => {
+  await using service = await serve((_request, response) => {
+    response.writeHead(429, { 'retry-after': '90', 'x-request-id': 'req_1' }).end('{}');
+  });
+  const lines: string[] = [];
+  const controller = new AbortController();
+  const debug = (line: string) => {
+    lines.push(line);
+    if (line.includes('again')) controller.abort();
+  };
+  const logged = clientOfServer(service.url, { logger: { debug } });
+  await assert.rejects(logged.credits.get({ signal: controller.signal }), { name: 'AbortError' });
+  assert.match(lines.join('\n'), /^GET \/credits: 429 in \d+ ms req_1\nGET \/credits: again in 90/);
+  assert.doesNotMatch(lines.join(), /fw_test/);
+});
+
+test('a call has a timeout and retries of its own, the request id, and errors of a class per kind', async () => {
+  let tries = 0;
+  await using service = await serve((_request, response) => {
+    tries += 1;
+    if (tries === 1) return; // never responds
+    response.writeHead(tries === 2 ? 429 : 200, { 'x-request-id': `req_${tries}` }).end('{"a":1}');
+  });
+  const own = clientOfServer(service.url);
+  const silent = own.credits.get({ timeoutMs: 50, maxRetries: 0 });
+  await assert.rejects(silent, { name: 'ConnectionError', message: /timeout of 50 ms/ });
+  await assert.rejects(own.credits.get({ maxRetries: 0 }), (error) => {
+    return error instanceof RateLimitError && error instanceof ApiError;
+  });
+  const result = await own.request('GET', '/credits');
+  assert.deepEqual([result, result.requestId], [{ a: 1 }, 'req_3']);
 });
 
 inCi('a wait outlives a service that is killed and started again', async () => {
@@ -160,6 +218,26 @@ inCi('a wait outlives a service that is killed and started again', async () => {
   await using _second = await startServiceProcess((ports) => ({ ...ports, ...variables, PORT }));
   assert.equal((await made).status, 'completed');
 });
+
+async function serve(listener: RequestListener) {
+  const server = createServer(listener);
+  const url = await listenOn(server);
+  return { url, [Symbol.asyncDispose]: () => closeServer(server) };
+}
+
+/** A service with one completed task, whose video is served by `video`. */
+async function serveVideo(video: RequestListener) {
+  const service = await serve((request, response) => {
+    if (request.url === '/video') return video(request, response);
+    const video_url = new URL(opened.link, opened.url).href;
+    response.end(JSON.stringify({ status: 'completed', output: { video_url } }));
+  });
+  const opened = { ...service, link: '/video' };
+  return opened;
+}
+
+const clientOfServer = (url: string, options: FramewrightOptions = {}) =>
+  new Framewright({ apiKey: 'fw_test_x', baseUrl: `${url}/api/v1`, ...options });
 
 /** A client of something that is not the service. */
 function clientOfOther(status: number, body: unknown): Framewright {

@@ -1,14 +1,15 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type {
-  Framewright,
-  WebhookDelivery,
-  WebhookDeliveryList,
-  WebhookEndpoint,
-  WebhookEndpointList,
+import {
+  type Framewright,
+  signWebhook,
+  type WebhookDelivery,
+  type WebhookDeliveryList,
+  type WebhookEndpoint,
+  type WebhookEndpointList,
 } from '@framewright/client';
 import type { Call } from '../command.ts';
 import { asFailure, Failure, failureLines } from '../failure.ts';
@@ -159,7 +160,8 @@ async function relay(event: WebhookDelivery, { client, endpoint, secret, forward
   const { event_id: id, type, task_id: taskId, data, created_at: timestamp } = event;
   const shown = taskId === null ? data : await client.videos.get(taskId);
   const body = JSON.stringify({ type, timestamp, mode: endpoint.mode, data: shown });
-  const headers = { 'content-type': 'application/json', ...signed(id, body, secret) };
+  const signed = await signWebhook(body, secret, { id });
+  const headers = { 'content-type': 'application/json', ...signed };
   const signal = AbortSignal.timeout(FORWARD_MS);
   const outcome = await fetch(forward, {
     method: 'POST',
@@ -177,16 +179,4 @@ async function relay(event: WebhookDelivery, { client, endpoint, secret, forward
   const status = styled(isTaken ? 'green' : 'red', outcome);
   const text = [type, taskId ?? '', id, status].map((word) => word && printable(word)).join('\t');
   screen.result({ event_id: id, type, task_id: taskId, outcome }, text);
-}
-
-/** The headers of Standard Webhooks. */
-function signed(id: string, body: string, secret: string) {
-  const timestamp = String(Math.floor(Date.now() / 1000));
-  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${signature}`,
-  };
 }

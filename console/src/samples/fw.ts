@@ -1,3 +1,5 @@
+import { packageUrl } from './packages.ts';
+
 /** Options of `fw generate`, by field; a mode follows from them. */
 const OPTIONS: Record<string, string> = {
   image_url: '--image',
@@ -17,7 +19,7 @@ const OPTIONS: Record<string, string> = {
  * @param body of a create
  */
 export function fwSample(apiUrl: string, body: Readonly<Record<string, unknown>>): string {
-  return `# npm install --global @framewright/cli
+  return `# npm install --global ${packageUrl(apiUrl, 'cli')}
 fw login --base-url ${apiUrl}
 
 # It shows the price and asks. After a crash, fw resume goes on: it is never charged twice.

@@ -1,10 +1,12 @@
+import { packageUrl } from './packages.ts';
+
 /**
  * A video by the Python client: the text that its tests run.
  * @param apiUrl with /api/v1
  * @param fields the arguments of the call: the body of a create, and options of the client
  */
 export function pythonSample(apiUrl: string, fields: Readonly<Record<string, unknown>>): string {
-  return `# pip install framewright
+  return `# pip install ${packageUrl(apiUrl, 'python')}
 from framewright_client import Framewright
 
 # The API key is FRAMEWRIGHT_API_KEY of the environment.

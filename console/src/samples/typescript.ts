@@ -1,3 +1,5 @@
+import { packageUrl } from './packages.ts';
+
 /**
  * A video by the TypeScript client: the text that its tests run.
  * @param apiUrl with /api/v1
@@ -10,7 +12,7 @@ export function typeScriptSample(
   key?: string,
 ): string {
   const options = key === undefined ? '' : `, { idempotencyKey: ${typeScriptText(key)} }`;
-  return `// npm install @framewright/client
+  return `// npm install ${packageUrl(apiUrl, 'client')}
 import { Framewright } from '@framewright/client';
 
 // The API key is FRAMEWRIGHT_API_KEY of the environment.

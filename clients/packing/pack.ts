@@ -6,8 +6,8 @@ import { type Files, tarGz } from './archive.ts';
 import { packPython } from './python.ts';
 
 // Makes the files that customers install of the sources alone, so that their bytes are the same on
-// every machine. `node clients/packing/pack.ts [FOLDER]` writes them; without a folder it only checks
-// the sources.
+// every machine. `node clients/packing/pack.ts [FOLDER]` writes them; without a folder it checks
+// that they can be made.
 
 const HOME = path.join(import.meta.dirname, '..');
 const CLIENT = '@framewright/client';

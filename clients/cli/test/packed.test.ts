@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { FIRST_REQUEST } from '../../../console/src/samples/first-request.ts';
 import { fwSample } from '../../../console/src/samples/fw.ts';
+import { packageUrl } from '../../../console/src/samples/packages.ts';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { openMediaFixture } from '../../../server/test/media/media-fixture.ts';
@@ -60,9 +61,9 @@ thoroughly(TITLE, { skip: noTerminal }, async () => {
   const accountId = await createAccount(fixture.db, 'ada@example.com');
   const { secret } = await createKey(fixture.db, { accountId, mode: 'test' });
   const [, example = ''] = /```sh\n(.*?)```/s.exec(README) ?? [];
-  const install = 'npm install --global @framewright/cli';
+  const install = `npm install --global ${packageUrl(`${fixture.url}/api/v1`, 'cli')}`;
   for (const [script, file] of [
-    [example.replace('https://video.example.com', fixture.url), 'dawn.mp4'],
+    [example.replaceAll('https://video.example.com', fixture.url), 'dawn.mp4'],
     [fwSample(`${fixture.url}/api/v1`, FIRST_REQUEST), 'video.mp4'],
   ] as const) {
     assert.ok(script.includes(install));

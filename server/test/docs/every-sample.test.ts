@@ -52,7 +52,7 @@ inCi('the steps of the CI pass with a test key', async () => {
   const steps = [...workflow.matchAll(/^( +)(?:- )?run: (?:\|\n((?:\1 .*\n)+)|(.*)\n)/gm)];
   const commands = steps.map(([, , block, line]) => block ?? line ?? '');
   const [install = '', ...own] = commands;
-  assert.match(install, /^npm install --global @framewright\/cli$/);
+  assert.match(install, /^npm install --global \S+\/packages\/framewright-cli-\S+\.tgz$/);
   assert.equal(own.length, 2);
   for (const command of own) await reader.run('fw', command);
 });

@@ -54,7 +54,7 @@ export async function sizesOf(db: Database, tables: string[]): Promise<Record<st
   return Object.fromEntries(rows.map(({ name, bytes }) => [name, bytes]));
 }
 
-/** Copies all rows of an ended task, so that sizes and an archive run can be measured. */
+/** Copies all rows of an ended task, so that sizes can be measured. */
 export async function multiply(db: Database, taskId: string, count: number): Promise<void> {
   for (const [table, where, changes] of COPIES) {
     const [{ columns } = { columns: '' }] = await db.query<{ columns: string }>(

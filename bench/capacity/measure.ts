@@ -4,7 +4,6 @@ import { availableParallelism, cpus } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../../server/src/database/database.ts';
-import { archiveTasks } from '../../server/src/operator/archive.ts';
 import { makeVideo } from '../../server/test/media/media-files.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { startSimulator } from '../../simulators/kit/process.ts';
@@ -171,41 +170,17 @@ async function createTasks(service: RunningService, funded: FundedKey[]): Promis
   await service[Symbol.asyncDispose]();
 }
 
-/** Bytes of one completed task, from many copies of a real one, before and after an archive run. */
-async function measureStorage(db: Database): Promise<Pick<Units, 'bytes' | 'archive'>> {
+/** Bytes of one completed task, from many copies of a real one. */
+async function measureStorage(db: Database): Promise<Units['bytes']> {
   const [template] = await db.query<{ id: string }>(COMPLETED);
   if (!template?.id) throw new Error('no task was completed');
   const before = await sizesOf(db, TABLES);
   await multiply(db, template.id, COPIES);
   await db.query(statement('', 'vacuum analyze'));
-  const full = await sizesOf(db, [...TABLES, 'archived_tasks']);
-  const bytes = Object.fromEntries(
+  const full = await sizesOf(db, TABLES);
+  return Object.fromEntries(
     TABLES.map((table) => [table, ((full[table] ?? 0) - (before[table] ?? 0)) / COPIES]),
   );
-  const meter = await openMeter(db, process.pid);
-  const action = { command: 'tasks archive', actor: 'bench', reason: null };
-  const begun = performance.now();
-  let archived = 0;
-  const cost = await meter.measure(async () => {
-    archived = (await archiveTasks(db, action, { days: 30 })).archived;
-    return archived;
-  });
-  const seconds = (performance.now() - begun) / 1000;
-  await db.query(statement('', 'vacuum full analyze'));
-  const left = await sizesOf(db, [...TABLES, 'archived_tasks']);
-  const kept = ['idempotency_keys', 'ledger_transfers'];
-  const hot = TABLES.filter((table) => !kept.includes(table));
-  const sum = (sizes: Record<string, number>) =>
-    hot.reduce((total, table) => total + (sizes[table] ?? 0), 0);
-  return {
-    bytes,
-    archive: {
-      bytes: ((left.archived_tasks ?? 0) - (full.archived_tasks ?? 0)) / archived,
-      walBytes: cost.walBytes,
-      tasksPerSecond: archived / seconds,
-      leftBytes: Math.max(0, sum(left) - sum(before)) / archived,
-    },
-  };
 }
 
 const api = await measureRequests();
@@ -218,7 +193,7 @@ const units: Units = {
   read: api.read,
   steps: worker.steps,
   idle: worker.idle,
-  ...stored,
+  bytes: stored,
   connections: { api: api.connections, worker: worker.connections },
   memoryMegabytes: { api: api.memory, worker: worker.memory },
 };

@@ -12,7 +12,7 @@ const ASSUMED = {
   /** Between the acceptance of a job and its end. */
   jobSeconds: 180,
   retentionDays: 30,
-  archiveAfterDays: 90,
+  historyDays: 90,
   videoMegabytes: 8,
   /** The share of a core that may be used on average. */
   utilization: 0.6,
@@ -26,12 +26,13 @@ const LIMITS = { databaseCores: 64, walMegabytesPerSecond: 300, connections: 100
 const RATES = [1, 100, 10_000];
 const KEPT = 100e6;
 const DAY = 86_400;
-const KEPT_FOR_EVER = ['idempotency_keys', 'ledger_transfers'];
+/** What HISTORY_DAYS deletes. */
+const HISTORY = ['task_history', 'evidence'];
 
 const text = await readFile(new URL('units.json', import.meta.url), 'utf8');
 const units = JSON.parse(text) as Units;
-const hotBytes = sumOf((table) => !KEPT_FOR_EVER.includes(table));
-const bookBytes = sumOf((table) => KEPT_FOR_EVER.includes(table));
+const historyBytes = sumOf((table) => HISTORY.includes(table));
+const keptBytes = sumOf((table) => !HISTORY.includes(table));
 
 function sumOf(isWanted: (table: string) => boolean): number {
   const wanted = Object.entries(units.bytes).filter(([table]) => isWanted(table));
@@ -55,10 +56,9 @@ function needs(rate: number) {
     walMegabytes: (rate * (create.walBytes + reads * read.walBytes + steps.walBytes)) / 1e6,
     connections: processes.api * apiConnections + processes.worker * workerConnections,
     liveTasks: rate * jobSeconds,
-    hotGigabytes: (rate * DAY * ASSUMED.archiveAfterDays * hotBytes) / 1e9,
-    booksPerYear: (rate * DAY * 365 * (bookBytes + units.archive.bytes)) / 1e9,
+    historyGigabytes: (rate * DAY * ASSUMED.historyDays * historyBytes) / 1e9,
+    gigabytesPerYear: (rate * DAY * 365 * keptBytes) / 1e9,
     videoTerabytes: (rate * DAY * ASSUMED.retentionDays * ASSUMED.videoMegabytes) / 1e6,
-    archiveShare: rate / units.archive.tasksPerSecond,
   };
 }
 
@@ -72,10 +72,9 @@ const ROWS: Array<[string, keyof Needs]> = [
   ['WAL, MB/s', 'walMegabytes'],
   ['connections without a pooler', 'connections'],
   ['live tasks', 'liveTasks'],
-  [`hot tables after ${ASSUMED.archiveAfterDays} days, GB`, 'hotGigabytes'],
-  ['books, keys and archive, GB a year', 'booksPerYear'],
+  [`history of ${ASSUMED.historyDays} days, GB`, 'historyGigabytes'],
+  ['tasks, keys and transfers, GB a year', 'gigabytesPerYear'],
   [`videos kept ${ASSUMED.retentionDays} days, TB`, 'videoTerabytes'],
-  ['share of the time that one archive run works', 'archiveShare'],
 ];
 
 function print(line = ''): void {
@@ -102,7 +101,6 @@ const saturations: Array<[string, number]> = [
   [`${LIMITS.databaseCores} cores of Postgres`, LIMITS.databaseCores / one.databaseCores],
   [`${LIMITS.walMegabytesPerSecond} MB/s of WAL`, LIMITS.walMegabytesPerSecond / one.walMegabytes],
   [`${LIMITS.connections} connections (then a pooler)`, connectionLimit()],
-  ['one archive run at a time', units.archive.tasksPerSecond],
 ];
 print('One Postgres server reaches, at this many creates per second:');
 print();
@@ -112,9 +110,9 @@ for (const [name, rate] of saturations.toSorted(([, a], [, b]) => a - b)) {
 print();
 print(`${figure(KEPT)} tasks kept, GB, indexes included:`);
 print();
-print('| in the hot tables | archived | their keys and transfers, either way |');
-print('|---:|---:|---:|');
-const gigabytes = [hotBytes, units.archive.bytes, bookBytes].map((b) => figure((b * KEPT) / 1e9));
+print('| with their history | without |');
+print('|---:|---:|');
+const gigabytes = [keptBytes + historyBytes, keptBytes].map((b) => figure((b * KEPT) / 1e9));
 print(`| ${gigabytes.join(' | ')} |`);
 
 /** The lowest rate whose processes open too many connections. */

@@ -10,13 +10,6 @@ export interface Units {
   idle: Cost;
   /** Bytes that a task keeps in each table, indexes included. */
   bytes: Record<string, number>;
-  archive: {
-    bytes: number;
-    walBytes: number;
-    tasksPerSecond: number;
-    /** Of the tables of live work, for a task that was archived. */
-    leftBytes: number;
-  };
   /** Database connections of a process, under load. */
   connections: { api: number; worker: number };
   /** Resident memory of an api process and of a worker process, under load. */

@@ -27,7 +27,6 @@ const SETTINGS = {
 };
 const FILL_SECONDS = 24 * 60 * 60;
 const TABLES = [
-  'archived_tasks',
   'attempts',
   'evidence',
   'idempotency_keys',

@@ -16,13 +16,14 @@ import { eraseClosedAccounts } from './operator/erasure/erase-closed.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { deleteExpired } from './sign-in/upkeep.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
-import { hasTasks } from './tasks/archive/every-task.ts';
 import { createFirstSeen } from './tasks/attempts/first-seen.ts';
 import { checkOrphans } from './tasks/attempts/orphan-check.ts';
 import { askForCancels } from './tasks/cancel/cancel-requests.ts';
 import { repairClockJump } from './tasks/clock-jump.ts';
 import { drawPosters } from './tasks/gallery/draw-posters.ts';
+import { deleteHistory } from './tasks/history.ts';
 import { openJobTimes } from './tasks/job-times.ts';
+import { hasTasks } from './tasks/listing/task-listing.ts';
 import { readOwned } from './tasks/owned.ts';
 import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
@@ -50,6 +51,7 @@ const CANCEL_SECONDS = 2;
 const JOB_TIMES_SECONDS = 10;
 const FORGET_SECONDS = 600;
 const ERASE_SECONDS = 60;
+const HISTORY_SECONDS = 24 * 3600;
 /**
  * Of the periodic jobs together. They begin at the same ticks: without a limit each of them would
  * open a connection, and keep it open for nothing.
@@ -163,6 +165,10 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     ['cancels', CANCEL_SECONDS, () => askForCancels({ db, log, providers })],
     ['orphan check', config.reconcileSeconds, () => checkOrphans({ db, log, providers })],
   ];
+  const { historyDays } = config;
+  if (historyDays !== undefined) {
+    jobs.push(['history', HISTORY_SECONDS, () => deleteHistory(db, historyDays, signal)]);
+  }
   if (config.drawsPosters) {
     const posterMaker = createPosterMaker({ scratch });
     const draw = () => drawPosters({ db, storage, scratch, posterMaker, log, signal });

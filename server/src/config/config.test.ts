@@ -44,6 +44,7 @@ test('without any variable the service has the documented defaults', () => {
     presignsInputs: false,
     deliverySeconds: 86_400,
     retentionDays: 30,
+    historyDays: undefined,
     outputFrames: 'keyframes',
     drawsPosters: true,
     drainSeconds: 1,

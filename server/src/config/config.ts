@@ -106,6 +106,12 @@ function outputFrames(env: Environment): DecodedFrames {
   return value === 'full' ? 'all' : 'keyframes';
 }
 
+/** The value of HISTORY_DAYS; a provider may still report on a job for some days after its end. */
+function historyDays(env: Environment): number | undefined {
+  if (read(env, 'HISTORY_DAYS', '') === '') return undefined;
+  return number(env, 'HISTORY_DAYS', 0, { min: 7, max: TEN_YEARS.days });
+}
+
 /** The value of PROCESSES: a number, or one for each core that this process may use. */
 function apiProcesses(env: Environment): number {
   if (read(env, 'PROCESSES', '1') === 'auto') return availableParallelism();
@@ -166,6 +172,7 @@ export function readConfig(env: Environment = process.env) {
     ...storageVariables(env),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
+    historyDays: historyDays(env),
     /** Which frames of an output are decoded before it is stored. */
     outputFrames: outputFrames(env),
     /** Whether workers draw a small picture of each output, for the website. */

@@ -13,6 +13,6 @@ export async function showAccount(db: Database, accountId: string) {
     ...account,
     valid_keys: account.disabled_at === null ? await validKeys(db, accountId) : 0,
     ...(await readBalances(db, accountId)),
-    ...(await countTasks(db, accountId)),
+    tasks: await countTasks(db, accountId),
   };
 }

@@ -1,5 +1,5 @@
 import { auditOrders } from '../billing/audit-orders.ts';
-import type { Database, Queryable, Statement } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
 import {
   type AuditedReservation,
   auditedReservations,
@@ -8,7 +8,6 @@ import {
 } from '../ledger/audit.ts';
 import { type Report, runCheck } from '../ledger/run-check.ts';
 import { partsOf, TEST_SURFACE } from '../ledger/transfer.ts';
-import { ARCHIVED_CHECKS, ARCHIVED_PAGE } from '../tasks/archive/audited-archive.ts';
 import {
   AUDITED_CHECKS,
   AUDITED_PAGE,
@@ -53,25 +52,22 @@ export async function audit(
       runCheck(tx, RESERVED_WITHOUT_TASK, { values: [taskIds], report: add }),
   });
   await auditOrders(db, sizes, add);
-  // A task that is archived meanwhile is on a page of the tasks or, later, of the archived ones.
-  await auditTasks(db, { page: AUDITED_PAGE, checks: AUDITED_CHECKS, pageSize: sizes.tasks }, add);
-  const archived = { page: ARCHIVED_PAGE, checks: ARCHIVED_CHECKS, pageSize: sizes.tasks };
-  await auditTasks(db, archived, add);
+  await auditTasks(db, sizes.tasks, add);
   const ok = found === 0;
   return found > problems.length ? { ok, problems, found } : { ok, problems };
 }
 
 async function auditTasks(
   db: Pick<Database, 'snapshot'>,
-  { page, checks, pageSize }: { page: Statement; checks: Statement[]; pageSize: number },
+  pageSize: number,
   report: Report,
 ): Promise<void> {
   for (let after = ''; ; ) {
     const ids = await db.snapshot(async (tx) => {
-      const tasks = await tx.query<AuditedTask>(page, [after, pageSize]);
+      const tasks = await tx.query<AuditedTask>(AUDITED_PAGE, [after, pageSize]);
       const taskIds = tasks.map(({ id }) => id);
       await checkReservations(tx, tasks, report);
-      for (const check of checks) await runCheck(tx, check, { values: [taskIds], report });
+      for (const check of AUDITED_CHECKS) await runCheck(tx, check, { values: [taskIds], report });
       return taskIds;
     });
     if (ids.length < pageSize) return;

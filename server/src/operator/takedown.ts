@@ -1,9 +1,8 @@
 import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type LockedObject, lockObject, takeDownObject } from '../storage/removal.ts';
-import { outputOf, takeDownDeleted } from '../tasks/archive/output.ts';
 import { takeDownOutput } from '../tasks/cancel/delete-output.ts';
-import { phaseOf } from '../tasks/listing/task-listing.ts';
+import { outputOf, phaseOf } from '../tasks/listing/task-listing.ts';
 import { LIVE_PHASES, type Phase } from '../tasks/task.ts';
 import { type Action, performAction } from './actions.ts';
 
@@ -18,16 +17,12 @@ export function takeDown(db: Database, action: Action, id: string) {
   return performAction(db, action, { target: id }, async (tx) => {
     const objectId = (await outputOf(tx, id)) ?? id;
     const object = await lockObject(tx, objectId);
-    if (object) {
-      const changed = object.taken_down_at === null;
-      if (changed) await takeDownStored(tx, object);
-      return { object_id: objectId, task_id: object.owner_id, taken_down: true, changed };
-    }
-    const task = await takeDownDeleted(tx, objectId);
-    if (!task) {
+    if (!object) {
       throw new UsageError(`there is no object ${JSON.stringify(id)}, and no task with an output`);
     }
-    return { object_id: objectId, task_id: task.id, taken_down: true, changed: task.changed };
+    const changed = object.taken_down_at === null;
+    if (changed) await takeDownStored(tx, object);
+    return { object_id: objectId, task_id: object.owner_id, taken_down: true, changed };
   });
 }
 

@@ -1,9 +1,12 @@
 import { first, type Queryable, statement, type Transaction } from '../database/database.ts';
 import type { ObjectRole } from './objects.ts';
 
-const FORGET = statement('object_forget', 'delete from stored_objects where owner_id = any($1)');
+const FORGET = statement(
+  'object_forget',
+  `delete from stored_objects where owner_id = any($1) and role <> 'output'`,
+);
 
-/** Deletes the rows of objects whose files are deleted, of these tasks and attempts. */
+/** Deletes the rows of deleted files of these tasks and attempts, but not those of outputs. */
 export async function forgetObjects(tx: Transaction, owners: string[]): Promise<void> {
   await tx.query(FORGET, [owners]);
 }

@@ -1,9 +1,17 @@
 import { statement, type Transaction } from '../database/database.ts';
 import { eraseJobs } from '../providers/registry.ts';
 import { takeDownObjectsOf } from '../storage/removal.ts';
-import { ERASED, eraseArchived, erasedRequest } from './archive/erase-archived.ts';
 import { attemptsOf } from './attempts/attempts.ts';
 import { FINDING_TEXTS } from './attempts/evidence.ts';
+
+/** What stands in the place of a text that was erased. */
+const ERASED = 'erased';
+
+/** SQL: a request without what the client wrote in it. */
+function erasedRequest(request: string): string {
+  return `(${request}) - '{image_url,end_image_url}'::text[] || '{"prompt": "${ERASED}",
+         "erased": true, "reference_image_urls": [], "reference_video_urls": []}'::jsonb`;
+}
 
 /** How many tasks one transaction erases, so that it is short. */
 const BATCH = 200;
@@ -46,12 +54,11 @@ const ERASE_REST = [
 
 /**
  * Removes the personal data of some ended tasks of an account; if there are none any more, of its
- * keys and uploads. Archived tasks come after the others, so that a task that is archived meanwhile
- * is not left out.
+ * keys and uploads.
  * @returns of how many tasks: call it again in another transaction until there are none
  */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<number> {
-  const erased = (await eraseTasks(tx, accountId)) || (await eraseArchived(tx, accountId));
+  const erased = await eraseTasks(tx, accountId);
   if (erased === 0) for (const erase of ERASE_REST) await tx.query(erase, [accountId]);
   return erased;
 }

@@ -1,14 +1,10 @@
 import { first, type Queryable, statement } from '../database/database.ts';
-import { fromEveryPlace } from './archive/every-task.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 
 const READ = statement(
   'task_read_owned',
-  fromEveryPlace(
-    ({ rows, key }) => `select ${TASK_COLUMNS} from ${rows}
-     where ${key}.id = $1 and ${key}.account_id = $2
-       and ($3::text is null or tasks.surface = $3)`,
-  ),
+  `select ${TASK_COLUMNS} from tasks
+   where id = $1 and account_id = $2 and ($3::text is null or surface = $3)`,
 );
 
 /** A task of an account, of this surface if it is given. */

@@ -84,10 +84,6 @@ const REST = {
      'image/png', 1000, clock_now() + interval '1 day', clock_now() from tasks where phase = 'completed'`,
   uploads: `insert into uploads (object_id, account_id, kind)
    select id, owner_id, 'image' from stored_objects where role = 'upload'`,
-  archive: `insert into archived_tasks (id, account_id, phase, credits, provider, job_id, output_object_id,
-     api_key_id, created_at, record)
-   select 'old_' || id, account_id, phase, credits, provider, 'old-job-' || id, 'old_obj_' || id,
-     api_key_id, created_at, jsonb_build_object('task', to_jsonb(tasks)) from tasks where phase = 'completed'`,
 };
 
 const TABLES = {

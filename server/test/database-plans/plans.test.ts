@@ -15,7 +15,6 @@ const GROWING = [
   'ledger_transfers',
   'evidence',
   'task_history',
-  'archived_tasks',
   'webhook_deliveries',
   'webhook_attempts',
 ];

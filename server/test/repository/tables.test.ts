@@ -12,7 +12,7 @@ const OWNERS = {
   providers: 'local_jobs pauses provider_outages provider_turns scripted_jobs',
   accounts: `account_closings account_deletions accounts api_key_requests api_key_uses api_keys
     request_windows`,
-  tasks: `archived_tasks attempts cancel_requests clock_marks evidence idempotency_keys job_times
+  tasks: `attempts cancel_requests clock_marks evidence idempotency_keys job_times
     orphan_jobs task_history tasks uploads workers`,
   billing: `billing_accounts offers order_payments orders payment_looks plan_prices
     portal_configurations stripe_customers stripe_events subscriptions`,

@@ -7,7 +7,6 @@ import type { Links } from '../../storage/links.ts';
 import { readObject, type StoredObject } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished, requireStored } from '../../storage/vanished.ts';
-import { wasOutput } from '../../tasks/archive/output.ts';
 import { traceDelivery } from './delivery-span.ts';
 import { rangeOf } from './range.ts';
 
@@ -107,7 +106,6 @@ async function deliverable(
 ): Promise<StoredObject> {
   const expiresSeconds = links.expiryOf(id, query);
   const object = await readObject(db, id, ['output', 'input']);
-  if (!object && (await wasOutput(db, id))) throw deleted();
   if (!object || object.state === 'writing') {
     throw new ApiError(
       'link_invalid',

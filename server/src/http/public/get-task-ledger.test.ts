@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
-import { sql } from '../../../test/task-fixtures.ts';
 import { taskMaker } from '../../../test/website/own-tasks.ts';
-import { archiveTasks } from '../../operator/archive.ts';
 
 let api: TestApp;
 let customer: TestCustomer;
@@ -35,17 +33,6 @@ test('the ledger of a task has its reserve, and its capture or refund once it ha
   assert.deepEqual(await movements(completed), ['reserve 250 paid', 'capture 250 paid']);
   const failed = await make(accountId, { ended: 'provider_failed' });
   assert.deepEqual(await movements(failed), ['reserve 250 paid', 'refund 250 paid']);
-});
-
-test('the ledger of an archived task is read like before', async () => {
-  const { db } = api.database;
-  const createdAt = '2026-01-01T00:00:00Z';
-  const id = await make(customer.accountId, { ended: 'content_refused', createdAt });
-  const before = await movements(id);
-  await sql(db, `update tasks set updated_at = '2026-01-02' where id = $1`, [id]);
-  const action = { command: 'tasks archive', actor: 'ada', reason: null };
-  assert.equal((await archiveTasks(db, action, { days: 30 })).archived, 1);
-  assert.deepEqual(await movements(id), before);
 });
 
 test('the ledger of a task of another account or surface is 404, and a long id 400', async () => {

@@ -4,7 +4,6 @@ import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { taskMaker } from '../../../test/website/own-tasks.ts';
-import { archiveTasks } from '../../operator/archive.ts';
 
 let api: TestApp;
 let customer: TestCustomer;
@@ -45,15 +44,6 @@ async function walk(
     cursor = body.next_cursor;
   } while (cursor !== null);
   return ids;
-}
-
-/** Archives tasks that were created long ago. */
-async function archive(ids: string[]): Promise<void> {
-  const { db } = api.database;
-  await sql(db, `update tasks set updated_at = '2026-01-15' where id = any($1)`, [ids]);
-  const action = { command: 'tasks archive', actor: 'ada', reason: null };
-  const { archived } = await archiveTasks(db, action, { days: 30 });
-  assert.equal(archived, ids.length);
 }
 
 test('a task is in the list at once, in the same shape as a read of it', async () => {
@@ -111,7 +101,7 @@ test('each filter finds its tasks, also together', async () => {
   await finds({ created_after: '2026-02-02T00:00:00Z', created_before: '2026-02-01T00:00:00Z' });
 });
 
-test('a walk has each task once while others arrive, end and are archived', async () => {
+test('a walk has each task once while others arrive and end', async () => {
   const by = await api.customer(100_000);
   const ids: string[] = [];
   // Of one moment: their ids decide the order.
@@ -123,7 +113,6 @@ test('a walk has each task once while others arrive, end and are archived', asyn
     const createdAt = `2026-01-0${day}T00:00:00Z`;
     old.push(await make(by.accountId, { ended: 'content_refused', createdAt }));
   }
-  await archive(old.slice(2));
   const expected = [...ids.sort().reverse(), ...old];
   assert.deepEqual(await walk(by, { limit: '4' }), expected);
   const arrived: string[] = [];
@@ -131,10 +120,6 @@ test('a walk has each task once while others arrive, end and are archived', asyn
   assert.deepEqual(await walk(by, { limit: '3' }, arrive), expected, 'the new ones are not in it');
   assert.equal(arrived.length, 3);
   assert.deepEqual(await walk(by, { limit: '100' }), [...arrived, ...expected]);
-  const unarchived = old.slice(0, 2);
-  const archiveOne = () => archive(unarchived.splice(0, 1));
-  assert.deepEqual(await walk(by, { limit: '6' }, archiveOne), [...arrived, ...expected]);
-  assert.deepEqual(unarchived, [], 'the archive moved tasks while they were read');
   assert.deepEqual(await walk(by, { limit: '2', status: 'failed' }), old);
 });
 

@@ -1,7 +1,6 @@
 import { statement } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
-import { taskExists } from '../../tasks/archive/every-task.ts';
 import type { Task } from '../../tasks/task.ts';
 
 export type AuditedTask = Pick<
@@ -69,5 +68,6 @@ export const AUDITED_CHECKS = [
 export const RESERVED_WITHOUT_TASK = statement(
   'audit_reservation_without_task',
   `select task_id || ': credits are reserved, but the task is missing' as problem
-   from unnest($1::text[]) as reserved (task_id) where not (${taskExists('task_id')})`,
+   from unnest($1::text[]) as reserved (task_id)
+   where not exists (select from tasks where id = task_id)`,
 );

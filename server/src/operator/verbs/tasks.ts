@@ -1,9 +1,8 @@
 import { findAccount, withEmail, withEmails } from '../../accounts/accounts.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import { listArchived, listDue, listTasks, showTask } from '../../tasks/listing/task-listing.ts';
+import { listDue, listTasks, showTask } from '../../tasks/listing/task-listing.ts';
 import type { Phase } from '../../tasks/task.ts';
 import { TRANSITIONS } from '../../tasks/transitions.ts';
-import { archiveTasks } from '../archive.ts';
 import { cancelTask } from '../cancel.ts';
 import { reconcileHeld, selectHeld } from '../reconcile-held.ts';
 import { choiceOf, flag, optional, text, whole } from '../verb/fields.ts';
@@ -12,8 +11,6 @@ import { wakeByOperator } from '../wake.ts';
 import { ACCOUNT, TASK } from './subjects.ts';
 
 const PHASES = Object.keys(TRANSITIONS) as Phase[];
-/** A provider may still report on a job, or list it, for some days after its end. */
-const MIN_ARCHIVE_DAYS = 7;
 
 const OF_TASK = { fields: { id: TASK }, words: ['id'] } as const;
 
@@ -25,23 +22,18 @@ export const TASKS = {
     fields: {
       phase: optional(choiceOf('Only tasks in this phase.', PHASES, { word: 'P' })),
       account: optional({ ...ACCOUNT, word: 'A' }),
-      archived: flag('Only archived tasks, of one account.'),
       due: flag('Only tasks whose next step is due; it stands alone.'),
     },
     // The list of due tasks is one page.
     cursorOf: (row: { id: string; due_at?: Date }) => (row.due_at ? undefined : row.id),
-    run: async ({ db, page }, { phase, account, archived, due }) => {
+    run: async ({ db, page }, { phase, account, due }) => {
       if (due) {
-        if (phase ?? account ?? page.after ?? archived) {
+        if (phase ?? account ?? page.after) {
           throw new Refusal('due', due, 'can not be combined with others');
         }
         return listDue(db, page.limit);
       }
       const accountId = account === undefined ? undefined : await findAccount(db, account);
-      if (archived) {
-        if (accountId === undefined) throw new Refusal('archived', true, 'needs {account}');
-        return listArchived(db, accountId, { phase, ...page });
-      }
       return listTasks(db, { phase, accountId, ...page });
     },
     runOnConsole: async (run, { db }) => withEmails(db, await run()),
@@ -72,19 +64,6 @@ export const TASKS = {
     reason: 'optional',
     dialog: { title: 'Wake the task' },
     run: ({ db }, { id }, action) => wakeByOperator(db, action, id),
-  }),
-  'tasks archive': verb({
-    summary: 'Move tasks that ended so long ago, and whose files are deleted, to the archive',
-    fields: {
-      older_than: whole('Days since the end of a task.', {
-        word: 'DAYS',
-        min: MIN_ARCHIVE_DAYS,
-        max: 99_999,
-      }),
-    },
-    reason: 'required',
-    notOnConsole: 'it may run for hours, and prints how far it is',
-    run: ({ db, show }, { older_than: days }, action) => archiveTasks(db, action, { days, show }),
   }),
   'tasks reconcile': verb({
     summary: 'List the held tasks of a filter; with --confirm, decide exactly those of the list',

@@ -17,7 +17,6 @@ export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Li
   const item = videoItem(
     {
       ...task,
-      is_archived: task.archived_at !== null,
       has_video: output?.state === 'ready',
       has_poster: task.files.some(({ role, state }) => role === 'poster' && state === 'ready'),
     },

@@ -10,7 +10,6 @@ import {
 } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { grant } from '../../ledger/ledger.ts';
-import { archiveTasks } from '../../operator/archive.ts';
 import type { VideoItem } from './video-item.ts';
 
 const TASKS = '/console/api/tasks';
@@ -88,15 +87,13 @@ test('each filter finds its tasks, and filters can be combined', async () => {
   await finds('?text=a&state=failed&surface=api', failed);
 });
 
-test('the pages of a list have each task once, also while tasks are archived', async () => {
-  const { db } = website.database;
+test('the pages of a list have each task once', async () => {
   const fay = await website.signIn({ credits: 100_000 });
   const ids: string[] = [];
   for (let day = 1; day <= 7; day += 1) {
     const createdAt = `2026-03-0${day}T10:00:00.123456Z`;
     ids.unshift(await make(fay.accountId, { ended: 'content_refused', createdAt }));
   }
-  await archive(db, ids.slice(3));
   for (const filter of ['', '&state=failed']) {
     const found: string[] = [];
     let cursor = '';
@@ -108,11 +105,9 @@ test('the pages of a list have each task once, also while tasks are archived', a
     }
     assert.deepEqual(found, ids);
   }
-  const [newest, , , archived] = await listed(fay);
-  assert.deepEqual([newest?.is_archived, archived?.is_archived], [false, true]);
   const { status, body } = await fay.get(`${TASKS}/${ids.at(-1)}`);
   assert.equal(status, 200);
-  assert.deepEqual([body.is_archived, body.charge], [true, 'refunded']);
+  assert.equal(body.charge, 'refunded');
   assert.equal(body.movements.length, 2);
 });
 
@@ -139,13 +134,6 @@ test('a search that has looked at its share of tasks goes on from there', async 
   const second = await hal.get(`${TASKS}?text=needle&cursor=${cursor}`);
   assert.deepEqual([idsOf(second.body.items), second.body.next], [[wanted], null]);
 });
-
-/** Archives tasks in the way of `framewright tasks archive`, which takes old ones only. */
-async function archive(db: TestWebsite['database']['db'], ids: string[]): Promise<void> {
-  await sql(db, `update tasks set updated_at = '2026-01-01' where id = any($1)`, [ids]);
-  const action = { command: 'tasks archive', actor: 'ada', reason: null };
-  await archiveTasks(db, action, { days: 30 });
-}
 
 test('a malformed filter or cursor gets 400', async () => {
   const bad = ['state=gone', 'model=x', 'from=2026-02-30', 'to=yesterday', 'limit=0', 'limit=101'];
@@ -328,7 +316,7 @@ test('usage has a row for each day, model and key; refunds are subtracted', asyn
   const name = '=HYPERLINK("https://evil.test")';
   const { keyId } = await createKey(db, { accountId: ivy.accountId, name });
   const at = (day: string) => ({ createdAt: `${day}T23:59:59.9Z`, apiKeyId: keyId });
-  const old = await make(ivy.accountId, { ...at('2026-04-01'), ended: 'content_refused' });
+  await make(ivy.accountId, { ...at('2026-04-01'), ended: 'content_refused' });
   await make(ivy.accountId, { ...at('2026-04-01'), ended: 'completed' });
   await make(ivy.accountId, { ...at('2026-04-02'), ended: 'completed', model: 'video-2.0' });
   await make(ivy.accountId, { createdAt: '2026-04-02T00:00:00Z', surface: 'web' });
@@ -337,7 +325,6 @@ test('usage has a row for each day, model and key; refunds are subtracted', asyn
     `update tasks set surface = 'test', provider = 'scripted', test_settled = true where id = $1`,
     [await make(ivy.accountId, { ...at('2026-04-02'), ended: 'completed' })],
   );
-  await archive(db, [old]);
   const period = '?from=2026-04-01&to=2026-04-02';
   const { body } = await ivy.get(`/console/api/usage${period}`);
   const [first, web, other] = body.rows.sort((a: { day: string }, b: { day: string }) =>

@@ -33,7 +33,6 @@ export function videoItem(task: Listed, links: Links) {
     failed_because: task.error_message,
     created_at: task.created_at,
     updated_at: task.updated_at,
-    is_archived: task.is_archived,
     // Of the video, in pixels.
     width: facts?.width ?? null,
     height: facts?.height ?? null,

@@ -10,7 +10,6 @@ import { NO_RECOVERY } from '../../database/lineage.ts';
 import { sharedWork } from '../../database/shared-work.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Provider } from '../../providers/provider.ts';
-import { ARCHIVED_JOBS } from '../archive/every-task.ts';
 import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import type { EvidenceSource } from './evidence.ts';
@@ -156,13 +155,12 @@ const TAKEN = statement(
   'attempt_taken_jobs',
   `select job_id from attempts where provider = $1 and job_id = any($2)
    union select job_id from orphan_jobs
-     where provider = $1 and job_id = any($2) and state = 'confirmed'
-   union select j.job_id from ${ARCHIVED_JOBS} j where j.provider = $1 and j.job_id = any($2)`,
+     where provider = $1 and job_id = any($2) and state = 'confirmed'`,
 );
 
 /**
- * Which of these jobs of a provider are taken: they belong to an attempt already, also to one of an
- * archived task, or are confirmed orphan jobs.
+ * Which of these jobs of a provider are taken: they belong to an attempt already, or are confirmed
+ * orphan jobs.
  */
 export async function takenJobs(db: Queryable, provider: string, jobIds: string[]) {
   const rows = await db.query<{ job_id: string }>(TAKEN, [provider, jobIds]);

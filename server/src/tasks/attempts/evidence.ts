@@ -1,6 +1,5 @@
 import { type Queryable, query, statement } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
-import { ARCHIVED_JOBS } from '../archive/every-task.ts';
 
 /** Where a finding about an attempt comes from. */
 export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
@@ -96,15 +95,12 @@ const OTHER_TASK = statement(
    union all
    select a.task_id from evidence e cross join lateral ${ATTEMPT_OF} a
    where e.source = 'sender' and e.finding->>'job' = $3 and e.attempt_id <> $1
-   union all
-   select j.task_id from ${ARCHIVED_JOBS} j where j.provider = $2 and j.job_id = $3
    limit 1`,
 );
 
 /**
  * The task of another attempt for which the job was named: it is an orphan job of that attempt, or
- * a callback, or the response to that attempt's submit, named it, or it is the job of an archived
- * task; undefined if there is none.
+ * a callback, or the response to that attempt's submit, named it; undefined if there is none.
  */
 export async function otherTaskOf(
   db: Queryable,

@@ -1,5 +1,4 @@
 import { command, type Database, statement, type Transaction } from '../../database/database.ts';
-import { ARCHIVED_JOBS } from '../archive/every-task.ts';
 
 /**
  * `suspected`: only callbacks without a valid signature named the job, and the provider has not yet
@@ -19,8 +18,6 @@ const RECORD = statement(
    where a.id = any($1) and e.source in ('sender', 'callback') and e.finding->>'job' is not null
      and (a.state not in ('in_flight', 'unknown') or t.due_at is null)
      and not exists (select from attempts other
-       where other.provider = a.provider and other.job_id = e.finding->>'job')
-     and not exists (select from ${ARCHIVED_JOBS} other
        where other.provider = a.provider and other.job_id = e.finding->>'job')
    group by a.id, 2
    on conflict (provider, job_id) do update set state = excluded.state

@@ -1,6 +1,5 @@
 import type { Database, Transaction } from '../../database/database.ts';
 import { type LockedObject, lockObject, takeDownObject } from '../../storage/removal.ts';
-import { takeDownDeleted } from '../archive/output.ts';
 import { attemptsOf } from '../attempts/attempts.ts';
 
 /**
@@ -11,7 +10,6 @@ export async function deleteOutput(db: Database, objectId: string): Promise<void
   await db.transaction(async (tx) => {
     const object = await lockObject(tx, objectId);
     if (object) await takeDownOutput(tx, object);
-    else await takeDownDeleted(tx, objectId);
   });
 }
 

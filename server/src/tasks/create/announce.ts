@@ -1,5 +1,4 @@
 import { first, type Queryable, statement } from '../../database/database.ts';
-import { fromEveryPlace } from '../archive/every-task.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
 
 const ANNOUNCE = statement(
@@ -11,12 +10,10 @@ const ANNOUNCE = statement(
 
 const READ_BOUND = statement(
   'task_read_bound',
-  fromEveryPlace(
-    ({ rows, key }) => `select ${TASK_COLUMNS} from ${rows}
-     join idempotency_keys k on k.task_id = ${key}.id and k.account_id = ${key}.account_id
-       and k.surface = tasks.surface and k.key = tasks.idempotency_key
-     where ${key}.id = $1`,
-  ),
+  `select ${TASK_COLUMNS} from tasks
+   where id = $1 and exists (select from idempotency_keys k where k.task_id = tasks.id
+     and k.account_id = tasks.account_id and k.surface = tasks.surface
+     and k.key = tasks.idempotency_key)`,
 );
 
 /**

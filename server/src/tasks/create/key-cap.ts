@@ -1,20 +1,15 @@
 import { lockCaps } from '../../accounts/api-keys.ts';
 import { type Queryable, statement, type Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { fromEveryPlace } from '../archive/every-task.ts';
 import type { CheckedRequest } from './checked-request.ts';
 
 // A task counts in the month in which it was created, also if it is refunded later. A failed task
 // is always refunded in full.
-const SPENT = fromEveryPlace(
-  ({ table, key }) => `select credits from ${table}
-     where ${key}.api_key_id = k.id and phase <> 'failed'
-       and ${key}.created_at >= (select date_trunc('month', clock_now(), 'UTC'))`,
-);
-
 const SPENT_THIS_MONTH = statement(
   'key_spent_this_month',
-  `select k.id, (select coalesce(sum(credits), 0)::int8 from (${SPENT}) spent) as credits
+  `select k.id, (select coalesce(sum(credits), 0)::int8 from tasks
+       where api_key_id = k.id and phase <> 'failed'
+         and created_at >= (select date_trunc('month', clock_now(), 'UTC'))) as credits
    from unnest($1::text[]) as k (id)`,
 );
 

@@ -1,7 +1,6 @@
 import { type Database, namedStatement } from '../../database/database.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { hasReadyFile, posterOf } from '../../storage/object-sql.ts';
-import { fromEveryPlace } from '../archive/every-task.ts';
 import type { Phase, Task } from '../task.ts';
 
 /** A task as the list of an account's tasks shows it. */
@@ -19,7 +18,6 @@ export interface ListedTask {
   error_message: string | null;
   created_at: Date;
   updated_at: Date;
-  is_archived: boolean;
   /** Whether its video is stored and may be delivered. */
   has_video: boolean;
   has_poster: boolean;
@@ -46,22 +44,18 @@ export interface TaskFilter {
 /** So many tasks are looked at for one page, at most: the cost of a search has a bound. */
 const WINDOW = 2000;
 
-const COLUMNS = `tasks.id, tasks.surface, tasks.phase, tasks.aspect_ratio, tasks.request,
-       tasks.credits, tasks.api_key_id, tasks.output_object_id, tasks.output_facts,
-       tasks.error_code, tasks.error_message, tasks.created_at, tasks.updated_at`;
-const NAMES = COLUMNS.replaceAll('tasks.', '');
+const COLUMNS = `id, surface, phase, aspect_ratio, request, credits, api_key_id, output_object_id,
+     output_facts, error_code, error_message, created_at, updated_at`;
 
 /** The tasks of the account in the period and after the cursor, the newest first. */
-const scanned = (key: string) =>
-  `${key}.account_id = :accountId
-       and ${key}.created_at >= :from::timestamptz and ${key}.created_at < :until::timestamptz
-       and (${key}.created_at, ${key}.id) < (:afterAt::timestamptz, :afterId::text)
-     order by ${key}.created_at desc, ${key}.id desc limit :window::int`;
+const SCANNED = `from tasks where account_id = :accountId
+       and created_at >= :from::timestamptz and created_at < :until::timestamptz
+       and (created_at, id) < (:afterAt::timestamptz, :afterId::text)
+     order by created_at desc, id desc limit :window::int`;
 
 const POSITION = `created_at::text || ' ' || id`;
 
-// Each place is read by an index of the account and the time. Only what is on the page is joined
-// with its files.
+// Only what is on the page is joined with its files.
 const LIST = namedStatement(
   'gallery_list',
   [
@@ -78,16 +72,10 @@ const LIST = namedStatement(
     'surfaces',
     'text',
   ] as const,
-  `select ${NAMES}, is_archived, ${POSITION} as position,
+  `select ${COLUMNS}, ${POSITION} as position,
      extract(epoch from clock_now())::float8 as now_seconds,
      ${hasReadyFile('output_object_id')} as has_video, exists (${posterOf('page.id')}) as has_poster
-   from (select ${NAMES}, is_archived from (select ${NAMES}, is_archived from (
-     ${fromEveryPlace(
-       ({ rows, key, archivedAt }) =>
-         `select ${COLUMNS}, ${archivedAt} is not null as is_archived
-      from ${rows} where ${scanned(key)}`,
-     )}) as both_places
-     order by created_at desc, id desc limit :window::int) as scanned
+   from (select ${COLUMNS} from (select ${COLUMNS} ${SCANNED}) as scanned
      where surface = any(:surfaces::text[])
        and (:state::text is null or :state = case when phase in ('completed', 'failed')
          then phase else 'processing' end)
@@ -101,11 +89,7 @@ const LIST = namedStatement(
 const END_OF_WINDOW = namedStatement(
   'gallery_end_of_window',
   ['accountId', 'from', 'until', 'afterAt', 'afterId', 'window', 'skip'],
-  `select ${POSITION} as position from (
-     ${fromEveryPlace(
-       ({ table, key }) => `select ${key}.created_at, ${key}.id from ${table}
-      where ${scanned(key)}`,
-     )}) as both_places
+  `select ${POSITION} as position from (select created_at, id ${SCANNED}) as scanned
    order by created_at desc, id desc offset :skip::int limit 1`,
 );
 

@@ -1,5 +1,6 @@
 import { queryFirst } from '../../database/database.ts';
-import { fromEveryPlace } from '../archive/every-task.ts';
+import { objectsOfTask } from '../../storage/object-sql.ts';
+import { jsonRowsOf } from '../listing/records.ts';
 import { type Phase, TASK_COLUMNS, type Task } from '../task.ts';
 
 /** What is known of a stored file. Times in records are ISO texts. */
@@ -36,7 +37,6 @@ export interface TaskRecord extends Task {
   /** Its transitions, oldest first; the create is not among them. */
   history: { at: string; phase: Phase; cause: HistoryCause | null }[];
   files: RecordedFile[];
-  archived_at: Date | null;
 }
 
 const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
@@ -44,9 +44,7 @@ const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
 /** A task of the account, of any surface; undefined if it has none. */
 export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRecord>(
   'gallery_task',
-  fromEveryPlace(
-    ({ rows, key, history, objects, archivedAt }) => `select ${TASK_COLUMNS}, ${EXTRA},
-       ${archivedAt} as archived_at, ${history} as history, ${objects} as files
-     from ${rows} where ${key}.account_id = $1 and ${key}.id = $2`,
-  ),
+  `select ${TASK_COLUMNS}, ${EXTRA}, ${jsonRowsOf('task_history', 'tasks.id', 'r.at')} as history,
+     ${objectsOfTask('tasks.id')} as files
+   from tasks where account_id = $1 and id = $2`,
 );

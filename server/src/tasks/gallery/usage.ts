@@ -1,6 +1,5 @@
 import { type Database, namedStatement } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { fromEveryPlace } from '../archive/every-task.ts';
 
 /** The tasks of an account that were created on a day, with one model and one API key. */
 export interface UsageRow {
@@ -20,18 +19,15 @@ export interface UsageRow {
 const READ = namedStatement(
   'gallery_usage',
   ['accountId', 'isTest', 'from', 'until'],
-  `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day, model, surface, api_key_id,
+  `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day,
+     request->>'model' as model, surface, api_key_id,
      count(*)::int as tasks, (count(*) filter (where phase = 'completed'))::int as videos,
      (count(*) filter (where phase = 'failed'))::int as failed,
      coalesce(sum(credits) filter (where phase <> 'failed'), 0)::bigint as credits
-   from (
-     ${fromEveryPlace(
-       ({ table, key, model, surface }) => `select created_at, ${model} as model,
-        ${surface} as surface, api_key_id, phase, credits
-      from ${table} where ${key}.account_id = :accountId
-        and ${key}.created_at >= :from::timestamptz and ${key}.created_at < :until::timestamptz`,
-     )}) as used
-   where (surface = '${TEST_SURFACE}') = :isTest::boolean group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+   from tasks
+   where account_id = :accountId and created_at >= :from::timestamptz
+     and created_at < :until::timestamptz and (surface = '${TEST_SURFACE}') = :isTest::boolean
+   group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
 );
 
 /**

@@ -5,12 +5,12 @@ import {
   queryValue,
   statement,
   type Transaction,
+  whether,
 } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { fromEveryPlace } from '../archive/every-task.ts';
-import { readRecords, type TaskDetails } from '../archive/records.ts';
 import { FREE, NOW } from '../lease.ts';
 import type { Phase, Task } from '../task.ts';
+import { readRecords, type TaskDetails } from './records.ts';
 
 export interface TaskListing {
   id: string;
@@ -28,8 +28,6 @@ export interface TaskListing {
   held_since?: Date;
   /** Only in the list of due tasks. */
   due_at?: Date;
-  /** Only in the list of archived tasks. */
-  archived_at?: Date;
 }
 
 const COLUMNS = `id, account_id, surface, phase, held_cause, provider,
@@ -97,38 +95,27 @@ export async function listTasks(
     : db.query<TaskListing>(LIST_OF_ACCOUNT, [after, limit, phase, accountId]);
 }
 
-const PHASE = statement(
+/** The phase of a task; undefined if there is none. */
+export const phaseOf = queryValue<[id: string], Phase | undefined>(
   'task_phase',
-  fromEveryPlace(
-    ({ table, key, archivedAt }) =>
-      `select phase, ${archivedAt} is not null as is_archived from ${table} where ${key}.id = $1`,
-  ),
+  'select phase from tasks where id = $1',
+  undefined,
 );
 
-/** The phase of a task; undefined if there is none. */
-export async function phaseOf(db: Queryable, id: string): Promise<Phase | undefined> {
-  return (await readPhase(db, id))?.phase;
-}
+/** The output of a task, if there is such a task and it has one. */
+export const outputOf = queryValue<[taskId: string], string | null | undefined>(
+  'task_output',
+  'select output_object_id from tasks where id = $1',
+  undefined,
+);
 
-async function readPhase(db: Queryable, id: string) {
-  const [task] = await db.query<{ phase: Phase; is_archived: boolean }>(PHASE, [id]);
-  return task;
-}
-
-/** @throws UsageError when there is no such task, or it is archived */
+/** @throws UsageError when there is no such task */
 export async function requireTask(db: Queryable, id: string): Promise<void> {
-  const task = await readPhase(db, id);
-  if (!task || task.is_archived) throw await missingTask(db, id);
+  if ((await phaseOf(db, id)) === undefined) throw missingTask(id);
 }
 
-/** The error for a task that is not in the table of tasks. */
-async function missingTask(db: Queryable, id: string): Promise<UsageError> {
-  const phase = await phaseOf(db, id);
-  return new UsageError(
-    phase === undefined
-      ? `there is no task ${JSON.stringify(id)}`
-      : `${id} is ${phase} and archived: nothing can change it`,
-  );
+function missingTask(id: string): UsageError {
+  return new UsageError(`there is no task ${JSON.stringify(id)}`);
 }
 
 const STATE = statement(
@@ -145,32 +132,11 @@ export interface TaskState extends Pick<Task, 'phase' | 'held_cause' | 'error_co
   is_leased: boolean | null;
 }
 
-/** Locks a task. @throws UsageError when there is no such task, or it is archived */
+/** Locks a task. @throws UsageError when there is no such task */
 export async function lockState(tx: Transaction, id: string): Promise<TaskState> {
   const [state] = await tx.query<TaskState>(STATE, [id]);
-  if (!state) throw await missingTask(tx, id);
+  if (!state) throw missingTask(id);
   return state;
-}
-
-const LIST_ARCHIVED = statement(
-  'operator_tasks_archived',
-  `select id, account_id, record#>>'{task,surface}' as surface, phase, null as held_cause,
-     provider, record#>>'{task,request,model}' as model, credits,
-     (record#>>'{task,created_at}')::timestamptz as created_at,
-     (record#>>'{task,updated_at}')::timestamptz as updated_at, archived_at
-   from archived_tasks
-   where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or phase = $4)
-   order by id desc limit $3`,
-);
-
-/** A page of the archived tasks of an account, the newest first. */
-export function listArchived(
-  db: Database,
-  accountId: string,
-  filter: { phase?: string | undefined; after?: string | undefined; limit: number },
-): Promise<TaskListing[]> {
-  const { phase = null, after = null, limit } = filter;
-  return db.query<TaskListing>(LIST_ARCHIVED, [accountId, after, limit, phase]);
 }
 
 /**
@@ -179,7 +145,7 @@ export function listArchived(
  */
 export async function showTask(db: Database, id: string): Promise<TaskDetails> {
   const records = await readRecords(db, id);
-  if (!records) throw await missingTask(db, id);
+  if (!records) throw missingTask(id);
   return records;
 }
 
@@ -190,23 +156,11 @@ export const liveTasks = queryValue<[accountId: string], number>(
   0,
 );
 
-const COUNTS = statement(
+/** How many tasks an account has, by phase. */
+export const countTasks = query<[accountId: string], { phase: Phase; tasks: number }>(
   'operator_account_tasks',
-  `${fromEveryPlace(
-    ({ table, key, archivedAt }) => `select phase, ${archivedAt} is not null as is_archived,
-       count(*)::int as tasks from ${table} where ${key}.account_id = $1 group by 1, 2`,
-  )}
-   order by phase`,
+  'select phase, count(*)::int as tasks from tasks where account_id = $1 group by 1 order by 1',
 );
 
-/** How many tasks an account has: by phase those that are not archived, and the archived ones. */
-export async function countTasks(db: Queryable, accountId: string) {
-  type Count = { phase: Phase; is_archived: boolean; tasks: number };
-  const counts = await db.query<Count>(COUNTS, [accountId]);
-  const others = counts.filter((count) => !count.is_archived);
-  const archived = counts.filter((count) => count.is_archived);
-  return {
-    tasks: others.map(({ phase, tasks }) => ({ phase, tasks })),
-    archived_tasks: archived.reduce((sum, { tasks }) => sum + tasks, 0),
-  };
-}
+/** Whether the installation has ever had a task. */
+export const hasTasks = whether<[]>('task_any', 'select from tasks order by id limit 1');

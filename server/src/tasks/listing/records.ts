@@ -1,7 +1,15 @@
 import { type Queryable, statement } from '../../database/database.ts';
 import { withIsoTimes } from '../../kernel/text/iso-time.ts';
 import { objectsOfTask } from '../../storage/object-sql.ts';
-import { jsonRows, jsonRowsOf } from './every-task.ts';
+
+/** SQL for a JSON array of rows, in the given order. */
+function jsonRows(from: string, { row, order }: { row: string; order: string }): string {
+  return `(select coalesce(jsonb_agg(${row} order by ${order}), '[]') from ${from})`;
+}
+
+/** SQL for a JSON array of the rows that a table has of a task, in the given order. */
+export const jsonRowsOf = (table: string, task: string, order: string) =>
+  jsonRows(`${table} r where r.task_id = ${task}`, { row: `to_jsonb(r) - 'task_id'`, order });
 
 const EVIDENCE = jsonRows('evidence e where e.attempt_id = a.id', {
   row: `to_jsonb(e) - '{attempt_id,digest}'::text[]`,
@@ -12,22 +20,13 @@ const ATTEMPTS = jsonRows('attempts a where a.task_id = tasks.id', {
   order: 'a.created_at',
 });
 
-/** SQL for all records of a row of `tasks`: the arguments of jsonb_build_object. */
-export const TASK_RECORDS = `'task', to_jsonb(tasks), 'attempts', ${ATTEMPTS},
-     'history', ${jsonRowsOf('task_history', 'tasks.id', 'r.at')},
-     'objects', ${objectsOfTask('tasks.id')}`;
-
 const READ = statement(
   'task_records',
-  `(select jsonb_build_object(${TASK_RECORDS},
-      'orphan_jobs', ${jsonRowsOf('orphan_jobs', 'tasks.id', 'r.found_at')}) as record,
-      null::jsonb as archive
-    from tasks where tasks.id = $1)
-   union all
-   (select record || jsonb_build_object('orphan_jobs', '[]'::jsonb),
-      jsonb_build_object('archived_at', archived_at, 'taken_down_at', taken_down_at,
-        'erased_at', erased_at)
-    from archived_tasks where id = $1)`,
+  `select jsonb_build_object('task', to_jsonb(tasks), 'attempts', ${ATTEMPTS},
+     'history', ${jsonRowsOf('task_history', 'tasks.id', 'r.at')},
+     'objects', ${objectsOfTask('tasks.id')},
+     'orphan_jobs', ${jsonRowsOf('orphan_jobs', 'tasks.id', 'r.found_at')}) as record
+   from tasks where tasks.id = $1`,
 );
 
 interface Attempt {
@@ -81,11 +80,10 @@ interface TaskLists {
 }
 
 /** It has the other columns of these rows, too. */
-export type TaskDetails = TaskRow & { archived_at?: string } & TaskLists;
+export type TaskDetails = TaskRow & TaskLists;
 
 interface Records {
   record: { task: TaskRow } & TaskLists;
-  archive: { archived_at: string } | null;
 }
 
 /**
@@ -97,7 +95,7 @@ export async function readRecords(db: Queryable, id: string): Promise<TaskDetail
   if (!row) return undefined;
   const { task, attempts, orphan_jobs, history, objects } = row.record;
   return {
-    ...withIsoTimes({ ...task, ...row.archive }),
+    ...withIsoTimes(task),
     attempts: attempts.map(({ evidence, ...attempt }) => {
       return { ...withIsoTimes(attempt), evidence: evidence.map(withIsoTimes) };
     }),

@@ -44,8 +44,8 @@ export const COMMANDS: readonly Command[] = [
       'base-url': text('URL', 'the service, such as https://video.example.com'),
     },
     examples: [
-      ['fw login', 'asks for the key, which is not shown'],
-      ['fw login --base-url https://video.example.com', 'for another service'],
+      ['fw login --base-url https://video.example.com', 'asks for the key, which is not shown'],
+      ['fw login', 'another key for the same service'],
       ['fw login < key.txt', 'without a question'],
     ],
     notes: 'FRAMEWRIGHT_API_KEY and FRAMEWRIGHT_BASE_URL are used instead if they are set.',

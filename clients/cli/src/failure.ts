@@ -65,9 +65,13 @@ const KINDS: Record<string, Kind> = {
   internal_error: 'unavailable',
   service_busy: 'unavailable',
   no_response: 'unavailable',
+  redirected: 'usage',
+  invalid_settings: 'usage',
+  download_failed: 'unfinished',
 };
 
 const NEXT: Partial<Record<Kind, string>> = {
+  usage: 'fw login --base-url, or FRAMEWRIGHT_BASE_URL, names the service.',
   key: 'fw login stores another API key.',
   refused: 'Correct the request, then run the command again.',
   credits: 'Buy credits on the website, or ask for a shorter or smaller video.',
@@ -101,15 +105,7 @@ function ofCall(error: CallError): Failure {
   const kind = hasFailed ? 'failed' : (KINDS[code] ?? (error.status ? 'unavailable' : 'other'));
   const next = IS_NO_PICTURE.test(error.message) ? ADD_SECONDS : NEXT[kind];
   const advice = { code, charged, retry, requestId, taskId, idempotencyKey };
-  const cause = error.cause instanceof Error ? causeOf(error.cause) : '';
-  return new Failure(kind, error.message + cause, { ...advice, ...(next && { next }) }, error);
-}
-
-/** Why no response came: Node hides it one level deeper. */
-function causeOf(error: Error): string {
-  const inner = error.cause instanceof Error ? error.cause : error;
-  const code = 'code' in inner ? String(inner.code) : '';
-  return ` (${inner.message || code || inner.name})`;
+  return new Failure(kind, error.message, { ...advice, ...(next && { next }) }, error);
 }
 
 /** API keys never get into a text, whatever the error says. */

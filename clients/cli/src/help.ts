@@ -15,14 +15,14 @@ function examplesOf(examples: readonly Example[]): string {
 }
 
 const FIRST: readonly Example[] = [
-  ['fw login', 'once: paste an API key of the website'],
+  ['fw login --base-url https://video.example.com', 'once: paste an API key of the website'],
   ['fw generate "A lighthouse at dawn" -o dawn.mp4', 'shows the price and asks before it spends'],
   ['fw resume', 'after a crash or Ctrl-C: never pays twice'],
 ];
 
 const MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   other: 'the answer was no, or a fault of fw',
-  usage: 'the command line is wrong; nothing was sent',
+  usage: 'the command line or the base URL is wrong; nothing was sent',
   key: 'no API key, or it is not valid',
   refused: 'the service refuses the request as it is',
   credits: 'too few credits; nothing was charged',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -278,6 +278,66 @@ thoroughly(
     await assertWhole(machine, file, task.id);
     const taken = await machine.fw('resume', task.id, '-o', 'again.mp4');
     assert.equal(taken.out, path.join(machine.folder, 'again.mp4\n'), taken.err);
+  },
+);
+
+inCi(
+  'a resume of a killed create says after a 401 that credits may be reserved, and is kept out only by a process that lives',
+  async () => {
+    const plans = [{ on: 'create', times: 9, faults: [{ kind: 'drop_after_accepting' } as const] }];
+    await using proxy = await openFaultProxy({ target: fixture.url, plans });
+    await using machine = await openOwnMachine(proxy.url);
+    const before = await balanceOf(machine);
+    const child = machine.start('generate', 'A boat', '--yes', '-o', 'boat.mp4');
+    await until(async () => proxy.requests.some(({ call }) => call === 'create'), Boolean);
+    child.kill('SIGKILL');
+    await endOf(child);
+    proxy.clear();
+    const refuse = { kind: 'refuse', status: 401, code: 'unauthorized' } as const;
+    proxy.plan({ on: 'create', faults: [refuse] });
+    const refused = await machine.fw('resume', '--json');
+    const [{ error }] = JSON.parse(refused.out);
+    const [entry] = await journalOf(machine);
+    assert.deepEqual(
+      [refused.code, error.charged, error.retry, error.idempotency_key],
+      [3, 'reserved', 'same_key', entry.idempotencyKey],
+    );
+    const locks = path.join(machine.folder, '.local/state/framewright/locks');
+    const lock = path.join(locks, entry.idempotencyKey);
+    await writeFile(lock, String(process.pid));
+    assert.equal((await machine.fw('resume')).code, 8);
+    const old = Date.now() / 1000 - 120;
+    await utimes(lock, old, old); // its number belongs to another process now
+    const resumed = await machine.fw('resume');
+    assert.deepEqual([resumed.code, resumed.out], [0, path.join(machine.folder, 'boat.mp4\n')]);
+    assert.equal(await balanceOf(machine), before - 250);
+    assert.deepEqual(readdirSync(locks), []);
+  },
+);
+
+inCi(
+  'a service that can not be reached is named, with the cause and the exit code: nothing was sent',
+  async () => {
+    const plans = [{ on: 'credits', faults: [{ kind: 'refuse', status: 301 } as const] }];
+    await using proxy = await openFaultProxy({ target: fixture.url, plans });
+    await using machine = await openOwnMachine(proxy.url);
+    for (const [baseUrl, code, message] of [
+      [`${proxy.url}/api/v1`, 2, /redirects to https:\/\/moved\.example\.com.*nothing was sent/],
+      [
+        'http://127.0.0.1:2/api/v1',
+        7,
+        /http:\/\/127\.0\.0\.1:2\/api\/v1.*ECONNREFUSED.*nothing was sent/,
+      ],
+      ['video.example.com', 2, /"video\.example\.com"; nothing was sent/],
+      ['http://127.0.0.1/other', 2, /must be an address such as.*nothing was sent/],
+      ['', 2, /no base URL.*nothing was sent/],
+    ] as const) {
+      machine.env.FRAMEWRIGHT_BASE_URL = baseUrl;
+      const run = await machine.fw('credits', '--json');
+      const { error } = JSON.parse(run.err);
+      assert.deepEqual([run.code, error.exit_code, error.charged], [code, code, 'no'], run.err);
+      assert.match(error.message, message);
+    }
   },
 );
 

@@ -29,6 +29,8 @@ export interface FaultProxy extends AsyncDisposable {
   url: string;
   requests: ProxiedRequest[];
   plan(plan: Plan): void;
+  /** Removes the plans that are left. */
+  clear(): void;
 }
 
 interface FaultProxyOptions {
@@ -87,6 +89,7 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
     url: proxyUrl,
     requests,
     plan: (plan) => faults.add(plan),
+    clear: () => void faults.clear(),
     [Symbol.asyncDispose]: () => closeServer(server),
   };
 }

@@ -36,8 +36,8 @@ export async function begin(plan: Plan, choice: Choice, desk: Desk): Promise<Ent
     throw new Failure('usage', 'Nobody is here to be asked.', { charged: 'no', next });
   }
   const entry = entryOf(plan, choice, desk.login);
-  if (!choice.isAgain) await requireNew(entry);
-  await takeEntry(entry.idempotencyKey);
+  if (!choice.isAgain) requireNew(entry);
+  takeEntry(entry.idempotencyKey);
   record(entry);
   const resume = 'fw resume goes on without paying twice; nothing was charged yet.';
   if (choice.isAgreed) onInterrupt(resume);
@@ -76,12 +76,12 @@ function entryOf(plan: Plan, { output, isAgreed }: Choice, login: Login): Entry 
  * Running the same command again after a crash would pay twice.
  * @throws Failure `unfinished`
  */
-async function requireNew(entry: Entry): Promise<void> {
+function requireNew(entry: Entry): void {
   for (const other of listEntries().filter((one) => one.isAgreed)) {
     const isSame = isDeepStrictEqual(wishOf(other), wishOf(entry));
     const sharesFile = other.output !== null && other.output === entry.output;
     if (!isSame && !sharesFile) continue;
-    const isOrphaned = await takeEntry(other.idempotencyKey);
+    const isOrphaned = takeEntry(other.idempotencyKey);
     if (isSame && !isOrphaned && !sharesFile) continue;
     const message = isSame
       ? 'The same generation is unfinished.'

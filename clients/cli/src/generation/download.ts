@@ -45,7 +45,12 @@ export async function downloadTo(
     closeSync(descriptor);
     screen.progress(null);
   }
-  renameSync(part, output);
+  try {
+    renameSync(part, output);
+  } catch (error) {
+    // Another fw that resumed in the same moment may have renamed it.
+    if (sizeOf(part) !== undefined || sizeOf(output) !== total) throw error;
+  }
   syncFolder(path.dirname(output));
 }
 
@@ -62,6 +67,7 @@ async function lengthOf(client: Framewright, taskId: string): Promise<number | u
   if (!output) return undefined;
   const head = await fetch(output.video_url, {
     method: 'HEAD',
+    headers: { 'accept-encoding': 'identity' },
     signal: AbortSignal.timeout(30_000),
   }).catch(() => undefined);
   const length = Number(head?.headers.get('content-length'));

@@ -17,6 +17,8 @@ export interface Finished {
 export interface Work {
   client: Framewright;
   screen: Screen;
+  /** An earlier process may have sent the create. */
+  isResumed?: boolean;
 }
 
 /** Uploads the files of an entry that are not uploaded yet. That costs nothing. */
@@ -47,7 +49,7 @@ export async function finish(entry: Entry, work: Work): Promise<Finished> {
     onInterrupt(`The video is ${output}.`);
     return { task, output };
   } catch (error) {
-    throw settle(entry, error);
+    throw settle(entry, error, work);
   } finally {
     work.screen.progress(null);
   }
@@ -92,14 +94,15 @@ async function waitFor(taskId: string, entry: Entry, { client, screen }: Work) {
 const SAYS_ALL = ['invalid_request', 'payload_too_large', 'insufficient_credits', 'service_busy'];
 
 /** Forgets an entry that will never be charged, and says how the others go on. */
-function settle(entry: Entry, error: unknown): Failure {
+function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
   const failure = asFailure(error);
   const { code = '', charged } = failure.advice;
   const isCreate = entry.taskId === null;
+  const saysAll = SAYS_ALL.includes(code);
   const isOver =
     failure.kind === 'failed' ||
     code === 'output_deleted' ||
-    (isCreate && SAYS_ALL.includes(code) && charged !== 'reserved');
+    (isCreate && saysAll && charged !== 'reserved');
   const isUseless = entry.body === null && !['unavailable', 'key'].includes(failure.kind);
   if (isOver || isUseless) {
     abandon(entry);
@@ -109,7 +112,9 @@ function settle(entry: Entry, error: unknown): Failure {
   const next = `${before}fw resume goes on without paying again.`;
   const { taskId = entry.taskId ?? undefined, idempotencyKey = entry.idempotencyKey } =
     failure.advice;
-  const advice = { ...failure.advice, taskId, idempotencyKey, next };
+  const isInDoubt = isResumed && !saysAll && charged === 'no';
+  const perhaps = isInDoubt ? { charged: 'reserved', retry: 'same_key' } : {};
+  const advice = { ...failure.advice, ...perhaps, taskId, idempotencyKey, next };
   return new Failure(failure.kind, failure.message, advice, failure);
 }
 

@@ -13,7 +13,7 @@ export async function run(call: Call): Promise<void> {
   const [taskId] = call.words;
   const dropped = call.text('forget');
   if (call.flag('list')) list(call.screen);
-  else if (dropped !== undefined) await drop(dropped, call.screen);
+  else if (dropped !== undefined) drop(dropped, call.screen);
   else if (taskId !== undefined) await fetchTask(taskId, call);
   else await finishAll(call);
 }
@@ -41,7 +41,7 @@ async function finishAll(call: Call): Promise<void> {
 }
 
 async function finishOne(idempotencyKey: string, call: Call): Promise<Finished | undefined> {
-  const isFree = await takeEntry(idempotencyKey);
+  const isFree = takeEntry(idempotencyKey);
   // Its process may have finished it until now.
   const entry = readEntry(idempotencyKey);
   if (!entry) return undefined;
@@ -56,7 +56,7 @@ async function finishOne(idempotencyKey: string, call: Call): Promise<Finished |
     return undefined;
   }
   const login = loginOf(entry, call.flag('key-changed'));
-  return finish(entry, { client: clientOf(login), screen: call.screen });
+  return finish(entry, { client: clientOf(login), screen: call.screen, isResumed: true });
 }
 
 /**
@@ -109,12 +109,12 @@ function list(screen: Screen): void {
   screen.result(value, table(screen, ['KEY', 'TASK', 'BEGUN', 'PROMPT'], rows));
 }
 
-async function drop(name: string, screen: Screen): Promise<void> {
+function drop(name: string, screen: Screen): void {
   const entry = listEntries().find(({ taskId, idempotencyKey }) =>
     [taskId, idempotencyKey].includes(name),
   );
   if (!entry) throw new Failure('not_found', `No unfinished generation has the name ${name}.`);
-  if (!(await takeEntry(entry.idempotencyKey))) {
+  if (!takeEntry(entry.idempotencyKey)) {
     throw new Failure('unfinished', 'Another fw is working on it.');
   }
   forget(entry);

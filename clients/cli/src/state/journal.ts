@@ -71,4 +71,5 @@ export function listEntries(): Entry[] {
 }
 
 /** Takes an entry for this process until it ends; false: another process works on it. */
-export const takeEntry = (idempotencyKey: string) => takeLock(fileOf(idempotencyKey));
+export const takeEntry = (idempotencyKey: string) =>
+  takeLock(path.join(stateFolder(), 'locks', idempotencyKey));

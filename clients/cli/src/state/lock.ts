@@ -1,52 +1,50 @@
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { unlinkSync } from 'node:fs';
-import net from 'node:net';
-import os from 'node:os';
+import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { platform } from 'node:process';
+import process from 'node:process';
+
+const TOUCH_MS = 10_000;
+/** A lock that is older belongs to a process that is gone, whoever has its number now. */
+const STALE_MS = 60_000;
+
+const held: string[] = [];
 
 /**
- * Where a lock is: a listening socket, because the system frees it when its process dies, however
- * that happens. Linux and Windows have names for sockets that are no files; elsewhere it is a file.
- */
-function addressOf(name: string): string {
-  const mark = `framewright-${createHash('sha256').update(name).digest('hex').slice(0, 24)}`;
-  if (platform === 'win32') return `\\\\.\\pipe\\${mark}`;
-  return platform === 'linux' ? `\0${mark}` : path.join(os.tmpdir(), `${mark}.sock`);
-}
-
-/**
- * Takes the lock of a file until this process ends.
+ * Takes a lock until this process ends: a file with the number of the process. It saves work only,
+ * so two that find a stale one in the same moment may both get it.
  * @returns whether it was free
  */
-export async function takeLock(file: string): Promise<boolean> {
-  const address = addressOf(file);
-  if (await listens(address)) return true;
-  if (platform === 'linux' || platform === 'win32' || (await responds(address))) return false;
-  // A socket that is a file outlives its process.
-  unlinkSync(address);
-  return listens(address);
+export function takeLock(file: string): boolean {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  if (isHeld(file)) return false;
+  rmSync(file, { force: true });
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx', mode: 0o600 });
+  } catch {
+    return false;
+  }
+  if (held.push(file) === 1) keepHeld();
+  return true;
 }
 
-async function listens(address: string): Promise<boolean> {
-  const server = net.createServer((socket) => socket.destroy()).listen(address);
-  return once(server, 'listening').then(
-    () => {
-      server.unref();
-      return true;
-    },
-    () => false,
-  );
+function keepHeld(): void {
+  setInterval(() => held.forEach(touch), TOUCH_MS).unref();
+  process.once('exit', () => {
+    for (const file of held) rmSync(file, { force: true });
+  });
 }
 
-async function responds(address: string): Promise<boolean> {
-  const socket = net.connect(address);
-  return once(socket, 'connect').then(
-    () => {
-      socket.destroy();
-      return true;
-    },
-    () => false,
-  );
+function touch(file: string): void {
+  const now = new Date();
+  try {
+    utimesSync(file, now, now);
+  } catch {} // another process took it while this one was stopped
+}
+
+function isHeld(file: string): boolean {
+  try {
+    const isFresh = Date.now() - statSync(file).mtimeMs < STALE_MS;
+    return isFresh && process.kill(Number(readFileSync(file, 'utf8')), 0);
+  } catch {
+    return false;
+  }
 }

@@ -12,7 +12,6 @@ export interface Login {
   apiKey: string;
 }
 
-const LOCAL = 'http://127.0.0.1:8080/api/v1';
 const file = () => path.join(configFolder(), 'login.json');
 
 function stored(): Login | undefined {
@@ -41,15 +40,26 @@ export function removeLogin(): boolean {
  */
 export function baseUrlOf(given: string): string {
   if (!/^https?:/.test(given) || !URL.canParse(given)) {
-    throw new Failure('usage', `The base URL is not an http or https address: ${given}`);
+    const message = `The base URL is not an http or https address: "${given}"; nothing was sent.`;
+    throw new Failure('usage', message, { charged: 'no', next: NAMES_SERVICE });
   }
   const url = new URL(given);
   const folder = url.pathname.replace(/\/+$/, '');
   return url.origin + (folder === '' ? '/api/v1' : folder);
 }
 
-/** The service that is used when none is named. */
-export const usualBaseUrl = () => baseUrlOf(env.FRAMEWRIGHT_BASE_URL || stored()?.baseUrl || LOCAL);
+const NAMES_SERVICE = 'fw login --base-url https://video.example.com names the service.';
+
+/**
+ * The service that is used when a command names none.
+ * @throws Failure `usage`
+ */
+export function usualBaseUrl(): string {
+  const given = env.FRAMEWRIGHT_BASE_URL || stored()?.baseUrl;
+  if (given) return baseUrlOf(given);
+  const message = 'There is no base URL of a service; nothing was sent.';
+  throw new Failure('usage', message, { charged: 'no', next: NAMES_SERVICE });
+}
 
 /** @throws Failure `key`: it is not in the form of an API key. The text is not shown. */
 export function checkKey(apiKey: string): string {

@@ -1,12 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
 import { limitBodyTime, MAX_BODY_SECONDS } from './body-time.ts';
 import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts';
+import { createConnections } from './connections.ts';
 import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
 import { handleError, malformed, noSuchPath } from './errors.ts';
 import { compileWhenUsed } from './lazy-schemas.ts';
@@ -39,6 +36,7 @@ export type AppDeps = PublicApiDeps &
 
 /** Builds the HTTP server of the service; it does not listen yet. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+  const connections = createConnections();
   const app = fastify({
     genReqId: () => newId('request'),
     trustProxy: deps.trustedProxies ?? false,
@@ -47,7 +45,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16 * 1024 }, // a long task id gets its route's 400, not a 404
     rewriteUrl: (request) => wellFormed(request.url ?? '/'),
-    clientErrorHandler: refuseBrokenRequest,
+    clientErrorHandler: connections.refuseBroken,
     http: { requireHostHeader: false }, // otherwise Node responds, without the envelope
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true },
@@ -59,8 +57,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   );
   setResponseHeaders(app, deps);
   refuseUnroutable(app, deps);
-  limitBodyTime(app, refuseOnSocket);
-  trackRequests(app);
+  connections.track(app);
+  limitBodyTime(app, connections.refuse);
   healthRoutes(app, deps);
   await app.register(publicApi, { prefix: PUBLIC_API.prefix, deps });
   mediaRoute(app, deps);
@@ -103,8 +101,8 @@ function setResponseHeaders(
 
 /**
  * Refuses an HTTP/1.1 request without a Host header, and any request without a route, before the
- * body is read. Also takes over the requests that Node would refuse itself, without the envelope:
- * those with an unknown expectation, and CONNECT.
+ * body is read. Also takes over the requests with an unknown expectation, which Node would refuse
+ * itself, without the envelope.
  */
 function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }: AppDeps): void {
   app.addHook('onRequest', (request, _reply, done) => {
@@ -115,7 +113,6 @@ function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }:
   app.server.on('checkExpectation', (request, response) => {
     app.server.emit('request', request, response); // an expectation does not change the response
   });
-  app.server.on('connect', (_request, socket: Socket) => refuseBrokenRequest({}, socket));
 }
 
 /**
@@ -129,50 +126,4 @@ function wellFormed(url: string): string {
   } catch {
     return url.replaceAll('%', '%25');
   }
-}
-
-/** The newest request of each connection, and its response. */
-const newest = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>();
-
-function trackRequests(app: FastifyInstance): void {
-  app.server.on('request', (request, response) => {
-    newest.set(request.socket, { request, response });
-  });
-}
-
-/**
- * Responds with the envelope to bytes that are not an HTTP request. If an earlier request of the
- * connection still waits for its response, the client would take this error for that response. In
- * this case the connection is closed without a response. So it is when the bytes are the body of a
- * request that was refused before its body was read.
- */
-function refuseBrokenRequest({ code }: { code?: string }, socket: Socket): void {
-  if (code === 'ECONNRESET' || !socket.writable || isEarlierAwaited(socket)) socket.destroy();
-  else if (isAnswered(socket)) socket.destroySoon();
-  else refuseOnSocket(socket);
-}
-
-/** Whether the request whose body has just broken has its response already. */
-function isAnswered(socket: Socket): boolean {
-  const last = newest.get(socket);
-  return last !== undefined && !last.request.complete && last.response.writableEnded;
-}
-
-function isEarlierAwaited(socket: Socket): boolean {
-  const last = newest.get(socket);
-  if (!last || last.response.destroyed) return false;
-  // After a complete request, the broken bytes are a request of their own. Node gives a response
-  // its socket when all earlier ones have been sent.
-  return last.request.complete || last.response.socket === null;
-}
-
-function refuseOnSocket(socket: Duplex): void {
-  const { code, message, details } = malformed();
-  const body = JSON.stringify(errorEnvelope(code, message, details));
-  socket.end(
-    'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nCache-Control: no-store\r\n' +
-      'X-Content-Type-Options: nosniff\r\n' +
-      `X-Request-Id: ${newId('request')}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
 }

@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** How long a client may take to send a request. */
@@ -20,7 +20,7 @@ declare module 'fastify' {
  * @param refuse responds on the connection and closes it. Not called while an earlier request of
  *   the connection waits for its response: the client would take this one for it.
  */
-export function limitBodyTime(app: FastifyInstance, refuse: (socket: Duplex) => void): void {
+export function limitBodyTime(app: FastifyInstance, refuse: (socket: Socket) => void): void {
   app.addHook('onRequest', (request, reply, done) => {
     if (hasBody(request)) limitTime(request, reply, refuse);
     done();
@@ -34,13 +34,13 @@ function hasBody({ headers }: FastifyRequest): boolean {
 function limitTime(
   { raw, routeOptions }: FastifyRequest,
   reply: FastifyReply,
-  refuse: (socket: Duplex) => void,
+  refuse: (socket: Socket) => void,
 ): void {
   const { bodySeconds = BODY_SECONDS } = routeOptions.config;
   const timer = setTimeout(() => {
     // Node gives a response its socket when all earlier ones have been sent.
     if (!raw.complete && reply.raw.socket) refuse(raw.socket);
-    raw.destroy();
+    else raw.destroy();
   }, bodySeconds * 1000);
   const stop = () => clearTimeout(timer);
   raw.once('end', stop).once('close', stop);

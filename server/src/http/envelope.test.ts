@@ -4,6 +4,7 @@ import net from 'node:net';
 import { after, before, test } from 'node:test';
 import { openTestApp, parseResponse, type TestApp, type TestCustomer } from '../../test/app.ts';
 import { assertError, type ErrorResponse } from '../../test/envelope.ts';
+import { untilBlocked } from '../../test/task-fixtures.ts';
 
 let api: TestApp;
 let customer: TestCustomer;
@@ -176,26 +177,28 @@ test('every response has its own X-Request-Id, is no-store and is JSON', async (
 
 const CHUNKED = 'Host: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked';
 
-for (const [what, broken] of Object.entries({
-  'invalid bytes': '}}\r\n\r\n',
-  'a broken body': `POST /api/v1/video/generations HTTP/1.1\r\n${CHUNKED}\r\n\r\nZZ\r\n`,
-  CONNECT: 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n',
-})) {
-  test(`${what} after a request that still waits: the connection closes, no response`, async () => {
+for (const [what, broken, expected] of [
+  ['invalid bytes', '}}\r\n\r\n', ['HTTP/1.1 404']],
+  ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', ['HTTP/1.1 404']],
+  ['a broken body', `POST /api/v1/video/generations HTTP/1.1\r\n${CHUNKED}\r\n\r\nZZ\r\n`, []],
+] as const) {
+  test(`${what} after a request that still waits never gets a response in its place`, async () => {
     const authorization = `Authorization: ${await customer.authorization()}`;
     const waiting = `GET /api/v1/tasks/task_x HTTP/1.1\r\nHost: a\r\n${authorization}\r\n\r\n`;
-    const output = await api.database.db.transaction(async (tx) => {
-      await tx.query({ name: '', text: 'lock table tasks in access exclusive mode' });
-      const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
-      let received = '';
-      socket.setEncoding('utf8').on('data', (part) => {
-        received += part;
-      });
-      socket.on('error', () => {});
-      socket.write(waiting + broken);
-      await once(socket, 'close');
-      return received;
+    const { db } = api.database;
+    const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
+    const closed = once(socket, 'close');
+    let received = '';
+    socket.setEncoding('utf8').on('data', (part) => {
+      received += part;
     });
-    assert.equal(output, '');
+    socket.on('error', () => {});
+    await db.transaction(async (tx) => {
+      await tx.query({ name: '', text: 'lock table tasks in access exclusive mode' });
+      socket.write(waiting + broken);
+      await untilBlocked(db);
+    });
+    await closed;
+    assert.deepEqual(received.match(/^HTTP\/1\.1 \d+/gm) ?? [], expected);
   });
 }

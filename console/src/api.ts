@@ -65,6 +65,7 @@ export async function request(
 }
 
 async function call(method: string, address: string, given: Given): Promise<unknown> {
+  const sentAt = performance.now();
   const response = await send(method, address, given);
   const text = await response.text().catch(() => {
     throw offline();
@@ -72,7 +73,7 @@ async function call(method: string, address: string, given: Given): Promise<unkn
   const requestId = response.headers.get('x-request-id') ?? undefined;
   const json = parse(text);
   if (response.ok) return json;
-  if (response.status === 401) onSignedOut();
+  if (response.status === 401) onSignedOut(sentAt);
   throw failureOf(response.status, json, requestId);
 }
 
@@ -123,10 +124,21 @@ function failureOf(status: number, json: unknown, requestId: string | undefined)
   });
 }
 
-let onSignedOut = () => {};
+/** A message that stands beside the control of its field: without the field's name in the API. */
+export function besideField({ message, details }: ApiFailure): string {
+  const name = String(details.field);
+  const [, colon, rest] = /^(?:\[\d+\])?(:?) (.*)$/s.exec(message.slice(name.length)) ?? [];
+  if (rest === undefined || !message.startsWith(name)) return message;
+  return colon ? rest : `This ${rest}`;
+}
 
-/** Names what is called when a response says that there is no session any more. */
-export function whenSignedOut(listener: () => void): void {
+let onSignedOut: (sentAt: number) => void = () => {};
+
+/**
+ * Names what is called when a response says that there is no session any more. It gets the time at
+ * which the request was sent, of `performance.now()`.
+ */
+export function whenSignedOut(listener: (sentAt: number) => void): void {
   onSignedOut = listener;
 }
 

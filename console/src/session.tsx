@@ -42,10 +42,13 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [state, setState] = useState<SessionState>(() => ({ kind: 'loading', wasIn: wasIn() }));
   const account = useRef<string | undefined>(undefined);
   const reads = useRef(0);
+  /** When the newest look began that has found a session. */
+  const knownIn = useRef(0);
   const refresh = useCallback(async () => {
     const mode = windowMode();
     reads.current += 1;
     const read = reads.current;
+    const began = performance.now();
     const next = await readSession(mode);
     // A read that began before a sign-in may end after it.
     if (read !== reads.current) return;
@@ -55,6 +58,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
       keepFor(id);
       if (account.current !== undefined && account.current !== id) return location.assign('/');
       account.current = id;
+      knownIn.current = began;
       // It was chosen meanwhile, or was that of another account.
       if (mode !== windowMode()) return refresh();
     }
@@ -70,22 +74,30 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     setState({ kind: 'in', me });
   }, []);
   useEffect(() => {
-    whenSignedOut(() => setState(outAfter));
+    // A request that began before a sign-in may end after it.
+    whenSignedOut((sentAt) => sentAt >= knownIn.current && setState(outAfter));
     void refresh();
-    const onShow = () => document.visibilityState === 'visible' && void refresh();
-    document.addEventListener('visibilitychange', onShow);
-    addEventListener('focus', onShow); // a window beside this one may have spent credits
-    return () => {
-      document.removeEventListener('visibilitychange', onShow);
-      removeEventListener('focus', onShow);
-    };
   }, [refresh]);
+  useReturns(refresh);
   useEffect(() => whenForgotten(() => location.assign('/')), []);
   useEffect(() => {
     if (state.kind === 'in' || state.kind === 'out') remember(state.kind === 'in');
   }, [state.kind]);
   const session = useMemo(() => ({ state, refresh, switchTo, signOut }), [state]);
   return <Context.Provider value={session}>{children}</Context.Provider>;
+}
+
+/** Calls it when somebody returns to the window: one beside this may have spent credits. */
+function useReturns(refresh: () => Promise<void>): void {
+  useEffect(() => {
+    const onShow = () => document.visibilityState === 'visible' && void refresh();
+    document.addEventListener('visibilitychange', onShow);
+    addEventListener('focus', onShow);
+    return () => {
+      document.removeEventListener('visibilitychange', onShow);
+      removeEventListener('focus', onShow);
+    };
+  }, [refresh]);
 }
 
 async function signOut(): Promise<void> {

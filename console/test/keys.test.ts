@@ -59,9 +59,10 @@ describe('test keys', { skip: NO_BROWSER }, () => {
     const { page } = await signedInPage(site);
     await page.goto('/keys?mode=test');
     await page.getByRole('button', { name: 'New test key' }).click();
-    await page.getByLabel('Name').fill('continuous integration');
     await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Create the key' }).click();
+    await page.locator('input:focus').waitFor();
+    await page.keyboard.type('continuous integration');
+    await page.keyboard.press('Enter');
     const secret = (await page.locator('[data-secret]').textContent())?.trim() ?? '';
     assert.match(secret, /^fw_test_/);
     await page.getByLabel('I have stored it').check();
@@ -135,6 +136,7 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     await page.keyboard.press('Escape');
 
     await page.getByRole('button', { name: 'Revoke production' }).click();
+    await page.locator('dialog button:focus', { hasText: 'Cancel' }).waitFor();
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Revoke the key' }).click();
     await page.locator('h1:focus').waitFor(); // it was the last row
@@ -176,7 +178,7 @@ describe('webhooks', { skip: NO_BROWSER }, () => {
     await page.getByRole('button', { name: 'Create the endpoint' }).click();
     await page
       .getByRole('alert')
-      .getByText(/public address/)
+      .getByText(/^The .*public address/)
       .waitFor();
     await page.getByLabel('Address').fill(`http://${receiverHost}/hook`);
     await page.getByLabel('credits.low').check();

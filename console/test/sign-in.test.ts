@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { thoroughly } from '../../server/test/runner/thorough.ts';
+import { sql } from '../../server/test/task-fixtures.ts';
 import { type SimulatedOidc, startSimulatedOidc } from '../../simulators/oidc/oidc.ts';
 import { NO_BROWSER } from './browser.ts';
 import { signedInPage } from './signed-in.ts';
@@ -86,6 +87,41 @@ test(
     await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
     assert.equal(new URL(page.url()).pathname, '/playground');
     await settled(page, 'Playground');
+  },
+);
+
+test(
+  'a 401 of a request that began before a sign-in does not end the session',
+  options,
+  async () => {
+    const email = 'dorothy@example.com';
+    const { page, accountId } = await signedInPage(site, { email });
+    await page.goto('/keys');
+    await settled(page, 'API keys');
+    await sql(site.database.db, 'delete from sessions where account_id = $1', [accountId]);
+    const signedIn = Promise.withResolvers<void>();
+    const late = Promise.withResolvers<void>();
+    await page.route('**/console/api/keys', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      const response = await route.fetch();
+      assert.equal(response.status(), 401);
+      late.resolve(signedIn.promise.then(() => route.fulfill({ response })));
+    });
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name').fill('ci');
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    await page.evaluate(() => dispatchEvent(new Event('focus'))); // looks for the session
+    await settled(page, 'Sign in');
+    const code = await askForCode(page, email);
+    await page.getByLabel('Code of eight digits').fill(code);
+    await settled(page, 'API keys');
+    const arrived = page.waitForResponse('**/console/api/keys');
+    signedIn.resolve();
+    await late.promise;
+    await (await arrived).finished();
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+    await settled(page, 'API keys');
+    assert.equal(new URL(page.url()).pathname, '/keys');
   },
 );
 

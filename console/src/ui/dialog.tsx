@@ -35,7 +35,10 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. */
+/**
+ * A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. Its
+ * first control has the focus, a field or the button that only closes it; the cross is the last.
+ */
 export function Dialog({ onClose, title, isKept = false, children }: DialogProps) {
   const dialog = useModal(isKept, onClose);
   const id = useId();
@@ -47,15 +50,15 @@ export function Dialog({ onClose, title, isKept = false, children }: DialogProps
       onKeyDown={(event) => isKept && event.key === 'Escape' && event.preventDefault()}
       class="m-auto w-[min(34rem,calc(100vw-2rem))] border border-edge bg-sheet p-6 text-ink sm:p-8"
     >
-      <div class="mb-4 flex items-start justify-between gap-4">
-        <h2 id={id} class="text-heading">
-          {title}
-        </h2>
-        {!isKept && (
-          <IconButton icon="cross" label="Close" onClick={() => dialog.current?.close()} />
-        )}
-      </div>
+      <h2 id={id} class={`mb-4 text-heading ${isKept ? '' : 'pr-11'}`}>
+        {title}
+      </h2>
       {children}
+      {!isKept && (
+        <div class="absolute top-5 right-5 sm:top-7 sm:right-7">
+          <IconButton icon="cross" label="Close" onClick={() => dialog.current?.close()} />
+        </div>
+      )}
     </dialog>
   );
 }

@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
-import { api } from '../../api.ts';
+import { api, besideField } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useLoad } from '../../load.ts';
 import { availableOf, useMe, useMode } from '../../session.tsx';
@@ -196,8 +196,9 @@ function useShown(result: RefObject<HTMLElement | null>, kind: string | undefine
 /** Which fields the service has refused, in its words. */
 function refusalsOf(generation: Generation | undefined): Record<string, string> {
   if (generation?.kind !== 'refused') return {};
-  const { field } = generation.error.details;
-  return typeof field === 'string' ? { [field]: generation.error.message } : {};
+  const { error } = generation;
+  const { field } = error.details;
+  return typeof field === 'string' ? { [field]: besideField(error) } : {};
 }
 
 /** Reads the uploads of an earlier request; those that have expired are dropped. */

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
-import type { ApiFailure } from '../../api.ts';
+import { type ApiFailure, besideField } from '../../api.ts';
 import { useEvery } from '../../every.ts';
 import { Badge, Status, TestMark } from '../../ui/badge.tsx';
 import { Button, ButtonLink, IconButton, Link } from '../../ui/button.tsx';
@@ -95,7 +95,7 @@ function Lost({ error, prompt, onSend, onDiscard }: LostProps) {
 }
 
 function withNote(error: ApiFailure, note: string): ApiFailure {
-  return Object.assign(Object.create(error), { message: `${error.message} ${note}` });
+  return Object.assign(Object.create(error), { message: `${besideField(error)} ${note}` });
 }
 
 function Refused({ error, onDismiss }: { error: ApiFailure; onDismiss: () => void }) {

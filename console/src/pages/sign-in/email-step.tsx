@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { api } from '../../api.ts';
+import { api, besideField } from '../../api.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { useSending } from '../../ui/form/sending.ts';
@@ -34,7 +34,7 @@ export function EmailStep({
         required
         maxLength={254}
         value={email}
-        error={failure?.message}
+        error={failure && besideField(failure)}
         onChange={setEmail}
       />
       <Button type="submit" look="primary" icon="mail" busy={isBusy}>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { ApiFailure } from '../../api.ts';
+import { type ApiFailure, besideField } from '../../api.ts';
 import type { Draft } from '../../draft.ts';
 import { Button } from '../button.tsx';
 import { Dialog } from '../dialog.tsx';
@@ -111,7 +111,7 @@ export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<
         children((name) => ({
           value: draft.value[name],
           onChange: (value) => draft.change((before) => ({ ...before, [name]: value })),
-          error: failure?.details.field === name ? failure.message : undefined,
+          error: failure?.details.field === name ? besideField(failure) : undefined,
         }))
       }
     </FormDialog>

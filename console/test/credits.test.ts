@@ -60,6 +60,8 @@ test(
     await page.goto('/credits');
     await settled(page, 'Credits');
     await page.getByText('No entries yet').waitFor();
+    await page.getByRole('link', { name: 'Playground' }).first().click();
+    await page.getByRole('link', { name: 'Add credits' }).click();
     await page.getByRole('button', { name: 'Buy for $10.00: Small' }).click();
     await page.getByRole('button', { name: 'Fail' }).click();
     await page.getByText('Your card was declined.').waitFor();

@@ -300,11 +300,16 @@ test('a video is cancelled while it is made, and deleted when it is there', BROW
   await expectNoViolations(page);
   await page.getByRole('button', { name: 'Cancel the video' }).click();
   await page.getByText('Nothing was charged').waitFor();
+  await page.getByText('You cancelled it.').waitFor();
   await page.goto(`/videos/${done}`);
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByRole('button', { name: 'Delete the video' }).click();
   await page.getByText('The video was deleted').waitFor();
+  await page.getByText(/You or the operator of this service deleted it on/).waitFor();
   await expectNoViolations(page);
+  await page.goto('/videos');
+  await card('To be deleted').getByText('Deleted', { exact: true }).waitFor();
+  assert.equal(await card('To be deleted').getByText('Completed').count(), 0);
   const [task] = await sql(db, 'select error_code from tasks where id = $1', [live]);
   assert.deepEqual(task, { error_code: 'cancelled' });
 });

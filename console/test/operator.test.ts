@@ -181,6 +181,8 @@ async function expectProviders(admin: Page): Promise<void> {
   assert.match(open[0] ?? '', /^local\s+default/);
   assert.ok(texts.length > 1);
   assert.equal(texts.filter((text) => text.includes('not configured')).length, texts.length - 1);
+  await admin.getByRole('button', { name: 'Pause local' }).waitFor();
+  assert.equal(await rows.getByRole('button').count(), 1, 'Pause of what gets no jobs anyway');
 }
 
 /** Where the operator's navigation begins, on a wide window and on a phone. */

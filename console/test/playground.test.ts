@@ -413,15 +413,22 @@ thoroughly(
   },
 );
 
-thoroughly('without enough credits the button leads to more of them', BROWSER, async () => {
-  const { page, accountId } = await signedIn(50);
-  await page.getByRole('link', { name: 'Add credits' }).waitFor();
-  await page.getByLabel('Prompt').fill('A lighthouse at dawn');
-  await expectNoViolations(page);
-  await page.getByRole('link', { name: 'Add credits' }).click();
-  await page.waitForURL('**/credits');
-  assert.equal((await tasksOf(accountId)).length, 0);
-});
+test(
+  'without credits the playground leads to test mode, which makes a video',
+  BROWSER,
+  async () => {
+    const { page, accountId } = await signedIn(0);
+    await page.getByText('Ask the operator of this service for some').waitFor(); // it sells none
+    await page.getByLabel('Prompt').fill('A lighthouse at dawn');
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Try it in test mode' }).click();
+    await page.getByText('nothing here costs credits').waitFor();
+    assert.equal(await page.getByLabel('Prompt').inputValue(), 'A lighthouse at dawn');
+    await generate(page).click();
+    await page.getByRole('heading', { name: 'Your video' }).waitFor();
+    assert.equal((await tasksOf(accountId)).length, 1);
+  },
+);
 
 test(
   'what was entered is there again after a reload, and after a session that ended',

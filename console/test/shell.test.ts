@@ -25,6 +25,9 @@ test('an unknown address says so, with status 404', BROWSER, async () => {
   assert.equal(response?.status(), 404);
   await settled(page, 'Page not found');
   await expectNoViolations(page);
+  await page.getByRole('main').getByRole('link', { name: 'Documentation' }).waitFor();
+  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click();
+  await settled(page, 'Sign in');
 });
 
 test('the balance is in sight, and the menu works by keyboard', BROWSER, async () => {

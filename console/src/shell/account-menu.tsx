@@ -58,7 +58,7 @@ export function AccountMenu({ me }: { me: Me }) {
     ...DESTINATIONS.filter((page) => !isOnPhone(page)),
     { href: '/settings', title: 'Settings', icon: 'person' },
     { href: '/pricing', title: 'Prices', icon: 'coins' },
-    { href: '/docs', title: 'Documentation', icon: 'external' },
+    { href: '/docs', title: 'Documentation', icon: 'book' },
     ...(me.is_operator
       ? [{ href: '/operator', title: 'Operator’s console', icon: 'operator' as const }]
       : []),

@@ -13,7 +13,7 @@ export const DESTINATIONS: Destination[] = [
   { href: '/videos', title: 'Videos', icon: 'frames' },
   { href: '/usage', title: 'Usage', icon: 'chart' },
   { href: '/keys', title: 'API keys', icon: 'key' },
-  { href: '/webhooks', title: 'Webhooks', icon: 'external' },
+  { href: '/webhooks', title: 'Webhooks', icon: 'nodes' },
   { href: '/credits', title: 'Credits', icon: 'coins' },
 ];
 

@@ -46,6 +46,12 @@ export function LeaveTestMode() {
   );
 }
 
+/** Enters the test mode of this window, where somebody without credits can try it all. */
+export function EnterTestMode() {
+  const switchTo = useSwitch();
+  return <Button onClick={() => void switchTo('test')}>Try it in test mode</Button>;
+}
+
 /** Sets the test credits back to what they were at first. */
 export function RefillButton() {
   const { refresh } = useSession();

@@ -36,6 +36,7 @@ const STATES: Record<string, { tone: Tone; word: string }> = {
   held: { tone: 'busy', word: 'Being checked' },
   completed: { tone: 'good', word: 'Completed' },
   failed: { tone: 'bad', word: 'Failed' },
+  deleted: { tone: 'neutral', word: 'Deleted' },
 };
 
 /** The state of a task, in the customer's words. */

@@ -74,9 +74,9 @@ const COLUMNS: Column<Provider>[] = [
   },
   {
     title: '',
-    cell: ({ provider, state }) => (
+    cell: ({ provider, state, is_configured: isConfigured }) => (
       <div class="flex gap-1.5 md:justify-end">
-        {state !== 'paused' && (
+        {state !== 'paused' && isConfigured && (
           <AskButton small of={provider} change={{ verb: 'providers pause', given: { provider } }}>
             Pause
           </AskButton>

@@ -1,5 +1,6 @@
 import type { Quote } from '../../../../server/src/site/playground/prices.ts';
-import { RefillButton } from '../../shell/test-mode.tsx';
+import { EnterTestMode, RefillButton } from '../../shell/test-mode.tsx';
+import { useSiteInfo } from '../../site-info.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import type { LiveQuote } from './use-quote.ts';
@@ -24,18 +25,36 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
           'test' in quote.available ? (
             <RefillButton />
           ) : (
-            <ButtonLink look="primary" icon="coins" href="/credits">
-              Add credits
-            </ButtonLink>
+            <Short />
           )
         ) : (
-          <Button look="primary" icon="play" type="submit" busy={isBusy}>
-            {isBusy ? 'Sending' : 'Generate'}
-          </Button>
+          <>
+            <Button look="primary" icon="play" type="submit" busy={isBusy}>
+              {isBusy ? 'Sending' : 'Generate'}
+            </Button>
+            <p class="text-sm text-dim">If it fails, all credits are refunded.</p>
+          </>
         )}
-        <p class="text-sm text-dim">If it fails, all credits are refunded.</p>
       </div>
     </section>
+  );
+}
+
+/** The ways on of somebody without enough credits. */
+function Short() {
+  const { data } = useSiteInfo();
+  return (
+    <>
+      {data?.billing === false ? (
+        <p class="mb-2">No credits are sold here. Ask the operator of this service for some.</p>
+      ) : (
+        <ButtonLink look="primary" icon="coins" href="/credits">
+          Add credits
+        </ButtonLink>
+      )}
+      <EnterTestMode />
+      <p class="text-sm text-dim">Test mode costs nothing: it makes a small sample video.</p>
+    </>
   );
 }
 

@@ -13,7 +13,7 @@ export function Stage({ task }: { task: ShownTask }) {
       <Screen task={task} />
       <div class="flex flex-wrap items-baseline gap-x-6 gap-y-2">
         <div role="status">
-          <Status state={task.held !== null ? 'held' : task.status} />
+          <Status state={stateOf(task)} />
         </div>
         {task.surface === 'test' && <TestMark />}
         <p>
@@ -23,6 +23,11 @@ export function Stage({ task }: { task: ShownTask }) {
       </div>
     </div>
   );
+}
+
+function stateOf({ held, video, status }: ShownTask): string {
+  if (held !== null) return 'held';
+  return video?.state === 'deleted' ? 'deleted' : status;
 }
 
 function Screen({ task }: { task: ShownTask }) {
@@ -53,8 +58,7 @@ function Screen({ task }: { task: ShownTask }) {
   if (video) {
     return (
       <Notice title="The video was deleted" icon="trash">
-        It was kept for a limited time, or you or the operator of this service have deleted it. Its
-        credits stay charged. You can run the same request again.
+        <WhyDeleted video={video} /> Its credits stay charged. You can run the same request again.
       </Notice>
     );
   }
@@ -66,6 +70,25 @@ function Screen({ task }: { task: ShownTask }) {
     );
   }
   return <Progress label={task.label} />;
+}
+
+function WhyDeleted({ video }: { video: NonNullable<ShownTask['video']> }) {
+  const { removed_at: removed, deletes_at: kept } = video;
+  if (removed) {
+    return (
+      <>
+        You or the operator of this service deleted it on <DateTime at={removed} />.
+      </>
+    );
+  }
+  if (kept) {
+    return (
+      <>
+        It was kept until <DateTime at={kept} />.
+      </>
+    );
+  }
+  return <>It is not kept any more.</>;
 }
 
 const GONE = 410;

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
 import { Status, TestMark } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
+import { Icon } from '../../ui/icon.tsx';
 import { awaitsPoster } from './live.ts';
 
 /** A pointer that only passes by starts no video. */
@@ -27,7 +28,7 @@ export function VideoCard({ item }: { item: VideoItem }) {
       </h2>
       <div class="mt-2 flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
         <span class="flex items-baseline gap-2.5">
-          <Status state={item.is_held ? 'held' : item.status} />
+          <Status state={item.is_held ? 'held' : isDeleted(item) ? 'deleted' : item.status} />
           {item.surface === 'test' && <TestMark />}
         </span>
         <span class="text-sm text-dim">
@@ -55,16 +56,22 @@ function Picture({ item }: { item: VideoItem }) {
     );
   }
   return (
-    <div class="absolute inset-0 grid place-items-center px-4 text-center text-sm text-dim">
+    <div class="absolute inset-0 grid place-content-center justify-items-center gap-3 px-4 text-center text-sm text-dim">
+      {isDeleted(item) && <Icon name="trash" size={22} />}
       <p class="line-clamp-4 max-w-full">{withoutPicture(item)}</p>
     </div>
   );
 }
 
+/** Whether there was a video that is not there any more. */
+function isDeleted({ status, video_url: url }: VideoItem): boolean {
+  return status === 'completed' && url === null;
+}
+
 function withoutPicture(item: VideoItem): string {
   if (item.status === 'processing') return item.label;
   if (item.status === 'failed') return item.failed_because ?? 'No video';
-  if (item.video_url === null) return 'The video was deleted';
+  if (isDeleted(item)) return 'The video was deleted';
   return awaitsPoster(item) ? 'Its picture is being drawn' : 'No picture';
 }
 

@@ -121,11 +121,13 @@ function videoOf(
   output: TaskRecord['files'][number] | undefined,
 ) {
   if (phase !== 'completed' || !facts) return null;
-  const deletes = output?.delete_after ?? null;
+  const { delete_after: deletes = null, taken_down_at: removed = null } = output ?? {};
   return {
-    // `deleted`: its retention is over, or an operator has removed it.
+    // `deleted`: its retention is over, or it was removed before.
     state: output?.state === 'ready' ? ('ready' as const) : ('deleted' as const),
     deletes_at: deletes === null ? null : new Date(deletes),
+    // When the customer or an operator removed it; null: nobody did.
+    removed_at: removed === null ? null : new Date(removed),
     media_type: facts.mediaType,
     size_bytes: output?.size_bytes ?? null,
     width: facts.width,

@@ -61,7 +61,8 @@ const CANCELLED = {
   operator: 'The operator of this service cancelled it. Ask them before you run it again.',
 };
 const CANCELLED_BY_SOMEBODY =
-  'You or the operator of this service cancelled it. If it was not you, ask them before you run it again.';
+  'You or the operator of this service cancelled it. If it was not you, ask them before you run ' +
+  'it again.';
 
 /** What to do about a failure; also of a code that only a newer process knows. */
 export function adviceFor(code: string, cancelledBy?: keyof typeof CANCELLED): string {

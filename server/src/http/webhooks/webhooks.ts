@@ -17,6 +17,7 @@ import {
 import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
 import { callerOf, described, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
 import { errorResponses } from '../public/schemas.ts';
+import { limitSchema } from '../query-limit.ts';
 import type { RouteName } from '../route-name.ts';
 import {
   CreateBodySchema,
@@ -213,13 +214,7 @@ const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
   summary: 'List what was sent to a webhook endpoint in the last 30 days',
   query: Type.Object(
     {
-      limit: Type.Optional(
-        Type.String({
-          pattern: '^([1-9]\\d?|100)$',
-          default: '20',
-          description: 'Deliveries of a page, 1 to 100',
-        }),
-      ),
+      limit: limitSchema({ default: 20, description: 'Deliveries of a page' }),
       cursor: Type.Optional(
         Type.String({ pattern: '^\\d{1,15}$', description: 'The next_cursor of the page before' }),
       ),
@@ -232,8 +227,9 @@ const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
     examples: [{ data: [EXAMPLE_DELIVERY], next_cursor: null }],
   },
   handle: ({ db }, { owner, id, query }) => {
-    const before = query.cursor === undefined ? null : Number(query.cursor);
-    return listDeliveries(db, owner, { endpointId: id, before, limit: Number(query.limit) });
+    const { cursor, limit = 20 } = query;
+    const before = cursor === undefined ? null : Number(cursor);
+    return listDeliveries(db, owner, { endpointId: id, before, limit });
   },
 });
 

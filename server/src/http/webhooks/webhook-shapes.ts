@@ -96,7 +96,7 @@ const UrlSchema = Type.String({
 });
 export const DescriptionSchema = Type.String({
   maxLength: 200,
-  pattern: '^[^\\p{Cc}]*$',
+  pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$',
   description: 'What its owner calls it, without control characters',
 });
 export const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {

@@ -103,6 +103,9 @@ test('an address that may not be called, a wrong event and an empty change get 4
     [{ url: 'not a url' }, 'url'],
     [{ events: [] }, 'events'],
     [{ events: ['task.other'] }, 'events'],
+    [{ description: 'two\nlines' }, 'description'],
+    [{ description: '\u0000' }, 'description'],
+    [{ description: 'a\u0085' }, 'description'],
     [{ more: 1 }, 'more'],
   ] as const) {
     const response = await create(body);

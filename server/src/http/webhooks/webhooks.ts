@@ -216,7 +216,10 @@ const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
     {
       limit: limitSchema({ default: 20, description: 'Deliveries of a page' }),
       cursor: Type.Optional(
-        Type.String({ pattern: '^\\d{1,15}$', description: 'The next_cursor of the page before' }),
+        Type.String({
+          pattern: '^[0-9]{1,15}$',
+          description: 'The next_cursor of the page before',
+        }),
       ),
     },
     { additionalProperties: false },

@@ -33,8 +33,8 @@ import {
 
 export interface EndpointsDeps {
   db: Database;
-  /** Which hosts an endpoint may be on. */
-  clientHosts: HostRules;
+  /** Which hosts and ports an endpoint may have. */
+  webhookHosts: HostRules;
 }
 
 /** What an operation gets. */
@@ -126,12 +126,12 @@ function requirePublic(url: string, hosts: HostRules): void {
  * @throws ApiError `invalid_request`
  */
 export async function makeWebhook(
-  { db, clientHosts }: EndpointsDeps,
+  { db, webhookHosts }: EndpointsDeps,
   owner: Changer,
   body: Static<typeof CreateBodySchema>,
 ) {
   const { url = null, events, description = '' } = body;
-  if (url !== null) requirePublic(url, clientHosts);
+  if (url !== null) requirePublic(url, webhookHosts);
   return createEndpoint(db, owner, { url, events, description: description || null });
 }
 
@@ -147,7 +147,7 @@ const EventIdSchema = Type.Object(
 const SENT_SOON = {
   status: 202,
   response: {
-    description: 'It is sent within seconds, or only logged if the endpoint has no url.',
+    description: 'It is sent within seconds, or only logged if the endpoint has no URL.',
     ...EventIdSchema,
     examples: [{ event_id: EXAMPLE_DELIVERY.event_id }],
   },
@@ -185,8 +185,8 @@ const updateWebhook = operation('PATCH /webhooks/:id', {
   summary: 'Change, disable or enable a webhook endpoint',
   body: UpdateBodySchema,
   response: { description: 'The endpoint.', ...WITHOUT_SECRET },
-  handle: async ({ db, clientHosts }, { owner, id, body }) => {
-    if (body.url !== undefined) requirePublic(body.url, clientHosts);
+  handle: async ({ db, webhookHosts }, { owner, id, body }) => {
+    if (body.url !== undefined) requirePublic(body.url, webhookHosts);
     return updateEndpoint(db, owner, id, body);
   },
 });

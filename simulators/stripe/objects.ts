@@ -21,14 +21,20 @@ interface Customer extends Base {
   deleted?: true;
   /** Not of Stripe: what its invoices are discounted by from now on. */
   coupon?: Coupon | undefined;
+  /** Not of Stripe: what its invoices are taxed with, on top of their prices. */
+  tax_percent?: number;
 }
 
 export interface Coupon {
   /** The id of the discount. */
   discount: string;
   percent: number;
+  /** What it takes off each line beside the percentage. */
+  amount?: number;
   /** Whether the amount of a proration is without the discount, beside `discount_amounts`. */
   itemized: boolean;
+  /** Whether it is one of the subscription's item; otherwise it is one of the customer. */
+  isOfItem?: boolean;
 }
 
 export interface PaymentMethod extends Base {
@@ -152,12 +158,13 @@ export interface Subscription extends Base {
     data: Array<{
       id: string;
       price: Price;
+      quantity: number;
       current_period_start: number;
       current_period_end: number;
     }>;
   };
-  /** Not of Stripe: under which coupon the rest of the period was charged. */
-  paid_under?: Coupon | undefined;
+  /** Not of Stripe: what was charged for the present period, or for its rest from this start. */
+  debit?: { amount: number; off: number; start: number; coupon: Coupon | undefined };
 }
 
 export interface InvoiceLine {

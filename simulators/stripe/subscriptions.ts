@@ -1,5 +1,5 @@
 import { invalid } from './form.ts';
-import { lineOf, totalOf } from './money/invoice-lines.ts';
+import { discountOf, lineOf, totalOf } from './money/invoice-lines.ts';
 import type {
   Coupon,
   Invoice,
@@ -28,7 +28,10 @@ export function beginSubscription(
     cancel_at: null,
     cancel_at_period_end: false,
     ended_at: null,
-    items: { object: 'list', data: [{ id: newObjectId('si_'), price, ...periodOf(price, start) }] },
+    items: {
+      object: 'list',
+      data: [{ id: newObjectId('si_'), price, quantity: 1, ...periodOf(price, start) }],
+    },
   });
   state.emit('customer.subscription.created', subscription);
   const reason = 'subscription_create';
@@ -38,10 +41,36 @@ export function beginSubscription(
 
 /** What the present period costs, under the coupon of today. */
 function lineOfPeriod(state: State, subscription: Subscription): InvoiceLine {
-  const { price, current_period_start: start, current_period_end: end } = itemOf(subscription);
+  const { current_period_start: start, current_period_end: end } = itemOf(subscription);
+  return debited(state, subscription, { period: { start, end } });
+}
+
+/** What the present period, or its rest, costs under the coupon of today. */
+function debited(
+  state: State,
+  subscription: Subscription,
+  { period, share = 1, proration = false }: { period: Period; share?: number; proration?: boolean },
+): InvoiceLine {
+  const { price, quantity } = itemOf(subscription);
   const { coupon } = state.get('customer', subscription.customer);
-  subscription.paid_under = coupon;
-  return lineOf({ price, amount: price.unit_amount, period: { start, end }, coupon });
+  const amount = Math.round(price.unit_amount * quantity * share);
+  const off = discountOf(amount, coupon);
+  subscription.debit = { amount, off, start: period.start, coupon };
+  return lineOf({ price, quantity, amount, off, period, coupon, proration });
+}
+
+type Period = InvoiceLine['period'];
+
+/** Gives the rest of the present period back, as it was debited. */
+function credited(subscription: Subscription, period: Period): InvoiceLine {
+  const { debit } = subscription;
+  if (!debit) throw new Error('a subscription begins with a period');
+  const { price, quantity } = itemOf(subscription);
+  const { coupon, start } = debit;
+  const share = (period.end - period.start) / (period.end - start);
+  const amount = -Math.round(debit.amount * share);
+  const off = -Math.round(debit.off * share);
+  return lineOf({ price, quantity, amount, off, period, coupon, proration: true });
 }
 
 /** Discounts what the customer's invoices have from now on; undefined: nothing any more. */
@@ -72,7 +101,8 @@ function invoice(
   { reason, lines }: { reason: string; lines: InvoiceLine[] },
 ): Invoice {
   const { customer, metadata } = subscription;
-  const total = totalOf(lines);
+  const { tax_percent: tax = 0 } = state.get('customer', customer);
+  const total = Math.round(totalOf(lines) * (1 + tax / 100));
   const { currency } = itemOf(subscription).price;
   const made = state.add('invoice', {
     status: 'open',
@@ -259,25 +289,22 @@ export function expireIncomplete(state: State, id: string): void {
  * Changes the plan now: the rest of the period is credited as it was paid, and charged at once.
  * @param passed which share of the period has passed; by default, by the clock
  */
-export function changePrice(state: State, id: string, price: Price, passed?: number): Invoice {
+export function changePrice(
+  state: State,
+  id: string,
+  price: Price,
+  passed?: number,
+  quantity = 1,
+): Invoice {
   const subscription = state.get('subscription', id);
   const item = itemOf(subscription);
-  const { price: before, current_period_start: first, current_period_end: end } = item;
+  const { current_period_start: first, current_period_end: end } = item;
   const start = passed === undefined ? nowSeconds() : first + Math.round(passed * (end - first));
-  const rest = Math.max(0, end - start) / (end - first);
-  const { coupon } = state.get('customer', subscription.customer);
-  const part = { period: { start, end }, proration: true };
-  const lines = [
-    lineOf({
-      ...part,
-      price: before,
-      coupon: subscription.paid_under,
-      amount: -Math.round(before.unit_amount * rest),
-    }),
-    lineOf({ ...part, price, coupon, amount: Math.round(price.unit_amount * rest) }),
-  ];
-  item.price = price;
-  subscription.paid_under = coupon;
+  const share = Math.max(0, end - start) / (end - first);
+  const period = { start, end };
+  const back = credited(subscription, period);
+  Object.assign(item, { price, quantity });
+  const lines = [back, debited(state, subscription, { period, share, proration: true })];
   state.emit('customer.subscription.updated', subscription);
   return invoice(state, subscription, { reason: 'subscription_update', lines });
 }

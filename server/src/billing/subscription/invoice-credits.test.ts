@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import type Stripe from 'stripe';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { openDispute } from '../../../../simulators/stripe/money/disputes.ts';
-import { cardOf, refund } from '../../../../simulators/stripe/payments.ts';
+import type { Coupon, Invoice, Price } from '../../../../simulators/stripe/objects.ts';
+import { cardOf, refund, saveCard } from '../../../../simulators/stripe/payments.ts';
+import { createState } from '../../../../simulators/stripe/state.ts';
 import {
+  beginSubscription,
   changePrice,
   endSubscription,
   invoiceNow,
@@ -17,6 +22,7 @@ import { sql } from '../../../test/task-fixtures.ts';
 import { audit } from '../../operator/audit.ts';
 import { ordersOf } from '../credit-order.ts';
 import { retireOffer, setOffer } from '../offers.ts';
+import { creditsOfInvoices, type InvoiceWithLines } from './invoice-credits.ts';
 import { settleSubscription } from './settle-subscription.ts';
 
 let fixture: BillingFixture;
@@ -119,6 +125,32 @@ test('a coupon for the first invoice only does not make an upgrade bring more', 
   setCoupon(state, customer, undefined);
   const { total } = changePrice(state, stripe, await priceOf('studio'), 0);
   assert.equal(total, 4000);
+  assert.equal(await available(accountId), 9000);
+});
+
+test('an upgrade under a coupon that came after the payment brings the whole difference', async () => {
+  for (const isOfItem of [true, false]) {
+    const { state, accountId, customer, stripe } = await subscribed();
+    setCoupon(state, customer, { percent: 50, itemized: false, isOfItem });
+    const { total, payments } = changePrice(state, stripe, await priceOf('studio'), 0);
+    assert.equal(total, 500);
+    assert.equal(await available(accountId), 9000);
+    refund(state, payments.data[0]?.payment.payment_intent ?? '', 250);
+    assert.equal(await available(accountId), 6000);
+  }
+});
+
+test('an upgrade that gives money back, because of a new coupon, brings the difference once', async () => {
+  const { state, accountId, customer, stripe } = await subscribed();
+  const [hobby, studio] = [await priceOf('hobby'), await priceOf('studio')];
+  for (const coupon of [{ percent: 90, itemized: false }, undefined]) {
+    setCoupon(state, customer, coupon);
+    const { total } = changePrice(state, stripe, coupon ? studio : hobby, 0);
+    assert.equal(total, coupon ? -1500 : 1500);
+    assert.equal(await available(accountId), 9000);
+  }
+  setCoupon(state, customer, { percent: 90, itemized: false });
+  assert.equal(changePrice(state, stripe, studio, 0).total, -1500);
   assert.equal(await available(accountId), 9000);
 });
 
@@ -256,3 +288,151 @@ test('what is owed comes once, also when its subscription is looked at again and
   const rows = await sql(fixture.deps.db, 'select from orders where account_id = $1', [accountId]);
   assert.equal(rows.length, 2);
 });
+
+interface Plan {
+  price: number;
+  credits: number;
+}
+
+/** A change of plan within a period, under the coupon of that moment. */
+interface Change {
+  plan: Plan;
+  quantity: number;
+  coupon: Omit<Coupon, 'discount'> | undefined;
+  /** Which share of the period has passed. */
+  passed: number;
+}
+
+/** What a subscription that begins with the first change costs and brings, without a database. */
+function lived([first, ...changes]: [Change, ...Change[]], tax_percent: number) {
+  const state = createState(() => undefined, { account: 'acct_1', livemode: false });
+  const plans = new Map<string, Plan>();
+  const priceOf = ({ plan }: Change): Price => {
+    const terms = { currency: 'usd', recurring: { interval: 'month' }, active: true } as const;
+    const named = { product: 'prod_1', product_name: 'A plan', metadata: {} };
+    const made = state.add('price', { ...terms, ...named, unit_amount: plan.price });
+    plans.set(made.id, plan);
+    return made;
+  };
+  const person = { email: null, metadata: {}, balance: 0, tax_percent };
+  const invoice_settings = { default_payment_method: null };
+  const { id: customer } = state.add('customer', { ...person, invoice_settings });
+  saveCard(state, customer);
+  setCoupon(state, customer, first.coupon);
+  const { id } = beginSubscription(state, { customer, price: priceOf(first), metadata: {} });
+  for (const change of changes) {
+    setCoupon(state, customer, change.coupon);
+    changePrice(state, id, priceOf(change), change.passed, change.quantity);
+  }
+  const invoices = state.all('invoice');
+  const terms = { plan_id: 'a', currency: 'usd', period: 'month', expires_days: null } as const;
+  const prices = new Map(
+    [...plans].map(([stripe_price, plan]) => {
+      return [stripe_price, { ...terms, ...plan, stripe_price, stripe_product: 'prod_1' }];
+    }),
+  );
+  const asked = { stripe: id, prices, planOfNow: 'a' };
+  const paid = creditsOfInvoices(invoices.map(withLines), asked);
+  return { invoices, asked, paid, credits: paid.reduce((sum, { credits }) => sum + credits, 0) };
+}
+
+function withLines(invoice: Invoice): InvoiceWithLines {
+  return { ...invoice, lines: invoice.lines.data } as unknown as Stripe.Invoice & {
+    lines: Stripe.InvoiceLineItem[];
+  };
+}
+
+test('a first period that ends on a day of the seller brings its part of a month', () => {
+  const plan = { price: 5000, credits: 9000 };
+  const { invoices, asked } = lived([{ plan, quantity: 1, coupon: undefined, passed: 0 }], 0);
+  const [line] = invoices[0]?.lines.data ?? [];
+  assert.ok(line);
+  const [start, end] = ['2027-03-15T12:00:00Z', '2027-03-31T00:00:00Z'].map((time) => {
+    return Date.parse(time) / 1000;
+  });
+  line.parent.subscription_item_details.proration = true;
+  Object.assign(line, { amount: 1250, period: { start, end } }); // under a coupon of 50 %
+  const [paid] = creditsOfInvoices(invoices.map(withLines), asked);
+  assert.equal(paid?.credits, 4500);
+});
+
+/** None costs less than Stripe's minimum charge, whatever its coupon. */
+const ARBITRARY_CHANGE: fc.Arbitrary<Change> = fc.record({
+  plan: fc.record({
+    price: fc.integer({ min: 2000, max: 50_000 }),
+    credits: fc.integer({ min: 1, max: 100_000 }),
+  }),
+  quantity: fc.integer({ min: 1, max: 3 }),
+  coupon: fc.option(
+    fc.record({
+      percent: fc.constantFrom(0, 10, 50, 90),
+      amount: fc.constantFrom(0, 100),
+      itemized: fc.boolean(),
+      isOfItem: fc.boolean(),
+    }),
+    { nil: undefined },
+  ),
+  passed: fc.constantFrom(0, 0.1, 0.5, 0.9),
+});
+
+const LIFE = fc.tuple(ARBITRARY_CHANGE, fc.array(ARBITRARY_CHANGE, { maxLength: 4 }));
+const TAX = fc.constantFrom(0, 19);
+
+/** Only upgrades, from the first plan on, in the order of time; each costs something. */
+function upgrades([first, changes]: [Change, Change[]]): [Change, ...Change[]] {
+  const rising = <Key extends 'price' | 'credits'>(key: Key) =>
+    [first, ...changes].map(({ plan }) => plan[key]).sort((one, other) => one - other);
+  const [prices, credits] = [rising('price'), rising('credits')];
+  const times = changes.map(({ passed }) => passed).sort((one, other) => one - other);
+  const made = [first, ...changes].map((change, at) => ({
+    ...change,
+    quantity: 1,
+    passed: times[at - 1] ?? 0,
+    plan: { price: prices[at] ?? 0, credits: credits[at] ?? 0 },
+  }));
+  return made as [Change, ...Change[]];
+}
+
+test('no invoice brings less than nothing, whatever changes within a period', () => {
+  fc.assert(
+    fc.property(LIFE, TAX, ([first, changes], tax) => {
+      const { paid } = lived([{ ...first, quantity: 1 }, ...changes], tax);
+      assert.ok(paid.every(({ credits }) => credits > 0));
+    }),
+  );
+});
+
+test('changes at the start of a period bring no less than the last plan for the same money', () => {
+  fc.assert(
+    fc.property(LIFE, TAX, (life, tax) => {
+      const changes = upgrades(life).map((change) => ({ ...change, passed: 0 }));
+      const { invoices, credits } = lived(changes as [Change, ...Change[]], tax);
+      fc.pre(!invoices.some(isBalanced));
+      const last = changes.at(-1);
+      assert.ok(last);
+      assert.ok(credits >= last.plan.credits, `${credits} of ${last.plan.credits}`);
+      const fresh = lived([last], tax);
+      assert.equal(fresh.credits, last.plan.credits);
+    }),
+  );
+});
+
+test('upgrades within a period bring each plan by its part of the period, under any coupon', () => {
+  fc.assert(
+    fc.property(LIFE, TAX, (life, tax) => {
+      const changes = upgrades(life);
+      const { invoices, credits } = lived(changes, tax);
+      fc.pre(!invoices.some(isBalanced));
+      const due = changes.reduce((sum, { plan, passed }, at) => {
+        const before = changes[at - 1]?.plan.credits ?? 0;
+        return sum + (plan.credits - before) * (1 - passed);
+      }, 0);
+      assert.ok(Math.abs(credits - due) <= 2 * changes.length, `${credits} of ${due}`);
+    }),
+  );
+});
+
+/** Whether a part of it was paid from the customer's balance, or is owed by it. */
+function isBalanced({ starting_balance: before, ending_balance: after }: Invoice): boolean {
+  return before !== 0 || after > 0;
+}

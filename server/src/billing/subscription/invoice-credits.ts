@@ -28,8 +28,9 @@ interface Terms {
 
 /**
  * The credits that the paid invoices of a subscription bring. Each line brings those of its price,
- * in the proportion of its amount before discounts to the price. So an upgrade within a period
- * brings the difference for the rest of the period. A line whose price no plan has brings none.
+ * in the proportion of its amount before discounts to the price; a proration those for its part of
+ * the period. So an upgrade within a period brings the difference for the rest of the period. A line
+ * whose price no plan has brings none.
  *
  * Credits come with the money that pays for them. What is taken from the customer's balance at
  * Stripe brings none: that is money of an earlier invoice, which has brought its credits. What is
@@ -38,11 +39,10 @@ interface Terms {
  * @param invoices of the customer, without drafts and voided ones, the newest first
  */
 export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): PaidInvoice[] {
-  const paid = invoices.filter(({ status }) => status === 'paid');
   let owed = NOTHING;
   const lacking: Lacking = new Map();
   return byTime(invoices).flatMap((invoice) => {
-    const lines = soldOn(invoice, { ...terms, invoices: paid });
+    const lines = soldOn(invoice, { ...terms, invoices });
     const sold = { ...lines, credits: lessLacking(invoice, lines.credits, lacking) };
     if (invoice.status !== 'paid') return []; // its change of the plan counts all the same
     const { now, later } = divide(invoice, sold, owed);
@@ -82,12 +82,12 @@ function soldOn(
   invoice: InvoiceWithLines,
   { prices, invoices }: Terms & { invoices: InvoiceWithLines[] },
 ): Sold {
+  const periods = periodLines(invoices, subscriptionOfInvoice(invoice));
   const known = invoice.lines.flatMap((line) => {
     const price = prices.get(priceOfLine(line));
     if (!price || price.currency !== invoice.currency) return [];
-    return [{ line, price, credits: creditsOf(line, price, { invoice, invoices }) }];
+    return [{ line, price, credits: creditsOf(line, price, periods) }];
   });
-  // Without any payment, a change back and forth would bring credits each time.
   const paid = isFree(invoice) ? known.filter(({ line }) => !isProration(line)) : known;
   const explained = new Set(known.map(({ line }) => line));
   const others = invoice.lines.filter((line) => line.amount > 0 && !explained.has(line));
@@ -108,16 +108,16 @@ type Lacking = Map<string, number>;
  */
 function lessLacking(invoice: InvoiceWithLines, credits: number, lacking: Lacking): number {
   const change = invoice.lines.find(isProration);
-  if (!change || invoice.total < 0) return Math.max(0, credits);
+  if (!change || (invoice.total < 0 && credits < 0)) return Math.max(0, credits);
   const period = `${subscriptionOfInvoice(invoice)} ${change.period.end}`;
   const left = credits - (lacking.get(period) ?? 0);
   lacking.set(period, Math.max(0, -left));
   return Math.max(0, left);
 }
 
-/** Whether it cost nothing because of a discount of 100 %. */
-function isFree({ total, lines }: InvoiceWithLines): boolean {
-  return total === 0 && lines.every(({ amount }) => amount >= 0);
+/** Whether nothing on it costs money, because of a discount of 100 %. */
+function isFree({ lines }: InvoiceWithLines): boolean {
+  return lines.every((line) => line.amount <= discountOf(line));
 }
 
 function isProration({ parent }: Stripe.InvoiceLineItem): boolean {
@@ -133,24 +133,18 @@ function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[])
   return `no plan explains lines of ${amount} ${invoice.currency} (price: ${names.slice(0, 200)})`;
 }
 
-interface Around {
-  invoice: InvoiceWithLines;
-  invoices: InvoiceWithLines[];
-}
-
 /**
  * The credits of a line; below zero for the rest of a period that is given back. The amount of a
- * proration is after discounts unless they are itemized: then its share of the period's time
- * counts, from which Stripe makes the amount too.
+ * proration does not tell them: it may be after a discount that the line does not show.
  */
-function creditsOf(line: Stripe.InvoiceLineItem, price: PlanPrice, around: Around): number {
-  const ofAmount = Math.round((price.credits * line.amount) / price.price);
-  if (!isProration(line) || discountOf(line) !== 0) return ofAmount;
-  const whole = wholePeriodOf(line, around.invoices);
-  if (!whole || ![line, whole, around.invoice].some(isDiscounted)) return ofAmount;
-  const { start, end } = whole.period;
-  const rest = (line.period.end - line.period.start) / (end - start);
-  const credits = Math.round(price.credits * (line.quantity ?? 1) * rest);
+function creditsOf(
+  line: Stripe.InvoiceLineItem,
+  price: PlanPrice,
+  periods: Stripe.InvoiceLineItem[],
+): number {
+  if (!isProration(line)) return Math.round((price.credits * line.amount) / price.price);
+  const share = shareOfPeriod(line, price, periods);
+  const credits = Math.round(price.credits * (line.quantity ?? 1) * share);
   return isGivenBack(line) ? -credits : credits;
 }
 
@@ -158,29 +152,40 @@ function discountOf({ discount_amounts: discounts }: Stripe.InvoiceLineItem): nu
   return (discounts ?? []).reduce((sum, { amount }) => sum + amount, 0);
 }
 
-function isDiscounted(one: Stripe.InvoiceLineItem | InvoiceWithLines): boolean {
-  if ((one.discounts ?? []).length > 0) return true;
-  return 'discount_amounts' in one && (one.discount_amounts ?? []).length > 0;
-}
-
 function isGivenBack({ amount, parent }: Stripe.InvoiceLineItem): boolean {
   const details = parent?.subscription_item_details ?? parent?.invoice_item_details;
   return amount < 0 || Boolean(details?.proration_details?.credited_items);
 }
 
-/** The line by which the period was begun that a proration ends with; none if it was a trial. */
-function wholePeriodOf(
-  { period }: Stripe.InvoiceLineItem,
-  invoices: InvoiceWithLines[],
-): Stripe.InvoiceLineItem | undefined {
-  const lines = invoices.flatMap((invoice) => invoice.lines);
-  return lines.find(
-    (line) =>
-      !isProration(line) &&
-      line.amount > 0 &&
-      line.period.end === period.end &&
-      line.period.start <= period.start,
-  );
+/** The lines by which the periods of a subscription were begun. */
+function periodLines(invoices: InvoiceWithLines[], subscription: string | null) {
+  const own = invoices.filter((invoice) => subscriptionOfInvoice(invoice) === subscription);
+  return own.flatMap(({ lines }) => lines.filter((line) => !isProration(line)));
+}
+
+/**
+ * The share of its period that a proration is for, by time, as Stripe makes its amount. A trial
+ * costs and brings nothing. A period that no line began is as long as the plan says, by the
+ * calendar: the subscription was made to renew on a day that the seller chose.
+ */
+function shareOfPeriod(
+  { period: { start, end } }: Stripe.InvoiceLineItem,
+  { period }: PlanPrice,
+  periods: Stripe.InvoiceLineItem[],
+): number {
+  const begun = periods.find((line) => line.period.end === end && line.period.start <= start);
+  if (begun?.amount === 0) return 0;
+  const first = begun?.period.start ?? oneBefore(end, period);
+  return Math.min(1, (end - start) / (end - first));
+}
+
+/** A month or a year earlier, on the last day of a month that is too short. */
+function oneBefore(end: number, period: PlanPrice['period']): number {
+  const date = new Date(end * 1000);
+  const day = date.getUTCDate();
+  date.setUTCMonth(date.getUTCMonth() - (period === 'year' ? 12 : 1));
+  if (date.getUTCDate() !== day) date.setUTCDate(0);
+  return date.getTime() / 1000;
 }
 
 /** What the customer owes by the balance at Stripe because it was too little to be charged. */
@@ -200,15 +205,13 @@ function divide(invoice: InvoiceWithLines, sold: Sold, before: Owed): { now: Owe
   const { total, amount_due: due, starting_balance: start } = invoice;
   const debt = Math.max(0, start);
   const old = partOf(before, debt, before.amount); // less what the seller has forgiven
-  const isSold = total > 0 || isFree(invoice);
-  const own = { ...sold, amount: Math.max(0, total), credits: isSold ? sold.credits : 0 };
+  const own = { ...sold, amount: Math.max(0, total) };
   if (due > 0) {
     const paid = partOf(own, due, own.amount);
     const settled = partOf(old, due - paid.amount, debt);
     return { now: joined(paid, settled), later: NOTHING };
   }
-  if (total === 0) return { now: own, later: old };
-  if (total < 0) return { now: NOTHING, later: old };
+  if (total <= 0) return { now: own, later: old };
   return { now: NOTHING, later: joined(partOf(own, start + total, total), old) };
 }
 

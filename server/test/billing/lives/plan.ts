@@ -1,5 +1,5 @@
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
-import type { Invoice } from '../../../../simulators/stripe/objects.ts';
+import type { Invoice, InvoiceLine } from '../../../../simulators/stripe/objects.ts';
 import { cardOf } from '../../../../simulators/stripe/payments.ts';
 import type { State } from '../../../../simulators/stripe/state.ts';
 import {
@@ -76,7 +76,7 @@ function newestOf(state: State, customer: string): Invoice {
 
 function drawCoupon(state: State, customer: string, random: Random): void {
   const percent = random.pick([0, 0, 50, 100]);
-  const coupon = { percent, itemized: random.chance(0.5) };
+  const coupon = { percent, itemized: random.chance(0.5), isOfItem: random.chance(0.5) };
   setCoupon(state, customer, percent === 0 ? undefined : coupon);
 }
 
@@ -123,22 +123,26 @@ function paymentsOf({ payments }: Invoice): string[] {
 
 /**
  * The credits of each invoice that brings any, by the money: those for what the customer's balance
- * pays are not given, and those for what is owed come with the next charge.
+ * pays are not given, and those for what is owed come with the next charge. What a change to fewer
+ * credits should have given back is subtracted from the next changes of the period.
  */
 function creditsDue(bought: Bought[]): Bought[] {
   let owed = { money: 0, credits: 0 };
+  let lacking = 0;
   return bought.flatMap(({ invoice, credits: sold }) => {
     const { total, amount_due: charged, starting_balance: before } = invoice;
     const debt = Math.max(0, before);
     if (debt < owed.money) {
       owed = { money: debt, credits: Math.floor((owed.credits * debt) / owed.money) };
     }
-    const isFree = total === 0 && invoice.lines.data.every(({ amount }) => amount >= 0);
-    const isPeriod = invoice.billing_reason !== 'subscription_update';
-    let credits = isFree && isPeriod ? sold : 0;
+    if (invoice.billing_reason !== 'subscription_update') lacking = 0;
+    else if (invoice.lines.data.every(isFree) || (total < 0 && sold < 0)) sold = 0;
+    const due = Math.max(0, sold - lacking);
+    lacking = Math.max(0, lacking - sold);
+    let credits = total <= 0 ? due : 0;
     const payable = total + Math.min(0, before); // what no balance pays
     if (payable > 0 && total > 0) {
-      const worth = Math.floor((Math.max(0, sold) * payable) / total);
+      const worth = Math.floor((due * payable) / total);
       owed = { money: owed.money + payable, credits: owed.credits + worth };
     }
     if (charged > 0) {
@@ -147,6 +151,10 @@ function creditsDue(bought: Bought[]): Bought[] {
     }
     return credits > 0 ? [{ invoice, credits }] : [];
   });
+}
+
+function isFree({ amount, discount_amounts: discounts }: InvoiceLine): boolean {
+  return discounts.reduce((sum, discount) => sum - discount.amount, amount) <= 0;
 }
 
 /** The credits of an invoice, less what was taken back of its payments. */

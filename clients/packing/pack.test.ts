@@ -23,7 +23,7 @@ test('all packages and the service have one version', () => {
     assert.equal(JSON.parse(read(`${folder}/package.json`)).version, VERSION, folder);
   }
   assert.ok(read('python/pyproject.toml').includes(`\nversion = "${VERSION}"\n`));
-  assert.ok(read('python/src/framewright_client/_settings.py').includes(`/${VERSION}"\n`));
+  assert.ok(read('python/src/framewright_client/_call.py').includes(`\nVERSION = "${VERSION}"\n`));
   assert.deepEqual(Object.keys(packClients()).sort(), [...NPM, WHEEL, SDIST].sort());
 });
 

@@ -16,21 +16,19 @@ import {
   videoBytes,
 } from '../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
+import { SYNC_CLIENT, syncClientText } from './sync-client.ts';
 import {
   FOLDER,
   openVirtualEnvironment,
   type VirtualEnvironment,
   withoutPython,
 } from './test/virtual-environment.ts';
-import { writtenFiles } from './write.ts';
 
 const read = (name: string) => readFile(path.join(FOLDER, name), 'utf8');
 
-test('what is written from openapi.json and from the asynchronous client is fresh', async () => {
-  for (const [file, text] of writtenFiles()) {
-    const hint = `run: npm run openapi (${path.basename(file)})`;
-    assert.equal(await readFile(file, 'utf8'), text, hint);
-  }
+test('the blocking client is the asynchronous one without async', async () => {
+  const hint = 'run: node clients/python/sync-client.ts';
+  assert.equal(await readFile(SYNC_CLIENT, 'utf8'), syncClientText(), hint);
 });
 
 test('the README begins with the example that the tests run', async () => {

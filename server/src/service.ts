@@ -167,7 +167,7 @@ async function openShared(
     onMeasured: config.databaseUrl === undefined ? keepSpareFile(config.dataDir, log) : undefined,
   });
   startInterval(MEASURE_SECONDS, { name: 'measuring the disk', log, signal }, space.refresh);
-  const { dnsServers, clientHosts, webhookHosts, providerHosts } = config;
+  const { dnsServers, clientHosts, providerHosts } = config;
   const open = (hosts: HostRules) => {
     const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, dnsServers, ...hosts });
     closers.push(() => guardedFetch.close());
@@ -177,7 +177,7 @@ async function openShared(
   const fetches = {
     inputFetch: fetchFrom(clientHosts, 'input'),
     resultFetch: fetchFrom(providerHosts, 'output'),
-    webhookPost: open(webhookHosts),
+    webhookPost: open(clientHosts),
   };
   const billing = await openBilling(config, { db, log, publicUrl });
   if (billing) {

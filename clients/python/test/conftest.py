@@ -45,6 +45,12 @@ class Face:
         with context as chunks:
             return b"".join(chunks)
 
+    def __enter__(self) -> Face:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
         self.settled(self.client.close())
         self.loop.close()

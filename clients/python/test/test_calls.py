@@ -10,7 +10,15 @@ from collections.abc import Callable
 import pytest
 from conftest import MEDIA, Face
 
-from framewright_client import ApiError, FramewrightError, TaskFailedError, VideoTask, WaitTimeoutError
+from framewright_client import (
+    ApiError,
+    FramewrightError,
+    InvalidRequestError,
+    NotFoundError,
+    TaskFailedError,
+    VideoTask,
+    WaitTimeoutError,
+)
 
 SMALL = {"duration": 4, "resolution": "480p", "model": "video-2.0-mini"}
 PRICE = 60
@@ -77,7 +85,8 @@ def test_models_and_credits_are_typed(face: Face) -> None:
     rules = face("models.list")
     assert rules.data[2].credits_per_second.standard["480p"] * 4 == PRICE
     assert rules.media.reference_video_seconds.max == 15
-    assert face("credits.get").balance_type == "paid"
+    credits = face("credits.get")
+    assert credits.balance_type == "paid" and credits.request_id.startswith("req_")
 
 
 def test_a_cancelled_task_is_refunded(face: Face) -> None:
@@ -159,5 +168,52 @@ def test_bad_calls_are_errors_that_say_why(open_face: Callable[..., Face]) -> No
     with pytest.raises(ApiError) as caught:
         open_face(api_key="fw_test_\u00fc")("credits.get")
     assert caught.value.code == "unauthorized"
-    with pytest.raises(FramewrightError, match="Illegal header"):
-        open_face(api_key="fw\r\nx: y")("credits.get")
+    with pytest.raises(FramewrightError, match="Illegal header.*nothing was sent"):
+        face("videos.create", "A boat", **SMALL, idempotency_key="a\r\nx: y")
+    with pytest.raises(FramewrightError, match="line break"):
+        open_face(api_key="fw\r\nx: y")
+
+
+def test_the_ledger_of_a_task_has_its_charge(face: Face) -> None:
+    task = face("videos.create", "A paper boat", **SMALL)
+    moved = face("videos.ledger", task).data
+    assert [(each.reason, each.credits) for each in moved[:1]] == [("reserve", PRICE)]
+
+
+def test_test_credits_are_filled_up(face: Face) -> None:
+    assert face("credits.refill_test").available_credits > 0
+
+
+def test_an_upload_is_deleted(face: Face) -> None:
+    upload = face("uploads.create", PICTURE)
+    assert face("uploads.delete", upload.id) is None
+    with pytest.raises(InvalidRequestError):
+        face("videos.quote", "A", **SMALL, mode="image-to-video", image_url=upload.url)
+    with pytest.raises(ApiError) as caught:  # the service of the tests has no bucket
+        face("uploads.presign", "image/png", 4)
+    assert caught.value.details["reason"] == "no_bucket"
+
+
+def test_a_webhook_endpoint_is_made_changed_tested_and_deleted(face: Face) -> None:
+    made = face("webhooks.create", events=["task.completed"], description="mine")
+    assert made.secret.startswith("whsec_") and made.secret not in repr(made)
+    assert face("webhooks.get", made.id).description == "mine"
+    changed = face("webhooks.update", made.id, events=["task.failed"], enabled=False)
+    assert (changed.events, changed.disabled_because) == (["task.failed"], "owner")
+    face("webhooks.update", made.id, enabled=True)
+    assert face("webhooks.replace_secret", made.id).secret != made.secret
+    events = {face("webhooks.test", made.id).event_id for _ in range(2)}
+    logged = face("webhooks.deliveries", made.id, limit=1)
+    assert events <= {each.event_id for each in logged}  # of other tasks of the account, too
+    for event_id in events:
+        assert face("webhooks.send_again", made.id, event_id).event_id == event_id
+    assert made.id in [each.id for each in face("webhooks.list").data]
+    face("webhooks.delete", made.id)
+    with pytest.raises(NotFoundError):
+        face("webhooks.get", made.id)
+
+
+def test_any_operation_can_be_called_by_its_path(face: Face) -> None:
+    assert face("request", "GET", "/credits")["balance_type"] == "paid"
+    task = face("videos.create", "A paper boat", **SMALL)
+    assert face("request", "GET", "/tasks", query={"limit": "1"})["data"][0]["id"] == task.id

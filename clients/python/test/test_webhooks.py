@@ -7,7 +7,7 @@ import json
 import pytest
 from conftest import MEDIA
 
-from framewright_client import Framewright, WebhookError
+from framewright_client import WebhookError, sign_webhook, verify_webhook
 
 GIVEN = json.loads((MEDIA / "webhook.json").read_text())
 BODY: bytes = GIVEN["body"].encode()
@@ -16,7 +16,7 @@ HEADERS: dict[str, str] = GIVEN["headers"]
 OLD: dict[str, str] = GIVEN["old_headers"]
 EMPTY: dict[str, str] = GIVEN["empty_key_headers"]
 
-verify = Framewright.webhooks.verify
+verify = verify_webhook
 
 
 def test_a_genuine_delivery_is_an_event() -> None:
@@ -59,3 +59,10 @@ def test_a_delivery_of_somebody_else_is_refused(
 ) -> None:
     with pytest.raises(WebhookError):
         verify(body, headers, secret)
+
+
+def test_a_signed_body_is_a_delivery_as_the_service_sends_it() -> None:
+    at = int(HEADERS["webhook-timestamp"])
+    signed = sign_webhook(BODY, SECRET, event_id="evt_1", timestamp=at)
+    assert signed["webhook-signature"] in HEADERS["webhook-signature"].split()
+    assert verify(BODY, sign_webhook(BODY, SECRET), SECRET).type == "task.completed"

@@ -1,10 +1,11 @@
-"""The client for asyncio. write.ts makes the one that blocks of it."""
+"""The client for asyncio. sync-client.ts makes the one that blocks of it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,13 +13,30 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 
 from . import _calls
-from ._async_doing import Chunks, Listener, read, sleep, tell
-from ._download import Transfer, whole_file
-from ._exchange import Blocking, Effect, Pause, Progress, Reply, Steps
+from ._call import Call, Request, Settings
+from ._calls import json_request, path_of
+from ._download import download, whole_file
 from ._media import File
-from ._models import CancelResult, CreditBalance, ModelCatalog, Quote, Upload, VideoTask
-from ._settings import MAX_RETRIES, TIMEOUT, Settings, TaskOrId, id_of
-from ._webhooks import Webhooks
+from ._models import (
+    CancelResult,
+    CreditBalance,
+    Event,
+    ModelCatalog,
+    PresignedUpload,
+    Quote,
+    TaskLedger,
+    TaskList,
+    Upload,
+    VideoTask,
+    WebhookDelivery,
+    WebhookDeliveryList,
+    WebhookEndpoint,
+    WebhookEndpointList,
+    WebhookEndpointWithSecret,
+    WebhookEventId,
+)
+from ._transport import AsyncListener, AsyncStream, AsyncTransport
+from ._webhooks import sign_webhook, verify_webhook
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -26,6 +44,7 @@ if TYPE_CHECKING:
     from ._models import ListFilter, VideoFields
 
 T = TypeVar("T")
+TaskOrId = VideoTask | str
 
 
 class AsyncFramewright:
@@ -40,29 +59,41 @@ class AsyncFramewright:
     http_client: sends the requests. It is not closed with this client.
     """
 
-    webhooks = Webhooks()
-
     def __init__(
         self,
         api_key: str | None = None,
         base_url: str | None = None,
-        max_retries: int = MAX_RETRIES,
-        timeout: float = TIMEOUT,
+        max_retries: int = 5,
+        timeout: float = 60.0,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         self._settings = Settings(api_key, base_url, max_retries, timeout)
-        self._owns_http = http_client is None
-        self._http = http_client or httpx.AsyncClient()
+        self._transport = AsyncTransport(http_client)
         self.videos = AsyncVideos(self)
         self.uploads = AsyncUploads(self)
         self.credits = AsyncCredits(self)
         self.models = AsyncModels(self)
+        self.webhooks = AsyncWebhooks(self)
+
+    def with_options(
+        self, *, max_retries: int | None = None, timeout: float | None = None
+    ) -> AsyncFramewright:
+        """This client with other options, for one call or more. Both have the same connections."""
+        other = AsyncFramewright(
+            self._settings.api_key,
+            self._settings.base_url,
+            self._settings.max_retries if max_retries is None else max_retries,
+            self._settings.timeout if timeout is None else timeout,
+            self._transport.http,
+        )
+        other._settings.sent_keys = self._settings.sent_keys
+        return other
 
     async def generate(
         self,
         prompt: str,
         *,
-        on_progress: Listener | None = None,
+        on_progress: AsyncListener | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
         **fields: Unpack[VideoFields],
@@ -72,19 +103,47 @@ class AsyncFramewright:
         on_progress: called with the task after each read.
         idempotency_key: your name for this video, such as an order number. With it, the call may be
             made again after a crash; without it, the client makes one for this call.
-        timeout: seconds to wait for the end.
+        timeout: seconds for all of it, with the download of the video.
 
         Raises TaskFailedError, ApiError, ConnectionError, WaitTimeoutError.
         """
-        call = self._settings.call(_calls.key_of(idempotency_key))
-        task = await self._run(
-            _calls.generate(call, prompt, fields, timeout=timeout, on_progress=on_progress)
+        call = self._call(timeout, key=_calls.key_of(idempotency_key))
+        return await self._video(call, _calls.generate(call, prompt, fields, on_progress))
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: object = None,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Any operation of the API by its path below the base URL: the JSON of the response.
+
+        A POST that may have arrived is sent again only with an Idempotency-Key. A create always
+        has one.
+        """
+        own = {name.lower(): value for name, value in (headers or {}).items()}
+        creates = method == "POST" and path.split("?")[0] == _calls.CREATE
+        key = own.pop("idempotency-key", idempotency_key)
+        if creates or key is not None:
+            key = own["idempotency-key"] = _calls.key_of(key)
+        request = json_request(
+            method,
+            path,
+            body,
+            headers=own,
+            query=query or {},
+            creates=creates,
+            repeats=method != "POST" or key is not None,
         )
-        return AsyncVideo(**vars(task), _client=self)
+        result: dict[str, Any] = await self._run(self._call(key=key).send(dict, request))
+        return result
 
     async def close(self) -> None:
-        if self._owns_http:
-            await self._http.aclose()
+        await self._transport.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,120 +156,119 @@ class AsyncFramewright:
     ) -> None:
         await self.close()
 
-    async def _run(self, steps: Steps[T]) -> T:
-        """Does what the steps ask for, and returns their result."""
-        try:
-            effect = next(steps)
-            while True:
-                try:
-                    outcome = await self._do(effect)
-                except Exception as error:
-                    effect = steps.throw(error)
-                else:
-                    effect = steps.send(outcome)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+    def _call(
+        self,
+        timeout: float | None = None,
+        *,
+        key: str | None = None,
+        task: TaskOrId | None = None,
+    ) -> Call:
+        call = Call(self._settings, self._transport, self._settings.max_retries, key)
+        if task is not None:
+            call.task_id, call.in_doubt = id_of(task), True
+            call.task = None if isinstance(task, str) else task
+        if isinstance(task, AsyncVideo):
+            call.key, call.deadline = task._key, task._deadline
+        if timeout is not None:
+            call.deadline = time.monotonic() + timeout
+        return call
 
-    async def _do(self, effect: Effect) -> Any:
-        if isinstance(effect, Pause):
-            return await sleep(effect.seconds)
-        if isinstance(effect, Blocking):
-            return await read(effect.work)
-        if isinstance(effect, Progress):
-            return await tell(effect.listener, effect.task)
-        response = await self._http.request(**self._settings.arguments(effect))
-        return Reply(response.status_code, response.headers, response.content)
+    async def _run(self, call: Coroutine[Any, Any, T]) -> T:
+        return await self._transport.run(call)
 
-    async def _chunks(self, transfer: Transfer) -> Chunks:
-        while not transfer.is_whole:
-            link = await self._run(transfer.next_link())
-            try:
-                async with self._http.stream("GET", link, **transfer.arguments) as response:
-                    if not transfer.begins(response):
-                        await response.aread()
-                        transfer.refused(response)
-                        continue
-                    async for chunk in response.aiter_raw():
-                        yield transfer.take(chunk)
-                    transfer.ends()
-            except httpx.RequestError as error:
-                transfer.breaks(error)
+    async def _send(self, kind: type[T], request: Request) -> T:
+        return await self._run(self._call().send(kind, request))
+
+    async def _send_of(self, task: TaskOrId, kind: type[T], method: str, path: str = "") -> T:
+        """A request about a task."""
+        request = Request(method, path_of("tasks", id_of(task)) + path)
+        return await self._run(self._call(task=task).send(kind, request))
+
+    async def _video(self, call: Call, work: Coroutine[Any, Any, VideoTask]) -> AsyncVideo:
+        task = await self._run(work)
+        return AsyncVideo(**vars(task), _client=self, _key=call.key, _deadline=call.deadline)
 
 
-class AsyncVideos:
-    """The tasks that make videos."""
-
+class AsyncResource:
     def __init__(self, client: AsyncFramewright) -> None:
         self._client = client
-        self._settings = client._settings
+
+
+class AsyncVideos(AsyncResource):
+    """The tasks that make videos."""
 
     async def create(
         self,
         prompt: str,
         *,
         idempotency_key: str | None = None,
+        timeout: float | None = None,
         **fields: Unpack[VideoFields],
     ) -> VideoTask:
         """Begins a video, and does not wait for it. Files in media fields are uploaded first."""
-        call = self._settings.call(_calls.key_of(idempotency_key))
+        call = self._client._call(timeout, key=_calls.key_of(idempotency_key))
         return await self._client._run(_calls.create(call, prompt, fields))
 
     async def quote(self, prompt: str, **fields: Unpack[VideoFields]) -> Quote:
         """What a create would cost. Nothing is reserved; files in media fields are uploaded."""
-        return await self._client._run(_calls.quote(self._settings.call(), prompt, fields))
+        call = self._client._call()
+        body = await self._client._run(_calls.video_body(call, prompt, fields))
+        return await self._client._send(Quote, json_request("POST", "/video/quotes", body))
 
     async def get(self, task: TaskOrId) -> VideoTask:
-        return await self._client._run(_calls.get(self._settings.call(), id_of(task)))
+        return await self._client._send_of(task, VideoTask, "GET")
 
     async def wait(
         self,
         task: TaskOrId,
         *,
-        on_progress: Listener | None = None,
+        on_progress: AsyncListener | None = None,
         timeout: float | None = None,
     ) -> AsyncVideo:
-        """Waits until a task is completed. Raises TaskFailedError, WaitTimeoutError."""
-        steps = _calls.wait(
-            self._settings.call(), id_of(task), timeout=timeout, on_progress=on_progress
-        )
-        return AsyncVideo(**vars(await self._client._run(steps)), _client=self._client)
+        """Waits until a task is completed, for `timeout` seconds at most.
 
-    async def list(self, **filters: Unpack[ListFilter]) -> AsyncIterator[VideoTask]:
+        Raises TaskFailedError, ApiError, ConnectionError, WaitTimeoutError.
+        """
+        call = self._client._call(timeout, task=task)
+        return await self._client._video(call, _calls.wait(call, on_progress))
+
+    def list(self, **filters: Unpack[ListFilter]) -> AsyncStream[VideoTask]:
         """All tasks, the newest first. `limit` is how many are read at once."""
-        cursor: str | None = None
-        while True:
-            page = await self._client._run(_calls.page(self._settings.call(), filters, cursor))
-            for task in page.data:
-                yield task
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        pages = _calls.pages(self._client._call(), TaskList, "/tasks", filters)
+        return self._client._transport.iterate(pages)
 
     async def cancel(self, task: TaskOrId) -> CancelResult:
         """Asks to end a task. What became of it is in the result."""
-        return await self._client._run(_calls.cancel(self._settings.call(), id_of(task)))
+        return await self._client._send_of(task, CancelResult, "POST", "/cancel")
 
-    async def download(self, task: TaskOrId, path: str | os.PathLike[str]) -> None:
-        """Writes the video of a completed task to a file, as `video.download` does."""
-        with whole_file(path) as file:
-            async for chunk in self._client._chunks(self._transfer(task)):
-                file.write(chunk)
+    async def ledger(self, task: TaskOrId) -> TaskLedger:
+        """How the credits of a task moved."""
+        return await self._client._send_of(task, TaskLedger, "GET", "/ledger")
 
-    def stream_download(self, task: TaskOrId) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """The bytes of a finished video: `async with client.videos.stream_download(id) as chunks:`.
+    async def delete(self, task: TaskOrId) -> None:
+        """Deletes the video of a task. The task stays, and its credits stay spent."""
+        await self._client._send_of(task, dict, "DELETE", "/output")
 
-        A lost connection is continued where it broke.
-        """
-        return self._stream(self._transfer(task))
-
-    def _transfer(self, task: TaskOrId) -> Transfer:
-        output = None if isinstance(task, str) else task.output
-        return Transfer(self._settings.call(), id_of(task), output.video_url if output else None)
+    async def download(
+        self, task: TaskOrId, path: str | os.PathLike[str], *, timeout: float | None = None
+    ) -> None:
+        """Writes the video of a completed task to a file, which gets its name when it is whole."""
+        async with self.stream_download(task, timeout=timeout) as chunks:
+            with whole_file(path) as file:
+                async for chunk in chunks:
+                    file.write(chunk)
 
     @asynccontextmanager
-    async def _stream(self, transfer: Transfer) -> AsyncIterator[AsyncIterator[bytes]]:
-        chunks = self._client._chunks(transfer)
+    async def stream_download(
+        self, task: TaskOrId, *, timeout: float | None = None
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The bytes of a finished video: `async with client.videos.stream_download(id) as chunks:`.
+
+        A lost connection is continued where it broke. Raises WaitTimeoutError after `timeout`
+        seconds.
+        """
+        call = self._client._call(timeout, task=task)
+        chunks: AsyncStream[bytes] = self._client._transport.iterate(download(call))
         try:
             yield chunks
         finally:
@@ -222,45 +280,129 @@ class AsyncVideo(VideoTask):
     """A completed task."""
 
     _client: AsyncFramewright = field(repr=False, compare=False)
+    _key: str | None = field(repr=False, compare=False)
+    _deadline: float = field(repr=False, compare=False)
 
     @property
     def url(self) -> str:
         """A link to the video. It expires; a download takes a fresh one."""
         return self.output.video_url if self.output else ""
 
-    async def download(self, path: str | os.PathLike[str]) -> None:
-        """Writes the video to a file, which gets its name only when it is whole."""
-        await self._client.videos.download(self, path)
+    async def download(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
+        """Writes the video to a file, which gets its name when it is whole.
+
+        timeout: seconds until the call ends; else what is left of the timeout of `generate`.
+        """
+        await self._client.videos.download(self, path, timeout=timeout)
 
 
-class AsyncUploads:
+class AsyncUploads(AsyncResource):
     """Files for media fields."""
-
-    def __init__(self, client: AsyncFramewright) -> None:
-        self._client = client
 
     async def create(self, file: File, *, content_type: str | None = None) -> Upload:
         """Uploads an image or a video: a path, its bytes, or an open file. It costs no credits."""
-        call = self._client._settings.call()
-        return await self._client._run(_calls.create_upload(call, file, content_type))
+        call = self._client._call()
+        return await self._client._run(_calls.upload(call, file, content_type))
+
+    async def delete(self, upload_id: str) -> None:
+        """Deletes an upload, unless a task needs it."""
+        await self._client._send(dict, Request("DELETE", path_of("uploads", upload_id)))
+
+    async def presign(self, content_type: str, size_bytes: int) -> PresignedUpload:
+        """An address that takes the bytes of a file by itself, such as from a browser."""
+        body = {"content_type": content_type, "size_bytes": size_bytes}
+        request = json_request("POST", "/uploads/presigned", body)
+        return await self._client._send(PresignedUpload, request)
 
 
-class AsyncCredits:
+class AsyncCredits(AsyncResource):
     """The credits of the account."""
 
-    def __init__(self, client: AsyncFramewright) -> None:
-        self._client = client
-
     async def get(self) -> CreditBalance:
-        return await self._client._run(_calls.get_credits(self._client._settings.call()))
+        return await self._client._send(CreditBalance, Request("GET", "/credits"))
+
+    async def refill_test(self) -> CreditBalance:
+        """Fills up the test credits. Needs a test key."""
+        return await self._client._send(CreditBalance, Request("POST", "/test-credits"))
 
 
-class AsyncModels:
+class AsyncModels(AsyncResource):
     """What can be generated."""
-
-    def __init__(self, client: AsyncFramewright) -> None:
-        self._client = client
 
     async def list(self) -> ModelCatalog:
         """The models, their prices and the limits of media."""
-        return await self._client._run(_calls.list_models(self._client._settings.call()))
+        return await self._client._send(ModelCatalog, Request("GET", "/models"))
+
+
+class AsyncWebhooks(AsyncResource):
+    """Endpoints that hear of events, and what arrives at them."""
+
+    verify = staticmethod(verify_webhook)
+    sign = staticmethod(sign_webhook)
+
+    async def list(self) -> WebhookEndpointList:
+        return await self._client._send(WebhookEndpointList, Request("GET", "/webhooks"))
+
+    async def create(
+        self, *, events: Sequence[Event], url: str | None = None, description: str | None = None
+    ) -> WebhookEndpointWithSecret:
+        """Makes an endpoint. Keep its secret: no other response has it."""
+        body = _calls.given({"events": events, "url": url, "description": description})
+        request = json_request("POST", "/webhooks", body, repeats=False)
+        return await self._client._send(WebhookEndpointWithSecret, request)
+
+    async def get(self, endpoint_id: str) -> WebhookEndpoint:
+        path = path_of("webhooks", endpoint_id)
+        return await self._client._send(WebhookEndpoint, Request("GET", path))
+
+    async def update(
+        self,
+        endpoint_id: str,
+        *,
+        events: Sequence[Event] | None = None,
+        url: str | None = None,
+        description: str | None = None,
+        enabled: bool | None = None,
+    ) -> WebhookEndpoint:
+        """Changes what is given. `enabled=True` also forgets the failures of before."""
+        changes = {
+            "events": events,
+            "url": url,
+            "description": description,
+            "enabled": enabled,
+        }
+        path = path_of("webhooks", endpoint_id)
+        request = json_request("PATCH", path, _calls.given(changes))
+        return await self._client._send(WebhookEndpoint, request)
+
+    async def delete(self, endpoint_id: str) -> None:
+        await self._client._send(dict, Request("DELETE", path_of("webhooks", endpoint_id)))
+
+    async def replace_secret(self, endpoint_id: str) -> WebhookEndpointWithSecret:
+        """A new secret. The one before it signs too, until `earlier_secret_until`."""
+        path = path_of("webhooks", endpoint_id, "secret")
+        request = Request("POST", path, repeats=False)
+        return await self._client._send(WebhookEndpointWithSecret, request)
+
+    def deliveries(
+        self, endpoint_id: str, *, limit: int | None = None
+    ) -> AsyncStream[WebhookDelivery]:
+        """The log of an endpoint, the newest event first. `limit` is how many are read at once."""
+        call = self._client._call()
+        path = path_of("webhooks", endpoint_id, "deliveries")
+        pages = _calls.pages(call, WebhookDeliveryList, path, {"limit": limit})
+        return self._client._transport.iterate(pages)
+
+    async def send_again(self, endpoint_id: str, event_id: str) -> WebhookEventId:
+        """Sends an event of the log once more."""
+        path = path_of("webhooks", endpoint_id, "deliveries", event_id, "send")
+        return await self._client._send(WebhookEventId, Request("POST", path))
+
+    async def test(self, endpoint_id: str) -> WebhookEventId:
+        """Sends an event `webhook.test`."""
+        path = path_of("webhooks", endpoint_id, "test")
+        return await self._client._send(WebhookEventId, Request("POST", path))
+
+
+def id_of(task: TaskOrId) -> str:
+    return task if isinstance(task, str) else task.id

@@ -1,4 +1,4 @@
-"""What each call of the client does, for both clients."""
+"""The calls that are more than one request, for both clients."""
 
 from __future__ import annotations
 
@@ -7,41 +7,26 @@ import math
 import random
 import time
 import uuid
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote as quoted
 
 import httpx
 
-from ._errors import ApiError, ConnectionError, TaskFailedError, WaitTimeoutError
-from ._exchange import Blocking, Call, OnProgress, Pause, Progress, Request, Steps, exchange
+from ._call import Call, Request
+from ._errors import ConflictError, TaskFailedError
 from ._media import File, Media, is_url, media_type, read_file
-from ._models import (
-    MEDIA_FIELDS,
-    CancelResult,
-    CreditBalance,
-    ListFilter,
-    ModelCatalog,
-    Quote,
-    TaskList,
-    Upload,
-    VideoFields,
-    VideoTask,
-)
+from ._models import MEDIA_FIELDS, TaskList, Upload, VideoFields, VideoTask, WebhookDeliveryList
+from ._transport import AsyncListener, Listener
+
+Page = TypeVar("Page", TaskList, WebhookDeliveryList)
 
 WAIT_SECONDS = 25
 """How long a read asks the service to wait. Some proxies end a request after 30 seconds."""
 
-WAIT_RETRIES = 40
-"""Tries of what is safe and already paid: some four minutes, while the service is restarted."""
-
-
-def patient(call: Call) -> Call:
-    """A call that outlasts a restart of the service."""
-    return replace(call, max_retries=max(call.max_retries, WAIT_RETRIES))
+CREATE = "/video/generations"
 
 
 def key_of(given: str | None) -> str:
@@ -49,36 +34,53 @@ def key_of(given: str | None) -> str:
     return f"fw-{uuid.uuid4()}" if given is None else given
 
 
-def post(path: str, body: Mapping[str, object], key: str | None = None) -> Request:
-    headers = {"content-type": "application/json"}
-    if key is not None:
-        headers["idempotency-key"] = key
-    return Request("POST", path, json.dumps(body).encode(), headers)
+def path_of(*parts: str) -> str:
+    return "".join(f"/{quoted(part, safe='')}" for part in parts)
 
 
-def create(call: Call, prompt: str, fields: VideoFields) -> Steps[VideoTask]:
-    body = yield from _body(call, prompt, fields)
-    request = post("/video/generations", body, call.key)
-    return (yield from exchange(replace(call, charged="reserved"), request, VideoTask))
+def json_request(method: str, path: str, body: object = None, **options: Any) -> Request:
+    """A request with a JSON body, if there is one."""
+    if body is None:
+        return Request(method, path, **options)
+    headers = {"content-type": "application/json", **options.pop("headers", {})}
+    return Request(method, path, json.dumps(body).encode(), headers, **options)
 
 
-def quote(call: Call, prompt: str, fields: VideoFields) -> Steps[Quote]:
-    body = yield from _body(call, prompt, fields)
-    return (yield from exchange(call, post("/video/quotes", body), Quote))
+def given(fields: Mapping[str, object]) -> dict[str, Any]:
+    """Those that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _body(call: Call, prompt: str, fields: VideoFields) -> Steps[dict[str, Any]]:
+async def create(call: Call, prompt: str, fields: VideoFields) -> VideoTask:
+    body = await video_body(call, prompt, fields)
+    try:
+        task = await call.send(VideoTask, json_request("POST", CREATE, body, creates=True))
+    except ConflictError as error:
+        if body != {"prompt": prompt, **given(fields)}:
+            # Each upload has another address. With a new key, the first request is paid too.
+            error.charged, error.retry = "reserved", "never"
+        raise
+    call.task, call.task_id, call.in_doubt = task, task.id, True
+    return task
+
+
+async def video_body(call: Call, prompt: str, fields: VideoFields) -> dict[str, Any]:
     """The body of a create. Files are uploaded first, once for all tries."""
-    body: dict[str, Any] = {k: value for k, value in fields.items() if value is not None}
+    body = given(fields)
     uploads: dict[int, Upload] = {}
+
+    async def url_of(media: Media) -> str:
+        if isinstance(media, httpx.URL) or is_url(media):
+            return str(media)
+        if id(media) not in uploads:
+            uploads[id(media)] = await upload(call, media)
+        return uploads[id(media)].url
+
     for name in MEDIA_FIELDS:
-        if name not in body:
-            continue
-        is_list = name.endswith("_urls")
-        urls: list[str] = []
-        for media in body[name] if is_list else [body[name]]:
-            urls.append((yield from _url_of(call, media, uploads)))
-        body[name] = urls if is_list else urls[0]
+        if name.endswith("_urls") and name in body:
+            body[name] = [await url_of(media) for media in body[name]]
+        elif name in body:
+            body[name] = await url_of(body[name])
     lengths = {each.url: each.duration_seconds or 0 for each in uploads.values()}
     videos = body.get("reference_video_urls", [])
     if videos and "reference_video_durations" not in body and lengths.keys() >= set(videos):
@@ -86,67 +88,38 @@ def _body(call: Call, prompt: str, fields: VideoFields) -> Steps[dict[str, Any]]
     return {"prompt": prompt, **body}
 
 
-def _url_of(call: Call, media: Media, uploads: dict[int, Upload]) -> Steps[str]:
-    """The URL of a medium. `uploads` has those of this call, by the identity of the file."""
-    if isinstance(media, httpx.URL) or is_url(media):
-        return str(media)
-    if id(media) not in uploads:
-        uploads[id(media)] = yield from create_upload(call, media)
-    return uploads[id(media)].url
-
-
-def create_upload(call: Call, file: File, content_type: str | None = None) -> Steps[Upload]:
-    data: bytes = yield Blocking(partial(read_file, file))
+async def upload(call: Call, file: File, content_type: str | None = None) -> Upload:
+    data = await call.transport.read(partial(read_file, file))
     headers = {"content-type": content_type or media_type(data)}
-    return (yield from exchange(call, Request("POST", "/uploads", data, headers), Upload))
+    return await call.send(Upload, Request("POST", "/uploads", data, headers))
 
 
-def get(call: Call, task_id: str) -> Steps[VideoTask]:
-    return (yield from exchange(call, Request("GET", _task_path(task_id)), VideoTask))
-
-
-def _task_path(task_id: str) -> str:
-    return f"/tasks/{quoted(task_id, safe='')}"
-
-
-def wait(
-    call: Call, task_id: str, *, timeout: float | None, on_progress: OnProgress | None
-) -> Steps[VideoTask]:
-    """Reads a task until it is completed.
+async def wait(call: Call, on_progress: AsyncListener | Listener | None) -> VideoTask:
+    """Reads the task of the call until it is completed.
 
     A connection that is lost and a service that is restarted only delay it. Raises TaskFailedError,
     WaitTimeoutError.
     """
-    call = replace(call, task_id=task_id)
-    deadline = time.monotonic() + (math.inf if timeout is None else timeout)
+    call.be_patient()
     while True:
         began = time.monotonic()
-        seconds = max(1, math.ceil(min(WAIT_SECONDS, deadline - began)))
+        seconds = math.floor(max(0, min(WAIT_SECONDS, call.deadline - began)))
         read = Request(
             "GET",
-            _task_path(task_id),
-            headers={"prefer": f"wait={seconds}"},
-            timeout=seconds + min(call.timeout, 15),
+            path_of("tasks", call.task_id or ""),
+            headers={"prefer": f"wait={seconds}"} if seconds else {},
+            timeout=seconds + min(call.settings.timeout, 15),
         )
-        task = yield from exchange(patient(call), read, VideoTask)
+        call.task = await call.send(VideoTask, read)
         if on_progress:
-            yield Progress(on_progress, task)
-        if task.status != "processing":
-            return ended(call, task)
+            await call.transport.tell(on_progress, call.task)
+        if call.task.status != "processing":
+            return ended(call, call.task)
         now = time.monotonic()
-        if now >= deadline:
-            error = WaitTimeoutError(
-                f"{task_id} is still processing.",
-                code="wait_timeout",
-                idempotency_key=call.key,
-                task_id=task_id,
-                charged="reserved",
-                retry="same_key",
-            )
-            error.task = task
-            raise error
-        if now - began < seconds / 2:  # too many requests wait, or a proxy drops the preference
-            yield Pause(min(2.0, deadline - now) * random.uniform(0.8, 1.0))
+        if now - began < seconds / 2 or seconds == 0:
+            # Too many requests wait, or a proxy drops the preference.
+            pause = 2 * random.uniform(0.8, 1.0)
+            await call.transport.sleep(max(0, min(pause, call.deadline - now)))
 
 
 def ended(call: Call, task: VideoTask) -> VideoTask:
@@ -156,6 +129,7 @@ def ended(call: Call, task: VideoTask) -> VideoTask:
     error = TaskFailedError(
         task.error.message if task.error else "The task failed.",
         code=task.error.code if task.error else "unknown",
+        request_id=task.request_id,
         idempotency_key=call.key,
         task_id=task.id,
         charged="refunded",
@@ -165,46 +139,30 @@ def ended(call: Call, task: VideoTask) -> VideoTask:
     raise error
 
 
-def generate(
-    call: Call,
-    prompt: str,
-    fields: VideoFields,
-    *,
-    timeout: float | None,
-    on_progress: OnProgress | None,
-) -> Steps[VideoTask]:
-    began = time.monotonic()
-    task = yield from create(call, prompt, fields)
+async def generate(
+    call: Call, prompt: str, fields: VideoFields, on_progress: AsyncListener | Listener | None
+) -> VideoTask:
+    task = await create(call, prompt, fields)
     if on_progress:
-        yield Progress(on_progress, task)
+        await call.transport.tell(on_progress, task)
     if task.status != "processing":
         return ended(call, task)
-    left = None if timeout is None else timeout - (time.monotonic() - began)
-    try:
-        return (yield from wait(call, task.id, timeout=left, on_progress=on_progress))
-    except (ApiError, ConnectionError) as error:  # of a read, which does not know of the create
-        error.charged, error.retry = "reserved", "same_key"
-        raise
+    return await wait(call, on_progress)
 
 
-def page(call: Call, filters: ListFilter, cursor: str | None) -> Steps[TaskList]:
-    given = {**filters, "cursor": cursor}
-    query = {name: _query(value) for name, value in given.items() if value is not None}
-    return (yield from exchange(call, Request("GET", "/tasks", query=query), TaskList))
+async def pages(
+    call: Call, kind: type[Page], path: str, filters: Mapping[str, object]
+) -> AsyncGenerator[Any, None]:
+    """The entries of all pages."""
+    query = {name: _text(value) for name, value in given(filters).items()}
+    while True:
+        page = await call.send(kind, Request("GET", path, query=query))
+        for each in page.data:
+            yield each
+        if page.next_cursor is None:
+            return
+        query["cursor"] = page.next_cursor
 
 
-def _query(value: object) -> str:
+def _text(value: object) -> str:
     return value.astimezone().isoformat() if isinstance(value, datetime) else str(value)
-
-
-def cancel(call: Call, task_id: str) -> Steps[CancelResult]:
-    request = Request("POST", f"{_task_path(task_id)}/cancel")
-    return (yield from exchange(call, request, CancelResult))
-
-
-def get_credits(call: Call) -> Steps[CreditBalance]:
-    return (yield from exchange(call, Request("GET", "/credits"), CreditBalance))
-
-
-def list_models(call: Call) -> Steps[ModelCatalog]:
-    return (yield from exchange(call, Request("GET", "/models"), ModelCatalog))

@@ -3,110 +3,140 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import httpx
 
-from . import _calls
-from ._errors import ApiError, ConnectionError, FramewrightError
-from ._exchange import Call, Pause, Reply, Steps, api_error, delay_after, may_pass, no_response
+from ._call import Call, Request
+from ._calls import ended, path_of
+from ._errors import ApiError, ConnectionError, DownloadError
+from ._models import VideoTask
 
-STALE_LINK = (403, 410)
-"""The link has expired, or the file is gone. A fresh link tells."""
+READABLE = {"", "identity", "gzip", "deflate"}
+"""The codings that httpx always decodes. It passes on others as they are."""
 
 
-class Transfer:
-    """How far a download is, over all its connections."""
+async def download(call: Call) -> AsyncGenerator[bytes, None]:
+    """The bytes of a video, over as many connections as it takes, each with a fresh link.
 
-    def __init__(self, call: Call, task_id: str, link: str | None = None) -> None:
-        self.call = _calls.patient(call)
-        self.task_id = task_id
-        self.link = link
-        self.is_whole = False
-        self.size: int | None = None
-        """Bytes of the file, known after the first response."""
+    Raises ApiError, ConnectionError, DownloadError, TaskFailedError, WaitTimeoutError.
+    """
+    call.be_patient()
+    position = Position(call)
+    tries = 0
+    while True:
+        link = await _fresh_link(call)
+        call.check_time()
+        try:
+            async with call.open(
+                f"GET video of {call.task_id}",
+                timeout=call.settings.timeout,
+                method="GET",
+                url=link,
+                headers=position.headers(),
+                follow_redirects=True,
+            ) as response:
+                if response.status_code not in (200, 206, 416):
+                    body = b"".join([chunk async for chunk in call.chunks(response)])
+                    raise call.api_error(response, body)
+                position.begin(response)
+                async for chunk in call.chunks(response):
+                    if new := position.take(chunk):
+                        tries = 0
+                        yield new
+            position.end(response)
+            return
+        except httpx.RequestError as error:
+            if position.is_whole:  # the last byte had come
+                return
+            failure: ApiError | ConnectionError = call.no_response(error, httpx.URL(link).host)
+        except ApiError as error:
+            failure = error
+        await call.pause_after(failure, tries)
+        tries += 1
+
+
+async def _fresh_link(call: Call) -> str:
+    task = await call.send(VideoTask, Request("GET", path_of("tasks", call.task_id or "")))
+    call.task = task
+    if task.status == "processing":
+        raise refusal(call, "is not there yet")
+    link = ended(call, task).output
+    return link.video_url if link else ""
+
+
+def refusal(call: Call, words: str) -> DownloadError:
+    return call.fail(DownloadError, f"the video of {call.task_id} {words}", code="download_failed")
+
+
+class Position:
+    """How much of a file has come."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
         self._done = 0
         self._skip = 0
+        self._size: int | None = None
+        """Bytes of the file, once a response has told."""
+        self._has_ranges = True
+        """Whether bytes are counted in responses as in the file."""
         self._tag = ""
-        self._tries = 0
-        self._has_fresh_link = False
-        self._failure: ApiError | ConnectionError | None = None
-
-    def next_link(self) -> Steps[str]:
-        """Waits after a failure, and reads the task if there is no link that works."""
-        if self._failure:
-            if self._tries >= self.call.max_retries:
-                raise self._failure
-            yield Pause(delay_after(self._failure, self._tries))
-            self._tries += 1
-        if self.link is None:
-            task = yield from _calls.get(self.call, self.task_id)
-            self._has_fresh_link = True
-            if task.output is None:
-                raise FramewrightError(f"{self.task_id} has no video.", code="no_output")
-            self.link = task.output.video_url
-        return self.link
+        self._unframed: int | None = None
+        """Where a response ended that a lost connection would have ended as well."""
 
     @property
-    def arguments(self) -> dict[str, Any]:
-        """The next request as httpx takes it. The link is signed: it needs no API key."""
-        headers = {"accept-encoding": "identity"}  # compressed bytes could not be counted
-        if self._done > 0:
-            headers["range"] = f"bytes={self._done}-"
-        if self._done > 0 and self._tag:
-            headers["if-range"] = self._tag
-        return {"headers": headers, "timeout": self.call.timeout, "follow_redirects": True}
+    def is_whole(self) -> bool:
+        return self._done == self._size
 
-    def begins(self, response: httpx.Response) -> bool:
-        """Looks at the head of a response: whether the bytes of the file follow."""
-        if response.status_code not in (200, 206):
-            return False
-        length = int(response.headers.get("content-length", -1))
-        is_part = response.status_code == 206
-        self._skip = 0 if is_part else self._done
-        if length >= 0:
-            size = length + self._done if is_part else length
-            if self.size not in (None, size):
-                raise FramewrightError(f"The file of {self.task_id} has changed.", code="changed")
-            self.size = size
-        self._tag = response.headers.get("etag", "")
-        self._has_fresh_link = False
-        return True
+    def headers(self) -> dict[str, str]:
+        headers = {"accept-encoding": "identity"}
+        if self._done and self._has_ranges:
+            headers["range"] = f"bytes={self._done}-"
+            if self._tag:
+                headers["if-range"] = self._tag
+        return headers
+
+    def begin(self, response: httpx.Response) -> None:
+        """Looks at the head of a response. Raises DownloadError, httpx.ReadError."""
+        status, headers = response.status_code, response.headers
+        coding = headers.get("content-encoding", "").lower()
+        if coding not in READABLE:
+            raise refusal(self._call, f"came as {coding}, which was not asked for")
+        is_coded = coding not in ("", "identity")
+        if is_coded:
+            self._has_ranges = False
+        start, total = 0, headers.get("content-length", "")
+        if status != 200:
+            span = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", headers.get("content-range", ""))
+            if is_coded or not span or int(span[1]) > self._done:
+                self._has_ranges = False
+                raise httpx.ReadError("the range can't be used")
+            start, total = int(span[1]), span[2]
+        if total.isdecimal() and not is_coded:
+            if self._size not in (None, int(total)):
+                raise refusal(self._call, "has changed: download it again")
+            self._size = int(total)
+        self._skip = self._done - start
+        self._tag = headers.get("etag", "")
 
     def take(self, chunk: bytes) -> bytes:
         """The bytes of a chunk that are new."""
         new = chunk[self._skip :]
         self._skip -= len(chunk) - len(new)
         self._done += len(new)
-        if new:
-            self._tries = 0
         return new
 
-    def ends(self) -> None:
-        """The response has ended."""
-        self._failure = None
-        self.is_whole = self.size is None or self._done == self.size
-        if not self.is_whole:
-            self.breaks(httpx.ReadError("the response ended early"))
-
-    def breaks(self, cause: Exception) -> None:
-        """The connection was lost, perhaps after the last byte."""
-        self._failure = no_response(self.call, cause)
-        self.is_whole = self.size is not None and self._done == self.size
-
-    def refused(self, response: httpx.Response) -> None:
-        """The response is an error. Raises ApiError if it can't pass."""
-        reply = Reply(response.status_code, response.headers, response.content)
-        error = api_error(reply, self.call)
-        if reply.status in STALE_LINK and not self._has_fresh_link:
-            self.link = self._failure = None
+    def end(self, response: httpx.Response) -> None:
+        """Raises httpx.ReadError if the file may go on."""
+        is_framed = {"content-length", "transfer-encoding"} & response.headers.keys()
+        if self.is_whole or (self._size is None and (is_framed or self._unframed == self._done)):
             return
-        if not may_pass(error):
-            raise error
-        self._failure = error
+        self._unframed = self._done
+        raise httpx.ReadError("the response ended early")
 
 
 @contextmanager

@@ -51,6 +51,7 @@ class FramewrightError(Exception):
     def __str__(self) -> str:
         facts = {
             "code": self.code,
+            "reason": self._reason(),
             "charged": self.charged,
             "retry": self.retry,
             "request_id": self.request_id,
@@ -59,6 +60,9 @@ class FramewrightError(Exception):
         }
         known = ", ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
         return f"{super().__str__()} ({known})"
+
+    def _reason(self) -> str | None:
+        return None
 
 
 class ApiError(FramewrightError):
@@ -71,9 +75,71 @@ class ApiError(FramewrightError):
     retry_after: float | None = None
     """Seconds after which the service wants to be asked again."""
 
+    def _reason(self) -> str | None:
+        return self.details.get("reason")
+
+
+class InvalidRequestError(ApiError):
+    """400, 413: the request can't succeed as it is. `details` has the field and the reason."""
+
+
+class AuthenticationError(ApiError):
+    """401: no valid API key."""
+
+
+class InsufficientCreditsError(ApiError):
+    """402: too few credits, or the monthly cap of the API key."""
+
+
+class PermissionDeniedError(ApiError):
+    """403: not allowed, such as a link that has expired."""
+
+
+class NotFoundError(ApiError):
+    """404, 410: not there, or not any more."""
+
+
+class ConflictError(ApiError):
+    """409: the Idempotency-Key has another request, or the task is in another state."""
+
+
+class RateLimitError(ApiError):
+    """429: too many requests."""
+
+
+class ServerError(ApiError):
+    """5xx: the service is busy, or has a fault."""
+
+
+BY_STATUS: dict[int, type[ApiError]] = {
+    400: InvalidRequestError,
+    401: AuthenticationError,
+    402: InsufficientCreditsError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    409: ConflictError,
+    410: NotFoundError,
+    413: InvalidRequestError,
+    429: RateLimitError,
+}
+
 
 class ConnectionError(FramewrightError, builtins.ConnectionError):
-    """No whole response came. The request may have arrived: use the same key to send it again."""
+    """No whole response came, or one that redirects elsewhere.
+
+    Unless `charged` is `no`, the request may have arrived: send it again with the same key only.
+    """
+
+
+class SettingsError(FramewrightError):
+    """The API key or the base URL can't be used."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}; nothing was sent", code="invalid_settings", retry="same_key")
+
+
+class DownloadError(FramewrightError):
+    """The video of a task can't be downloaded as it was asked for; its credits stay spent."""
 
 
 class TaskFailedError(FramewrightError):
@@ -82,10 +148,11 @@ class TaskFailedError(FramewrightError):
     task: VideoTask
 
 
-class WaitTimeoutError(FramewrightError):
-    """The time to wait is over. The task goes on: wait for it again."""
+class WaitTimeoutError(FramewrightError, builtins.TimeoutError):
+    """The time of the call is over. A task that was created goes on: wait for it again."""
 
-    task: VideoTask
+    task: VideoTask | None = None
+    """The task as it was read last."""
 
 
 class WebhookError(FramewrightError):

@@ -1,13 +1,23 @@
-"""The types of openapi.json, written by write.ts."""
+"""The types of openapi.json. test_models.py compares them with it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from ._media import Media
+
+Event = Literal["task.completed", "task.failed", "task.held", "credits.low"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A response of the service."""
+
+    request_id: str | None = field(default=None, kw_only=True, compare=False, repr=False)
+    """The request as the operator finds it. None inside another result."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class TaskError:
 
 
 @dataclass(frozen=True)
-class VideoTask:
+class VideoTask(Result):
     id: str
     """At most 120 characters."""
     status: Literal["processing", "completed", "failed"]
@@ -59,7 +69,7 @@ class VideoTask:
 
 
 @dataclass(frozen=True)
-class TaskList:
+class TaskList(Result):
     data: list[VideoTask]
     """The newest task first."""
     next_cursor: str | None
@@ -69,7 +79,7 @@ class TaskList:
 
 
 @dataclass(frozen=True)
-class Quote:
+class Quote(Result):
     credits: int
     """What a create with this body reserves."""
     credits_per_second: int
@@ -85,7 +95,7 @@ class Quote:
 
 
 @dataclass(frozen=True)
-class CancelResult:
+class CancelResult(Result):
     cancel: Literal["cancelled", "pending", "refused"]
     """cancelled: the task failed and its credits are refunded. pending: the provider was
     asked; read the task to see how it ends. refused: the task goes on."""
@@ -97,7 +107,7 @@ class CancelResult:
 
 
 @dataclass(frozen=True)
-class CreditBalance:
+class CreditBalance(Result):
     available_credits: int
     """Paid credits that the API can spend."""
     balance_type: Literal["paid"]
@@ -105,7 +115,7 @@ class CreditBalance:
 
 
 @dataclass(frozen=True)
-class Upload:
+class Upload(Result):
     id: str
     """The id of the upload."""
     url: str
@@ -183,7 +193,7 @@ class MediaRules:
 
 
 @dataclass(frozen=True)
-class ModelCatalog:
+class ModelCatalog(Result):
     data: list[Model]
     """Each model."""
     price_version: int
@@ -198,6 +208,134 @@ class ModelCatalog:
     """Of the video."""
     media: MediaRules
     """Of the files of a request."""
+
+
+@dataclass(frozen=True)
+class CreditMovement:
+    created_at: str
+    """When they moved."""
+    kind: str
+    """Of the credits: paid."""
+    reason: str
+    """reserve: set aside for the task; capture: spent, because it was completed; refund:
+    returned to the balance, because it failed."""
+    credits: int
+    """How many."""
+
+
+@dataclass(frozen=True)
+class TaskLedger(Result):
+    data: list[CreditMovement]
+    """The oldest movement first."""
+
+
+@dataclass(frozen=True)
+class PresignedRequest:
+    method: Literal["PUT"]
+    """Of the request that sends the bytes."""
+    url: str
+    """Where to send the bytes, without a key."""
+    headers: dict[str, str]
+    """Send exactly these."""
+    expires_at: str
+    """Until when the PUT can begin."""
+
+
+@dataclass(frozen=True)
+class PresignedUpload(Result):
+    id: str
+    """The id of the upload."""
+    url: str
+    """For the media fields of a create of the same account. Nobody can fetch it."""
+    expires_at: str
+    """When the file is deleted if it was not used before."""
+    upload: PresignedRequest
+    """How to send the bytes."""
+
+
+@dataclass(frozen=True)
+class WebhookEndpoint(Result):
+    id: str
+    """The id of the endpoint."""
+    mode: Literal["live", "test"]
+    """Whether it hears of live or of test tasks."""
+    url: str | None
+    """Where events are sent; None: they are only kept in the log."""
+    description: str | None
+    """What its owner calls it."""
+    events: list[Event]
+    """What it hears of."""
+    created_at: str | None
+    """When it was made."""
+    disabled_at: str | None
+    """Since when nothing is sent to it; None: it is enabled."""
+    disabled_because: str | None
+    """owner: it was disabled. gone: it responded 410. failing: every delivery failed for five
+    days."""
+    failing_since: str | None
+    """Since when every delivery fails; None: the last one arrived."""
+    earlier_secret_until: str | None
+    """Until when the secret before the last one signs too."""
+
+
+@dataclass(frozen=True)
+class WebhookEndpointWithSecret(WebhookEndpoint):
+    secret: str = field(repr=False)
+    """Signs the deliveries. It is shown only in this response."""
+
+
+@dataclass(frozen=True)
+class WebhookEndpointList(Result):
+    data: list[WebhookEndpoint]
+    """The oldest first."""
+
+
+@dataclass(frozen=True)
+class WebhookAttempt:
+    at: str | None
+    """When it began."""
+    duration_ms: int
+    """Milliseconds until the response."""
+    status: int | None
+    """The HTTP status; None without a response."""
+    cause: str | None
+    """Why there was no response."""
+    response: str | None
+    """The first KiB of the body of the response."""
+
+
+@dataclass(frozen=True)
+class WebhookDelivery:
+    event_id: str
+    """The same in each try, and in the header webhook-id."""
+    type: str
+    """Of the event, such as task.completed."""
+    task_id: str | None
+    """The task that the event is about."""
+    data: dict[str, Any] | None
+    """What the event says; None: it is about a task, which is read when it is sent."""
+    created_at: str | None
+    """When it happened."""
+    state: Literal["waiting", "delivered", "failed", "logged"]
+    """failed: no further try is made. logged: the endpoint had no url, so nothing is sent."""
+    next_attempt_at: str | None
+    """When it is sent next; None: not any more."""
+    attempts: list[WebhookAttempt]
+    """The oldest first."""
+
+
+@dataclass(frozen=True)
+class WebhookDeliveryList(Result):
+    data: list[WebhookDelivery]
+    """The newest event first."""
+    next_cursor: str | None
+    """Send it as cursor for the next page; None: there are no more."""
+
+
+@dataclass(frozen=True)
+class WebhookEventId(Result):
+    event_id: str
+    """The event, as in the header webhook-id."""
 
 
 class VideoFields(TypedDict, total=False):

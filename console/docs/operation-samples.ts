@@ -19,9 +19,10 @@ interface OperationSample {
 export function operationSamples(operation: Operation): OperationSample[] {
   const { operationId, method, path } = operation;
   const body = exampleBody(operation) ?? {};
-  const texts: Partial<Record<Tool, string>> = {
+  const texts: Partial<Record<Tool, string | undefined>> = {
     curl: curlOf(operation),
     TypeScript: typeScript(requestOf(method, examplePath(path), body)),
+    Python: PYTHON[operationId]?.(body),
     ...WITH_TOOLS[operationId]?.(body),
   };
   return TOOLS.flatMap((tool) => {
@@ -41,7 +42,7 @@ const TOOLS = Object.keys(LANGUAGES) as Tool[];
 type Body = Record<string, unknown>;
 type OwnSamples = Record<'TypeScript' | 'Python', string> & Partial<Record<'fw' | 'MCP', string>>;
 
-const { task: TASK } = EXAMPLE_IDS;
+const { task: TASK, upload: UPLOAD, webhook: ENDPOINT, event: EVENT } = EXAMPLE_IDS;
 /** What the SDK has no method of its own for. */
 function requestOf(method: string, address: string, body: Body): string {
   const given = Object.keys(body).length > 0;
@@ -69,7 +70,46 @@ function mcp(name: string, input: Body): string {
 
 const fw = (verb: string, words: string[]) => `fw ${[verb, ...words].join(' \\\n  ')}`;
 
-/** The operations for which the SDKs have methods. */
+/** The operations for which the Python SDK has methods, and no other tool. */
+const PYTHON: Record<string, (body: Body) => string> = {
+  getTaskLedger: () =>
+    python(
+      `for moved in client.videos.ledger("${TASK}").data:`,
+      '    print(moved.reason, moved.credits)',
+    ),
+  deleteTaskOutput: () => python(`client.videos.delete("${TASK}")`),
+  refillTestCredits: () => python('print(client.credits.refill_test())'),
+  createPresignedUpload: (body) =>
+    python(
+      `upload = client.uploads.presign(\n${pythonArguments(body, 4)})`,
+      'print(upload.upload.url)',
+    ),
+  deleteUpload: () => python(`client.uploads.delete("${UPLOAD}")`),
+  listWebhooks: () => python('print(client.webhooks.list().data)'),
+  createWebhook: (body) =>
+    python(
+      `endpoint = client.webhooks.create(\n${pythonArguments(body, 4)})`,
+      'print(endpoint.id, endpoint.secret)',
+    ),
+  getWebhook: () => python(`print(client.webhooks.get("${ENDPOINT}"))`),
+  updateWebhook: (body) =>
+    python(
+      `endpoint = client.webhooks.update(\n    "${ENDPOINT}",\n${pythonArguments(body, 4)})`,
+      'print(endpoint.events)',
+    ),
+  deleteWebhook: () => python(`client.webhooks.delete("${ENDPOINT}")`),
+  replaceWebhookSecret: () => python(`print(client.webhooks.replace_secret("${ENDPOINT}").secret)`),
+  listWebhookDeliveries: () =>
+    python(
+      `for delivery in client.webhooks.deliveries("${ENDPOINT}"):`,
+      '    print(delivery.type, delivery.state)',
+    ),
+  sendWebhookAgain: () =>
+    python(`print(client.webhooks.send_again("${ENDPOINT}", "${EVENT}").event_id)`),
+  testWebhook: () => python(`print(client.webhooks.test("${ENDPOINT}").event_id)`),
+};
+
+/** The operations for which several tools have methods. */
 const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
   createVideo: (body) => ({
     TypeScript: typeScript(

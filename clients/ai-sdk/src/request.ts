@@ -11,6 +11,8 @@ type Ratio = NonNullable<GenerateRequest['aspect_ratio']>;
 /** A request of the API, and what of the options it can't say. */
 interface Mapped {
   request: GenerateRequest;
+  /** For the create, the wait and the download, in milliseconds. */
+  totalTimeoutMs: number;
   warnings: SharedV4Warning[];
 }
 
@@ -23,7 +25,13 @@ const RESOLUTIONS = new Map<number, NonNullable<GenerateRequest['resolution']>>(
 
 const RATIOS: readonly Ratio[] = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'];
 
-/** The request for options of the AI SDK. `providerOptions.framewright` overrides each field. */
+/** As long as the AI SDK waits by default. */
+const DEFAULT_TIMEOUT_MS = 600_000;
+
+/**
+ * The request for options of the AI SDK. `providerOptions.framewright` overrides each field, and
+ * may have `pollTimeoutMs`, by the name that other providers give it.
+ */
 export function requestOf(model: Model, options: CallOptions): Mapped {
   const size = sizeOf(options);
   const { fps, prompt = '', duration, seed, generateAudio } = options;
@@ -31,9 +39,13 @@ export function requestOf(model: Model, options: CallOptions): Mapped {
   if (duration !== undefined) request.duration = duration;
   if (seed !== undefined) request.seed = seed;
   if (generateAudio !== undefined) request.generate_audio = generateAudio;
-  Object.assign(request, options.providerOptions.framewright);
+  const own = options.providerOptions.framewright ?? {};
+  const { pollTimeoutMs = DEFAULT_TIMEOUT_MS, ...fields } = own;
+  if (typeof pollTimeoutMs !== 'number') throw new TypeError('pollTimeoutMs must be a number');
+  Object.assign(request, fields);
   const unsupported = fps === undefined ? [] : [warning('fps', 'The model chooses it.')];
-  return { request, warnings: [...unsupported, ...size.warnings] };
+  const warnings = [...unsupported, ...size.warnings];
+  return { request, totalTimeoutMs: pollTimeoutMs, warnings };
 }
 
 function warning(feature: string, details: string): SharedV4Warning {

@@ -1,86 +1,92 @@
-import {
-  APICallError,
-  type Experimental_VideoModelV4CallOptions as CallOptions,
-  type JSONValue,
-  type SharedV4Warning,
-  type Experimental_VideoModelV4OperationStatusResult as StatusResult,
-  type Experimental_VideoModelV4 as VideoModel,
+import type {
+  Experimental_VideoModelV4CallOptions as CallOptions,
+  JSONValue,
+  SharedV4ProviderMetadata,
+  SharedV4Warning,
+  Experimental_VideoModelV4OperationStatusResult as StatusResult,
+  Experimental_VideoModelV4VideoData as VideoData,
+  Experimental_VideoModelV4 as VideoModel,
 } from '@ai-sdk/provider';
 import {
-  ApiError,
-  ConnectionError,
   type Framewright,
-  type FramewrightError,
   type GenerateRequest,
   TaskFailedError,
+  type VideoTask,
 } from '@framewright/client';
+import { factsOf, rethrow } from './errors.ts';
 import { requestOf } from './request.ts';
 
 export type ModelId = NonNullable<GenerateRequest['model']>;
 
-interface Clients {
-  /** Sends each request once: the AI SDK sends a start again. */
-  once: Framewright;
-  /** Sends reads again, which cost nothing. */
-  patient: Framewright;
-}
-
-/** A model of Framewright for `experimental_generateVideo`. */
-export function videoModel(modelId: ModelId, clients: Clients): VideoModel {
-  const prepared = new Map<string, Promise<Prepared>>();
+/**
+ * A model of Framewright. `doGenerate` waits itself, so that an error of the wait has the task and
+ * its key. `doStart` and `doStatus` are for `startVideo`, `getVideoStatus` and the option `poll`.
+ * The client sends a request again: the AI SDK, which does not know what is safe, does not.
+ */
+export function videoModel(modelId: ModelId, client: Framewright): VideoModel {
+  const running = openRunning();
   return {
     specificationVersion: 'v4',
     provider: 'framewright.video',
     modelId,
     maxVideosPerCall: 1,
-    async doStart(options) {
-      const idempotencyKey = keyOf(options);
-      // Another request with the same key is prepared anew, and the service refuses it.
-      const name = idempotencyKey + JSON.stringify(requestOf(modelId, options).request);
-      const { request, warnings } = await once(prepared, name, () =>
-        prepare(clients.patient, modelId, options),
-      );
+    async doGenerate(options) {
+      const { request, totalTimeoutMs, warnings } = requestOf(modelId, options);
       const { abortSignal: signal } = options;
-      const task = await clients.once.videos
-        .create(request, { idempotencyKey, signal })
-        .catch(rethrow);
-      prepared.delete(name);
-      const operation = { taskId: task.id, idempotencyKey };
-      return { operation, warnings, response: responseOf(modelId) };
+      const idempotencyKey = keyOf(options);
+      return running(idempotencyKey, warnings, async () => {
+        const own = { idempotencyKey, signal, totalTimeoutMs };
+        const task = await client.generate(request, own).catch(rethrow(own));
+        const video = await videoOf((target) => task.download(target, { signal })).catch(
+          rethrow({ idempotencyKey }),
+        );
+        return {
+          videos: [video],
+          warnings,
+          providerMetadata: metadataOf(task),
+          response: responseOf(modelId),
+        };
+      });
+    },
+    async doStart(options) {
+      const { request, warnings } = requestOf(modelId, options);
+      const idempotencyKey = keyOf(options);
+      return running(idempotencyKey, warnings, async () => {
+        const own = { idempotencyKey, signal: options.abortSignal };
+        const task = await client.videos.create(request, own).catch(rethrow(own));
+        const operation = { taskId: task.id, idempotencyKey };
+        return { operation, warnings, response: responseOf(modelId) };
+      });
     },
     async doStatus({ operation, abortSignal: signal }) {
-      return statusOf(clients.patient, { modelId, operation: operationOf(operation), signal });
+      const { taskId, idempotencyKey } = operationOf(operation);
+      return statusOf(client, { modelId, taskId, idempotencyKey, signal }).catch(
+        rethrow({ idempotencyKey, isRead: true }),
+      );
     },
   };
 }
 
-interface Prepared {
-  request: GenerateRequest;
-  warnings: SharedV4Warning[];
+const ONE_VIDEO =
+  'Several videos have the same Idempotency-Key: they are one video, which is charged once. ' +
+  'Give each its own key, by calls of their own.';
+
+/** Warns of a second call with a key while the first one runs: `n: 2` sends the caller's key twice. */
+function openRunning() {
+  const keys = new Set<string>();
+  return async <T>(key: string, warnings: SharedV4Warning[], work: () => Promise<T>) => {
+    const isFirst = !keys.has(key);
+    if (!isFirst) warnings.push({ type: 'other', message: ONE_VIDEO });
+    keys.add(key);
+    try {
+      return await work();
+    } finally {
+      if (isFirst) keys.delete(key);
+    }
+  };
 }
 
-/** Uploads the files of a call. All tries send the same request, or the key would not fit. */
-async function prepare(client: Framewright, modelId: ModelId, options: CallOptions) {
-  const { request, warnings } = requestOf(modelId, options);
-  const { abortSignal: signal } = options;
-  return { request: await client.videos.prepare(request, { signal }), warnings };
-}
-
-const MOST_PREPARED = 100;
-
-/** Does a work once for a key, unless it fails. Forgets the oldest key of too many. */
-function once<T>(made: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
-  const earlier = made.get(key);
-  if (earlier !== undefined) return earlier;
-  const [oldest] = made.keys();
-  if (oldest !== undefined && made.size >= MOST_PREPARED) made.delete(oldest);
-  const result = work();
-  made.set(key, result);
-  result.catch(() => made.delete(key));
-  return result;
-}
-
-/** The AI SDK makes one key for all tries of a start, or takes the caller's. */
+/** The caller's key; the AI SDK makes one for the tries of a start, but none for `doGenerate`. */
 function keyOf({ headers = {} }: CallOptions): string {
   const given = Object.entries(headers).find(([name]) => name.toLowerCase() === 'idempotency-key');
   return given?.[1] ?? `fw-${crypto.randomUUID()}`;
@@ -99,60 +105,38 @@ function operationOf(value: JSONValue): Operation {
 
 const responseOf = (modelId: string) => ({ timestamp: new Date(), modelId, headers: undefined });
 
+const metadataOf = ({ id, credits_used }: VideoTask): SharedV4ProviderMetadata => ({
+  framewright: { videos: [{ taskId: id, credits: credits_used }] },
+});
+
+interface Status extends Operation {
+  modelId: string;
+  signal: AbortSignal | undefined;
+}
+
 async function statusOf(
   client: Framewright,
-  {
-    modelId,
-    operation,
-    signal,
-  }: { modelId: string; operation: Operation; signal: AbortSignal | undefined },
+  { modelId, taskId, idempotencyKey, signal }: Status,
 ): Promise<StatusResult> {
-  const { taskId, idempotencyKey } = operation;
   const task = await client.videos.get(taskId, { signal });
   const response = responseOf(modelId);
-  const { credits_used: credits } = task;
   if (task.status === 'processing') return { status: 'pending', response };
   if (task.status === 'failed') {
     const failed = new TaskFailedError(task, idempotencyKey);
-    const error = `${failed.code}: ${failed.message} The credits were refunded.`;
-    return { status: 'error', error, providerMetadata: { framewright: factsOf(failed) }, response };
+    const { message: error, data } = factsOf(failed, idempotencyKey);
+    return { status: 'error', error, providerMetadata: { framewright: data }, response };
   }
-  // The AI SDK itself reads no video from a private address, where a service of one's own may be.
+  const video = await videoOf((target) => client.videos.download(taskId, target, { signal }));
+  const providerMetadata = metadataOf(task);
+  return { status: 'completed', videos: [video], warnings: [], providerMetadata, response };
+}
+
+/** The AI SDK reads no video from a private address, where a service of one's own may be. */
+async function videoOf(
+  download: (target: WritableStream<Uint8Array>) => Promise<void>,
+): Promise<VideoData> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
-  const target = new WritableStream<Uint8Array>({
-    write: (part) => void parts.push(Uint8Array.from(part)),
-  });
-  await client.videos.download(taskId, target, { signal });
+  await download(new WritableStream({ write: (part) => void parts.push(Uint8Array.from(part)) }));
   const data = new Uint8Array(await new Blob(parts).arrayBuffer());
-  return {
-    status: 'completed',
-    videos: [{ type: 'binary', data, mediaType: 'video/mp4' }],
-    warnings: [],
-    providerMetadata: { framewright: { videos: [{ taskId, credits }] } },
-    response,
-  };
-}
-
-/** What an error says about the request and its credits. */
-function factsOf({ code, charged, retry, ...ids }: FramewrightError) {
-  const { requestId = null, idempotencyKey = null, taskId = null } = ids;
-  return { code, charged, retry, requestId, idempotencyKey, taskId };
-}
-
-/** An error as the AI SDK knows it: it sends a start again if that is safe. */
-function rethrow(error: unknown): never {
-  const isApiError = error instanceof ApiError;
-  if (!isApiError && !(error instanceof ConnectionError)) throw error;
-  const [statusCode, seconds] = isApiError ? [error.status, error.retryAfterSeconds] : [];
-  const isRetryable = statusCode === undefined || statusCode === 429 || statusCode >= 500;
-  throw new APICallError({
-    message: error.message,
-    url: '/video/generations',
-    requestBodyValues: {},
-    isRetryable,
-    data: factsOf(error),
-    cause: error,
-    ...(statusCode !== undefined && { statusCode }),
-    ...(seconds !== undefined && { responseHeaders: { 'retry-after': String(seconds) } }),
-  });
+  return { type: 'binary', data, mediaType: 'video/mp4' };
 }

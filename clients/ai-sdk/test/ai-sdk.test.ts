@@ -3,8 +3,14 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { APICallError } from '@ai-sdk/provider';
-import { experimental_generateVideo as generateVideo } from 'ai';
+import { APICallError, NoSuchModelError } from '@ai-sdk/provider';
+import {
+  createProviderRegistry,
+  experimental_generateVideo as generateVideo,
+  experimental_getVideoStatus as getVideoStatus,
+  experimental_startVideo as startVideo,
+} from 'ai';
+import { testErrorCases } from '../../../server/test/clients/error-cases.ts';
 import { type ClientCase, openClientCase } from '../../../server/test/clients/fault-cases.ts';
 import { proveOrdersOf } from '../../../server/test/clients/orders.ts';
 import {
@@ -27,7 +33,6 @@ after(() => fixture.close());
 const openCase = (...faults: Plan[]) => openClientCase(fixture, { faults });
 const modelOf = ({ apiKey, baseUrl }: ClientCase) =>
   createFramewright({ apiKey, baseUrl }).video('video-2.0-fast');
-const poll = { intervalMs: 200 };
 
 test('two lost responses to a start, and a lost read, are one task with one charge', async () => {
   await using opened = await openCase(
@@ -41,7 +46,6 @@ test('two lost responses to a start, and a lost read, are one task with one char
     resolution: '1280x720',
     fps: 24,
     maxRetries: 2,
-    poll,
   });
   assert.equal(video.mediaType, 'video/mp4');
   assert.match(Buffer.from(video.uint8Array.subarray(4, 8)).toString(), /ftyp/);
@@ -69,7 +73,6 @@ test('all fields of a request are named by the options, or by providerOptions', 
       { image, frameType: 'last_frame' },
     ],
     providerOptions: { framewright: { resolution: '480p', duration: 6 } },
-    poll,
   });
   const { tries, charge } = await opened.report();
   assert.deepEqual([tries.upload, charge], [2, 6 * 25]);
@@ -77,7 +80,7 @@ test('all fields of a request are named by the options, or by providerOptions', 
 
 test('a refused request is not sent again, and its error says what was charged', async () => {
   await using opened = await openCase();
-  const refused = generateVideo({ model: modelOf(opened), prompt: 'A boat, test-refused', poll });
+  const refused = generateVideo({ model: modelOf(opened), prompt: 'A boat, test-refused' });
   await assert.rejects(refused, (error) => {
     assert.ok(APICallError.isInstance(error));
     const { code, charged, retry } = Object(error.data);
@@ -92,7 +95,7 @@ test('a corrected request is the one that is sent, also with the same key', asyn
   await using opened = await openCase();
   const model = modelOf(opened);
   const headers = { 'idempotency-key': 'order-4711' };
-  const create = (prompt: string) => generateVideo({ model, prompt, headers, poll });
+  const create = (prompt: string) => generateVideo({ model, prompt, headers });
   await assert.rejects(create('ab'), /prompt/);
   await create('A paper boat');
   await assert.rejects(create('Another boat'), /Idempotency-Key/);
@@ -101,39 +104,152 @@ test('a corrected request is the one that is sent, also with the same key', asyn
 
 test('a failed task is an error that says that it was refunded', async () => {
   await using opened = await openCase();
-  const failed = generateVideo({ model: modelOf(opened), prompt: 'A boat, test-failed', poll });
+  const failed = generateVideo({ model: modelOf(opened), prompt: 'A boat, test-failed' });
   await assert.rejects(failed, /provider_failed: .* refunded/);
   assert.equal((await opened.report()).charge, 0);
 });
 
-test('an abort ends the call at once', async () => {
-  await using opened = await openCase();
-  const abortSignal = AbortSignal.timeout(500);
-  const start = performance.now();
-  const aborted = generateVideo({
-    model: modelOf(opened),
-    prompt: 'A boat, test-slow',
-    abortSignal,
-    poll,
-  });
-  await assert.rejects(aborted);
-  assert.ok(performance.now() - start < 5000);
+/** The data of the error that a call ends with. */
+async function dataOf(call: PromiseLike<unknown>, isKind: (error: unknown) => boolean) {
+  const error = await Promise.resolve(call).then(
+    () => assert.fail('no error'),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(isKind(error), String(error));
+  return Object(error).data;
+}
+
+const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError';
+
+test('after a timeout or an abort, the error has the paid task and its key', async () => {
+  const slow = { prompt: 'A boat, test-slow' };
+  const ended: [() => object, (error: unknown) => boolean][] = [
+    [
+      () => ({ providerOptions: { framewright: { pollTimeoutMs: 3000 } } }),
+      APICallError.isInstance,
+    ],
+    [() => ({ abortSignal: AbortSignal.timeout(3000) }), isAbort],
+  ];
+  for (const [options, isKind] of ended) {
+    await using opened = await openCase();
+    const start = performance.now();
+    const data = await dataOf(
+      generateVideo({ model: modelOf(opened), ...slow, ...options() }),
+      isKind,
+    );
+    assert.ok(performance.now() - start < 15_000);
+    const { keys, tasks } = await opened.report();
+    const { taskId, idempotencyKey, charged, retry } = data;
+    assert.match(taskId, /^task_/);
+    assert.deepEqual([[idempotencyKey], charged, retry], [keys, 'reserved', 'same_key']);
+    assert.equal(tasks, 1);
+  }
 });
 
-test('the first example of the README makes a video', async () => {
-  const readme = await readFile(new URL('README.md', PACKAGE), 'utf8');
-  const [, first = ''] = /^```ts\n(.*?)```/ms.exec(readme) ?? [];
-  await using folder = await temporaryFolder();
+test('several videos with one key are one video, and a warning says so', async () => {
   await using opened = await openCase();
-  const { apiKey: FRAMEWRIGHT_API_KEY, directUrl: FRAMEWRIGHT_BASE_URL } = opened;
-  // Names of packages are looked up from where the process begins.
-  const text = `process.chdir(${JSON.stringify(folder.path)});\n${first}`;
-  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', text], {
-    cwd: PACKAGE,
-    env: { FRAMEWRIGHT_API_KEY, FRAMEWRIGHT_BASE_URL },
+  const { videos, warnings } = await generateVideo({
+    model: modelOf(opened),
+    prompt: 'A paper boat',
+    n: 2,
+    headers: { 'Idempotency-Key': 'order-4711' },
   });
-  assert.deepEqual(await readdir(folder.path), ['lighthouse.mp4']);
-  assert.equal((await opened.report()).tasks, 1);
+  assert.equal(videos.length, 2);
+  assert.match(
+    warnings.map(({ type, ...rest }) => JSON.stringify([type, rest])).join(),
+    /one video/,
+  );
+  const { tasks, charge } = await opened.report();
+  assert.deepEqual({ tasks, charge }, { tasks: 1, charge: 250 });
+});
+
+test('several videos without a key are several, without a warning', async () => {
+  await using opened = await openCase();
+  const options = { model: modelOf(opened), prompt: 'A paper boat', n: 2 };
+  const { videos, warnings } = await generateVideo(options);
+  assert.deepEqual([videos.length, warnings], [2, []]);
+  const { tasks, charge } = await opened.report();
+  assert.deepEqual({ tasks, charge }, { tasks: 2, charge: 500 });
+});
+
+test('a registry of providers finds the models', async () => {
+  await using opened = await openCase();
+  const { apiKey, baseUrl } = opened;
+  const registry = createProviderRegistry({ framewright: createFramewright({ apiKey, baseUrl }) });
+  const model = registry.videoModel('framewright:video-2.0-mini');
+  const { operation } = await startVideo({ model, prompt: 'A paper boat', duration: 4 });
+  assert.equal((await opened.report()).charge, 4 * 30);
+  assert.equal((await getVideoStatus(model, { operation })).status, 'pending');
+  assert.throws(() => registry.languageModel('framewright:video-2.0-mini'), NoSuchModelError);
+});
+
+test('a start whose response was lost may be charged, also after a 401', async () => {
+  await using opened = await openCase(
+    { on: 'create', faults: [{ kind: 'drop_after_accepting' }] },
+    { on: 'create', faults: [{ kind: 'refuse', status: 401, code: 'unauthorized' }] },
+  );
+  const start = startVideo({ model: modelOf(opened), prompt: 'A paper boat' });
+  const { code, charged, retry, idempotencyKey } = await dataOf(start, APICallError.isInstance);
+  const { keys, tasks } = await opened.report();
+  assert.deepEqual([code, charged, retry], ['unauthorized', 'reserved', 'same_key']);
+  assert.deepEqual([[idempotencyKey], tasks], [keys, 1]);
+});
+
+test('a status that is refused is an APICallError with the task and its key', async () => {
+  await using opened = await openCase(
+    { on: 'read', faults: [{ kind: 'refuse', status: 401, code: 'unauthorized' }] },
+    { on: 'read', faults: [{ kind: 'refuse', status: 503, code: 'service_busy' }] },
+  );
+  const { apiKey, baseUrl } = opened;
+  const model = createFramewright({ apiKey, baseUrl, maxRetries: 0 }).video('video-2.0-fast');
+  const { operation } = await startVideo({ model, prompt: 'A boat, test-slow' });
+  const refused = getVideoStatus(model, { operation });
+  const { taskId, idempotencyKey, charged, retry } = await dataOf(
+    refused,
+    (error) => APICallError.isInstance(error) && error.statusCode === 401 && !error.isRetryable,
+  );
+  assert.deepEqual({ taskId, idempotencyKey }, operation);
+  assert.deepEqual([charged, retry], ['reserved', 'same_key']);
+  const { status } = await getVideoStatus(model, { operation }); // again by the AI SDK after a 503
+  assert.equal(status, 'pending');
+  assert.equal((await opened.report()).tries.read, 3);
+});
+
+testErrorCases({
+  fixture: () => fixture,
+  async open({ options, request: { prompt, ...fields }, idempotencyKey }) {
+    const model = createFramewright(options).video('video-2.0-fast');
+    const headers = idempotencyKey ? { 'idempotency-key': idempotencyKey } : {};
+    const providerOptions = { framewright: fields };
+    return async () => {
+      try {
+        await generateVideo({ model, prompt, headers, providerOptions });
+        return undefined;
+      } catch (error) {
+        assert.ok(APICallError.isInstance(error), String(error));
+        return { message: error.message, ...Object(error.data) };
+      }
+    };
+  },
+});
+
+test('each example of the README makes a video, and a whole file', async () => {
+  const readme = await readFile(new URL('README.md', PACKAGE), 'utf8');
+  const examples = [...readme.matchAll(/^```ts\n(.*?)```/gms)];
+  assert.equal(examples.length, 2);
+  for (const [, example = ''] of examples) {
+    await using folder = await temporaryFolder();
+    await using opened = await openCase();
+    const { apiKey: FRAMEWRIGHT_API_KEY, directUrl: FRAMEWRIGHT_BASE_URL } = opened;
+    // Names of packages are looked up from where the process begins.
+    const text = `process.chdir(${JSON.stringify(folder.path)});\n${example}`;
+    await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', text], {
+      cwd: PACKAGE,
+      env: { FRAMEWRIGHT_API_KEY, FRAMEWRIGHT_BASE_URL },
+    });
+    assert.deepEqual(await readdir(folder.path), ['lighthouse.mp4']);
+    assert.equal((await opened.report()).tasks, 1);
+  }
 });
 
 test('with faults and kills, each order is one task, one charge and one whole file', {

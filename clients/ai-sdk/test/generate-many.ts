@@ -21,7 +21,6 @@ async function make(order: number): Promise<void> {
         duration: 4,
         providerOptions: { framewright: { resolution: '480p' } },
         headers: { 'idempotency-key': `order-${order}` },
-        poll: { intervalMs: 1000 },
       });
       await writeFile(`${file}.part`, video.uint8Array);
       await rename(`${file}.part`, file);

@@ -1,0 +1,56 @@
+import { APICallError } from '@ai-sdk/provider';
+import { AbortError, ApiError, ConnectionError, FramewrightError } from '@framewright/client';
+
+interface Call {
+  idempotencyKey: string | undefined;
+  /** A read costs nothing: the AI SDK may send it again. */
+  isRead?: boolean;
+}
+
+/** What an error says, about the credits too. The error of a read has no key: the call's is given. */
+export function factsOf(error: FramewrightError, key: string | undefined) {
+  const { code, charged, retry, taskId = null, requestId = null } = error;
+  const idempotencyKey = error.idempotencyKey ?? key ?? null;
+  const isRefunded = error.name === 'TaskFailedError';
+  const message = isRefunded
+    ? `${code}: ${error.message} The credits were refunded.`
+    : error.message;
+  return { message, data: { code, charged, retry, requestId, idempotencyKey, taskId } };
+}
+
+/**
+ * Throws an error of the client as the AI SDK knows it, with its facts as `data`. An AbortError
+ * stays one. A create is not retryable: the client has sent it again, and another key would pay
+ * again.
+ */
+export function rethrow({ idempotencyKey, isRead = false }: Call): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof FramewrightError)) throw error;
+    const { message, data } = factsOf(error, idempotencyKey);
+    if (error instanceof AbortError) throw Object.assign(error, { data });
+    const statusCode = error instanceof ApiError ? error.status : undefined;
+    throw new APICallError({
+      message,
+      url: data.taskId === null ? '/video/generations' : `/tasks/${data.taskId}`,
+      requestBodyValues: {},
+      isRetryable: isRead && mayPass(error),
+      data,
+      cause: error,
+      responseHeaders: headersOf(error),
+      ...(statusCode !== undefined && { statusCode }),
+    });
+  };
+}
+
+function mayPass(error: FramewrightError): boolean {
+  if (error instanceof ApiError) return error.status === 429 || error.status >= 500;
+  return error instanceof ConnectionError;
+}
+
+function headersOf(error: FramewrightError): Record<string, string> {
+  const seconds = error instanceof ApiError ? error.retryAfterSeconds : undefined;
+  return {
+    ...(error.requestId !== undefined && { 'x-request-id': error.requestId }),
+    ...(seconds !== undefined && { 'retry-after': String(seconds) }),
+  };
+}

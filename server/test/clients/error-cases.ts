@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import type { Plan } from '../../../simulators/kit/faults.ts';
+import { client } from '../client.ts';
+import type { MediaFixture } from '../media/media-fixture.ts';
+import { openClientCase } from './fault-cases.ts';
+
+/** A row of clients/fault-cases.json; clients/README.md explains it. */
+interface Row {
+  name: string;
+  faults?: Plan[];
+  call: string;
+  request?: object;
+  before?: object;
+  idempotencyKey?: string;
+  apiKey?: string;
+  baseUrl?: string | null;
+  maxRetries?: number;
+  timeoutMs?: number;
+  calls?: number;
+  expect: {
+    tries: Record<string, number>;
+    error?: Record<string, unknown> & { kind: string };
+    says?: string[];
+    tasks: number;
+    charge: number;
+  };
+}
+
+/** What a package is called with. */
+interface Given {
+  /** Of the client. */
+  options: {
+    apiKey: string;
+    baseUrl: string | undefined;
+    maxRetries: number | undefined;
+    timeoutMs: number | undefined;
+  };
+  request: { prompt: string };
+  idempotencyKey: string | undefined;
+}
+
+/** What it tells of an error. */
+interface ToldError {
+  message: string;
+  code: string;
+  charged: string;
+  retry: string;
+  taskId: string | undefined;
+  idempotencyKey: string | undefined;
+}
+
+/** A package that makes videos by the TypeScript client. */
+interface MadeVideos {
+  fixture(): Pick<MediaFixture, 'db' | 'url'>;
+  /** What it puts before an Idempotency-Key of its caller. */
+  keyPrefix?: string;
+  /** Opens the package; each call of the result makes a video. Returns the error. */
+  open(given: Given): Promise<() => Promise<ToldError | undefined>>;
+}
+
+const TABLE = new URL('../../../clients/fault-cases.json', import.meta.url);
+const rows: Row[] = JSON.parse(await readFile(TABLE, 'utf8'));
+
+/** The rows that end with an error after a request for a video, without a file. */
+const errorRows = rows.filter(
+  ({ call, expect, baseUrl, request }) =>
+    expect.error !== undefined &&
+    ['create', 'generate'].includes(call) &&
+    baseUrl === undefined &&
+    !JSON.stringify(request ?? {}).includes('"file"'),
+);
+
+/** Tests that the errors of a package say of the credits what the table of all clients says. */
+export function testErrorCases({ fixture, keyPrefix = '', open }: MadeVideos): void {
+  describe('the errors of clients/fault-cases.json', { concurrency: 8 }, () => {
+    for (const row of errorRows) test(row.name, () => testRow(row));
+  });
+
+  async function testRow(row: Row): Promise<void> {
+    await using opened = await openClientCase(fixture(), { faults: row.faults ?? [] });
+    const { apiKey, baseUrl, directUrl } = opened;
+    const { idempotencyKey, maxRetries, timeoutMs, expect, calls = 1 } = row;
+    if (row.before) {
+      const { status } = await client(directUrl.replace(/\/api\/v1$/, ''), apiKey).create(
+        row.before,
+        `${keyPrefix}${idempotencyKey}`,
+      );
+      assert.equal(status, 202);
+    }
+    const call = await open({
+      options: { apiKey: row.apiKey ?? apiKey, baseUrl, maxRetries, timeoutMs },
+      request: { prompt: 'A paper boat', ...row.request },
+      idempotencyKey,
+    });
+    for (let i = 1; i < calls; i++) await call();
+    const error = await call();
+    assert.ok(error, 'an error');
+    const { tries, keys, tasks, charge } = await opened.report();
+    const { code, charged, retry, taskId }: Record<string, unknown> = expect.error ?? {};
+    const told = { code: code && error.code, charged: error.charged, retry: error.retry };
+    assert.deepEqual(told, { code, charged, retry }, error.message);
+    if (taskId) assert.match(error.taskId ?? '', /^task_/);
+    assert.equal(`${keyPrefix}${error.idempotencyKey}`, keys[0]);
+    for (const text of expect.says ?? []) assert.ok(error.message.includes(text), error.message);
+    const counted = Object.keys(expect.tries).map((name) => [name, tries[name]]);
+    assert.deepEqual(Object.fromEntries(counted), expect.tries);
+    assert.deepEqual({ tasks, charge }, { tasks: expect.tasks, charge: expect.charge });
+  }
+}

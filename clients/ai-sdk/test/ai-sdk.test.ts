@@ -217,10 +217,12 @@ test('a status that is refused is an APICallError with the task and its key', as
 
 testErrorCases({
   fixture: () => fixture,
-  async open({ options, request: { prompt, ...fields }, idempotencyKey }) {
+  async open({ options, request: { prompt, ...fields }, idempotencyKey, totalTimeoutMs }) {
     const model = createFramewright(options).video('video-2.0-fast');
     const headers = idempotencyKey ? { 'idempotency-key': idempotencyKey } : {};
-    const providerOptions = { framewright: fields };
+    const providerOptions = {
+      framewright: { ...fields, ...(totalTimeoutMs && { pollTimeoutMs: totalTimeoutMs }) },
+    };
     return async () => {
       try {
         await generateVideo({ model, prompt, headers, providerOptions });

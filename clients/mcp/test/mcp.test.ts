@@ -8,6 +8,7 @@ import { Framewright } from '@framewright/client';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import { testErrorCases } from '../../../server/test/clients/error-cases.ts';
 import { openClientCase } from '../../../server/test/clients/fault-cases.ts';
 import { proveOrdersOf, VIDEOS } from '../../../server/test/clients/orders.ts';
 import {
@@ -17,7 +18,6 @@ import {
 } from '../../../server/test/media/media-fixture.ts';
 import { sql } from '../../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
-import type { Plan } from '../../../simulators/kit/faults.ts';
 import { createServer } from '../src/server.ts';
 import type { Session } from '../src/session.ts';
 import { operationsText } from '../write-operations.ts';
@@ -237,35 +237,23 @@ test('a call ends when its time is over, and the video goes on', async () => {
   assert.equal(cancelled.data.cancel, 'cancelled', cancelled.text);
 });
 
-test('once a video may be charged, an error says so, with its task and its request_id', async () => {
-  const lost: Plan = { on: 'create', faults: [{ kind: 'drop_after_accepting' }] };
-  const refuse = (on: string, status: number, code: string): Plan => ({
-    on,
-    times: 9,
-    faults: [{ kind: 'refuse', status, code }],
-  });
-  const cases: [Plan[], 'before' | 'after'][] = [
-    [[refuse('read', 401, 'unauthorized')], 'after'],
-    [[refuse('read', 403, 'forbidden')], 'after'],
-    [[refuse('read', 404, 'not_found')], 'after'],
-    [[lost, refuse('create', 401, 'unauthorized')], 'before'],
-  ];
-  for (const [faults, when] of cases) {
-    await using opened = await openClientCase(fixture, { faults });
-    await using client = await connectWithin({ client: new Framewright(opened) });
-    const input = { prompt: 'A boat', request_id: 'charged-0001' };
-    const told = await call(client, 'generate_video', input);
-    const shown = `${JSON.stringify(faults)} ${told.text}`;
-    const { charged, retry, request_id, task_id } = told.data;
-    assert.deepEqual([told.isError, charged, retry], [true, 'reserved', 'same_key'], shown);
-    assert.deepEqual(
-      [request_id, task_id !== undefined],
-      ['charged-0001', when === 'after'],
-      shown,
-    );
-    assert.doesNotMatch(told.text, /nothing|Retry: no/);
-    assert.deepEqual((await opened.report()).tasks, 1);
-  }
+testErrorCases({
+  fixture: () => fixture,
+  keyPrefix: 'mcp:',
+  // A call has no timeout of its own, and the schema of the tool refuses a wrong field before.
+  skips: ({ name, totalTimeoutMs }) => totalTimeoutMs !== undefined || /wrong field/.test(name),
+  async open({ options, request, idempotencyKey = 'order-0001' }) {
+    const client = await connectWithin({ client: new Framewright(options) });
+    return async () => {
+      const input = { ...request, request_id: idempotencyKey };
+      const { isError, text, data } = await call(client, 'generate_video', input);
+      if (!isError) return undefined;
+      if (data.charged === 'reserved') assert.doesNotMatch(text, /nothing|Retry: no/);
+      const { code = data.error.code, charged, retry, task_id = data.id } = data;
+      const { request_id = idempotencyKey } = data; // a task that failed has none
+      return { message: text, code, charged, retry, taskId: task_id, idempotencyKey: request_id };
+    };
+  },
 });
 
 test('a read that is refused does not say that the video was not charged', async () => {

@@ -37,7 +37,6 @@ import {
 import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { openLinks } from './storage/links.ts';
 import { openStorage } from './storage/open-storage.ts';
-import { keepSpareFile } from './storage/spare-file.ts';
 import { reservedOutputBytes } from './tasks/expected-output.ts';
 import { createWaiting } from './tasks/waiting.ts';
 import { openWakeUps } from './wake-ups/wake-ups.ts';
@@ -163,8 +162,6 @@ async function openShared(
     folder: config.dataDir,
     reservedBytes: () => reservedOutputBytes(db),
     hasObjects: config.storage.kind === 'disk',
-    // An embedded database is on the same disk.
-    onMeasured: config.databaseUrl === undefined ? keepSpareFile(config.dataDir, log) : undefined,
   });
   startInterval(MEASURE_SECONDS, { name: 'measuring the disk', log, signal }, space.refresh);
   const { dnsServers, clientHosts, providerHosts } = config;

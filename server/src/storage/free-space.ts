@@ -31,7 +31,7 @@ const FLOOR_OF_TEMPORARY = {
 export const MEASURE_SECONDS = 1;
 
 /** What was measured of a disk. */
-export interface Disk {
+interface Disk {
   freeBytes: number;
   totalBytes: number;
   floors: Record<SpaceUse, number>;
@@ -73,13 +73,11 @@ interface Pending {
 /**
  * @param options.reservedBytes what the outputs of live tasks will need
  * @param options.hasObjects false: objects are stored elsewhere; the disk has temporary files
- * @param options.onMeasured awaited after each measurement
  */
 export function openFreeSpace(options: {
   folder: string;
   reservedBytes: () => Promise<number>;
   hasObjects: boolean;
-  onMeasured?: ((disk: Disk) => Promise<void>) | undefined;
 }): FreeSpace {
   let disk: Disk | undefined;
   let reservedBytes = 0;
@@ -111,7 +109,6 @@ export function openFreeSpace(options: {
       if (asked.status === 'fulfilled') reservedBytes = asked.value;
       if (disk) reportDisk(disk);
       if (measured.status === 'rejected') throw measured.reason;
-      await options.onMeasured?.(measured.value);
       if (asked.status === 'rejected') throw asked.reason;
       for (const one of done) forget(one);
     },

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readdir, stat, statfs } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { takeLock } from '../../../embedded-postgres/lock.ts';
 import { openUploads } from '../../src/http/uploads/receive-upload.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
 import { type FreeSpace, openFreeSpace } from '../../src/storage/free-space.ts';
-import { keepSpareFile } from '../../src/storage/spare-file.ts';
 import { reservedOutputBytes } from '../../src/tasks/expected-output.ts';
-import { quiet } from '../database.ts';
 import { assertError } from '../envelope.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { sql } from '../task-fixtures.ts';
@@ -132,21 +129,4 @@ test('an upload counts from its first byte, and ends when others have filled the
   await assert.rejects(reading(), { name: 'DiskFull' });
   assert.deepEqual(read, ['first']);
   await freeDisk();
-});
-
-test('on a full disk, the embedded database gets the space of a spare file', { skip }, async () => {
-  const { path: own } = disk;
-  const reservedBytes = async () => 0;
-  const onMeasured = keepSpareFile(own, quiet);
-  const measured = openFreeSpace({ folder: own, reservedBytes, hasObjects: true, onMeasured });
-  await measured.refresh();
-  const { size } = await stat(path.join(own, 'spare'));
-  await disk.fill();
-  await measured.refresh();
-  const { bavail, bsize } = await statfs(own);
-  assert.ok(size > 0 && bavail * bsize >= size, `${size} bytes, ${bavail * bsize} are free`);
-  await disk.fill();
-  await measured.refresh(); // there is no second one
-  const unlock = await takeLock(path.join(own, 'lock'), 1);
-  unlock();
 });

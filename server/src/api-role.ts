@@ -40,6 +40,7 @@ export async function listenForClients(
   const served = {
     ...parts,
     clientHosts: config.clientHosts,
+    webhookHosts: config.webhookHosts,
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
     uploads: openUploads({ ...parts, measurer }),

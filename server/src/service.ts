@@ -164,7 +164,7 @@ async function openShared(
     hasObjects: config.storage.kind === 'disk',
   });
   startInterval(MEASURE_SECONDS, { name: 'measuring the disk', log, signal }, space.refresh);
-  const { dnsServers, clientHosts, providerHosts } = config;
+  const { dnsServers, clientHosts, webhookHosts, providerHosts } = config;
   const open = (hosts: HostRules) => {
     const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, dnsServers, ...hosts });
     closers.push(() => guardedFetch.close());
@@ -174,7 +174,7 @@ async function openShared(
   const fetches = {
     inputFetch: fetchFrom(clientHosts, 'input'),
     resultFetch: fetchFrom(providerHosts, 'output'),
-    webhookPost: open(clientHosts),
+    webhookPost: open(webhookHosts),
   };
   const billing = await openBilling(config, { db, log, publicUrl });
   if (billing) {

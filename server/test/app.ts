@@ -66,6 +66,13 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },
+    webhookHosts: {
+      allow: new Set(),
+      ports: [
+        [443, 443],
+        [1024, 65_535],
+      ],
+    },
     space,
     storage,
     deliveryMode: options.deliveryMode ?? 'redirect',

@@ -6,13 +6,13 @@ import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 /** The folder of the Python SDK. */
 export const FOLDER = path.join(import.meta.dirname, '..');
 
-/** `FRAMEWRIGHT_PYTHON=1` is python3; it may also name a Python. */
+/** Unset or 1 is python3; it may also name a Python. */
 const given = process.env.FRAMEWRIGHT_PYTHON;
-const PYTHON = given === '1' ? 'python3' : given;
+const PYTHON = given === undefined || given === '1' ? 'python3' : given;
 
 /** Why tests that need Python are skipped, if they are. */
 export const withoutPython =
-  PYTHON === undefined && 'set FRAMEWRIGHT_PYTHON=1 to test the Python SDK with python3 and PyPI';
+  given === undefined && 'set FRAMEWRIGHT_PYTHON=1 to test the Python SDK with python3 and PyPI';
 
 /** The variables of a program, and its folder. */
 type Own = Record<string, string> & { cwd?: string };
@@ -32,7 +32,7 @@ export interface VirtualEnvironment extends AsyncDisposable {
 export async function openVirtualEnvironment(packages: string[]): Promise<VirtualEnvironment> {
   const folder = await temporaryFolder();
   const program = (name: string) => path.join(folder.path, 'bin', name);
-  await output(PYTHON ?? '', ['-m', 'venv', folder.path]);
+  await output(PYTHON, ['-m', 'venv', folder.path]);
   await output(program('pip'), ['install', '--quiet', ...packages]);
   return {
     program,

@@ -436,7 +436,7 @@ export interface WebhookDelivery {
   data: Record<string, unknown> | null;
   /** When it happened */
   created_at: string | null;
-  /** failed: no further try is made. logged: the endpoint had no url, so nothing is sent */
+  /** failed: no further try is made. logged: the endpoint had no URL, so nothing is sent */
   state: 'waiting' | 'delivered' | 'failed' | 'logged';
   /** When it is sent next; null: not any more */
   next_attempt_at: string | null;

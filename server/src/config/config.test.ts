@@ -37,6 +37,14 @@ test('without any variable the service has the documented defaults', () => {
     pollMaxSeconds: 15,
     reconcileSeconds: 30,
     clientHosts: { allow: new Set(), deny: new BlockList() },
+    webhookHosts: {
+      allow: new Set(),
+      deny: new BlockList(),
+      ports: [
+        [443, 443],
+        [1024, 65_535],
+      ],
+    },
     providerHosts: { allow: new Set(), deny: new BlockList() },
     dnsServers: [],
     storage: { kind: 'disk', folder: path.resolve('.data/objects') },
@@ -141,6 +149,7 @@ const BAD: Record<string, string[]> = {
   OUTBOUND_DNS: ['dns.example.com', '1.1.1', '1.1.1.1:x', '1.1.1.1,,8.8.8.8'],
   PROVIDER_ALLOW: ['gateway', 'http://x:1'],
   OUTBOUND_DENY: ['example.com', '20.1.2.0/33', '20.1.2.3,,20.1.2.4'],
+  WEBHOOK_PORTS: ['https', '0', '70000', '9-8', '443,,8443'],
   OUTBOUND_ALLOW: ['localhost', 'https://x:1', 'x:0', 'x:99999', 'a:1,,b:2'],
   LOG_LEVEL: ['loud', 'INFO'],
   ...Object.fromEntries(

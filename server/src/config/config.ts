@@ -13,7 +13,7 @@ import {
   yesOrNo,
 } from '../kernel/variables.ts';
 import type { DecodedFrames } from '../media/measure.ts';
-import { parseAllowList } from '../outbound/addresses.ts';
+import { parseAllowList, parsePorts } from '../outbound/addresses.ts';
 import { parseDenyList } from '../outbound/deny-list.ts';
 import { parseDnsServers } from '../outbound/host-lookup.ts';
 import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
@@ -39,12 +39,15 @@ function roles(env: Environment): ReadonlySet<Role> {
 }
 
 function hostRules(env: Environment) {
-  const parsed = <List>(name: string, parse: (text: string) => List) =>
-    namingVariables(name, () => parse(read(env, name, '')));
+  const parsed = <List>(name: string, parse: (text: string) => List, fallback = '') =>
+    namingVariables(name, () => parse(read(env, name, fallback)));
   const deny = parsed('OUTBOUND_DENY', parseDenyList);
+  const clientHosts = { allow: parsed('OUTBOUND_ALLOW', parseAllowList), deny };
   return {
     /** For the URLs of clients. */
-    clientHosts: { allow: parsed('OUTBOUND_ALLOW', parseAllowList), deny },
+    clientHosts,
+    /** For the webhook endpoints of clients. */
+    webhookHosts: { ...clientHosts, ports: parsed('WEBHOOK_PORTS', parsePorts, '443,1024-65535') },
     /** For the URLs of providers. */
     providerHosts: { allow: parsed('PROVIDER_ALLOW', parseAllowList), deny },
   };

@@ -10,6 +10,7 @@ import { compileWhenUsed } from './lazy-schemas.ts';
 import { mcpRoute } from './mcp/mcp-route.ts';
 import { healthRoutes } from './operations/health.ts';
 import { PUBLIC_API, type PublicApiDeps, publicApi } from './public/public-api.ts';
+import { readLimits } from './query-limit.ts';
 import { inRequest, traceRequest } from './request-spans.ts';
 
 export type AppDeps = PublicApiDeps &
@@ -59,6 +60,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   refuseUnroutable(app, deps);
   connections.track(app);
   limitBodyTime(app, connections.refuse);
+  readLimits(app);
   healthRoutes(app, deps);
   await app.register(publicApi, { prefix: PUBLIC_API.prefix, deps });
   mediaRoute(app, deps);

@@ -10,11 +10,19 @@ import { OutboundError } from './refusal.ts';
  */
 export type AllowList = ReadonlySet<string>;
 
-/** Which hosts may be reached. A host on the allow list may be in a denied network. */
+/** Ranges of ports: the first and the last of each. */
+export type PortRanges = readonly (readonly [first: number, last: number])[];
+
+/**
+ * Which hosts may be reached. A host on the allow list may be in a denied network, and have any
+ * port.
+ */
 export interface HostRules {
   allow: AllowList;
   /** Public networks that count as not public; none when not given. */
   deny?: DenyList | undefined;
+  /** All ports when not given. */
+  ports?: PortRanges | undefined;
 }
 
 /** Azure's platform endpoint gives out secrets; its address is in the ordinary public range. */
@@ -59,11 +67,24 @@ function parseEntry(entry: string): string {
 }
 
 /**
+ * Parses ports: `443,1024-65535`.
+ * @throws UsageError that names the invalid entry
+ */
+export function parsePorts(text: string): PortRanges {
+  return text.split(',').map((entry) => {
+    const [, first = '', last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(entry.trim()) ?? [];
+    const range = [Number(first), Number(last)] as const;
+    if (range[0] >= 1 && range[0] <= range[1] && range[1] <= 65535) return range;
+    throw new UsageError(`"${entry.trim()}" is not a port or a range such as 1024-65535`);
+  });
+}
+
+/**
  * Checks everything about a URL that needs no DNS, so that a client's request can be validated
  * without network access. Plain http passes only with `plainHttpWhereAllowed`, and only for a
  * `host:port` on the list.
  * @returns the URL as it will be requested: no trailing dot in the host, no fragment
- * @throws OutboundError malformed_url, not_https, credentials_in_url or not_public
+ * @throws OutboundError malformed_url, not_https, credentials_in_url, port_not_allowed or not_public
  */
 export function checkUrl(
   text: string,
@@ -79,8 +100,17 @@ export function checkUrl(
   if (url.username !== '' || url.password !== '') {
     throw new OutboundError('credentials_in_url', 'The URL contains a user name or a password');
   }
+  if (!allowed) requirePort(url, hosts);
   if (!allowed && isKnownPrivate(url, hosts)) throw notPublic();
   return url;
+}
+
+function requirePort(url: URL, { ports }: HostRules): void {
+  const port = Number(portOf(url));
+  if (!ports || ports.some(([first, last]) => port >= first && port <= last)) return;
+  const ranges = ports.map(([first, last]) => (first === last ? first : `${first} to ${last}`));
+  const message = `The port ${port} is not allowed, only ${ranges.join(', ')}`;
+  throw new OutboundError('port_not_allowed', message);
 }
 
 function parseUrl(text: string): URL {

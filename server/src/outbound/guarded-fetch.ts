@@ -142,6 +142,7 @@ function rulesOf(options: GuardedFetchOptions): DownloadRules {
   return {
     allow: options.allow,
     deny: options.deny,
+    ports: options.ports,
     resolve: options.resolve ?? createDnsLookup(options.dnsServers ?? []),
     resolveAllowed: options.resolve ?? createSystemLookup(),
     lookupTurns: createLookupTurns(),

@@ -1,13 +1,14 @@
 import { errors } from 'undici';
 
 /**
- * Why the guarded fetch refused a download. The first four may follow from the URL alone, before
+ * Why the guarded fetch refused a download. The first five may follow from the URL alone, before
  * any network access.
  */
 export type OutboundRefusal =
   | 'malformed_url'
   | 'not_https'
   | 'credentials_in_url'
+  | 'port_not_allowed'
   | 'not_public'
   | 'not_reachable'
   | 'too_many_redirects'

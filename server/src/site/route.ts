@@ -42,9 +42,6 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
   return signedIn;
 }
 
-/** Of a query: how many entries of a list to send, from 1 to 100. */
-export const LimitSchema = Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' }));
-
 /**
  * Of a query: which side of the account a page shows, and whose credits it spends: `live`, or
  * `test` with test credits. Open pages of earlier releases send none: they are live.
@@ -119,7 +116,7 @@ interface RouteOptions<
    * done (`tellOwner`), unless nothing is done here.
    */
   proof?: Act | ((body: Static<Body>) => Act | undefined);
-  /** Objects without `additionalProperties` take no others. Values of `query` are texts. */
+  /** Objects without `additionalProperties` take no others. Values of `query` are texts, but its `limit`. */
   body?: Body;
   query?: Query;
   /** Of what the path names; texts of at most 120 characters, if not given. */

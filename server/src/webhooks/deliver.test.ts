@@ -58,7 +58,8 @@ before(async () => {
   await once(receiver, 'listening');
   const { port } = receiver.address() as AddressInfo;
   url = `http://127.0.0.1:${port}/hook?from=test`;
-  const outbound = createGuardedFetch({ allow: new Set([`127.0.0.1:${port}`]) });
+  const allow = new Set([`127.0.0.1:${port}`]);
+  const outbound = createGuardedFetch({ allow, ports: [[1, 443]] });
   deps = {
     db: fixture.db,
     log: quiet,
@@ -428,6 +429,16 @@ test('an address that is not public is never called', async () => {
   const [delivery] = await logOf(endpoint);
   assert.equal(delivery?.attempts[0]?.status, null);
   assert.match(delivery?.attempts[0]?.cause ?? '', /public/);
+});
+
+test('an endpoint with a port that is not allowed any more fails with that cause', async () => {
+  const { task } = await makeTask(fixture);
+  const endpoint = await openEndpoint(task.account_id, 'https://example.com:8443/hook');
+  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await deliver();
+  const [delivery] = await logOf(endpoint);
+  assert.equal(delivery?.attempts[0]?.cause, 'The port 8443 is not allowed, only 1 to 443');
+  assert.equal(delivery?.state, 'waiting', 'it is tried again, also after the setting is changed');
 });
 
 test('after a new secret both sign for a day', async () => {

@@ -72,7 +72,7 @@ async function runNode(
   const modules = path.join(folder, 'node_modules');
   const bin = path.join(modules, '.bin');
   await mkdir(bin, { recursive: true });
-  await cp(path.join(ROOT, 'fallback-node'), path.join(modules, 'fallback-node'), {
+  await cp(path.join(ROOT, 'install/fallback-node'), path.join(modules, 'fallback-node'), {
     recursive: true,
   });
   await symlink('../fallback-node/node.sh', path.join(bin, 'node'));
@@ -162,7 +162,7 @@ async function pack(folder: string, content: object): Promise<void> {
  * a dependency with an install script.
  */
 async function makeProject(folder: string): Promise<void> {
-  for (const name of ['.npmrc', 'fallback-node']) {
+  for (const name of ['.npmrc', 'install/fallback-node']) {
     await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
   }
   const version = '1.0.0';
@@ -232,11 +232,11 @@ test('npm links the fallback, not the package of Node, and runs no install scrip
 /** Runs the check of npm start in a folder where pg is installed, or nothing. */
 async function requireInstall(t: TestContext, isInstalled: boolean, version: string) {
   const folder = await temporaryFolder(t);
-  await cp(path.join(ROOT, 'require-install.cjs'), path.join(folder, 'require-install.cjs'));
+  await cp(path.join(ROOT, 'install/require.cjs'), path.join(folder, 'install/require.cjs'));
   if (isInstalled) await writeScript(path.join(folder, 'node_modules/pg/index.js'), '');
   const claim = `Object.defineProperty(process, 'version', { value: '${version}' });`;
   await writeFile(path.join(folder, 'claim.cjs'), claim);
-  const args = ['--require', './claim.cjs', '--require', './require-install.cjs', '-p', '6*7'];
+  const args = ['--require', './claim.cjs', '--require', './install/require.cjs', '-p', '6*7'];
   return run(process.execPath, args, folder, []);
 }
 

@@ -273,6 +273,7 @@ async function testSources(): Promise<string> {
     'ledger/rounds',
     'run',
     'service/acceptance.test',
+    'service/schemathesis.test',
     'simulation/simulation.test',
   ];
   return (await Promise.all(names.map((name) => read(`server/test/${name}.ts`)))).join('\n');

@@ -232,6 +232,55 @@ test('no two operations have the same name, and each has a tag that is described
   }
 });
 
+test('the links of a response lead to operations, by their parameters and its members', () => {
+  const operations = Object.values(api.paths).flatMap((methods) => Object.values(Object(methods)));
+  const named = new Map(operations.map((one) => [Object(one).operationId, Object(one)]));
+  const found: string[] = [];
+  for (const { operationId, parameters: own = [], responses } of named.values()) {
+    for (const response of Object.values(responses)) {
+      const { links = {}, content } = Object(response);
+      for (const link of Object.values(links)) {
+        const { operationId: target, parameters } = Object(link);
+        found.push(`${operationId} ${target}`);
+        const wanted = Object(named.get(target)).parameters ?? [];
+        const inPath = wanted.filter((one: { in: string }) => one.in === 'path');
+        const names = inPath.map(({ name }: { name: string }) => name);
+        assert.deepEqual(Object.keys(parameters).sort(), names.sort(), `${operationId} ${target}`);
+        for (const expression of Object.values<string>(parameters)) {
+          const [, kind, name = ''] =
+            /^\$(request\.path\.|response\.body#\/)(\w+)$/.exec(expression) ?? [];
+          const members = Object(content?.['application/json']?.schema).properties;
+          const given =
+            kind === 'request.path.'
+              ? own.map((one: { name: string }) => one.name)
+              : Object.keys(Object(members));
+          assert.ok(given.includes(name), `${operationId}: ${expression}`);
+        }
+      }
+    }
+  }
+  for (const needed of [
+    'createVideo getTask',
+    'createVideo cancelTask',
+    'createVideo getTaskLedger',
+    'createWebhook getWebhook',
+    'createWebhook listWebhookDeliveries',
+    'getWebhook listWebhookDeliveries',
+  ]) {
+    assert.ok(found.includes(needed), needed);
+  }
+});
+
+test('the patterns of openapi.json mean the same to ECMAScript, Python and Go', () => {
+  const patterns = [...text.matchAll(/"pattern": (".*")/g)].map(([, one = '']) => JSON.parse(one));
+  assert.ok(patterns.length > 5);
+  for (const pattern of patterns) {
+    assert.doesNotThrow(() => new RegExp(pattern));
+    // \p needs the flag u, \d and \w are Unicode in Python, and Go has no look-around.
+    assert.doesNotMatch(pattern, /\\[^x.]|\(\?/, pattern);
+  }
+});
+
 /** The members of a schema and of all schemas in it, without a description. */
 function undescribed(schema: unknown, where: string): string[] {
   const { properties, items, anyOf = [] } = Object(schema);

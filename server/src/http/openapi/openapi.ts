@@ -5,6 +5,7 @@ import { ErrorSchema } from '../public/schemas.ts';
 import { WebhookEventSchema } from '../webhooks/event-shapes.ts';
 import { withComponents } from './components.ts';
 import { exampleErrors } from './example-errors.ts';
+import { LINKS } from './links.ts';
 
 /** The OpenAPI document of all endpoints. It is made without a database or a running service. */
 export async function describePublicApi(): Promise<object> {
@@ -12,7 +13,8 @@ export async function describePublicApi(): Promise<object> {
   await app.register(swagger, openApiOptions());
   for (const { description } of ENDPOINTS) {
     const url = PUBLIC_API.prefix + description.url;
-    app.route({ ...description, url, handler: refuseToServe });
+    const links = LINKS[description.schema.operationId ?? ''] ?? {};
+    app.route({ ...description, url, links, handler: refuseToServe });
   }
   await app.ready();
   const document = { ...app.swagger(), webhooks: WEBHOOKS };

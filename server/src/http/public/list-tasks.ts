@@ -5,6 +5,7 @@ import type { Database } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { type Cursor, listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
+import { limitSchema } from '../query-limit.ts';
 import { callerOf, described, type Endpoint } from './endpoint.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
 import { VideoTaskSchema, videoTask } from './video-task.ts';
@@ -20,9 +21,7 @@ const QuerySchema = Type.Object(
     model: Type.Optional(Type.Enum(MODELS, { description: 'Only tasks of this model' })),
     created_after: TimeSchema('Only tasks created at this time or later'),
     created_before: TimeSchema('Only tasks created before this time'),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Tasks of a page' }),
-    ),
+    limit: limitSchema({ default: 20, description: 'Tasks of a page' }),
     cursor: Type.Optional(
       Type.String({ maxLength: 400, description: 'The next_cursor of the page before' }),
     ),
@@ -66,7 +65,6 @@ export const listTasksOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: L
   serve(api, { db, links }) {
     api.route<{ Querystring: Static<typeof QuerySchema> }>({
       ...listTasksOfCaller.description,
-      preValidation: async (request) => readNumber(request.query),
       handler: async (request) => {
         const { query } = request;
         const { accountId, surface } = callerOf(request);
@@ -85,12 +83,6 @@ export const listTasksOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: L
     });
   },
 };
-
-/** A query has texts only; the schema takes a number. */
-function readNumber(query: { limit?: unknown }): void {
-  const { limit } = query;
-  if (typeof limit === 'string' && /^-?\d{1,9}$/.test(limit)) query.limit = Number(limit);
-}
 
 /** @throws ApiError `invalid_request` for a time that no clock shows, such as second 60 */
 function timeOf(field: string, text: string | undefined): Date | undefined {

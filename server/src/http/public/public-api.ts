@@ -9,7 +9,7 @@ import { createPresignedUpload } from '../uploads/create-presigned-upload.ts';
 import { createUpload } from '../uploads/create-upload.ts';
 import { deleteUploadOfCaller } from '../uploads/delete-upload.ts';
 import type { UploadEndpointDeps } from '../uploads/upload-endpoint.ts';
-import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
+import { WEBHOOK_ENDPOINTS, type EndpointsDeps as WebhookDeps } from '../webhooks/webhooks.ts';
 import { acceptJsonOnly } from './body.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
 import { createQuote } from './create-quote.ts';
@@ -21,7 +21,7 @@ import { listModels } from './list-models.ts';
 import { listTasksOfCaller } from './list-tasks.ts';
 
 /** What the operations need. */
-type EndpointDeps = CreateGenerationDeps & UploadEndpointDeps;
+type EndpointDeps = CreateGenerationDeps & UploadEndpointDeps & WebhookDeps;
 
 export type PublicApiDeps = Omit<EndpointDeps, 'gate'> & {
   /** Called for each request that was admitted, with the address that it came from. */

@@ -73,7 +73,7 @@ const DeliverySchema = Type.Object(
     created_at: Time('When it happened'),
     state: Type.Enum(['waiting', 'delivered', 'failed', 'logged'], {
       description:
-        'failed: no further try is made. logged: the endpoint had no url, so nothing is sent',
+        'failed: no further try is made. logged: the endpoint had no URL, so nothing is sent',
     }),
     next_attempt_at: Time('When it is sent next; null: not any more'),
     attempts: Type.Array(AttemptSchema, { description: 'The oldest first' }),
@@ -96,7 +96,7 @@ const UrlSchema = Type.String({
 });
 export const DescriptionSchema = Type.String({
   maxLength: 200,
-  pattern: '^[^\\p{Cc}]*$',
+  pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$',
   description: 'What its owner calls it, without control characters',
 });
 export const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {

@@ -101,15 +101,24 @@ test('an address that may not be called, a wrong event and an empty change get 4
     [{ url: 'https://ada:secret@example.com/' }, 'url'],
     [{ url: 'https://intranet/hook' }, 'url'],
     [{ url: 'not a url' }, 'url'],
+    [{ url: 'https://example.com:22/' }, 'url'],
+    [{ url: 'https://example.com:1023/' }, 'url'],
     [{ events: [] }, 'events'],
     [{ events: ['task.other'] }, 'events'],
+    [{ description: 'two\nlines' }, 'description'],
+    [{ description: '\u0000' }, 'description'],
+    [{ description: 'a\u0085' }, 'description'],
     [{ more: 1 }, 'more'],
   ] as const) {
     const response = await create(body);
     assertError(response, 'invalid_request');
     assert.equal(response.body.error.details.field, field, JSON.stringify(body));
   }
-  const { id } = (await create()).body;
+  const { id } = (await create({ url: 'https://example.com:1024/' })).body;
+  const refused = await call('PATCH', `/${id}`, { url: 'https://example.com:25/' });
+  assertError(refused, 'invalid_request', { field: 'url', reason: 'port_not_allowed' });
+  const words = 'url: The port 25 is not allowed, only 443, 1024 to 65535.';
+  assert.equal(refused.body.error.message, words);
   assertError(await call('PATCH', `/${id}`, {}), 'invalid_request');
   assertError(await call('GET', `/${id}/deliveries?limit=0`), 'invalid_request');
 });

@@ -17,6 +17,7 @@ import {
 import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
 import { callerOf, described, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
 import { errorResponses } from '../public/schemas.ts';
+import { limitSchema } from '../query-limit.ts';
 import type { RouteName } from '../route-name.ts';
 import {
   CreateBodySchema,
@@ -32,8 +33,8 @@ import {
 
 export interface EndpointsDeps {
   db: Database;
-  /** Which hosts an endpoint may be on. */
-  clientHosts: HostRules;
+  /** Which hosts and ports an endpoint may have. */
+  webhookHosts: HostRules;
 }
 
 /** What an operation gets. */
@@ -125,12 +126,12 @@ function requirePublic(url: string, hosts: HostRules): void {
  * @throws ApiError `invalid_request`
  */
 export async function makeWebhook(
-  { db, clientHosts }: EndpointsDeps,
+  { db, webhookHosts }: EndpointsDeps,
   owner: Changer,
   body: Static<typeof CreateBodySchema>,
 ) {
   const { url = null, events, description = '' } = body;
-  if (url !== null) requirePublic(url, clientHosts);
+  if (url !== null) requirePublic(url, webhookHosts);
   return createEndpoint(db, owner, { url, events, description: description || null });
 }
 
@@ -146,7 +147,7 @@ const EventIdSchema = Type.Object(
 const SENT_SOON = {
   status: 202,
   response: {
-    description: 'It is sent within seconds, or only logged if the endpoint has no url.',
+    description: 'It is sent within seconds, or only logged if the endpoint has no URL.',
     ...EventIdSchema,
     examples: [{ event_id: EXAMPLE_DELIVERY.event_id }],
   },
@@ -184,8 +185,8 @@ const updateWebhook = operation('PATCH /webhooks/:id', {
   summary: 'Change, disable or enable a webhook endpoint',
   body: UpdateBodySchema,
   response: { description: 'The endpoint.', ...WITHOUT_SECRET },
-  handle: async ({ db, clientHosts }, { owner, id, body }) => {
-    if (body.url !== undefined) requirePublic(body.url, clientHosts);
+  handle: async ({ db, webhookHosts }, { owner, id, body }) => {
+    if (body.url !== undefined) requirePublic(body.url, webhookHosts);
     return updateEndpoint(db, owner, id, body);
   },
 });
@@ -213,15 +214,12 @@ const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
   summary: 'List what was sent to a webhook endpoint in the last 30 days',
   query: Type.Object(
     {
-      limit: Type.Optional(
-        Type.String({
-          pattern: '^([1-9]\\d?|100)$',
-          default: '20',
-          description: 'Deliveries of a page, 1 to 100',
-        }),
-      ),
+      limit: limitSchema({ default: 20, description: 'Deliveries of a page' }),
       cursor: Type.Optional(
-        Type.String({ pattern: '^\\d{1,15}$', description: 'The next_cursor of the page before' }),
+        Type.String({
+          pattern: '^[0-9]{1,15}$',
+          description: 'The next_cursor of the page before',
+        }),
       ),
     },
     { additionalProperties: false },
@@ -232,8 +230,9 @@ const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
     examples: [{ data: [EXAMPLE_DELIVERY], next_cursor: null }],
   },
   handle: ({ db }, { owner, id, query }) => {
-    const before = query.cursor === undefined ? null : Number(query.cursor);
-    return listDeliveries(db, owner, { endpointId: id, before, limit: Number(query.limit) });
+    const { cursor, limit = 20 } = query;
+    const before = cursor === undefined ? null : Number(cursor);
+    return listDeliveries(db, owner, { endpointId: id, before, limit });
   },
 });
 

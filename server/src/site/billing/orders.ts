@@ -3,8 +3,9 @@ import { buyPack } from '../../billing/buy-pack.ts';
 import { type CreditOrder, ordersOf, readOrder } from '../../billing/credit-order.ts';
 import { settleOrder } from '../../billing/settle-order.ts';
 import type { Database } from '../../database/database.ts';
+import { limitSchema } from '../../http/query-limit.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { type AsJson, LimitSchema, siteRoute } from '../route.ts';
+import { type AsJson, siteRoute } from '../route.ts';
 import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
 /** A purchase as its customer sees it. Amounts are in minor units of the currency. */
@@ -64,10 +65,10 @@ export const postOrder = siteRoute('POST /console/api/orders', {
 export const listOwnOrders = siteRoute('GET /console/api/orders', {
   query: Type.Object({
     cursor: Type.Optional(Type.String({ maxLength: 40 })),
-    limit: LimitSchema,
+    limit: limitSchema(),
   }),
   handle: async ({ db }: BillingSiteDeps, { query, session: { accountId } }) => {
-    const limit = Number(query.limit ?? 20);
+    const limit = query.limit ?? 20;
     const orders = await ordersOf(db, accountId, { after: query.cursor ?? null, limit });
     const next = orders.length < limit ? null : (orders.at(-1)?.id ?? null);
     return { items: orders.map(shown), next };

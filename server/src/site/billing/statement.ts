@@ -7,13 +7,14 @@ import {
   publicNotes,
 } from '../../billing/movement-words.ts';
 import type { Database } from '../../database/database.ts';
+import { limitSchema } from '../../http/query-limit.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { type Movement, openStatement } from '../../ledger/statements/account-statement.ts';
 import { movementPage, type PagedMovement } from '../../ledger/statements/movement-page.ts';
 import type { BalanceKind, Reason } from '../../ledger/transfer.ts';
-import { LimitSchema, ModeSchema, type ResultOf, siteRoute } from '../route.ts';
+import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
 /** One movement of credits in a statement. */
 export type StatementLine = ResultOf<typeof getStatement>['items'][number];
@@ -46,10 +47,10 @@ export const getStatement = siteRoute('GET /console/api/statement', {
     ...PERIOD,
     group: Type.Optional(GROUP),
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,18}$' })),
-    limit: LimitSchema,
+    limit: limitSchema(),
   }),
   handle: async ({ db }: { db: Database }, { query, session: { accountId } }) => {
-    const limit = Number(query.limit ?? 50);
+    const limit = query.limit ?? 50;
     const rows = await movementPage(db, accountId, {
       ...periodOf(query),
       reasons: query.group ? GROUPS[query.group] : null,

@@ -2,12 +2,13 @@ import { Type } from 'typebox';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
 import { PUBLIC_API } from '../../http/public/public-api.ts';
+import { limitSchema } from '../../http/query-limit.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import type { Links } from '../../storage/links.ts';
 import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
 import { listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
-import { LimitSchema, ModeSchema, siteRoute } from '../route.ts';
+import { ModeSchema, siteRoute } from '../route.ts';
 import { dayAfter, startOfDay } from './days.ts';
 import { videoItem } from './video-item.ts';
 
@@ -28,7 +29,7 @@ const Query = Type.Object({
   to: Type.Optional(Type.String()),
   text: Type.Optional(Type.String({ maxLength: 200 })),
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
-  limit: LimitSchema,
+  limit: limitSchema(),
 });
 
 const SURFACES = { live: [PUBLIC_API.surface, WEB_SURFACE], test: [TEST_SURFACE] };
@@ -37,7 +38,7 @@ const SURFACES = { live: [PUBLIC_API.surface, WEB_SURFACE], test: [TEST_SURFACE]
 export const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
   query: Query,
   handle: async ({ db, links }: ListDeps, { query, session: { accountId } }) => {
-    const { mode = 'live', surface, from, to, cursor, limit, text, ...rest } = query;
+    const { mode = 'live', surface, from, to, cursor, limit = LIMIT, text, ...rest } = query;
     const filter = {
       ...rest,
       surfaces: SURFACES[mode].filter((one) => surface === undefined || one === surface),
@@ -47,7 +48,7 @@ export const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
     };
     const page = {
       after: cursor === undefined ? undefined : cursorOf(cursor),
-      limit: Number(limit ?? LIMIT),
+      limit: limit,
     };
     const { tasks, next } = await listAccountTasks(db, accountId, filter, page);
     return { items: tasks.map((task) => videoItem(task, links)), next };

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { limitSchema } from '../../http/query-limit.ts';
 import {
   CreateBodySchema,
   DescriptionSchema,
@@ -17,7 +18,7 @@ import {
   updateEndpoint,
 } from '../../webhooks/endpoints.ts';
 import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
-import { LimitSchema, ModeSchema, sessionOf, siteRoute } from '../route.ts';
+import { ModeSchema, sessionOf, siteRoute } from '../route.ts';
 import { placeOf } from '../tell-owner.ts';
 
 const BASE = '/console/api/webhooks';
@@ -86,12 +87,12 @@ const remove = siteRoute(`DELETE ${BASE}/:id`, {
 const log = siteRoute(`GET ${BASE}/:id/deliveries`, {
   query: Type.Object({
     mode: ModeSchema,
-    limit: LimitSchema,
+    limit: limitSchema(),
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
   }),
   handle: async ({ db }: EndpointsDeps, { params, query, request }) => {
     const before = query.cursor === undefined ? null : Number(query.cursor);
-    const page = { endpointId: params.id, before, limit: Number(query.limit ?? 20) };
+    const page = { endpointId: params.id, before, limit: query.limit ?? 20 };
     const { data, next_cursor: next } = await listDeliveries(db, ownerOf(request, query), page);
     return { items: data, next };
   },

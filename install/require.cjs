@@ -9,7 +9,7 @@ const OLDEST = 24; // as "engines" in package.json
 function findProblem() {
   try {
     // A package of a workspace: pnpm and yarn may install those of the root only.
-    createRequire(path.join(__dirname, 'server', 'package.json')).resolve('pg');
+    createRequire(path.join(__dirname, '../server/package.json')).resolve('pg');
   } catch {
     return 'the packages are not installed here: run npm ci (pnpm and yarn are not supported)';
   }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { FIRST_KEY, FIRST_REQUEST } from '../../console/src/samples/first-request.ts';
 import { pythonSample } from '../../console/src/samples/python.ts';
 import { createAccount } from '../../server/src/accounts/accounts.ts';
@@ -23,6 +25,9 @@ import {
   type VirtualEnvironment,
   withoutPython,
 } from './test/virtual-environment.ts';
+
+const run = promisify(execFile);
+const PACK = path.join(FOLDER, '../packing/pack.ts');
 
 const read = (name: string) => readFile(path.join(FOLDER, name), 'utf8');
 
@@ -119,16 +124,46 @@ function signedWebhook() {
   };
 }
 
+/** Prints the names of the files of a wheel, and its metadata, in one order. */
+const CONTENTS = `import sys, zipfile
+from email import message_from_bytes
+from packaging.requirements import Requirement
+wheel = zipfile.ZipFile(sys.argv[1])
+names = sorted(wheel.namelist())
+metadata = message_from_bytes(wheel.read(next(one for one in names if one.endswith("/METADATA"))))
+del metadata["Metadata-Version"]
+needs = [str(Requirement(one)) for one in metadata.get_all("Requires-Dist")]
+del metadata["Requires-Dist"]
+words = sorted(metadata["Keywords"].split(","))
+del metadata["Keywords"]
+print(names, needs, words, sorted(metadata.items()), metadata.get_payload())`;
+
+test('the wheel that an installation serves is the one that hatchling builds', skip, async () => {
+  await using folder = await temporaryFolder();
+  await run(process.execPath, [PACK, path.join(folder.path, 'served')]);
+  await python.run('python', ['-m', 'build', '--outdir', path.join(folder.path, 'built')]);
+  const contents = await Promise.all(
+    ['served', 'built'].map(async (name) => {
+      const files = await readdir(path.join(folder.path, name));
+      const wheel = files.find((file) => file.endsWith('.whl')) ?? assert.fail(name);
+      return python.run('python', ['-c', CONTENTS, path.join(folder.path, name, wheel)]);
+    }),
+  );
+  assert.equal(contents[0], contents[1]);
+});
+
 test('the wheel runs the example of the README in a clean environment', skip, async () => {
   await using folder = await temporaryFolder();
-  await python.run('python', ['-m', 'build', '--outdir', folder.path]);
-  const files = (await readdir(folder.path)).map((name) => path.join(folder.path, name)).sort();
+  await run(process.execPath, [PACK, folder.path]);
+  const names = (await readdir(folder.path)).filter((name) => !name.endsWith('.tgz'));
+  const files = names.map((name) => path.join(folder.path, name)).sort();
   assert.deepEqual(
     files.map((file) => path.extname(file)),
     ['.whl', '.gz'],
   );
   await python.run('twine', ['check', '--strict', ...files]);
   await using clean = await openVirtualEnvironment(files.slice(0, 1));
+  await clean.run('pip', ['check']);
   const [apiKey = ''] = keys.splice(0, 1);
   const link = await clean.run('python', [path.join(FOLDER, 'examples/first_video.py')], {
     cwd: folder.path,

@@ -146,3 +146,9 @@ test('--help shows every command, and a missing command exits 2', async () => {
   assert.match(group.out, /^ {2}keys create ACCOUNT/m);
   assert.doesNotMatch(group.out, /accounts create/);
 });
+
+test('--version prints the version', async () => {
+  const { code, out } = await run({}, '--version');
+  assert.equal(code, 0);
+  assert.match(out, /^\d+\.\d+\.\d+\n$/);
+});

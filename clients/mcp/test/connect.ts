@@ -23,8 +23,14 @@ export async function connectOverStdio(
   env: Record<string, string>,
   args: string[] = [],
 ): Promise<Client> {
+  return connectToProgram({ command: process.execPath, args: [MAIN, ...args], env });
+}
+
+/** A client of a server that this program is, which may have to be installed first. */
+export async function connectToProgram(
+  program: ConstructorParameters<typeof StdioClientTransport>[0],
+): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
-  const command = process.execPath;
-  await client.connect(new StdioClientTransport({ command, args: [MAIN, ...args], env }));
+  await client.connect(new StdioClientTransport(program), { timeout: 180_000 });
   return client;
 }

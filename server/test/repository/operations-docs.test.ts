@@ -262,6 +262,7 @@ async function testSources(): Promise<string> {
     'clients/orders',
     'crash/rounds',
     'crash/kill-stream.test',
+    'docs/installs.test',
     'faults/forged-keys.test',
     'faults/heavy-media.test',
     'faults/killed-webhooks.test',

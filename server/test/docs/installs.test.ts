@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { type Machine, openMachine } from '../../../clients/cli/test/fw-process.ts';
+import { connectOverHttp, connectToProgram } from '../../../clients/mcp/test/connect.ts';
+import { FIRST_REQUEST } from '../../../console/src/samples/first-request.ts';
+import { fwSample } from '../../../console/src/samples/fw.ts';
+import { pythonSample } from '../../../console/src/samples/python.ts';
+import { typeScriptSample } from '../../../console/src/samples/typescript.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { ask } from '../service/command-line.ts';
+import { freePort, type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+
+// Each install command of the pages, as the running installation shows it, on a machine that has
+// nothing but Node, npm and Python. What others wrote comes from npm and PyPI.
+
+const skip = process.env.FRAMEWRIGHT_INSTALLS === undefined && 'FRAMEWRIGHT_INSTALLS is not set';
+
+let database: TestDatabase;
+let service: ServiceProcess;
+let files: Awaited<ReturnType<typeof temporaryFolder>>;
+/** A test key, and the variables of the pages. */
+let key: string;
+
+before(async () => {
+  if (skip) return;
+  database = await createTestDatabase();
+  files = await temporaryFolder();
+  const env = { DATABASE_URL: database.url, DATA_DIR: files.path };
+  service = await startServiceProcess(env);
+  await ask(env, 'accounts create ada@example.com');
+  key = String((await ask(env, 'keys create ada@example.com --test')).secret);
+});
+after(async () => {
+  await service?.kill('SIGTERM');
+  await database?.close();
+  await files?.[Symbol.asyncDispose]();
+});
+
+/** The Markdown of a page as the installation serves it, with the reader's key. */
+async function page(slug: string): Promise<string> {
+  const response = await fetch(`${service.url}/docs/${slug}.md`);
+  assert.equal(response.status, 200, slug);
+  return (await response.text()).replaceAll('fw_test_...', key);
+}
+
+/** The code blocks of a page whose first fence has these words. */
+async function blocks(slug: string, info: string): Promise<string[]> {
+  const found = (await page(slug)).matchAll(/^```([^\n]*)\n(.*?)^```/gms);
+  return [...found].filter(([, words]) => words === info).map(([, , code = '']) => code);
+}
+
+/** What a shell of this machine lets through to npm and pip, such as proxies and certificates. */
+const NETWORK = /^(pip_|npm_config_(registry|cafile)$|\w*_proxy$|ssl_cert|node_extra)/i;
+
+/** An empty machine, with the variables that the pages set if `isReady`. */
+async function newMachine(isReady = true): Promise<Machine> {
+  const network = Object.entries(process.env).filter(([name]) => NETWORK.test(name));
+  const machine = await openMachine(Object.fromEntries(network) as Record<string, string>);
+  const { env, folder } = machine;
+  // A global install of npm goes into the reader's own folder.
+  env.npm_config_prefix = path.join(folder, '.npm-global');
+  const node = path.dirname(process.execPath);
+  env.PATH = `${folder}/.npm-global/bin:${node}:/usr/local/bin:/usr/bin:/bin`;
+  delete env.NODE_OPTIONS;
+  if (!isReady) return machine;
+  env.FRAMEWRIGHT_BASE_URL = `${service.url}/api/v1`;
+  env.FRAMEWRIGHT_API_KEY = key;
+  return machine;
+}
+
+/** Runs commands as they are printed. @returns what they print */
+async function shell({ env, folder }: Machine, commands: string): Promise<string> {
+  const child = spawn('sh', ['-ec', commands], { env, cwd: folder });
+  child.stdin.end();
+  const done = once(child, 'close');
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await done;
+  assert.equal(code, 0, `${commands}\n${out}\n${err}`);
+  return out + err;
+}
+
+async function hasVideo({ folder }: Machine, name?: string): Promise<void> {
+  const videos = (await readdir(folder)).filter((file) => file.endsWith('.mp4'));
+  assert.deepEqual(videos, [name ?? videos[0]]);
+  const bytes = await readFile(path.join(folder, videos[0] ?? ''));
+  assert.equal(bytes.subarray(4, 8).toString(), 'ftyp');
+}
+
+for (const [slug, info, file, run] of [
+  ['typescript', 'ts', 'first.mjs', ''],
+  ['ai-sdk', 'ts', 'first.mjs', ''],
+  ['python', 'python', 'first.py', 'python first.py'],
+] as const) {
+  test(`the page of ${slug}: its commands install it, and its program makes a video`, {
+    skip,
+  }, async () => {
+    await using machine = await newMachine(false);
+    const [install = ''] = await blocks(slug, 'sh');
+    const [program = ''] = await blocks(slug, info);
+    await writeFile(path.join(machine.folder, file), program);
+    await shell(machine, `${install}\n${run}`);
+    await hasVideo(machine);
+    if (slug === 'python') await shell(machine, '. venv/bin/activate\npip check');
+  });
+}
+
+/** The commands of a comment at the head of a program. */
+const commentOf = (program: string) =>
+  [...program.matchAll(/^(?:\/\/|#) (.*)$/gm)].map(([, line = '']) => line);
+
+for (const [tab, file] of [
+  ['ts tab=TypeScript', 'first.mjs'],
+  ['python tab=Python', 'first.py'],
+] as const) {
+  test(`the quickstart: the first lines of its ${file} run it`, { skip }, async () => {
+    await using machine = await newMachine();
+    const [program = ''] = await blocks('quickstart', tab);
+    const [save, ...commands] = commentOf(program);
+    assert.equal(save, `Save this as ${file}, then:`);
+    await writeFile(path.join(machine.folder, file), program);
+    await shell(machine, commands.join('\n'));
+    await hasVideo(machine, 'lighthouse.mp4');
+  });
+}
+
+test('the quickstart: npx runs fw from the installation', { skip }, async () => {
+  await using machine = await newMachine();
+  const [command = ''] = await blocks('quickstart', 'sh tab=fw');
+  await shell(machine, command);
+  await hasVideo(machine, 'lighthouse.mp4');
+});
+
+for (const name of ['the page of fw', 'the sample of fw on the website']) {
+  test(`${name}: install, login and a video`, { skip }, async () => {
+    await using machine = await newMachine(false);
+    const [ofPage = ''] = await blocks('cli', 'sh');
+    const sample = fwSample(`${service.url}/api/v1`, FIRST_REQUEST);
+    const script = name.includes('website') ? sample.replace(/^# /, '') : ofPage;
+    const [install = '', ...rest] = script.split('\n');
+    await shell(machine, install);
+    await writeFile(path.join(machine.folder, 'rest.sh'), rest.join('\n'));
+    const terminal = machine.inTerminal('sh -e rest.sh');
+    await terminal.shows(/API key/);
+    terminal.type(`${key}\r`);
+    await terminal.shows(/Make it\?/);
+    terminal.type('y\r');
+    assert.equal(await terminal.end, 0);
+    await hasVideo(machine);
+  });
+}
+
+test('the samples of the website install what they import', { skip }, async () => {
+  const apiUrl = `${service.url}/api/v1`;
+  const typeScript = typeScriptSample(apiUrl, FIRST_REQUEST);
+  const python = pythonSample(apiUrl, FIRST_REQUEST);
+  await using one = await newMachine();
+  await writeFile(path.join(one.folder, 'sample.mjs'), typeScript);
+  await shell(one, `${commentOf(typeScript)[0]}\nnode sample.mjs`);
+  await hasVideo(one, 'video.mp4');
+  await using other = await newMachine();
+  await writeFile(path.join(other.folder, 'sample.py'), python);
+  const install = 'python3 -m venv venv && . venv/bin/activate';
+  await shell(other, `${install}\n${commentOf(python)[0]}\npython sample.py`);
+  await hasVideo(other, 'video.mp4');
+});
+
+test('the workflow of the CI passes', { skip }, async () => {
+  await using machine = await newMachine();
+  const [workflow = ''] = await blocks('test-keys', 'yaml');
+  const steps = [...workflow.matchAll(/^( +)(?:- )?run: (?:\|\n((?:\1 .*\n)+)|(.*)\n)/gm)];
+  assert.equal(steps.length, 3);
+  for (const [, , block, line] of steps) await shell(machine, block ?? line ?? '');
+  await hasVideo(machine, 'boat.mp4');
+});
+
+test('the page of webhooks: npx runs fw, which relays an event', { skip }, async () => {
+  await using machine = await newMachine();
+  const commands = [...(await page('webhooks')).matchAll(/`(npx --package [^`]+)`/g)];
+  const [listen = '', generate = ''] = commands.map(([, command = '']) => command);
+  const port = await freePort(); // 8787 may be taken
+  const received: string[] = [];
+  const receiver = createServer(async (request, response) => {
+    received.push(await text(request));
+    response.writeHead(204).end();
+  }).listen(port);
+  const { env, folder } = machine;
+  const relay = spawn('sh', ['-c', `exec ${listen.replace('8787', String(port))}`], {
+    env,
+    cwd: folder,
+    detached: true,
+  });
+  const closed = once(relay, 'close');
+  let printed = '';
+  for (const stream of [relay.stdout, relay.stderr]) {
+    stream.setEncoding('utf8').on('data', (part) => {
+      printed += part;
+    });
+  }
+  try {
+    await until(
+      async () => printed,
+      (shown) => shown.includes('whsec_'),
+      120,
+    );
+    await shell(machine, generate);
+    await until(
+      async () => received.join(),
+      (all) => all.includes('task.completed'),
+      60,
+    );
+  } finally {
+    process.kill(-(relay.pid ?? 0), 'SIGTERM');
+    receiver.close();
+    await closed;
+  }
+  await hasVideo(machine, 'boat.mp4');
+});
+
+/** The settings of MCP clients on the page, as a client reads them. */
+async function mcpSettings() {
+  const found = (await blocks('mcp', 'json')).map((block) => JSON.parse(block));
+  return found.map(({ mcpServers }) => mcpServers?.framewright).filter(Boolean);
+}
+
+const VIDEO = { request_id: 'installs-1', prompt: 'A lighthouse at dawn', duration: 5 };
+
+test('the page of MCP: the settings of both kinds make a video', { skip }, async () => {
+  await using machine = await newMachine(false);
+  const [remote, local] = await mcpSettings();
+  assert.equal(remote.headers.Authorization, `Bearer ${key}`);
+  const overHttp = await connectOverHttp(remote.url, key);
+  const env = { ...machine.env, ...local.env };
+  const args = local.args.map((one: string) => one.replace('/home/ada/Pictures', machine.folder));
+  const program = { command: local.command, args, env, cwd: machine.folder };
+  const overStdio = await connectToProgram(program);
+  for (const client of [overHttp, overStdio]) {
+    const result = await client.callTool({ name: 'generate_video', arguments: VIDEO });
+    assert.ok(!result.isError, JSON.stringify(result));
+    assert.match(JSON.stringify(result), /completed/);
+    await client.close();
+  }
+});
+
+test('the page of MCP: the help, and a call with the inspector', { skip }, async () => {
+  await using machine = await newMachine();
+  const [, help = ''] = /`(npx --package [^`]+--help)`/.exec(await page('mcp')) ?? [];
+  assert.match(await shell(machine, help), /framewright-mcp: videos/);
+  const [inspector = ''] = await blocks('mcp', 'sh');
+  assert.match(await shell(machine, inspector), /completed/);
+});
+
+test('the page of the packages: each command installs one', { skip }, async () => {
+  const commands = [...(await page('packages')).matchAll(/\| `((?:npm|npx|pip) [^`]+)` \|/g)];
+  assert.equal(commands.length, 5);
+  for (const [, command = ''] of commands) {
+    await using machine = await newMachine();
+    const head = command.startsWith('pip') ? 'python3 -m venv v && . v/bin/activate\n' : '';
+    await shell(machine, head + command);
+  }
+});
+
+test('no other page has an install command', { skip }, async () => {
+  const lists = await (await fetch(`${service.url}/llms.txt`)).text();
+  const slugs = [...lists.matchAll(/\/docs\/([\w-]+)\.md\)/g)].map(([, slug = '']) => slug);
+  const found: string[] = [];
+  for (const slug of slugs) {
+    const hasCommand = /(npm install|pip install|npx --package)[^\n`]*\/packages\//;
+    if (hasCommand.test(await page(slug))) found.push(slug);
+  }
+  const tested = ['typescript', 'python', 'ai-sdk', 'cli', 'mcp', 'quickstart', 'packages'];
+  assert.deepEqual(found.sort(), [...tested, 'test-keys', 'webhooks'].sort());
+});

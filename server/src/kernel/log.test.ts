@@ -3,6 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { newSecret } from '../accounts/api-keys.ts';
+import { newToken } from '../sign-in/sessions.ts';
+import { newWebhookSecret } from '../webhooks/signature.ts';
+import { randomBase62 } from './ids.ts';
 import { redact } from './log.ts';
 
 const MODULE = new URL('./log.ts', import.meta.url).href;
@@ -105,6 +108,51 @@ test('the keys of Stripe are redacted, and how they begin is left', () => {
     assert.equal(redact(`with ${key}, twice`), `with ${begin}[redacted], twice`);
   }
 });
+
+const base62 = (prefix: string) => () => prefix + randomBase62(40);
+
+/** Each kind of secret: how it stands in a text, and where its secret part begins. */
+const KINDS: Record<string, () => string> = {
+  fw_live_: () => newSecret(),
+  fw_test_: () => newSecret('test'),
+  whsec_: newWebhookSecret,
+  sk_live_: base62('sk_live_'),
+  rk_test_: base62('rk_test_'),
+  r8_: base62('r8_'),
+  'framewright=': () => `framewright=${newToken()}`,
+  '__Host-framewright=': () => `__Host-framewright=${newToken()}`,
+  'framewright-start=': () => `framewright-start=${newToken()}`,
+  'X-Amz-Signature=': () => `X-Amz-Signature=${Buffer.from(randomBase62(32)).toString('hex')}`,
+  '/callbacks/ark/': () => `/callbacks/ark/${newToken()}`,
+};
+
+const url = (text: string) => `https://a.example/x?next=${encodeURIComponent(text)}&b=1`;
+const ENCODINGS: Record<string, (text: string) => string> = {
+  text: (text) => `it came with ${text}, twice`,
+  JSON: (text) => JSON.stringify({ deep: JSON.stringify({ text }) }),
+  'a URL': url,
+  'a URL in a URL': (text) => url(url(text)),
+};
+
+function decoded(text: string): string {
+  const next = decodeURIComponent(text);
+  return next === text ? text : decoded(next);
+}
+
+for (const [kind, draw] of Object.entries(KINDS)) {
+  test(`no part of ${kind} is left in a line, however it is written`, () => {
+    for (const encode of Object.values(ENCODINGS)) {
+      for (let i = 0; i < 20; i++) {
+        const secret = draw();
+        const left = decoded(redact(encode(secret)));
+        assert.match(left, /redacted/);
+        for (const part of secret.slice(kind.length).match(/.{4}/g) ?? []) {
+          assert.ok(!left.includes(part), `${part} of ${secret} is left: ${left}`);
+        }
+      }
+    }
+  });
+}
 
 test('a line that is written right before the end of the process is not lost', () => {
   assert.match(logged(`log.fatal('the last line'); process.exit();`), /the last line/);

@@ -63,18 +63,30 @@ function uncork(): void {
 
 process.on('exit', uncork);
 
+// Also percent-encoded, once or more often.
+const EQUALS = '(?:=|%(?:25)*3D)';
+const SLASH = '(?:/|%(?:25)*2F)';
+const BEFORE_NAME = '(?:[?&]|%(?:25)*(?:3F|26))';
+
+/** How secrets begin; what follows, of these characters, is replaced. */
+const SECRETS = [
+  '((?:fw|sk|rk)_(?:live|test)_|r8_)[0-9A-Za-z]+', // API keys, also of Stripe and Replicate
+  '(whsec_)[0-9A-Za-z+/=%_-]+',
+  `(framewright(?:-start)?${EQUALS})[\\w%-]+`, // cookies
+  `(signature${EQUALS})[\\w%.-]+`,
+  `(${BEFORE_NAME}code${EQUALS})[\\w%.~/+-]+`,
+  `(${SLASH}callbacks${SLASH})[\\w./%-]+`,
+].map((secret) => new RegExp(secret, 'gi'));
+
 /**
- * Replaces API keys, also those of Stripe, link signatures, callback paths and the passwords of
- * database URLs.
+ * Replaces API keys, secrets of webhooks, cookies, link signatures, callback paths and the passwords
+ * of URLs of databases and mail servers.
  */
 export function redact(text: string): string {
-  return text
-    .replace(/fw_live_[0-9A-Za-z]+/g, 'fw_live_[redacted]')
-    .replace(/\b((?:sk|rk)_(?:live|test)_|whsec_)[0-9A-Za-z]+/g, '$1[redacted]')
-    .replace(/(signature=)[\w%.-]+/g, '$1[redacted]')
-    .replace(/([?&]code=)[\w%.~/+-]+/g, '$1[redacted]')
-    .replace(/(\/callbacks\/)[\w./-]+/g, '$1[redacted]')
-    .replace(/(postgres(?:ql)?:\/\/[^:@/\s"]*:)[^@\s"]*@/g, '$1[redacted]@');
+  return SECRETS.reduce((rest, secret) => rest.replace(secret, '$1[redacted]'), text).replace(
+    /((?:postgres(?:ql)?|smtps?):\/\/[^:@/\s"]*:)[^@\s"]*@/g,
+    '$1[redacted]@',
+  );
 }
 
 function readable(line: string): string {

@@ -124,6 +124,17 @@ test('a quote is the price of a create, and reserves nothing', { skip }, async (
   assertError(await quote({ ...CHEAPEST, prompt: 'no' }), 'invalid_request', 'prompt');
 });
 
+test('a method that a path does not have gets 405, with those that it has', async () => {
+  for (const [path, method, allowed] of [
+    ['/credits', 'DELETE', 'GET, HEAD'],
+    ['/video/generations', 'GET', 'POST'],
+  ] as const) {
+    const response = await send(path, { method, key: null });
+    assertError(response, 'method_not_allowed');
+    assert.equal(response.headers.get('allow'), allowed);
+  }
+});
+
 test('a response says what is left of the rate window', async () => {
   for (const path of ['/credits', '/tasks/none', '/tasks?limit=0']) {
     const { headers } = await send(path);

@@ -124,11 +124,9 @@ test('an unknown task gets 404, and an id of more than 120 characters 400', asyn
   assertError(await send(`/tasks/${'x'.repeat(121)}`), 'invalid_request', 'id');
 });
 
-test('an unknown path and an unknown method get the error envelope', async () => {
+test('an unknown path gets the error envelope', async () => {
   for (const [path, method] of [
     ['/nowhere', 'GET'],
-    ['/credits', 'DELETE'],
-    ['/video/generations', 'GET'],
     ['/%zz', 'POST'],
   ] as const) {
     assertError(await send(path, { method, key: null }), 'not_found');

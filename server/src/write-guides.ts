@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { WINDOW_SECONDS } from './accounts/admission.ts';
-import { REQUESTS_PER_WINDOW } from './accounts/key-gate.ts';
+import { REQUESTS_PER_WINDOW, WINDOW_SECONDS } from './accounts/key-gate.ts';
 import * as limits from './catalog/limits.ts';
 import { MODELS, RESOLUTIONS } from './catalog/models.ts';
 import { PRICE_TABLE } from './catalog/price.ts';

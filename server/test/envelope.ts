@@ -13,6 +13,7 @@ const STATUS: Record<string, number> = {
   invalid_request: 400,
   insufficient_credits: 402,
   not_found: 404,
+  method_not_allowed: 405,
   idempotency_conflict: 409,
   not_cancellable: 409,
   no_output: 409,

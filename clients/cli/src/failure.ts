@@ -57,6 +57,7 @@ const KINDS: Record<string, Kind> = {
   payload_too_large: 'refused',
   insufficient_credits: 'credits',
   not_found: 'not_found',
+  method_not_allowed: 'refused',
   idempotency_conflict: 'refused',
   not_cancellable: 'refused',
   no_output: 'refused',

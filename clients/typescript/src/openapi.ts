@@ -89,6 +89,7 @@ export interface ErrorResponse {
       | 'payload_too_large'
       | 'rate_limited'
       | 'service_busy'
+      | 'method_not_allowed'
       | 'internal_error'
       | 'not_cancellable'
       | 'no_output'

@@ -9,10 +9,9 @@ import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { hashSecret, looksLikeSecret } from './api-keys.ts';
-import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
+import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW, WINDOW_SECONDS } from './key-gate.ts';
 import { countingHits } from './rate-window.ts';
 
-export const WINDOW_SECONDS = 60;
 const WINDOW = `interval '${WINDOW_SECONDS} seconds'`;
 /** How many of a window's hits have left it. They are in the order of their times. */
 const EXPIRED = `width_bucket(clock_now() - ${WINDOW}, hits)`;

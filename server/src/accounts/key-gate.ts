@@ -160,11 +160,16 @@ function tooManyUnknownKeys(): ApiError {
 
 /** Contract, "Limits": 30 authenticated requests in any 60 seconds, per API key. */
 export const REQUESTS_PER_WINDOW = 30;
+export const WINDOW_SECONDS = 60;
+
+/** The rate limit of an API key, as clients know it. */
+export const KEY_POLICY = { name: 'default', max: REQUESTS_PER_WINDOW, seconds: WINDOW_SECONDS };
 
 /** The error of a request beyond them. */
 export function windowIsFull(seconds: number): ApiError {
   const sent = `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds.`;
   return new ApiError('rate_limited', `${sent} The next one passes in ${seconds} seconds.`, {
     retryAfterSeconds: seconds,
+    policy: KEY_POLICY,
   });
 }

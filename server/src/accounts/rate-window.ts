@@ -1,11 +1,13 @@
 import { command, type Queryable, statement } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
+import { ApiError, type RatePolicy } from '../kernel/errors.ts';
 import { type FullWindows, openFullWindows } from './full-windows.ts';
 
 /** At most `max` requests in any `seconds`. */
 export interface RateLimit {
   max: number;
   seconds: number;
+  /** If clients of the API are told of it. */
+  name?: string;
 }
 
 /**
@@ -50,15 +52,16 @@ export async function countRequest(db: Queryable, key: string, limit: RateLimit)
 export async function tooManyRequests(
   db: Queryable,
   key: string,
-  { max, seconds }: RateLimit,
+  { max, seconds, name }: RateLimit,
 ): Promise<ApiError> {
   const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [key, max, seconds]);
-  return refusal(Math.ceil(Math.max(1, Math.min(seconds, row?.seconds ?? 1))));
+  const wait = Math.ceil(Math.max(1, Math.min(seconds, row?.seconds ?? 1)));
+  return refusal(wait, name === undefined ? undefined : { name, max, seconds });
 }
 
-function refusal(seconds: number): ApiError {
+function refusal(seconds: number, policy?: RatePolicy): ApiError {
   const message = `Too many requests. Try again in ${seconds} s.`;
-  return new ApiError('rate_limited', message, { retryAfterSeconds: seconds });
+  return new ApiError('rate_limited', message, { retryAfterSeconds: seconds, policy });
 }
 
 /**
@@ -66,7 +69,7 @@ function refusal(seconds: number): ApiError {
  * @param now monotonic milliseconds, for tests
  */
 export function openRateMemory(now = () => performance.now()): Pick<FullWindows, 'run'> {
-  const full = openFullWindows(now, refusal);
+  const full = openFullWindows(now, (seconds) => refusal(seconds));
   return {
     run: (key, count) =>
       full.run(key, async () => {

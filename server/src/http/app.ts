@@ -1,11 +1,12 @@
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
+import { collectMethods } from './allowed-methods.ts';
 import { limitBodyTime, MAX_BODY_SECONDS } from './body-time.ts';
 import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts';
 import { createConnections } from './connections.ts';
 import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
-import { handleError, malformed, noSuchPath } from './errors.ts';
+import { handleError, malformed, noSuchPath, wrongMethod } from './errors.ts';
 import { compileWhenUsed } from './lazy-schemas.ts';
 import { mcpRoute } from './mcp/mcp-route.ts';
 import { healthRoutes } from './operations/health.ts';
@@ -107,10 +108,15 @@ function setResponseHeaders(
  * itself, without the envelope.
  */
 function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }: AppDeps): void {
-  app.addHook('onRequest', (request, _reply, done) => {
+  const methodsOf = collectMethods(app);
+  app.addHook('onRequest', (request, reply, done) => {
     const lacksHost = request.headers.host === undefined && request.raw.httpVersion === '1.1';
     if (lacksHost) return done(malformed());
-    done(request.is404 && !isPageRequest(request) ? noSuchPath() : undefined);
+    if (!request.is404 || isPageRequest(request)) return done();
+    const allowed = methodsOf(request.url);
+    if (allowed === undefined) return done(noSuchPath());
+    reply.header('allow', allowed);
+    done(wrongMethod(allowed));
   });
   app.server.on('checkExpectation', (request, response) => {
     app.server.emit('request', request, response); // an expectation does not change the response

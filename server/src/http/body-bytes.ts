@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { invalidRequest } from '../kernel/errors.ts';
 
 export interface BodyReading {
   /** A larger body is refused with 413. */
@@ -21,6 +22,20 @@ export function readBodiesAsBytes(app: FastifyInstance, { limitBytes, parse }: B
   app.addContentTypeParser(
     '*',
     { parseAs: 'buffer', bodyLimit: limitBytes },
-    async (request: FastifyRequest, bytes: Buffer) => parse(bytes, request),
+    async (request: FastifyRequest, bytes: Buffer) => {
+      requirePlain(request.headers);
+      return parse(bytes, request);
+    },
   );
+}
+
+/** @throws ApiError `invalid_request` if a body is compressed */
+export function requirePlain({
+  'content-encoding': encoding = '',
+}: FastifyRequest['headers']): void {
+  if (/^(?:identity|[\s,])*$/i.test(encoding)) return;
+  throw invalidRequest('Send the body as it is, without a Content-Encoding.', {
+    field: 'Content-Encoding',
+    reason: 'encoded_body',
+  });
 }

@@ -119,20 +119,25 @@ test('an unknown route is 404, with every method and body', async () => {
 
 const ROUTES = {
   '/api/v1/video/generations': ['POST'],
-  '/api/v1/tasks/task_1': ['GET', 'HEAD'],
+  '/api/v1/tasks/task_1?a=b': ['GET', 'HEAD'],
+  '/api/v1/tasks/%zz': ['GET', 'HEAD'],
+  '/api/v1/tasks/task_1/output': ['DELETE'],
+  '/api/v1/webhooks/we_1': ['DELETE', 'GET', 'HEAD', 'PATCH'],
+  '/media/obj_1.mp4': ['GET', 'HEAD'],
   '/api/v1/credits': ['GET', 'HEAD'],
   '/openapi.json': ['GET', 'HEAD'],
   '/healthz': ['GET', 'HEAD'],
 };
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
 
-test('a method that a route does not have is 404, even without an API key', async () => {
+test('a method that a path does not have is 405 with Allow, even without an API key', async () => {
   for (const [url, known] of Object.entries(ROUTES)) {
     for (const method of METHODS) {
       if (known.includes(method)) continue;
       const response = await api.app.inject({ url, method });
-      if (method === 'HEAD') assert.equal(response.statusCode, 404);
-      else assertError(parseResponse(response), 'not_found');
+      assert.equal(response.headers.allow, known.join(', '), url);
+      if (method === 'HEAD') assert.equal(response.statusCode, 405);
+      else assertError(parseResponse(response), 'method_not_allowed');
     }
   }
 });

@@ -4,6 +4,7 @@ import { ApiError, type ErrorDetails, errorEnvelope, invalidRequest } from '../k
 import type { Log } from '../kernel/log.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { consequenceOf } from './create-errors.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { refusedUrls } from './refused-urls.ts';
 import { brokenRule, ruleSentence } from './schema-rules.ts';
 
@@ -17,7 +18,11 @@ declare module 'fastify' {
 /** Sends the error envelope with the headers that belong to the error. */
 function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   const details = detailsOf(error, reply.request);
-  if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
+  const { policy, retryAfterSeconds: seconds } = error;
+  if (seconds !== undefined) reply.header('retry-after', seconds);
+  if (policy && seconds !== undefined) {
+    reply.headers(rateLimitHeaders(policy, { remaining: 0, resetSeconds: seconds }));
+  }
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer');
   return reply
     .code(error.status)
@@ -93,9 +98,14 @@ export function malformed(cause?: unknown): ApiError {
   return invalidRequest('The request is not valid HTTP.', details, cause);
 }
 
-/** The error of a request to a path, or with a method, that has no route. */
+/** The error of a request to a path that has no route. */
 export function noSuchPath(): ApiError {
-  return new ApiError('not_found', 'This path does not exist, or it does not have this method.');
+  return new ApiError('not_found', 'This path does not exist.');
+}
+
+/** The error of a request with a method that its path does not have. */
+export function wrongMethod(allowed: string): ApiError {
+  return new ApiError('method_not_allowed', `This path takes other methods: ${allowed}.`);
 }
 
 /** The error for the first failed rule of a schema. Its message names the field. */

@@ -1,6 +1,6 @@
 /**
  * Every error code that a client can receive, with its HTTP status. The first nine are the
- * contract's (section "Errors"); the next three belong to one operation each. The next five belong to
+ * contract's (section "Errors"), with `method_not_allowed`; the next three belong to one operation each. The next five belong to
  * delivery links, the rest to the website: both are outside the versioned API. docs/ERRORS.md
  * explains each code to clients.
  */
@@ -9,6 +9,7 @@ export const ERROR_STATUS = {
   invalid_request: 400,
   insufficient_credits: 402,
   not_found: 404,
+  method_not_allowed: 405,
   idempotency_conflict: 409,
   payload_too_large: 413,
   rate_limited: 429,
@@ -45,6 +46,14 @@ export function errorCodesOf(status: number): string[] {
     .map(([code]) => code);
 }
 
+/** A rate limit by the name that the RateLimit headers give it. */
+export interface RatePolicy {
+  name: string;
+  /** How many requests pass in any `seconds`. */
+  max: number;
+  seconds: number;
+}
+
 /** Free-form members of `error.details`. */
 export type ErrorDetails = Record<string, unknown>;
 
@@ -56,17 +65,25 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** Of `rate_limited`: the limit that was exceeded, if clients are told its name. */
+  readonly policy: RatePolicy | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { details?: ErrorDetails; retryAfterSeconds?: number; cause?: unknown } = {},
+    options: {
+      details?: ErrorDetails;
+      retryAfterSeconds?: number;
+      policy?: RatePolicy | undefined;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.policy = options.policy;
   }
 
   get status(): number {

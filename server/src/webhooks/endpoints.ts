@@ -153,7 +153,8 @@ function tooMany(): ApiError {
 
 function tooFast(): ApiError {
   const message = `An account may make ${MAX_PER_HOUR} endpoints in an hour.`;
-  return new ApiError('rate_limited', message, { retryAfterSeconds: 600 });
+  const policy = { name: 'webhooks', max: MAX_PER_HOUR, seconds: 3600 };
+  return new ApiError('rate_limited', message, { retryAfterSeconds: 600, policy });
 }
 
 // An endpoint that is enabled again or has another address begins anew: its failures of before do

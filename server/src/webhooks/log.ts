@@ -124,7 +124,8 @@ export async function sendTest(db: Queryable, owner: Owner, endpointId: string):
   const [row] = await db.query<{ event_id: string }>(SEND_TEST, [endpointId]);
   if (row) return row.event_id;
   const message = `An endpoint gets at most ${TESTS_PER_MINUTE} test events in a minute.`;
-  throw new ApiError('rate_limited', message, { retryAfterSeconds: 60 });
+  const policy = { name: 'test-events', max: TESTS_PER_MINUTE, seconds: 60 };
+  throw new ApiError('rate_limited', message, { retryAfterSeconds: 60, policy });
 }
 
 async function requireEnabled(db: Queryable, owner: Owner, id: string): Promise<void> {

@@ -28,7 +28,7 @@ const FACTS: Fact[] = [
       api: ['may send 30 requests in 60 seconds', 'in the next 60 seconds'],
     },
   },
-  { file: 'accounts/admission.ts', code: 'WINDOW_SECONDS = 60;', said: {} },
+  { file: 'accounts/key-gate.ts', code: 'WINDOW_SECONDS = 60;', said: {} },
   {
     file: 'catalog/limits.ts',
     code: 'PROMPT_CHARACTERS = { min: 3, max: 4000 }',
@@ -102,7 +102,7 @@ const FACTS: Fact[] = [
   },
   {
     file: 'http/uploads/receive-upload.ts',
-    code: 'UPLOADS = { max: 60, seconds: 600 };',
+    code: "UPLOADS = { name: 'uploads', max: 60, seconds: 600 };",
     said: {
       ERRORS: ['more than 60 uploads of an account in ten minutes'],
       uploads: ['60 uploads in ten minutes'],

@@ -79,7 +79,7 @@ test('the catalogue has the table of what is charged and which key is next', () 
   assert.deepEqual(documented, known);
   const ofCreates = sorted(CREATE_ERRORS.map(({ code }) => code));
   const ofApi = sorted(RESPONSES.flatMap(([code]) => namesIn(code)));
-  const ofOthers = ['not_found', ...OWN_ERROR_CODES];
+  const ofOthers = ['not_found', 'method_not_allowed', ...OWN_ERROR_CODES];
   assert.deepEqual(
     ofCreates,
     ofApi.filter((code) => !ofOthers.includes(code)),
@@ -194,8 +194,11 @@ test('openapi.json has for each error status of a route the codes with that stat
     inRoutes.push(...code.enum);
   }
   const inCatalogue = sorted(RESPONSES.flatMap(([code]) => namesIn(code)));
-  // An internal error can follow any request; the contract lists it for no route.
-  assert.deepEqual([...sorted(inRoutes), 'internal_error'].sort(), inCatalogue);
+  // An internal error can follow any request, and a wrong method has no route.
+  assert.deepEqual(
+    [...sorted(inRoutes), 'internal_error', 'method_not_allowed'].sort(),
+    inCatalogue,
+  );
 });
 
 test('openapi.json has the codes of a failed task wherever a task is returned', () => {

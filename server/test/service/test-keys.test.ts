@@ -66,6 +66,7 @@ test('with a test key, each word of the table does what the table says, through 
       const { body, ...response } = await api.create({ prompt: `A boat, test-${word}` });
       assert.equal(response.status, status, `${word}: ${JSON.stringify(body)}`);
       if (status !== 202) assert.equal(body.error.details.test, true);
+      if (status === 429) assert.match(response.headers.get('ratelimit') ?? '', /;r=0;t=2$/);
       return { word, id: body.id ?? body.error.details.task_id };
     }),
   );

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { openAdmission, WINDOW_SECONDS } from '../../accounts/admission.ts';
-import { openKeyGate, REQUESTS_PER_WINDOW } from '../../accounts/key-gate.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { openAdmission } from '../../accounts/admission.ts';
+import { KEY_POLICY, openKeyGate } from '../../accounts/key-gate.ts';
+import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { cancelTaskOfCaller } from '../tasks/cancel-task.ts';
 import { deleteOutputOfCaller } from '../tasks/delete-output.ts';
 import { refillTest } from '../test-keys/refill-test-credits.ts';
@@ -70,27 +70,10 @@ export function publicApi(
   api.addHook<PublicRoute>('onRequest', async (request, reply) => {
     const { admit = admitByDefault, isPublic } = request.routeOptions.config;
     if (isPublic) return;
-    request.caller = await admit(request, PUBLIC_API.surface).catch((error) => {
-      if (error instanceof ApiError && error.code === 'rate_limited') {
-        reply.headers(rateLimitHeaders(0, error.retryAfterSeconds ?? 1));
-      }
-      throw error;
-    });
-    reply.headers(rateLimitHeaders(request.caller.remaining, request.caller.resetSeconds));
+    request.caller = await admit(request, PUBLIC_API.surface);
+    reply.headers(rateLimitHeaders(KEY_POLICY, request.caller));
     deps.onAdmitted?.(request.caller.keyId, request.ip);
   });
   for (const endpoint of endpoints) endpoint.serve(api, { ...deps, gate });
   done();
-}
-
-/**
- * The rate window as draft-ietf-httpapi-ratelimit-headers describes it (`r`, `t`, `q`, `w`).
- * The window slides: `t` is the time until its oldest request leaves it, so until then exactly
- * `remaining` requests pass.
- */
-function rateLimitHeaders(remaining: number, resetSeconds: number) {
-  return {
-    ratelimit: `"default";r=${remaining};t=${resetSeconds}`,
-    'ratelimit-policy': `"default";q=${REQUESTS_PER_WINDOW};w=${WINDOW_SECONDS}`,
-  };
 }

@@ -85,7 +85,7 @@ function errorWith(codes: string[]) {
 
 /** Any error of the API. */
 export const ErrorSchema = errorEnvelopeSchema(
-  [...Object.keys(MEANINGS), '500']
+  [...Object.keys(MEANINGS), '405', '500']
     .flatMap((status) => errorCodesOf(Number(status)))
     .concat(OWN_ERROR_CODES),
   'Error',

@@ -10,6 +10,7 @@ import { DiskFull } from '../../storage/free-space.ts';
 import { requireRoom, type Uploader } from '../../tasks/uploads/quota.ts';
 import { type ReceiveDeps, type Received, receiveUpload } from '../../tasks/uploads/receive.ts';
 import { UPLOAD_DAYS } from '../../tasks/uploads/uploads.ts';
+import { requirePlain } from '../body-bytes.ts';
 import { type MinRate, uploadBody } from './upload-body.ts';
 import { MAX_UPLOAD_BYTES, MIN_UPLOAD_RATE } from './upload-limits.ts';
 import { createPlaces, type UploadPlace } from './upload-places.ts';
@@ -20,7 +21,7 @@ export interface UploadDeps extends ReceiveDeps {
 }
 
 /** Uploads that an account may begin. */
-const UPLOADS = { max: 60, seconds: 600 };
+const UPLOADS = { name: 'uploads', max: 60, seconds: 600 };
 
 /** Whose upload it is, and where it came in. */
 export interface UploadOwner {
@@ -108,7 +109,8 @@ async function receive(
 
 /** @throws ApiError `invalid_request`, `payload_too_large` */
 function declared(headers: FastifyRequest['headers']) {
-  const kind = /^(image|video)\//.exec(headers['content-type'] ?? '')?.[1];
+  requirePlain(headers);
+  const kind = /^(image|video)\//i.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
   if (kind === undefined) {
     const message = 'Upload an image or a video, with its Content-Type.';
     throw refused({ reason: 'not_media', message });

@@ -163,6 +163,29 @@ test('what is no usable file is refused, and nothing is kept', async () => {
   assert.deepEqual(await uploadRows(website, visitor), []);
 });
 
+test('the Content-Type of an upload may be written in any case, and have parameters', async () => {
+  const { upload } = await owner();
+  for (const type of ['Image/PNG', 'IMAGE/png; charset=binary', 'image/png;a="b"']) {
+    const { status, body } = await upload(picture, { 'content-type': type });
+    assert.equal(status, 201, JSON.stringify(body));
+  }
+  const encoded = await upload(picture, { 'content-encoding': 'gzip' });
+  const details = { field: 'Content-Encoding', reason: 'encoded_body' };
+  assertError(encoded, 'invalid_request', details);
+});
+
+test('a 429 of uploads names their own limit', async () => {
+  const { visitor, upload } = await owner();
+  const full = `insert into request_windows (subject, hits)
+    values ($1, array(select clock_now() from generate_series(1, 60)))`;
+  await sql(website.database.db, full, [`uploads:${visitor.accountId}`]);
+  const response = await upload(picture);
+  assertError(response, 'rate_limited');
+  const { headers } = response;
+  assert.equal(headers['ratelimit-policy'], '"uploads";q=60;w=600');
+  assert.equal(headers.ratelimit, `"uploads";r=0;t=${headers['retry-after']}`);
+});
+
 test('the quota of a mailbox is one for the API and the website', async () => {
   const { visitor, upload } = await owner(0);
   assert.equal((await visitor.upload(picture)).status, 201);

@@ -70,6 +70,16 @@ test('a test event is logged, and can be sent again', async () => {
   assert.equal(new Set(pages).size, 2);
 });
 
+test('a 429 of test events names their own limit', async () => {
+  const { id } = (await create()).body;
+  for (let sent = 0; sent < 10; sent += 1) await call('POST', `/${id}/test`);
+  const response = await call('POST', `/${id}/test`);
+  assertError(response, 'rate_limited');
+  const { headers } = response;
+  assert.equal(headers['ratelimit-policy'], '"test-events";q=10;w=60');
+  assert.equal(headers.ratelimit, `"test-events";r=0;t=${headers['retry-after']}`);
+});
+
 test('an endpoint may have no address', async () => {
   const made = await create({ url: undefined });
   assert.deepEqual([made.status, made.body.url], [201, null]);

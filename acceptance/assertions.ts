@@ -6,6 +6,7 @@ const STATUS: Record<string, number> = {
   invalid_request: 400,
   insufficient_credits: 402,
   not_found: 404,
+  method_not_allowed: 405,
   idempotency_conflict: 409,
   payload_too_large: 413,
   rate_limited: 429,

@@ -73,6 +73,9 @@ thoroughly('the first command creates the embedded database, the next one opens 
   assert.equal((await run(embedded, 'audit')).err, '');
   const nothing = { available: 0, reserved: 0, debt: 0 };
   assert.deepEqual([shown.paid, shown.promotional, shown.lots], [nothing, nothing, []]);
+  assert.deepEqual(shown.test, { available: 100_000, reserved: 0 });
+  const { totals } = await ask(embedded, 'credits statement grace@example.com --kind test');
+  assert.partialDeepStrictEqual(totals, [{ kind: 'test' }]);
 });
 
 test('an audit that finds a problem reports it and exits 1', async (t) => {

@@ -237,13 +237,16 @@ export function withUploads(request: GenerationRequest, publicUrl: string): Gene
   };
 }
 
-/** An address as tasks store it: `upload:ID` if it is one of {@link uploadUrl}. */
+/**
+ * An address as tasks store it: `upload:ID` if it is one of {@link uploadUrl}. With a query or a
+ * fragment it names no upload; one with a user name stays as it is, and is refused.
+ */
 export function storedUrl(url: string, publicUrl: string): string {
   const own = URL.parse(publicUrl + UPLOADS_PATH);
   const given = URL.parse(url);
   if (!own || given?.origin !== own.origin) return url;
-  const isUpload = given.pathname.startsWith(own.pathname);
-  return isUpload ? UPLOAD + given.pathname.slice(own.pathname.length) : url;
+  if (given.username !== '' || given.password !== '') return url;
+  return given.href.startsWith(own.href) ? UPLOAD + given.href.slice(own.href.length) : url;
 }
 
 /**

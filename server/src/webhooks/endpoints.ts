@@ -228,11 +228,12 @@ export async function replaceSecret(
 
 const DELETE = statement(
   'webhook_endpoint_delete',
-  `update webhook_endpoints set deleted_at = clock_now() where ${OWN} returning id`,
+  `update webhook_endpoints set deleted_at = coalesce(deleted_at, clock_now())
+   where id = $1 and account_id = $2 and mode = $3 returning id`,
 );
 
 /**
- * Nothing is delivered any more. The upkeep removes its log.
+ * Nothing is delivered any more. The upkeep removes its log. Doing it again changes nothing.
  * @throws ApiError `not_found`
  */
 export async function deleteEndpoint(db: Queryable, owner: Owner, id: string): Promise<void> {

@@ -96,6 +96,17 @@ test('with a test key, each word of the table does what the table says, through 
   await fixture.database.setClock(0);
 });
 
+test('the quote for a test word says whether the credits suffice for its create', async () => {
+  const quote = async (authorization: string, prompt: string) => {
+    const headers = { authorization, 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify({ prompt }) };
+    return (await send(`${fixture.url}/api/v1/video/quotes`, init)).body.enough;
+  };
+  const key = `Bearer ${secret}`;
+  assert.equal(await quote(key, 'A boat, test-slow'), true);
+  assert.equal(await quote(key, 'A boat, test-insufficient-credits'), false);
+});
+
 test('the tasks of a test key are a world of their own', async () => {
   const api = await tester();
   const key = 'the-same-key';

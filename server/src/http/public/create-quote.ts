@@ -8,6 +8,7 @@ import type { Database } from '../../database/database.ts';
 import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { type PricingDeps, priceRequest } from '../create-flow.ts';
+import { asksForTooFew } from '../test-keys/test-refusals.ts';
 import { requireJsonType } from './body.ts';
 import { callerOf, described, type Endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses } from './schemas.ts';
@@ -79,7 +80,8 @@ export const createQuote: Endpoint<QuoteDeps> = {
       preValidation: async ({ headers }) => requireJsonType(headers['content-type']),
       handler: async (request) => {
         const { body } = request;
-        const { price } = await priceRequest(deps, callerOf(request).accountId, body);
+        const { accountId, surface } = callerOf(request);
+        const { price } = await priceRequest(deps, accountId, body);
         const { available, spendable } = await read(request);
         const parts = priceParts(body);
         return {
@@ -88,7 +90,7 @@ export const createQuote: Endpoint<QuoteDeps> = {
           output_seconds: parts.outputSeconds,
           reference_seconds: parts.referenceSeconds,
           available_credits: available,
-          enough: spendable >= price.credits,
+          enough: spendable >= price.credits && !asksForTooFew(surface, body),
         };
       },
     });

@@ -1,4 +1,5 @@
 import { windowIsFull } from '../../accounts/key-gate.ts';
+import type { GenerationRequest } from '../../catalog/request.ts';
 import { testOutcomeOf } from '../../catalog/test-outcomes.ts';
 import { insufficientCredits } from '../../ledger/reserve.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
@@ -16,4 +17,9 @@ export function refuseIfAsked({ binding, request, price }: CheckedRequest): void
   const outcome = testOutcomeOf(request.prompt);
   if (outcome === 'rate-limited') throw windowIsFull(WAIT_SECONDS);
   if (outcome === 'insufficient-credits') throw insufficientCredits(price.credits, 'test');
+}
+
+/** Whether the prompt of a test key asks that its credits do not suffice. */
+export function asksForTooFew(surface: string, { prompt }: GenerationRequest): boolean {
+  return surface === TEST_SURFACE && testOutcomeOf(prompt) === 'insufficient-credits';
 }

@@ -109,7 +109,10 @@ test('another account’s upload, an unknown and an expired one are unknown, not
   await refused(other, url);
   const unknown = ['obj_none', '', '%00', '../media/obj_1'].map((id) => `/uploads/${id}`);
   for (const path of unknown.slice(0, 3)) await refused(first, PUBLIC_URL + path);
-  await refused(first, `HTTP://LOCALHOST:8080/x/../uploads/obj_none?a=b#c`);
+  for (const more of ['?', '?a=b', '#', '#c']) await refused(first, url + more);
+  const named = await first.create(withFrame(url.replace('//', '//ada:secret@')));
+  assertError(named, 'invalid_request', { field: 'image_url' });
+  assert.equal((await first.quote(withFrame(url.replace('localhost', 'LOCALHOST')))).status, 200);
   const elsewhere = await first.create(withFrame(`${PUBLIC_URL}${unknown[3]}`));
   assert.equal(elsewhere.body.error.details.reason, 'not_https', 'it is no upload');
   await website.database.setClock(2 * DAY);

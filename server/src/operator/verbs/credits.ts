@@ -1,6 +1,7 @@
 import { findAccount } from '../../accounts/accounts.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { clawBack } from '../../ledger/debts.ts';
+import { testBalance } from '../../ledger/kinds/test-credits.ts';
 import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
 import { readBalances, readOverview } from '../../ledger/overview.ts';
 import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/statements/account-statement.ts';
@@ -21,6 +22,11 @@ const REFERENCE = text('Your name for it, such as the number of an invoice; book
   max: 100,
 });
 const OF_KIND = choiceOf('The kind of the credits.', ['paid', 'promotional'], { word: 'KIND' });
+const OF_ANY_KIND = choiceOf(
+  'The kind of the credits; without it, paid and promotional ones.',
+  ['paid', 'promotional', 'test'],
+  { word: 'KIND' },
+);
 const MOVEMENT = { account: ACCOUNT, credits: CREDITS, kind: KIND, reference: REFERENCE };
 
 export const CREDITS_VERBS = {
@@ -86,7 +92,7 @@ export const CREDITS_VERBS = {
     summary: 'Show every movement of credits with the balances after it, and totals',
     fields: {
       account: ACCOUNT,
-      kind: optional(OF_KIND),
+      kind: optional(OF_ANY_KIND),
       from: optional(time('The first moment that it covers.')),
       until: optional(time('The moment before which it ends.')),
       csv: flag('Print comma-separated values, without the totals.'),
@@ -112,7 +118,9 @@ export const CREDITS_VERBS = {
     words: ['account'],
     run: async ({ db }, { account }) => {
       const accountId = await findAccount(db, account);
-      return { account_id: accountId, ...(await readOverview(db, accountId)) };
+      const { lots, ...live } = await readOverview(db, accountId);
+      const test = await testBalance(db, accountId);
+      return { account_id: accountId, ...live, test, lots };
     },
   }),
 };

@@ -43,9 +43,9 @@ test('openapi.json has exactly the operations of the contract and its additions,
     });
   });
   assert.deepEqual(operations.flat().sort(), [
-    'delete /api/v1/tasks/{id}/output 204 400 401 404 409 429 503',
-    'delete /api/v1/uploads/{id} 204 400 401 404 409 429 503',
-    'delete /api/v1/webhooks/{id} 204 400 401 404 429 503',
+    'delete /api/v1/tasks/{id}/output 204 400 401 404 409 413 429 503',
+    'delete /api/v1/uploads/{id} 204 400 401 404 409 413 429 503',
+    'delete /api/v1/webhooks/{id} 204 400 401 404 413 429 503',
     'get /api/v1/credits 200 401 429',
     'get /api/v1/models 200 304',
     'get /api/v1/tasks 200 400 401 429 503',
@@ -54,17 +54,17 @@ test('openapi.json has exactly the operations of the contract and its additions,
     'get /api/v1/webhooks 200 400 401 429 503',
     'get /api/v1/webhooks/{id} 200 400 401 404 429 503',
     'get /api/v1/webhooks/{id}/deliveries 200 400 401 404 429 503',
-    'patch /api/v1/webhooks/{id} 200 400 401 404 429 503',
-    'post /api/v1/tasks/{id}/cancel 200 400 401 404 409 429 503',
-    'post /api/v1/test-credits 200 400 401 429 503',
+    'patch /api/v1/webhooks/{id} 200 400 401 404 413 429 503',
+    'post /api/v1/tasks/{id}/cancel 200 400 401 404 409 413 429 503',
+    'post /api/v1/test-credits 200 400 401 413 429 503',
     'post /api/v1/uploads 201 400 401 413 429 503',
     'post /api/v1/uploads/presigned 201 400 401 413 429 503',
     'post /api/v1/video/generations 200 202 400 401 402 409 413 429 503',
     'post /api/v1/video/quotes 200 400 401 413 429 503',
-    'post /api/v1/webhooks 201 400 401 429 503',
-    'post /api/v1/webhooks/{id}/deliveries/{eventId}/send 202 400 401 404 429 503',
-    'post /api/v1/webhooks/{id}/secret 200 400 401 404 429 503',
-    'post /api/v1/webhooks/{id}/test 202 400 401 404 429 503',
+    'post /api/v1/webhooks 201 400 401 413 429 503',
+    'post /api/v1/webhooks/{id}/deliveries/{eventId}/send 202 400 401 404 413 429 503',
+    'post /api/v1/webhooks/{id}/secret 200 400 401 404 413 429 503',
+    'post /api/v1/webhooks/{id}/test 202 400 401 404 413 429 503',
   ]);
 });
 
@@ -230,6 +230,26 @@ test('no two operations have the same name, and each has a tag that is described
     assert.match(operationId, /^[a-z]+[A-Z][A-Za-z]+$/);
     assert.ok(tags.length === 1 && described.includes(tags[0]), operationId);
   }
+});
+
+test('a body of more than 64 KiB gets a response that the operation has', async () => {
+  const served = await openTestApp();
+  const customer = await served.customer(0);
+  const wrong: string[] = [];
+  for (const [path, methods] of Object.entries(api.paths)) {
+    for (const [method, { responses }] of Object.entries<{ responses: object }>(Object(methods))) {
+      if (method === 'get') continue;
+      const response = await customer.send({
+        method: method.toUpperCase() as 'POST',
+        url: path.replace(/\{\w+\}/g, 'abc'),
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'k' },
+        payload: JSON.stringify({ prompt: 'x'.repeat(2 ** 16) }),
+      });
+      if (!(response.status in responses)) wrong.push(`${method} ${path} ${response.status}`);
+    }
+  }
+  await served.close();
+  assert.deepEqual(wrong, []);
 });
 
 test('the links of a response lead to operations, by their parameters and its members', () => {

@@ -59,7 +59,7 @@ export const cancelTaskOfCaller: Endpoint<CancelDeps & { gate: KeyGate; links: L
     params: TaskParamsSchema,
     response: {
       200: { description: 'What became of the cancel.', ...CancelSchema, examples: [EXAMPLE] },
-      ...errorResponses(400, 401, 404, 429, 503),
+      ...errorResponses(400, 401, 404, 413, 429, 503),
       ...conflictResponse('not_cancellable', 'The task is held, or it has ended.'),
     },
   }),

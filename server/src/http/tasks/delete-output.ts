@@ -17,7 +17,7 @@ export const deleteOutputOfCaller: Endpoint<{ gate: KeyGate; db: Database; links
     params: TaskParamsSchema,
     response: {
       204: { description: 'The video is deleted. Its charge stays.', type: 'null' },
-      ...errorResponses(400, 401, 404, 429, 503),
+      ...errorResponses(400, 401, 404, 413, 429, 503),
       ...conflictResponse('no_output', 'The task is not completed: it has no video.'),
     },
   }),

@@ -19,7 +19,7 @@ export const refillTest: Endpoint<{ db: Database }> = {
           ...CreditBalanceSchema,
           examples: [{ available_credits: 100_000, balance_type: 'paid' }],
         },
-        ...errorResponses(400, 401, 429, 503),
+        ...errorResponses(400, 401, 413, 429, 503),
       },
     },
   },

@@ -22,7 +22,7 @@ export const deleteUploadOfCaller: Endpoint<{ db: Database }> = {
     params: ParamsSchema,
     response: {
       204: { description: 'The upload is deleted.', type: 'null' },
-      ...errorResponses(400, 401, 404, 429, 503),
+      ...errorResponses(400, 401, 404, 413, 429, 503),
       ...conflictResponse('upload_in_use', 'A task has not copied the file yet.'),
     },
   }),

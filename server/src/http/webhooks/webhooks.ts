@@ -86,7 +86,9 @@ function operation<Body extends TSchema = TSchema, Query extends TSchema = TSche
     ...(options.query && { querystring: options.query }),
     response: {
       [status]: options.response,
-      ...errorResponses(400, 401, 429, 503, ...(name.includes(':id') ? ([404] as const) : [])),
+      ...errorResponses(400, 401, 429, 503),
+      ...(name.includes(':id') && errorResponses(404)),
+      ...(!name.startsWith('GET') && errorResponses(413)),
     },
   });
   return {

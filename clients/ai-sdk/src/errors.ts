@@ -7,7 +7,7 @@ interface Call {
   isRead?: boolean;
 }
 
-/** What an error says, about the credits too. The error of a read has no key: the call's is given. */
+/** What an error says, also of the credits. That of a read has no key: the call's is given. */
 export function factsOf(error: FramewrightError, key: string | undefined) {
   const { code, charged, retry, taskId = null, requestId = null } = error;
   const idempotencyKey = error.idempotencyKey ?? key ?? null;

@@ -71,7 +71,7 @@ const ONE_VIDEO =
   'Several videos have the same Idempotency-Key: they are one video, which is charged once. ' +
   'Give each its own key, by calls of their own.';
 
-/** Warns of a second call with a key while the first one runs: `n: 2` sends the caller's key twice. */
+/** Warns of a call with the key of one that runs: `n: 2` sends the caller's key twice. */
 function openRunning() {
   const keys = new Set<string>();
   return async <T>(key: string, warnings: SharedV4Warning[], work: () => Promise<T>) => {

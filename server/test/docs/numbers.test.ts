@@ -270,6 +270,11 @@ const FACTS: Fact[] = [
     said: { 'clients/mcp/README': ['at most 45 seconds', 'After 45 seconds'] },
   },
   {
+    file: '../../clients/ai-sdk/src/request.ts',
+    code: 'DEFAULT_TIMEOUT_MS = 600_000;',
+    said: { 'clients/ai-sdk/README': ['at most ten minutes'] },
+  },
+  {
     file: '../../clients/mcp/src/schemas.ts',
     code: 'minLength: 8,',
     said: { 'clients/mcp/README': ['at least 8 characters'] },

@@ -10,13 +10,16 @@ interface Input {
 
 const OPERATIONS: {
   inputs: Record<'createVideo' | 'createQuote' | 'listTasks', Input>;
-  results: Record<ResultName, JsonSchemaType>;
+  results: Record<ResultName, { properties: object }>;
 } = JSON.parse(readFileSync(new URL('operations.json', import.meta.url), 'utf8'));
 
-type ResultName = 'VideoTask' | 'TaskList' | 'Quote' | 'CancelResult' | 'CreditBalance' | 'Upload';
-
-/** The data of the tools. */
-export const RESULTS = OPERATIONS.results;
+export type ResultName =
+  | 'VideoTask'
+  | 'TaskList'
+  | 'Quote'
+  | 'CancelResult'
+  | 'CreditBalance'
+  | 'Upload';
 
 const REQUEST_ID = {
   type: 'string',
@@ -48,6 +51,27 @@ function objectOf(properties: object, required: string[] = []): JsonSchemaType {
   const schema = { type: 'object', properties, required, additionalProperties: false };
   return schema as JsonSchemaType;
 }
+
+/** Members of the data of an error. */
+const ERROR = {
+  code: { type: 'string', description: 'Why the call was refused' },
+  message: { type: 'string', description: 'The same as a sentence' },
+  charged: { type: 'string', description: 'no, refunded, or reserved, also if it is not known' },
+  retry: { type: 'string', description: 'same_key and new_key are of the request_id; never' },
+  task_id: { type: 'string', description: 'The task that the call is about' },
+  request_id: { type: 'string', description: 'Of generate_video' },
+  retry_after_seconds: { type: 'number', description: 'When the next call passes' },
+  credits: { type: 'integer', description: 'The price' },
+  max_credits: { type: 'integer', description: 'What generate_video was allowed' },
+  x_request_id: { type: 'string', description: 'For a report to the operator' },
+};
+
+/** The data of a tool. Clients compare that of an error with it, too, so nothing is required. */
+export const resultSchema = (name: ResultName): JsonSchemaType =>
+  ({
+    type: 'object',
+    properties: { ...ERROR, ...OPERATIONS.results[name].properties },
+  }) as JsonSchemaType;
 
 const { createVideo: GENERATION, createQuote, listTasks } = OPERATIONS.inputs;
 

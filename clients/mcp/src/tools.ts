@@ -18,7 +18,7 @@ import {
   tellRead,
   tellTask,
 } from './results.ts';
-import { RESULTS, SCHEMAS } from './schemas.ts';
+import { type ResultName, resultSchema, SCHEMAS } from './schemas.ts';
 import type { Session } from './session.ts';
 
 /** A tool: what a model reads of it, and what a call does. `run` throws errors of the client. */
@@ -28,7 +28,7 @@ interface Tool<Input> {
   description: string;
   schema: (typeof SCHEMAS)[keyof typeof SCHEMAS];
   /** What its data is, unless the result is an error. */
-  data: keyof typeof RESULTS;
+  data: ResultName;
   annotations: ToolAnnotations;
   /** What an error says of credits and of another call. */
   tell?: Told;
@@ -41,7 +41,7 @@ interface Tool<Input> {
 function tool<Input extends object>(given: Tool<Input>) {
   const { name, schema, data, run, needsFiles, tell = tellRead, ...shown } = given;
   const inputSchema = fromJsonSchema<Input>(schema);
-  const config = { ...shown, inputSchema, outputSchema: fromJsonSchema(RESULTS[data]) };
+  const config = { ...shown, inputSchema, outputSchema: fromJsonSchema(resultSchema(data)) };
   return {
     register(server: McpServer, session: Session): void {
       if (needsFiles && !session.files) return;

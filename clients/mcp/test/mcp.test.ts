@@ -6,6 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Framewright } from '@framewright/client';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { fromJsonSchema, type JsonSchemaType } from '@modelcontextprotocol/server';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { testErrorCases } from '../../../server/test/clients/error-cases.ts';
@@ -119,8 +120,21 @@ test('what fails is an error result, which says what was charged and what to do'
   assert.deepEqual([poor.data.code, poor.data.charged], ['insufficient_credits', 'no']);
   assert.equal(poor.data.credits, 250);
   assert.match(poor.text, /It costs 250 credits/);
+  const most = await call(client, 'generate_video', { ...input('test-failed'), max_credits: 1 });
   const unknown = await call(client, 'get_video', { task_id: 'task_unknown' });
   assert.equal(unknown.data.code, 'not_found');
+  // Some clients compare the data of an error with the schema of the tool, and show nothing else.
+  const { tools } = await client.listTools();
+  for (const [name, told] of [
+    ...[failed, refused, poor, most].map((one) => ['generate_video', one] as const),
+    ['get_video', unknown] as const,
+  ]) {
+    const schema = tools.find((tool) => tool.name === name)?.outputSchema;
+    const { issues } = await fromJsonSchema(schema as JsonSchemaType)['~standard'].validate(
+      told.data,
+    );
+    assert.equal(issues, undefined, told.text);
+  }
 });
 
 test('over HTTP no text is read as a path of the service', async () => {

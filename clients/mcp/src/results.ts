@@ -53,8 +53,10 @@ function failedTask(task: VideoTask): CallToolResult {
 export type Told = (error: FramewrightError, when: string) => string;
 
 /** For tools that only read. */
-export const tellRead: Told = ({ retry }, when) =>
-  retry === 'never' ? 'Do not call again unchanged.' : `Call again${when}.`;
+export const tellRead: Told = (error, when) => {
+  const isRefused = error instanceof ApiError && error.status < 500 && error.status !== 429;
+  return isRefused ? 'Do not call again unchanged.' : `Call again${when}.`;
+};
 
 /** For tools that name a task: whether it can be read says nothing of its credits. */
 export const tellTask: Told = (error, when) =>

@@ -275,7 +275,7 @@ test('a read that is refused does not say that the video was not charged', async
   await using client = await connectWithin({ client: new Framewright(opened) });
   const told = await call(client, 'get_video', { task_id: 'task_unknown' });
   assert.deepEqual([told.isError, told.data.code], [true, 'not_found']);
-  assert.match(told.text, /stays charged: never start it again with another request_id/);
+  assert.match(told.text, /Do not call again unchanged.* stays charged: never start it again/);
   assert.doesNotMatch(told.text, /nothing|same request_id/);
 });
 

@@ -7,7 +7,6 @@ import {
   queryColumn,
   queryValue,
   statement,
-  type Transaction,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
@@ -198,15 +197,8 @@ export const CAP_OF_CALLER = {
   joins: 'join api_keys capped on capped.id = caller.key_id',
 } as const;
 
-/**
- * Locks API keys until the transaction ends, and reads the monthly caps that they have now; null:
- * the key has none.
- */
-export const lockCaps = query<
-  [keyIds: string[]],
-  { id: string; monthly_cap: number | null },
-  Transaction
->(
-  'key_caps_lock',
-  'select id, monthly_cap from api_keys where id = any($1) order by id for no key update',
+/** The monthly caps that API keys have now; null: the key has none. */
+export const readCaps = query<[keyIds: string[]], { id: string; monthly_cap: number | null }>(
+  'key_caps',
+  'select id, monthly_cap from api_keys where id = any($1)',
 );

@@ -19,15 +19,17 @@ function guards(file: string, test: string, rows: Row[]): Guard[] {
 }
 
 const CREDITS = [
-  ...guards('ledger/transfer.ts', 'ledger/lots.test.ts', [
+  ...guards('ledger/reserve.ts', 'ledger/lots.test.ts', [
     {
-      text: 'and debt = 0 and (lots_due_at is null or lots_due_at > clock_now())',
-      broken: 'and debt = 0',
+      text: 'debt > 0 or coalesce(lots_due_at <= clock_now(), false) as is_behind',
+      broken: 'debt > 0 as is_behind',
       title: 'credits that have expired can’t be reserved',
     },
+  ]),
+  ...guards('ledger/transfer.ts', 'ledger/lots.test.ts', [
     {
-      text: "lots_due_at is null or :reason <> 'refund' then lots_due_at",
-      broken: "lots_due_at is null or :reason <> '' then lots_due_at",
+      text: 'case when has_refund and lots_due_at > clock_now()',
+      broken: 'case when false and lots_due_at > clock_now()',
       title: 'grace is given once',
     },
   ]),
@@ -45,8 +47,8 @@ const CREDITS = [
   ]),
   ...guards('ledger/ledger.ts', 'ledger/ledger.test.ts', [
     {
-      text: 'reference: `settle:${name}` };',
-      broken: 'reference: `${outcome}:${name}` };',
+      text: 'const reference = `settle:${name}`;',
+      broken: 'const reference = `${outcome}:${name}`;',
       title: 'when a capture and a refund run at the same time, exactly one is booked',
     },
     {
@@ -55,10 +57,10 @@ const CREDITS = [
       title: 'a reference is refused with another account',
     },
   ]),
-  ...guards('accounts/api-keys.ts', 'tasks/create/key-cap.test.ts', [
+  ...guards('tasks/create/key-cap.ts', 'tasks/create/key-cap.test.ts', [
     {
-      text: 'select monthly_cap from api_keys where id = $1 for no key update',
-      broken: 'select monthly_cap from api_keys where id = $1',
+      text: 'if (cap === null || used + credits <= cap) {',
+      broken: 'if (cap === null || used <= cap) {',
       title: 'parallel creates of several processes never exceed a cap',
     },
   ]),

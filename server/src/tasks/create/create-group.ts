@@ -19,7 +19,7 @@ import { renewUploads } from '../uploads/uploads.ts';
 import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import { bindKeys, readBoundKey, replay, unbindKeys } from './idempotency-keys.ts';
 import { insertTasks, type NewTask, newTask, wakeUpFor } from './insert.ts';
-import { readCaps } from './key-cap.ts';
+import { readSpending } from './key-cap.ts';
 
 export interface CreateDeps {
   db: Database;
@@ -89,7 +89,7 @@ async function createdOrKnown(
 
 /**
  * Creates tasks in one transaction. Each create is decided as if they had come one after the other.
- * First the keys are bound, then the API keys with a cap are locked, then the balances.
+ * First the keys are bound, then the balances are locked.
  * @param whenLocked with `skip` the transaction waits for no other one, so that creates of many
  *   accounts can share it (decisions/0020). With `wait` a refusal is thrown, for nothing to commit
  * @returns undefined where the key is known or, with `skip`, something is locked or out of date
@@ -101,11 +101,11 @@ export async function createGroup(
 ): Promise<Array<Created | ApiError | undefined>> {
   const tasks = requests.map(newTask);
   const outcomes = await deps.db.transaction(async (tx) => {
-    const [bound, caps, balances] = await together(
+    const [bound, balances] = await together(
       bindKeys(tx, tasks, whenLocked),
-      readCaps(tx, tasks),
       lockBalances(tx, tasks.map(reservationOf), whenLocked),
     );
+    const caps = await readSpending(tx, tasks);
     const verdicts = new Map(
       tasks
         .filter(({ id }) => bound.has(id))

@@ -1,5 +1,5 @@
-import { lockCaps } from '../../accounts/api-keys.ts';
-import { type Queryable, statement, type Transaction } from '../../database/database.ts';
+import { readCaps } from '../../accounts/api-keys.ts';
+import { type Queryable, statement, type Transaction, together } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { CheckedRequest } from './checked-request.ts';
 
@@ -23,14 +23,13 @@ export async function spentThisMonth(
 }
 
 /**
- * Locks the API keys with a cap that creates were sent with until the transaction ends, and reads
- * their caps and what they have spent. So creates of one key are decided one after the other.
+ * Reads the caps of the API keys that creates were sent with, and what they have spent. The balances
+ * of the creates must be locked before: so creates of one key are decided one after the other.
  */
-export async function readCaps(tx: Transaction, creates: CheckedRequest[]) {
+export async function readSpending(tx: Transaction, creates: CheckedRequest[]) {
   const ids = creates.flatMap(({ binding: { apiKey } }) => (apiKey?.hasCap ? [apiKey.id] : []));
-  const caps = ids.length === 0 ? [] : await lockCaps(tx, [...new Set(ids)]);
-  // A statement of its own: it must see what was committed while the first waited for the lock.
-  const spent = ids.length === 0 ? new Map<string, number>() : await spentThisMonth(tx, ids);
+  if (ids.length === 0) return { refusal: () => undefined };
+  const [caps, spent] = await together(readCaps(tx, ids), spentThisMonth(tx, [...new Set(ids)]));
   return {
     /** The error of a create that would exceed its key's cap. Others count as made. */
     refusal({ binding, price: { credits } }: CheckedRequest): ApiError | undefined {

@@ -9,6 +9,7 @@ import { rememberMark } from './database/remembered-mark.ts';
 import { videoTask } from './http/public/video-task.ts';
 import { startInterval } from './kernel/interval.ts';
 import { bringDueUpToDate } from './ledger/upkeep.ts';
+import { sendDueMails, wakeMails } from './mail/outbox.ts';
 import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
 import { createPosterMaker } from './media/poster/poster.ts';
@@ -38,6 +39,7 @@ import { purgeDeliveries } from './webhooks/log.ts';
 async function forgetFuture(tx: Transaction): Promise<void> {
   await forgetFutureRequests(tx);
   await wakeDeliveries(tx);
+  await wakeMails(tx);
 }
 
 /** Milliseconds of a clock that never goes back. */
@@ -48,6 +50,7 @@ const DELETE_SECONDS = 5;
 const POSTER_SECONDS = 3;
 const EXPIRE_SECONDS = 5;
 const CANCEL_SECONDS = 2;
+const MAIL_SECONDS = 5;
 const JOB_TIMES_SECONDS = 10;
 const FORGET_SECONDS = 600;
 const ERASE_SECONDS = 60;
@@ -123,7 +126,7 @@ export function buildWorker(
       for (const [name, seconds, work] of jobs) startInterval(seconds, { name, log, signal }, work);
       const { billing, publicUrl } = parts;
       const { sendMail } = parts.mailer;
-      startBillingJobs({ db: upkeepDb, log, signal, billing, publicUrl, sendMail });
+      startBillingJobs({ db: upkeepDb, log, signal, billing, publicUrl });
       const webhooks = startWebhooks(
         {
           db,
@@ -150,6 +153,8 @@ type PeriodicJob = [name: string, seconds: number, work: () => Promise<unknown>]
 
 function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal): PeriodicJob[] {
   const { db, storage, log, scratch, providers } = parts;
+  const { sendMail } = parts.mailer;
+  const mailing = { db, log, sendMail, emailOf: (accountId: string) => emailOf(db, accountId) };
   const markAllExpired = async () => {
     for (let marked = 1; marked > 0 && !signal.aborted; ) marked = await markExpired(db);
   };
@@ -157,6 +162,7 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     ['database clock', CLOCK_SECONDS, () => repairClockJump({ db, log, forgetFuture })],
     ['expiry', EXPIRE_SECONDS, markAllExpired],
     ['deleting', DELETE_SECONDS, () => deleteMarked({ db, storage })],
+    ['mails', MAIL_SECONDS, () => sendDueMails(mailing)],
     ['expiring credits', EXPIRE_SECONDS, () => bringDueUpToDate({ db, log })],
     ['forgetting', FORGET_SECONDS, () => deleteExpired(db)],
     ['forgetting uploads', FORGET_SECONDS, () => forgetUploads(db)],

@@ -6,6 +6,8 @@ import { SMTPServer } from 'smtp-server';
 interface ReceivedMail {
   from: string;
   to: string[];
+  /** The header Message-ID. */
+  id: string;
   subject: string;
   text: string;
 }
@@ -72,14 +74,15 @@ export async function startSimulatedMail({ port = 0 } = {}) {
   };
 }
 
-function parseMail(raw: string): Pick<ReceivedMail, 'subject' | 'text'> {
+function parseMail(raw: string): Pick<ReceivedMail, 'id' | 'subject' | 'text'> {
   const end = raw.indexOf('\r\n\r\n');
   const head = raw.slice(0, end).replaceAll(/\r\n[ \t]+/g, ' ');
   const header = (name: string) =>
     new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1]?.trim() ?? '';
   const body = raw.slice(end + 4);
   const text = decoded(body, header('Content-Transfer-Encoding').toLowerCase());
-  return { subject: header('Subject'), text: text.replaceAll('\r\n', '\n') };
+  const id = header('Message-ID');
+  return { id, subject: header('Subject'), text: text.replaceAll('\r\n', '\n') };
 }
 
 function decoded(body: string, encoding: string): string {

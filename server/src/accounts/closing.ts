@@ -30,20 +30,16 @@ const REOPEN = statement(
   'closing_reopen',
   `with closing as (delete from ${OF_CLOSED} returning c.account_id)
    update accounts set disabled_at = null where id in (select account_id from closing)
-   returning email`,
+   returning id`,
 );
 
 /**
  * Enables an account that its owner has closed, within the grace period.
- * @returns its e-mail address; undefined if it is not such an account, or its grace period is over
+ * @returns false if it is not such an account, or its grace period is over
  */
-export async function reopenAccount(
-  tx: Transaction,
-  accountId: string,
-): Promise<string | undefined> {
+export async function reopenAccount(tx: Transaction, accountId: string): Promise<boolean> {
   await lockAccount(tx, accountId);
-  const [account] = await tx.query<{ email: string }>(REOPEN, [accountId]);
-  return account?.email;
+  return (await tx.query(REOPEN, [accountId])).length > 0;
 }
 
 /** The closed accounts whose grace period is over. */

@@ -12,7 +12,7 @@ export function startBillingJobs(deps: WatchDeps & { signal: AbortSignal }): voi
   const mailing = { name: 'mails of low balances', log, signal };
   startInterval(WATCH_SECONDS, mailing, () => mailBalances(deps));
   if (!billing) return;
-  // Apart from the mails: a mail server that hangs holds up each of them for two minutes.
+  // Apart from the mails, which need not wait for Stripe.
   const reloading = { name: 'auto-reload', log, signal };
   startInterval(WATCH_SECONDS, reloading, () => reloadBalances(deps, billing));
   startInterval(SETTLE_SECONDS, { name: 'orders', log, signal }, () => settleDue(billing));

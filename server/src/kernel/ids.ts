@@ -14,6 +14,7 @@ const PREFIXES = {
   subscription: 'subs_',
   webhook: 'we_',
   testRefill: 'refill_',
+  mail: 'mail_',
 } as const;
 
 type IdKind = keyof typeof PREFIXES;

@@ -44,6 +44,13 @@ test('a mail reaches the server as it was written', async () => {
   assert.deepEqual(lines, []);
 });
 
+test('a mail that is sent again has the same Message-ID', async () => {
+  const before = server.mails.length;
+  for (let tries = 0; tries < 2; tries += 1) await mailer.sendMail({ ...MAIL, id: 'mail_1' });
+  const ids = server.mails.slice(before).map(({ id }) => id);
+  assert.deepEqual(ids, ['<mail_1@example.org>', '<mail_1@example.org>']);
+});
+
 test('an address with a comma is one address', async () => {
   const before = server.mails.length;
   await mailer.sendMail({ ...MAIL, to: 'eve@example.org,mallory@example.org' });

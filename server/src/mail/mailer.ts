@@ -3,6 +3,8 @@ import type { Log } from '../kernel/log.ts';
 
 /** A mail of plain text. */
 interface Mail {
+  /** Of one that may be sent again: then both have the same Message-ID. */
+  id?: string;
   /** One address, without a name. */
   to: string;
   subject: string;
@@ -136,12 +138,13 @@ function smtpTransport(settings: MailSettings, timeoutMs: number) {
   };
   let opened: ReturnType<typeof open> | undefined;
   return {
-    async send({ to, subject, text }: Mail): Promise<void> {
+    async send({ id, to, subject, text }: Mail): Promise<void> {
       opened ??= open();
       const signal = AbortSignal.timeout(3 * timeoutMs);
       // As an object, the address is never read as a list of addresses.
       const mail = { from, to: { name: '', address: to }, subject, text, signal };
-      await (await opened).sendMail(mail);
+      const messageId = id && `<${id}@${/@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'}>`;
+      await (await opened).sendMail({ ...mail, ...(messageId && { messageId }) });
     },
     close: async () => (await opened)?.close(),
   };

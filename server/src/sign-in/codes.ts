@@ -47,8 +47,8 @@ export async function enterByCode(
   return db.transaction(async (tx) => {
     const { accountId } = await enterByEmail(tx, email, signupCredits);
     // The account is locked before the code, as where the account is erased.
-    const reopenedFor = await requireOpen(tx, accountId, onReopened);
+    const reopened = await requireOpen(tx, accountId, onReopened);
     await useCode(tx, SIGN_IN_CODES, given);
-    return enter(tx, { accountId, reopenedFor }, { ...from, method: 'code' });
+    return enter(tx, { accountId, reopened }, { ...from, method: 'code' });
   });
 }

@@ -23,8 +23,8 @@ export interface Entered {
   /** For the cookie. */
   token: string;
   accountId: string;
-  /** The address of an account that was closed, and that this sign-in has reopened. */
-  reopenedFor: string | undefined;
+  /** Whether the account was closed, and this sign-in has reopened it. */
+  reopened: boolean;
 }
 
 /** The account of a person whose e-mail address is proved; it is made at the first sign-in. */
@@ -69,26 +69,25 @@ async function giveSignupCredits(tx: Transaction, accountId: string, credits: nu
 /**
  * Locks the account that somebody signs in to, and reopens it if its owner had closed it. What the
  * sign-in uses up, such as a code, is locked after the account.
- * @returns the address of a reopened account
+ * @returns whether it was closed
  * @throws ApiError `account_disabled`
  */
 export async function requireOpen(
   tx: Transaction,
   accountId: string,
   onReopened: OnReopened,
-): Promise<string | undefined> {
+): Promise<boolean> {
   // An account that is disabled at this moment gets no session.
-  if (await keepEnabled(tx, accountId)) return undefined;
-  const email = await reopenAccount(tx, accountId);
-  if (email === undefined) throw accountDisabled();
+  if (await keepEnabled(tx, accountId)) return false;
+  if (!(await reopenAccount(tx, accountId))) throw accountDisabled();
   await onReopened(tx, accountId);
-  return email;
+  return true;
 }
 
 /** Begins a session of an account that {@link requireOpen} has locked. */
 export async function enter(
   tx: Transaction,
-  opened: Pick<Entered, 'accountId' | 'reopenedFor'>,
+  opened: Omit<Entered, 'token'>,
   from: SignedInFrom,
 ): Promise<Entered> {
   return { ...opened, token: await beginSession(tx, opened.accountId, from) };

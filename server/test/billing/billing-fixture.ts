@@ -19,6 +19,7 @@ import { paidBalances } from '../../src/ledger/payments.ts';
 import { stripeWebhook } from '../../src/site/billing/stripe-webhook.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { sql } from '../task-fixtures.ts';
 
 export const WEBHOOK_SECRET = 'whsec_test';
 
@@ -44,9 +45,8 @@ export interface BillingFixture {
   watched: WatchDeps;
   simulator: SimulatedStripe;
   webhook: { app: FastifyInstance; url: string };
-  /** The mails that were sent; the next ones fail if `mailFails`. */
-  mails: Array<{ to: string; subject: string; text: string }>;
-  mailFails: boolean;
+  /** The subjects of the mails to the owner of an account, in the order of their writing. */
+  mailsTo(accountId: string): Promise<string[]>;
   customer(): Promise<string>;
   /** An account with a saved card, whose 1000 credits are reduced to these. */
   customerWith(credits: number): Promise<string>;
@@ -71,24 +71,18 @@ export interface BillingFixture {
 export async function openBillingFixture(options: Options = {}): Promise<BillingFixture> {
   const { database, deps, depsOf, simulator, webhook } = await openParts(options);
   const { db } = database;
-  const mails: BillingFixture['mails'] = [];
-  const watched: WatchDeps = {
-    ...deps,
-    billing: deps,
-    sendMail: async (mail) => {
-      if (!fixture.mailFails) mails.push(mail);
-      return !fixture.mailFails;
-    },
-  };
   const fixture: BillingFixture = {
     database,
     deps,
     depsOf,
-    watched,
+    watched: { ...deps, billing: deps },
     simulator,
     webhook,
-    mails,
-    mailFails: false,
+    async mailsTo(accountId) {
+      const select = 'select subject from mails where account_id = $1 order by id';
+      const rows = await sql<{ subject: string }>(db, select, [accountId]);
+      return rows.map(({ subject }) => subject);
+    },
     customer: async () => (await makeCustomer(db, 0)).accountId,
     async customerWith(credits) {
       const accountId = await fixture.customer();

@@ -18,6 +18,7 @@ const OWNERS = {
     portal_configurations stripe_customers stripe_events subscriptions`,
   'sign-in': `identities passkey_challenges passkeys proof_codes sessions sign_in_codes
     sign_in_starts signup_grants`,
+  mail: 'mails',
   webhooks: 'webhook_attempts webhook_deliveries webhook_endpoints',
   operator: 'audit_runs operator_actions',
   site: 'client_packages',

@@ -1,7 +1,9 @@
 import type { InjectOptions, RouteOptions } from 'fastify';
+import { emailOf } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openRecentMinutes } from '../../src/http/operations/recent-minutes.ts';
 import type { UploadDeps } from '../../src/http/uploads/receive-upload.ts';
+import { sendDueMails } from '../../src/mail/outbox.ts';
 import { beginSession } from '../../src/sign-in/sessions.ts';
 import { type SiteDeps, site } from '../../src/site/site.ts';
 import {
@@ -39,6 +41,8 @@ export interface TestVisitor {
 export interface TestWebsite extends TestApp {
   /** The mails that were sent, unless the settings have another `sendMail`. */
   outbox: Array<Parameters<SiteDeps['sendMail']>[0]>;
+  /** Sends the mails that wait in the database. */
+  sendMails(): Promise<void>;
   /** Every route of the website with its schema and access, without HEAD. */
   routes: RouteOptions[];
   /** A visitor of the website who is not signed in. */
@@ -84,6 +88,8 @@ export async function openTestWebsite(
     ...opened,
     routes,
     outbox,
+    sendMails: () =>
+      sendDueMails({ db, ...siteDeps, emailOf: (accountId) => emailOf(db, accountId) }),
     async outdateProof({ accountId }) {
       const earlier = `clock_now() - interval '11 minutes'`;
       const update = `update sessions set created_at = ${earlier}, proved_at = null`;

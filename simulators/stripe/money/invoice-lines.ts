@@ -15,8 +15,8 @@ interface Wanted {
 }
 
 /**
- * A line of an invoice. A proration has its discount in its amount, and shows one of the customer as
- * zero and one of the item not at all, unless discounts are itemized:
+ * A line of an invoice. A proration has its discount in its amount, and shows one of the customer
+ * as zero and one of the item not at all, unless discounts are itemized:
  * https://docs.stripe.com/changelog/clover/2025-09-30/itemize-proration-discount-amounts
  */
 export function lineOf(wanted: Wanted): InvoiceLine {

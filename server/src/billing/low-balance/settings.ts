@@ -1,4 +1,10 @@
-import { command, namedStatement, type Queryable, statement } from '../../database/database.ts';
+import {
+  command,
+  namedStatement,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../../database/database.ts';
 import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { knownCustomer, savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
@@ -38,7 +44,6 @@ export async function readLowBalance(db: Queryable, accountId: string) {
   };
 }
 
-// A mail that is being sent counts for the new setting: it says what the balance is now.
 /** Sets below how many available paid credits a mail is sent; null: never. */
 export const setAlert = command<[accountId: string, below: number | null]>(
   'low_balance_alert',
@@ -47,7 +52,6 @@ export const setAlert = command<[accountId: string, below: number | null]>(
      set alert_below = excluded.alert_below, alerted_at = null`,
 );
 
-// A mail about the last stop that is being sent does not count for the next one.
 const SET_RELOAD = namedStatement(
   'low_balance_reload',
   ['accountId', 'packId', 'below', 'limit'],
@@ -55,20 +59,19 @@ const SET_RELOAD = namedStatement(
    values (:accountId, :packId, :below, :limit)
    on conflict (account_id) do update set reload_pack = excluded.reload_pack,
      reload_below = excluded.reload_below, reload_limit = excluded.reload_limit,
-     reload_stopped = null, reload_stop_told_at = null,
-     mail_claimed_at = case when billing_accounts.reload_stopped is null
-       or billing_accounts.reload_stop_told_at is not null
-       then billing_accounts.mail_claimed_at end`,
+     reload_stopped = null, reload_stop_told_at = null`,
 );
 
 /**
  * Switches the automatic purchase of a pack on, or off.
+ * @param onSet is called in the transaction that switches it on
  * @throws ApiError `invalid_request` if it could never happen
  */
 export async function setReload(
   { db, stripe, scope }: Pick<BillingDeps, 'db' | 'stripe' | 'scope'>,
   accountId: string,
   wanted: { pack_id: string; below: number; monthly_limit: number } | null,
+  onSet: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<void> {
   if (wanted === null) {
     await db.query(SET_RELOAD, [accountId, null, null, null]);
@@ -84,7 +87,10 @@ export async function setReload(
   if (customer === null || (await savedMethod(stripe, customer)) === null) {
     throw refused('card', 'No card is saved. Buy a pack with “Save this card” first.');
   }
-  await db.query(SET_RELOAD, SET_RELOAD.values({ accountId, packId, below, limit }));
+  await db.transaction(async (tx) => {
+    await tx.query(SET_RELOAD, SET_RELOAD.values({ accountId, packId, below, limit }));
+    await onSet(tx);
+  });
 }
 
 function refused(field: string, message: string): ApiError {

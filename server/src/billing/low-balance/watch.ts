@@ -1,18 +1,17 @@
 import { joinAccount } from '../../accounts/account-sql.ts';
-import { type Database, statement } from '../../database/database.ts';
+import { type Database, type Statement, statement } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { paidBalances } from '../../ledger/payments.ts';
-import type { SendMail } from '../../mail/mailer.ts';
+import { mailOwner } from '../../mail/outbox.ts';
 import { recordEvent } from '../../webhooks/events.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { BillingDeps } from '../stripe-client.ts';
 import { orderReload } from './reload.ts';
 
-/** Without `billing`, nothing can be bought: only mails are sent. */
+/** Without `billing`, nothing can be bought: only mails are written. */
 export interface WatchDeps {
   db: Database;
   log: Log;
-  sendMail: SendMail;
   publicUrl: () => string;
   billing: BillingDeps | undefined;
 }
@@ -21,7 +20,7 @@ const PAGE = 500;
 
 const WATCHED = statement(
   'low_balance_watched',
-  `select b.account_id, a.email, b.alert_below, b.alerted_at is not null as is_alerted,
+  `select b.account_id, b.alert_below, b.alerted_at is not null as is_alerted,
      b.low_event_at is not null as is_event_written,
      b.reload_below, b.reload_stopped, b.reload_stop_told_at is not null as is_told
    from billing_accounts b ${joinAccount('b.account_id')}
@@ -32,7 +31,6 @@ const WATCHED = statement(
 
 interface Watched {
   account_id: string;
-  email: string;
   alert_below: number | null;
   is_alerted: boolean;
   is_event_written: boolean;
@@ -55,8 +53,8 @@ export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<v
 }
 
 /**
- * Sends the mails of low balances and of automatic purchases that have stopped. Several processes
- * may do so at once: each mail is sent at least once, and mostly once.
+ * Writes the mails of low balances and of automatic purchases that have stopped. Several processes
+ * may do so at once: each mail is written once.
  */
 export function mailBalances(deps: WatchDeps): Promise<void> {
   return eachWatched(deps, async (watched, available) => {
@@ -67,10 +65,10 @@ export function mailBalances(deps: WatchDeps): Promise<void> {
     }
     if (isLow && !watched.is_event_written) await writeEvent(deps.db, watched, available);
     if (isLow && !watched.is_alerted) {
-      await mailOnce(deps, watched, ALERT, lowBalanceMail(deps, available));
+      await mailOnce(deps.db, accountId, ALERT, lowBalanceMail(deps, available));
     }
     if (watched.reload_stopped !== null && !watched.is_told) {
-      await mailOnce(deps, watched, STOP_TOLD, stoppedMail(deps, watched.reload_stopped));
+      await mailOnce(deps.db, accountId, STOP_TOLD, stoppedMail(deps, watched.reload_stopped));
     }
   });
 }
@@ -125,47 +123,30 @@ async function writeEvent(
   });
 }
 
-const ALERT = mailStatements('low_balance', 'alerted_at', 'alert_below is not null');
-const STOP_TOLD = mailStatements(
-  'reload_stop',
-  'reload_stop_told_at',
-  'reload_stopped is not null',
+const ALERT = statement(
+  'low_balance_alert_written',
+  `update billing_accounts set alerted_at = clock_now()
+   where account_id = $1 and alerted_at is null and alert_below is not null returning account_id`,
 );
 
-// A claim ends after five minutes: a mail takes two at most, so it failed or its process has died.
-// One in the future is left from before the clock of the database was set back.
-function mailStatements(name: string, sentAt: string, isDue: string) {
-  return {
-    claim: statement(
-      `${name}_claim`,
-      `update billing_accounts set mail_claimed_at = clock_now()
-       where account_id = $1 and ${sentAt} is null and ${isDue}
-         and (coalesce(mail_claimed_at, '-infinity') < clock_now() - interval '5 minutes'
-           or mail_claimed_at > clock_now())
-       returning mail_claimed_at::text as claim`,
-    ),
-    sent: statement(
-      `${name}_sent`,
-      `update billing_accounts set ${sentAt} = clock_now(), mail_claimed_at = null
-       where account_id = $1 and mail_claimed_at = $2::timestamptz`,
-    ),
-  };
-}
+const STOP_TOLD = statement(
+  'reload_stop_written',
+  `update billing_accounts set reload_stop_told_at = clock_now()
+   where account_id = $1 and reload_stop_told_at is null and reload_stopped is not null
+   returning account_id`,
+);
 
-/**
- * Claims a mail, so that no other process sends it too, and notes that it was sent. What was not
- * noted is sent again when the claim ends: a mail whose response was lost, or whose process died.
- */
+/** Writes a mail, unless another process has written it. */
 async function mailOnce(
-  { db, sendMail }: WatchDeps,
-  { account_id: accountId, email }: Watched,
-  { claim, sent }: typeof ALERT,
+  db: Database,
+  accountId: string,
+  note: Statement,
   mail: { subject: string; text: string },
 ): Promise<void> {
-  const [claimed] = await db.query<{ claim: string }>(claim, [accountId]);
-  if (!claimed) return;
-  const isSent = await sendMail({ to: email, ...mail });
-  if (isSent) await db.query(sent, [accountId, claimed.claim]);
+  await db.transaction(async (tx) => {
+    const noted = await tx.query(note, [accountId]);
+    if (noted.length > 0) await mailOwner(tx, { accountId, ...mail });
+  });
 }
 
 function lowBalanceMail({ publicUrl }: WatchDeps, available: number) {

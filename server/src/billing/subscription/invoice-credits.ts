@@ -29,8 +29,8 @@ interface Terms {
 /**
  * The credits that the paid invoices of a subscription bring. Each line brings those of its price,
  * in the proportion of its amount before discounts to the price; a proration those for its part of
- * the period. So an upgrade within a period brings the difference for the rest of the period. A line
- * whose price no plan has brings none.
+ * the period. So an upgrade within a period brings the difference for the rest of it. A line whose
+ * price no plan has brings none.
  *
  * Credits come with the money that pays for them. What is taken from the customer's balance at
  * Stripe brings none: that is money of an earlier invoice, which has brought its credits. What is

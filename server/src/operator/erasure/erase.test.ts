@@ -188,7 +188,7 @@ test('a held task of a closed account keeps its credits, and delays its erasure 
   };
   await eraseNow();
   assert.equal(await isErased(), false);
-  assert.equal(await reopen(late), undefined);
+  assert.equal(await reopen(late), false);
   await fail(late);
   await eraseNow();
   assert.equal(await isErased(), true);
@@ -213,7 +213,7 @@ test('an erasure that has begun is not undone by a sign-in', async () => {
     const erased = erase(held.account_id);
     await untilBlocked(db);
     const reopened = await db.transaction((other) => reopenAccount(other, held.account_id));
-    assert.equal(reopened, undefined);
+    assert.equal(reopened, false);
     return { erased };
   });
   assert.equal((await erased).changed, true);

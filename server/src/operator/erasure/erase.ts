@@ -3,6 +3,7 @@ import { type Erasable, eraseOf as eraseAccountRows, lockErasable } from '../../
 import { eraseOf as eraseBilling } from '../../billing/payment-pages.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
+import { eraseOf as eraseMails } from '../../mail/outbox.ts';
 import { eraseOf as eraseSignIn } from '../../sign-in/deletion.ts';
 import { eraseOf as eraseUploads } from '../../storage/removal.ts';
 import { eraseOf as eraseTasks } from '../../tasks/erase.ts';
@@ -15,6 +16,7 @@ const ROOMS = [
   eraseBilling,
   eraseSignIn,
   eraseWebhooks,
+  eraseMails,
   eraseAccountRows,
   eraseUploads,
   eraseTasks,

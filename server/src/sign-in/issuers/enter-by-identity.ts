@@ -22,10 +22,9 @@ export class EmailNotVerified extends Error {
   override name = 'EmailNotVerified';
 }
 
-/** Who has signed in by an issuer. */
-export interface EnteredByIdentity extends Entered {
-  /** The address of an account that existed before, and that the identity has joined just now. */
-  joined: string | undefined;
+interface IdentityDeps extends SignInDeps {
+  /** Is called in the transaction in which an identity joins an account that existed before. */
+  onJoined(tx: Transaction, accountId: string): Promise<void>;
 }
 
 /**
@@ -34,18 +33,18 @@ export interface EnteredByIdentity extends Entered {
  * @throws EmailNotVerified; ApiError `account_disabled`
  */
 export async function enterByIdentity(
-  deps: SignInDeps,
+  deps: IdentityDeps,
   identity: ConfirmedIdentity,
   from: SignedInFrom,
-): Promise<EnteredByIdentity> {
+): Promise<Entered> {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (!/^[^\u0000-\u001f\ud800-\udfff]{1,255}$/.test(identity.subject)) {
     throw new IdentityRefused('the subject is malformed', {});
   }
   return deps.db.transaction(async (tx) => {
-    const { joined, ...opened } =
+    const opened =
       (await byKnownIdentity(tx, identity, deps)) ?? (await byNewIdentity(tx, identity, deps));
-    return { ...(await enter(tx, opened, from)), joined };
+    return enter(tx, opened, from);
   });
 }
 
@@ -60,19 +59,20 @@ async function byKnownIdentity(
   if (!known) return undefined;
   const { account_id: accountId } = known;
   // The account is locked before the identity, as where an operator removes it.
-  const reopenedFor = await requireOpen(tx, accountId, onReopened);
-  return (await find()).length > 0 ? { accountId, reopenedFor, joined: undefined } : undefined;
+  const reopened = await requireOpen(tx, accountId, onReopened);
+  return (await find()).length > 0 ? { accountId, reopened } : undefined;
 }
 
 async function byNewIdentity(
   tx: Transaction,
   { issuer, subject, email, isEmailVerified }: ConfirmedIdentity,
-  { signupCredits, onReopened }: SignInDeps,
+  { signupCredits, onReopened, onJoined }: IdentityDeps,
 ) {
   const address = normalEmail(email ?? '');
   if (address === undefined || !isEmailVerified) throw new EmailNotVerified('not verified');
   const { accountId, isNew } = await enterByEmail(tx, address, signupCredits);
-  const reopenedFor = await requireOpen(tx, accountId, onReopened);
+  const reopened = await requireOpen(tx, accountId, onReopened);
   const isJoined = (await tx.query(INSERT, [issuer, subject, accountId])).length > 0;
-  return { accountId, reopenedFor, joined: isJoined && !isNew ? address : undefined };
+  if (isJoined && !isNew) await onJoined(tx, accountId);
+  return { accountId, reopened };
 }

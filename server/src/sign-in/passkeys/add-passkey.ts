@@ -9,6 +9,7 @@ import {
   namedStatement,
   type Queryable,
   statement,
+  type Transaction,
   violatedConstraint,
 } from '../../database/database.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
@@ -63,13 +64,20 @@ const INSERT = namedStatement(
    values (:id, :accountId, :publicKey, :counter, :transports, :name)`,
 );
 
+interface AddDeps {
+  db: Database;
+  publicUrl: string;
+  /** Is called in the transaction that adds it. */
+  onAdded(tx: Transaction): Promise<void>;
+}
+
 /**
  * Adds the passkey that a browser has made with {@link passkeyOptions}.
  * @throws ApiError `invalid_request` if it does not fit them, or is known already;
  *   `unauthorized` if the session has ended meanwhile
  */
 export async function addPasskey(
-  { db, publicUrl }: { db: Database; publicUrl: string },
+  { db, publicUrl, onAdded }: AddDeps,
   { accountId, sessionId }: Pick<Session, 'accountId' | 'sessionId'>,
   { name, response }: { name: string; response: object },
 ): Promise<{ id: string }> {
@@ -87,6 +95,7 @@ export async function addPasskey(
       const own = await tx.query(OF_ACCOUNT, [accountId]);
       if (own.length >= MAX_PASSKEYS) throw tooMany();
       await tx.query(INSERT, INSERT.values(values));
+      await onAdded(tx);
     });
   } catch (error) {
     if (violatedConstraint(error) !== 'passkeys_pkey') throw error;

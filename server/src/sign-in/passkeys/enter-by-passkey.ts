@@ -35,8 +35,8 @@ export async function enterByPasskey(
   const { accountId } = checked;
   return db.transaction(async (tx) => {
     // The account is locked before the passkey, as where an operator removes it.
-    const reopenedFor = await requireOpen(tx, accountId, onReopened);
+    const reopened = await requireOpen(tx, accountId, onReopened);
     await usePasskey(tx, checked);
-    return enter(tx, { accountId, reopenedFor }, { ...from, method: 'passkey' });
+    return enter(tx, { accountId, reopened }, { ...from, method: 'passkey' });
   });
 }

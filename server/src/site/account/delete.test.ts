@@ -79,6 +79,7 @@ test('an account is closed at once, and erased after a grace period; its books s
   assert.match(String(headers['set-cookie']), /Max-Age=0/);
   assertError(await visitor.get('/console/api/me'), 'unauthorized');
   assert.equal((await balanceWith(secret)).statusCode, 401);
+  await website.sendMails();
   const mail = website.outbox.findLast(({ to }) => to === visitor.email);
   assert.match(
     mail?.subject ?? '',
@@ -104,9 +105,11 @@ test('who signs in within the grace period has the account back, as it was', asy
   const visitor = await website.signIn({ credits: 30 });
   const { secret } = await createKey(db, { accountId: visitor.accountId });
   await deleteAccount(visitor);
+  await website.sendMails();
   await setClock(6.9 * 86_400);
   const entered = await signInAgain(visitor);
   assert.deepEqual([entered.status, entered.body], [200, { reopened: true }]);
+  await website.sendMails();
   assert.equal(
     website.outbox.findLast(({ to }) => to === visitor.email)?.subject,
     'Your account is open again and will not be deleted',

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { closePaymentPages } from '../../billing/payment-pages.ts';
-import type { Database } from '../../database/database.ts';
+import type { Database, Transaction } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { performAction } from '../../operator/actions.ts';
@@ -8,10 +8,11 @@ import { closeAccount } from '../../sign-in/deletion.ts';
 import { accountDisabled } from '../../sign-in/enter.ts';
 import { takeSession } from '../auth/browser.ts';
 import { siteRoute } from '../route.ts';
-import { mailTime, type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
+import { mailTime, tellOwner } from '../tell-owner.ts';
 
-interface DeleteDeps extends TellOwnerDeps {
+interface DeleteDeps {
   db: Database;
+  publicUrl(): string;
 }
 
 /**
@@ -28,21 +29,27 @@ export const postDelete = siteRoute('POST /console/api/account/delete', {
     }
     const { db, publicUrl } = deps;
     const more = await keepingIt(db, { accountId, url: publicUrl() });
-    const eraseAt = await close(db, accountId);
-    const what = `Your account will be deleted on ${mailTime(eraseAt)}`;
-    tellOwner(deps, request, { email, what, more });
+    const eraseAt = await close(db, accountId, (tx, eraseAt) => {
+      const what = `Your account will be deleted on ${mailTime(eraseAt)}`;
+      return tellOwner(tx, { request, publicUrl }, { accountId, what, more });
+    });
     takeSession(reply, publicUrl());
     return { erase_at: eraseAt };
   },
 });
 
-async function close(db: Database, accountId: string): Promise<Date> {
+async function close(
+  db: Database,
+  accountId: string,
+  onClosed: (tx: Transaction, eraseAt: Date) => Promise<void>,
+): Promise<Date> {
   const action = { command: 'account delete', actor: 'its owner', reason: null };
   const { eraseAt } = await performAction(db, action, { target: accountId }, async (tx) => {
     // The account is locked before its orders, as where an operator disables it.
     const eraseAt = await closeAccount(tx, accountId);
     if (!eraseAt) throw accountDisabled(); // by an operator, at this moment
     await closePaymentPages(tx, accountId);
+    await onClosed(tx, eraseAt);
     return { eraseAt, changed: true };
   });
   return eraseAt;

@@ -6,7 +6,7 @@ import { enterByCode, sendCode } from '../../sign-in/codes.ts';
 import { normalEmail } from '../../sign-in/email-address.ts';
 import { siteRoute } from '../route.ts';
 import { giveSession, signedInFrom } from './browser.ts';
-import { onReopened, tellIfReopened } from './reopened.ts';
+import { onReopened } from './reopened.ts';
 
 export interface CodeDeps {
   db: Database;
@@ -45,8 +45,9 @@ export const postCodeVerify = siteRoute('POST /auth/code/verify', {
   handle: async (deps: CodeDeps, { body, request, reply }) => {
     const given = { email: emailOf(body.email), code: body.code };
     const from = signedInFrom(request, deps.publicUrl());
-    const entered = await enterByCode({ ...deps, onReopened }, given, from);
+    const reopening = onReopened({ ...deps, request });
+    const entered = await enterByCode({ ...deps, onReopened: reopening }, given, from);
     giveSession(reply, deps.publicUrl(), entered.token);
-    return tellIfReopened(deps, request, entered);
+    return { reopened: entered.reopened };
   },
 });

@@ -113,6 +113,7 @@ for (const issuer of ['github', 'oidc']) {
     const claims = { ...person(), email: known.email.toUpperCase() };
     const { browser } = await signIn(issuer, claims);
     assert.equal((await accountOf(browser)).account_id, known.accountId);
+    await website.sendMails();
     const subjects = website.outbox.flatMap(({ to, subject }) =>
       to === known.email ? subject : [],
     );

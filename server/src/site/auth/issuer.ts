@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
+import type { Database, Transaction } from '../../database/database.ts';
 import { noSuchPath } from '../../http/errors.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -9,13 +9,14 @@ import { IdentityRefused, type Issuer, type IssuerName } from '../../sign-in/iss
 import { START_SECONDS, storeStart, takeStart } from '../../sign-in/issuers/starts.ts';
 import { readCookie, setCookie } from '../cookies.ts';
 import { siteRoute } from '../route.ts';
-import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
+import { type Doing, tellOwner } from '../tell-owner.ts';
 import { giveSession, signedInFrom } from './browser.ts';
 import { nextPath } from './next-path.ts';
-import { onReopened, tellIfReopened } from './reopened.ts';
+import { onReopened } from './reopened.ts';
 
-export interface IdentityDeps extends TellOwnerDeps {
+export interface IdentityDeps {
   db: Database;
+  publicUrl(): string;
   log: Log;
   /** The configured ones. */
   issuers: ReadonlyMap<IssuerName, Issuer>;
@@ -76,10 +77,10 @@ export const getReturn = siteRoute('GET /auth/return/:provider', {
       const identity = await issuer.identify(parameters, redirected);
       const from = { ...signedInFrom(request, publicUrl), method: name };
       const confirmed = { ...identity, issuer: issuer.identifier };
-      const entered = await enterByIdentity({ ...deps, onReopened }, confirmed, from);
-      giveSession(reply, publicUrl, entered.token);
-      const { reopened } = tellIfReopened(deps, request, entered);
-      if (entered.joined !== undefined) tellOfIdentity(deps, request, entered.joined);
+      const doing = { ...deps, request };
+      const told = { onReopened: onReopened(doing), onJoined: onJoined(doing) };
+      const { token, reopened } = await enterByIdentity({ ...deps, ...told }, confirmed, from);
+      giveSession(reply, publicUrl, token);
       reply.redirect(reopened ? '/settings?reopened=yes' : start.next);
     } catch (error) {
       giveUp(deps, { request, reply, error, name, next: start.next });
@@ -88,10 +89,10 @@ export const getReturn = siteRoute('GET /auth/return/:provider', {
 });
 
 /** Somebody who has the mailbox has given an account another way to sign in. */
-function tellOfIdentity(deps: IdentityDeps, request: FastifyRequest, email: string): void {
+function onJoined(doing: Doing) {
   const what = 'An account of another service now signs in to your account';
   const more = '\nIt has your e-mail address there, and that service has verified it.\n';
-  tellOwner(deps, request, { email, what, more });
+  return (tx: Transaction, accountId: string) => tellOwner(tx, doing, { accountId, what, more });
 }
 
 function signInPage(failure: IssuerFailure, next: string): string {

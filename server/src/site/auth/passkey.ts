@@ -1,15 +1,16 @@
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
+import type { Database, Transaction } from '../../database/database.ts';
 import { addPasskey, passkeyOptions } from '../../sign-in/passkeys/add-passkey.ts';
 import { challengeOptions, enterByPasskey } from '../../sign-in/passkeys/enter-by-passkey.ts';
 import { nameSchema } from '../name-schema.ts';
 import { siteRoute } from '../route.ts';
-import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
+import { tellOwner } from '../tell-owner.ts';
 import { giveSession, signedInFrom } from './browser.ts';
-import { onReopened, tellIfReopened } from './reopened.ts';
+import { onReopened } from './reopened.ts';
 
-export interface PasskeyDeps extends TellOwnerDeps {
+export interface PasskeyDeps {
   db: Database;
+  publicUrl(): string;
 }
 
 /** A response of a browser's authenticator. Its members are checked with its signature. */
@@ -39,9 +40,10 @@ export const postPasskey = siteRoute('POST /auth/passkey', {
     const { db } = deps;
     const publicUrl = deps.publicUrl();
     const from = signedInFrom(request, publicUrl);
-    const entered = await enterByPasskey({ db, publicUrl, onReopened }, body, from);
+    const reopening = onReopened({ ...deps, request });
+    const entered = await enterByPasskey({ db, publicUrl, onReopened: reopening }, body, from);
     giveSession(reply, publicUrl, entered.token);
-    return tellIfReopened(deps, request, entered);
+    return { reopened: entered.reopened };
   },
 });
 
@@ -55,9 +57,10 @@ export const postPasskeyOptions = siteRoute('POST /auth/passkeys/options', {
 export const postPasskeys = siteRoute('POST /auth/passkeys', {
   proof: 'passkey',
   body: Type.Object({ name: NameSchema, response: ResponseSchema }),
-  handle: async (deps: PasskeyDeps, { body, request, session }) => {
-    const added = await addPasskey({ db: deps.db, publicUrl: deps.publicUrl() }, session, body);
-    tellOwner(deps, request, { ...session, what: 'A passkey was added to your account' });
-    return added;
+  handle: ({ db, publicUrl }: PasskeyDeps, { body, request, session }) => {
+    const { accountId } = session;
+    const done = { accountId, what: 'A passkey was added to your account' };
+    const onAdded = (tx: Transaction) => tellOwner(tx, { request, publicUrl }, done);
+    return addPasskey({ db, publicUrl: publicUrl(), onAdded }, session, body);
   },
 });

@@ -220,18 +220,22 @@ test('a sign-out by an operator leaves no passkey or key that a session adds mea
 test('after each such act its owner gets a mail, without the texts of the request', async () => {
   const visitor = await website.signIn();
   const { id } = (await createKey(visitor)).body.key;
+  await website.sendMails();
   const created = mailTo(visitor);
   assert.equal(created.subject, `An API key was created: ${id}`);
   assert.match(created.text, /When: \d{4}-.* UTC\nFrom: an unknown browser, network 127\.0\.0\.0/);
   assert.ok(created.text.includes(`${ORIGIN}/settings`));
   assert.ok(!created.text.includes('server'));
   await visitor.write(`${KEYS}/${id}`, { monthly_cap: 5 }, 'PATCH');
+  await website.sendMails();
   assert.equal(mailTo(visitor).subject, `The monthly cap of an API key was changed: ${id}`);
   await addPasskey(visitor);
+  await website.sendMails();
   assert.equal(mailTo(visitor).subject, 'A passkey was added to your account');
   const mails = website.outbox.length;
   await visitor.write(`${KEYS}/${id}`, { monthly_cap: 5 }, 'PATCH');
   await visitor.write(`${KEYS}/${id}`, { name: 'web' }, 'PATCH');
   await visitor.write('/auth/passkeys/options');
+  await website.sendMails();
   assert.equal(website.outbox.length, mails);
 });

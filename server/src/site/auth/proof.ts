@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
+import type { SendMail } from '../../mail/mailer.ts';
 import { challengeOptions } from '../../sign-in/passkeys/enter-by-passkey.ts';
 import {
   ACTS,
@@ -9,11 +10,13 @@ import {
   sendProofCode,
 } from '../../sign-in/proofs.ts';
 import { siteRoute } from '../route.ts';
-import { placeOf, type TellOwnerDeps } from '../tell-owner.ts';
+import { placeOf } from '../tell-owner.ts';
 import { ResponseSchema } from './passkey.ts';
 
-interface ProofDeps extends TellOwnerDeps {
+interface ProofDeps {
   db: Database;
+  sendMail: SendMail;
+  publicUrl(): string;
 }
 
 const ActSchema = Type.Unsafe<Act>(Type.Union(Object.keys(ACTS).map((act) => Type.Literal(act))));

@@ -170,6 +170,7 @@ test('low-balance mail and auto-reload are switched on and off', async () => {
   const code = website.outbox.at(-1)?.text.slice(0, 8);
   assert.equal((await visitor.write('/auth/proof/code/verify', { code })).status, 200);
   const { body: on } = await put('auto-reload', { auto_reload: wanted });
+  await website.sendMails();
   assert.match(website.outbox.at(-1)?.subject ?? '', /^Auto-reload was set up/);
   assert.deepEqual(on.auto_reload, { ...wanted, stopped: null });
   assert.equal((await put('auto-reload', { auto_reload: null })).body.auto_reload, null);

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { readLowBalance, setAlert, setReload } from '../../billing/low-balance/settings.ts';
 import { siteRoute } from '../route.ts';
-import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
+import { tellOwner } from '../tell-owner.ts';
 import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
 /** The one may lead to a mail, the other asks Stripe. */
@@ -37,13 +37,13 @@ export const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
       Type.Null(),
     ]),
   }),
-  handle: async (
-    deps: BillingSiteDeps & TellOwnerDeps,
-    { request, body, session: { accountId, email } },
-  ) => {
-    await withStripe(deps, (billing) => setReload(billing, accountId, body.auto_reload));
+  handle: async (deps: BillingSiteDeps, { request, body, session: { accountId } }) => {
     const what = 'Auto-reload was set up: packs are bought with your saved card';
-    if (body.auto_reload) tellOwner(deps, request, { email, what });
+    await withStripe(deps, (billing) =>
+      setReload(billing, accountId, body.auto_reload, (tx) =>
+        tellOwner(tx, { ...billing, request }, { accountId, what }),
+      ),
+    );
     return readLowBalance(deps.db, accountId);
   },
 });

@@ -9,11 +9,12 @@ import { refillTestCredits } from '../../ledger/kinds/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
 import { nameSchema } from '../name-schema.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
-import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
+import { tellOwner } from '../tell-owner.ts';
 import { readKey, readKeys } from './read-keys.ts';
 
-interface KeyDeps extends TellOwnerDeps {
+interface KeyDeps {
   db: Database;
+  publicUrl(): string;
 }
 
 /** How many valid keys an account may have at a time, of both modes together. */
@@ -54,7 +55,7 @@ export const createOwnKey = siteRoute('POST /console/api/keys', {
   }),
   handle: async (deps: KeyDeps, { body, request, reply, session }) => {
     const { db } = deps;
-    const { accountId, sessionId, email } = session;
+    const { accountId, sessionId } = session;
     const expiresAt = readExpiry(body.expires_at);
     const { keyId, secret } = await db.transaction(async (tx) => {
       await lockAccount(tx, accountId); // so that parallel creates don't exceed the limit
@@ -62,9 +63,17 @@ export const createOwnKey = siteRoute('POST /console/api/keys', {
         throw new ApiError('unauthorized', 'Sign in again.');
       if ((await validKeys(tx, accountId)) >= MAX_KEYS) throw tooManyKeys();
       const { mode, name, monthly_cap: monthlyCap } = body;
-      return createKey(tx, { accountId, mode, name: name.trim(), expiresAt, monthlyCap });
+      const made = await createKey(tx, {
+        accountId,
+        mode,
+        name: name.trim(),
+        expiresAt,
+        monthlyCap,
+      });
+      const what = `An API key was created: ${made.keyId}`;
+      await tellOwner(tx, { ...deps, request }, { accountId, what });
+      return made;
     });
-    tellOwner(deps, request, { email, what: `An API key was created: ${keyId}` });
     reply.code(201);
     return { key: await readKey(db, accountId, keyId), secret };
   },
@@ -77,15 +86,17 @@ export const updateOwnKey = siteRoute('PATCH /console/api/keys/:id', {
     name: Type.Optional(NameSchema),
     monthly_cap: Type.Optional(Type.Union([CapSchema, Type.Null()])),
   }),
-  handle: async (deps: KeyDeps, { body, params, request, session: { accountId, email } }) => {
+  handle: async (deps: KeyDeps, { body, params, request, session: { accountId } }) => {
     const { db } = deps;
+    const { name, monthly_cap: monthlyCap } = body;
     const { id, monthly_cap: before } = await readKey(db, accountId, params.id);
-    await updateKey(db, id, { name: body.name?.trim(), monthlyCap: body.monthly_cap });
-    const after = await readKey(db, accountId, id);
-    if (after.monthly_cap !== before) {
-      tellOwner(deps, request, { email, what: `The monthly cap of an API key was changed: ${id}` });
-    }
-    return after;
+    await db.transaction(async (tx) => {
+      await updateKey(tx, id, { name: name?.trim(), monthlyCap });
+      if (monthlyCap === undefined || monthlyCap === before) return;
+      const what = `The monthly cap of an API key was changed: ${id}`;
+      await tellOwner(tx, { ...deps, request }, { accountId, what });
+    });
+    return readKey(db, accountId, id);
   },
 });
 

@@ -1,0 +1,96 @@
+import {
+  command,
+  type Database,
+  namedStatement,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Log } from '../kernel/log.ts';
+import type { SendMail } from './mailer.ts';
+
+const ADD = namedStatement(
+  'mail_add',
+  ['id', 'accountId', 'subject', 'text'],
+  `insert into mails (id, account_id, subject, text) values (:id, :accountId, :subject, :text)`,
+);
+
+/**
+ * Mails the owner of an account, at least once: a worker sends the mail after the transaction has
+ * committed, also if this process dies.
+ */
+export async function mailOwner(
+  tx: Transaction,
+  mail: { accountId: string; subject: string; text: string },
+): Promise<void> {
+  await tx.query(ADD, ADD.values({ id: newId('mail'), ...mail }));
+}
+
+/** How many mails a process sends at once. */
+const MAX_TAKEN = 4;
+/** After the first try; twice as long after each further one. Longer than a try takes. */
+const PAUSE_MINUTES = 5;
+const MAX_PAUSE_HOURS = 6;
+/** A mail that could not be sent for this long is dropped. */
+const KEPT_HOURS = 48;
+
+// A mail that is taken is due again if its process dies, or can't send it.
+const TAKE = statement(
+  'mail_take',
+  `update mails set tries = tries + 1,
+     due_at = clock_now() + least(interval '${MAX_PAUSE_HOURS} hours',
+       interval '${PAUSE_MINUTES} minutes' * 2 ^ least(tries, 10))
+   where id = any(array(select id from mails where due_at <= clock_now() order by due_at
+     limit ${MAX_TAKEN} for update skip locked))
+   returning id, account_id, subject, text,
+     created_at < clock_now() - interval '${KEPT_HOURS} hours' as is_last_try`,
+);
+
+interface TakenMail {
+  id: string;
+  account_id: string;
+  subject: string;
+  text: string;
+  is_last_try: boolean;
+}
+
+const REMOVE = statement('mail_remove', 'delete from mails where id = $1');
+
+export interface OutboxDeps {
+  db: Database;
+  log: Log;
+  sendMail: SendMail;
+  /** The e-mail address of an account; undefined if it was erased. */
+  emailOf(accountId: string): Promise<string | undefined>;
+}
+
+/** Sends the mails that are due. Several processes may do so at once. */
+export async function sendDueMails(deps: OutboxDeps): Promise<void> {
+  for (;;) {
+    const taken = await deps.db.query<TakenMail>(TAKE);
+    if (taken.length === 0) return;
+    await Promise.all(taken.map((mail) => send(deps, mail)));
+  }
+}
+
+async function send({ db, log, sendMail, emailOf }: OutboxDeps, mail: TakenMail): Promise<void> {
+  const { id, account_id: account, subject, text, is_last_try: isLastTry } = mail;
+  const to = await emailOf(account);
+  if (to !== undefined && !(await sendMail({ id, to, subject, text }))) {
+    if (!isLastTry) return;
+    log.error({ account, mail: id }, `a mail was dropped after ${KEPT_HOURS} hours`);
+  }
+  await db.query(REMOVE, [id]);
+}
+
+/** Makes all mails due, after the clock was set back. */
+export const wakeMails = command<[]>(
+  'mail_wake',
+  'update mails set due_at = clock_now() where due_at > clock_now()',
+);
+
+/** Drops the mails of an erased account. */
+export const eraseOf = command<[accountId: string], Transaction>(
+  'mail_erase',
+  'delete from mails where account_id = $1',
+);

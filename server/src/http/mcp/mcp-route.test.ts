@@ -166,5 +166,5 @@ test('no stream stays open, and HEAD is not served', async () => {
   assert.match(text, /[Ss]ubscription limit/);
   const authorization = `Bearer ${key}`;
   const head = await fetch(`${fixture.url}/mcp`, { method: 'HEAD', headers: { authorization } });
-  assert.equal(head.status, 405);
+  assert.deepEqual([head.status, head.headers.get('allow')], [405, 'POST']);
 });

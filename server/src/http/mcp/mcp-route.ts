@@ -30,9 +30,8 @@ export function mcpRoute(app: FastifyInstance, { publicUrl, stopping }: McpDeps)
     throw new ApiError('cross_site', 'Pages of other sites may not call this server.');
   });
   app.route({
-    method: ['GET', 'POST', 'DELETE'], // GET and DELETE get the 405 of a server without sessions
+    method: 'POST', // GET and DELETE are 405: there are no sessions
     url: '/mcp',
-    exposeHeadRoute: false,
     schema: { hide: true },
     handler: (request, reply) => callTool({ app, stopping }, request, reply),
   });
@@ -101,13 +100,13 @@ function webHeaders(headers: Record<string, unknown>): Headers {
 }
 
 /** The request as the MCP server takes it; its body was read already. */
-function webRequest({ url, method, headers }: FastifyRequest, { raw }: FastifyReply): Request {
+function webRequest({ url, headers }: FastifyRequest, { raw }: FastifyReply): Request {
   const gone = new AbortController();
   raw.once('close', () => gone.abort());
   return new Request(new URL(url, BASE_URL), {
-    method,
+    method: 'POST',
     headers: webHeaders(headers),
     signal: gone.signal,
-    ...(method === 'POST' && { body: '' }),
+    body: '',
   });
 }

@@ -84,7 +84,6 @@ const PYTHON: Record<string, (body: Body) => string> = {
       `upload = client.uploads.presign(\n${pythonArguments(body, 4)})`,
       'print(upload.upload.url)',
     ),
-  deleteUpload: () => python(`client.uploads.delete("${UPLOAD}")`),
   listWebhooks: () => python('print(client.webhooks.list().data)'),
   createWebhook: (body) =>
     python(
@@ -184,5 +183,9 @@ const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
     Python: python('upload = client.uploads.create("first.png")', 'print(upload.url)'),
     fw: 'fw uploads first.png',
     MCP: mcp('upload_file', { path: 'first.png' }),
+  }),
+  deleteUpload: () => ({
+    TypeScript: typeScript(`await client.uploads.delete('${UPLOAD}');`),
+    Python: python(`client.uploads.delete("${UPLOAD}")`),
   }),
 };

@@ -23,6 +23,12 @@ export class Uploads {
       headers,
     });
   }
+
+  /** Deletes a file before it expires. @throws 409 `upload_in_use` until its tasks have copied it */
+  async delete(id: string, options: CallOptions = {}): Promise<void> {
+    const path = `/uploads/${encodeURIComponent(id)}`;
+    await sendJson(this.#settings, { ...options, method: 'DELETE', path });
+  }
 }
 
 async function readBlob(path: string): Promise<Blob> {

@@ -89,7 +89,7 @@ test('a file with a key of the caller: a prepared request fits again, another up
   await client.videos.wait(first);
 });
 
-test('the list, a quote, a cancel and the models', async () => {
+test('the list, a quote, a cancel, the models and an upload that is deleted', async () => {
   const listed = await Array.fromAsync(client.videos.list({ limit: 1 }));
   assert.equal(listed.length, 3);
   const quote = await client.videos.quote({ prompt: 'A paper boat', duration: 4 });
@@ -98,6 +98,9 @@ test('the list, a quote, a cancel and the models', async () => {
   const { cancel } = await client.videos.cancel(task.id);
   assert.equal(cancel, 'cancelled');
   assert.ok((await client.models.list()).data.length > 0);
+  const { id } = await client.uploads.create(new Blob([Uint8Array.from(await imageBytes('png'))]));
+  for (const _twice of [1, 2]) await client.uploads.delete(id);
+  await assert.rejects(client.uploads.delete('obj_none'), { status: 404 });
 });
 
 test('no key, one with a line break, and a base URL without its version are refused', () => {

@@ -24,7 +24,7 @@ export class Uploads {
     });
   }
 
-  /** Deletes a file before it expires. @throws 409 `upload_in_use` until its tasks have copied it */
+  /** Deletes a file. @throws 409 `upload_in_use` while a task has not copied it yet */
   async delete(id: string, options: CallOptions = {}): Promise<void> {
     const path = `/uploads/${encodeURIComponent(id)}`;
     await sendJson(this.#settings, { ...options, method: 'DELETE', path });

@@ -79,8 +79,8 @@ const SECRETS = [
 ].map((secret) => new RegExp(secret, 'gi'));
 
 /**
- * Replaces API keys, secrets of webhooks, cookies, link signatures, callback paths and the passwords
- * of URLs of databases and mail servers.
+ * Replaces API keys, secrets of webhooks, cookies, link signatures, callback paths and the
+ * passwords in URLs of databases and mail servers.
  */
 export function redact(text: string): string {
   return SECRETS.reduce((rest, secret) => rest.replace(secret, '$1[redacted]'), text).replace(

@@ -206,6 +206,6 @@ export function deleteUpload(
 
 function inUse(taskId: string): ApiError {
   const message =
-    'A task that has just begun still needs this file. Delete it in a few seconds, or cancel the task.';
+    'A task that has just begun still needs this file. Try again in a few seconds, or cancel it.';
   return new ApiError('upload_in_use', message, { details: { task_id: taskId } });
 }

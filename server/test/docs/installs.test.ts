@@ -5,7 +5,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { type Machine, openMachine } from '../../../clients/cli/test/fw-process.ts';
 import { connectOverHttp, connectToProgram } from '../../../clients/mcp/test/connect.ts';
 import { FIRST_REQUEST } from '../../../console/src/samples/first-request.ts';
@@ -26,17 +26,20 @@ const skip = process.env.FRAMEWRIGHT_INSTALLS === undefined && 'FRAMEWRIGHT_INST
 let database: TestDatabase;
 let service: ServiceProcess;
 let files: Awaited<ReturnType<typeof temporaryFolder>>;
-/** A test key, and the variables of the pages. */
+let serviceEnv: Record<string, string>;
+/** A test key of this test: its rate limit is that of one reader. */
 let key: string;
 
 before(async () => {
   if (skip) return;
   database = await createTestDatabase();
   files = await temporaryFolder();
-  const env = { DATABASE_URL: database.url, DATA_DIR: files.path };
-  service = await startServiceProcess(env);
-  await ask(env, 'accounts create ada@example.com');
-  key = String((await ask(env, 'keys create ada@example.com --test')).secret);
+  serviceEnv = { DATABASE_URL: database.url, DATA_DIR: files.path };
+  service = await startServiceProcess(serviceEnv);
+  await ask(serviceEnv, 'accounts create ada@example.com');
+});
+beforeEach(async () => {
+  if (!skip) key = String((await ask(serviceEnv, 'keys create ada@example.com --test')).secret);
 });
 after(async () => {
   await service?.kill('SIGTERM');
@@ -241,11 +244,14 @@ test('the page of MCP: the settings of both kinds make a video', { skip }, async
   const args = local.args.map((one: string) => one.replace('/home/ada/Pictures', machine.folder));
   const program = { command: local.command, args, env, cwd: machine.folder };
   const overStdio = await connectToProgram(program);
-  for (const client of [overHttp, overStdio]) {
-    const result = await client.callTool({ name: 'generate_video', arguments: VIDEO });
-    assert.ok(!result.isError, JSON.stringify(result));
-    assert.match(JSON.stringify(result), /completed/);
-    await client.close();
+  try {
+    for (const client of [overHttp, overStdio]) {
+      const result = await client.callTool({ name: 'generate_video', arguments: VIDEO });
+      assert.ok(!result.isError, JSON.stringify(result));
+      assert.match(JSON.stringify(result), /completed/);
+    }
+  } finally {
+    await Promise.all([overHttp.close(), overStdio.close()]);
   }
 });
 

@@ -123,8 +123,12 @@ function descriptionOf({ title, sections }: Page): string {
   return `<meta name="description" content="${escapeHtml(whole)}" />`;
 }
 
-/** The texts that the search looks through: [address, page, heading, text]. */
+/**
+ * The texts that the search looks through: [address, page, heading, text]. A field that several
+ * operations have is there once.
+ */
 function searchIndex(pages: Page[]): string {
+  const known = new Set<string>();
   const rows = pages.flatMap((page) =>
     (page.sections.length > 0 ? page.sections : [{ heading: page.title, id: '', text: '' }]).map(
       ({ heading, id, text }) => [
@@ -135,7 +139,11 @@ function searchIndex(pages: Page[]): string {
       ],
     ),
   );
-  return JSON.stringify(rows);
+  const isNew = ([, , heading, text]: string[]) => {
+    const both = `${heading} ${text}`;
+    return text === '' || (!known.has(both) && known.add(both));
+  };
+  return JSON.stringify(rows.filter(isNew));
 }
 
 async function writeLists(folder: string, pages: Page[]): Promise<void> {

@@ -3,8 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import MiniSearch from 'minisearch';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { buildPages } from '../build.ts';
+import { openFinder } from '../src/docs/find.ts';
 import { filesOf, GUIDES, OPERATIONS } from './contents.ts';
 import { headingId, renderMarkdown } from './markdown.ts';
 import { copyDocs } from './standalone.ts';
@@ -152,6 +154,63 @@ test('the texts of the search are smaller than 60 KB when they are sent', () => 
   assert.ok(gzipSync(index).length < 60_000);
   const rows = JSON.parse(index.toString());
   assert.equal(new Set(rows.map(([address]: string[]) => address)).size, rows.length);
+});
+
+/** What readers ask, and a place that must be among the first three results. */
+const QUERIES = [
+  ['seed', '/reference/createVideo#field-seed'],
+  ['pricing', '/prices#prices-and-quotes'],
+  ['what does a video cost', '/prices#prices-and-quotes'],
+  ['pric', '/prices#prices-and-quotes'],
+  ['nodejs', '/typescript#framewrightclient-videos-from-typescript'],
+  ['node.js', '/typescript#framewrightclient-videos-from-typescript'],
+  ['pip', '/python#framewright_client-videos-from-python'],
+  ['python install', '/packages#install-a-client'],
+  ['concurrent', '/limits#the-rate-limit'],
+  ['too many requests', '/limits#the-rate-limit'],
+  ['429', '/errors#row-rate_limited'],
+  ['401', '/errors#row-unauthorized'],
+  ['insufficient_credits', '/errors#row-insufficient_credits'],
+  ['test-insufficient-credits', '/test-keys#row-test-insufficient-credits'],
+  ['how long are videos kept', '/waiting#keep-the-video'],
+  ['double charge', '/paying-once#paying-exactly-once'],
+  ['idempotency', '/paying-once#paying-exactly-once'],
+  ['refund', '/reference/cancelTask#cancelTask'],
+  ['stop a video', '/reference/cancelTask#cancelTask'],
+  ['list my videos', '/reference/listTasks#listTasks'],
+  ['aspect ratio', '/reference/createVideo#field-aspect_ratio'],
+  ['portrait', '/reference/createVideo#field-aspect_ratio'],
+  ['sound', '/reference/createVideo#field-generate_audio'],
+  ['created_after', '/reference/listTasks#query-created_after'],
+  ['verify signature', '/webhooks#verify-a-signature'],
+  ['webhok', '/webhooks#webhooks'],
+  ['claude', '/mcp#framewrightmcp-videos-as-tools-of-a-language-model'],
+  ['polling', '/waiting#waiting-for-a-video'],
+  ['sandbox', '/test-keys#test-keys'],
+  ['changelog', '/changelog#changes-of-the-api'],
+  ['send an event', '/reference/sendWebhookAgain#sendWebhookAgain'],
+];
+
+test('the search finds what readers ask for, and every result is a place', () => {
+  const rows = JSON.parse(readFileSync(path.join(folder, 'docs/search.json'), 'utf8'));
+  const find = openFinder(MiniSearch, rows);
+  const wrong = QUERIES.flatMap(([query = '', place]) => {
+    const [first, second, third] = find(query).map(({ id }) => id.replace('/docs', ''));
+    const found = [first, second, third];
+    return found.includes(place) ? [] : [`${query}: ${found.join(', ')}`];
+  });
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(find('how are the'), []);
+  for (const [address = ''] of rows) {
+    const [page = '', place = ''] = address.split('#');
+    assert.ok(idsOf(pages.get(page) ?? '').includes(place), address);
+  }
+});
+
+test('the search of operators finds variables by their names', () => {
+  const rows = readFileSync(path.join(folder, 'docs/operations/search.json'), 'utf8');
+  const [first] = openFinder(MiniSearch, JSON.parse(rows))('SMTP_URL');
+  assert.equal(first?.id, '/docs/operations/sign-in#row-SMTP_URL');
 });
 
 test('each page has a title and a description for search engines', () => {

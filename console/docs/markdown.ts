@@ -104,7 +104,7 @@ export function linkedMarkdown(source: string, { file, addressOf }: Options): st
     });
 }
 
-/** Each row that begins with a name in code gets an id, so that links lead to it. */
+/** Each row that begins with a name in code gets an id, so that links and the search lead to it. */
 function withRowIds(html: string): string {
   const taken = new Set<string>();
   return html.replaceAll(/<tr>(?=\s*<td[^>]*><code>([\w-]+)<\/code>)/g, (row, name: string) => {
@@ -197,24 +197,34 @@ function tabs(samples: Tokens.Code[], show: Show): string {
   return body === undefined ? html : html + tryItLink(body);
 }
 
+/** A section for each heading, and one for each row that has an id. */
 function sectionsOf(tokens: Token[], headings: Heading[]): Section[] {
   const sections: Section[] = [];
+  const rows = new Map<string, Section>();
   let next = 0;
   for (const token of tokens) {
     const heading = token.type === 'heading' ? headings[next++] : undefined;
     if (heading) sections.push({ heading: heading.text, id: heading.id, text: '' });
     const section = sections.at(-1);
-    if (!heading && section) section.text += `${textOf(token)} `;
+    if (!heading && section) section.text += `${textOf(token, rows)} `;
   }
-  return sections;
+  return [...sections, ...rows.values()];
 }
 
-function textOf(token: Token): string {
+/** @param named gets the rows that begin with a name in code; their text is not in the result */
+function textOf(token: Token, named: Map<string, Section>): string {
   if (token.type === 'table') {
     const { header, rows } = token as Tokens.Table;
-    return [header, ...rows]
-      .map((row) => row.map((cell) => plainText(cell.tokens)).join(' '))
-      .join(' ');
+    const texts = [header, ...rows].map((row) => {
+      const [first, ...rest] = row;
+      const text = rest.map((cell) => plainText(cell.tokens)).join(' ');
+      const [, name] = /^`([\w-]+)`$/.exec(first?.text ?? '') ?? [];
+      if (row === header || name === undefined || named.has(name))
+        return `${plainText(first?.tokens)} ${text}`;
+      named.set(name, { heading: name, id: `row-${name}`, text });
+      return '';
+    });
+    return texts.join(' ');
   }
   if (token.type === 'list')
     return (token as Tokens.List).items.map((item) => plainText(item.tokens)).join(' ');

@@ -44,7 +44,7 @@ function pageOf(operation: Operation): ReferencePage {
     operation.description ? `<p>${textHtml(operation.description)}</p>` : '',
     `<p>${costOf(operation)}</p>`,
     samplesOf(operation),
-    section('Parameters', parametersOf(operation)),
+    section('Parameters', fields(parametersOf(operation))),
     section('Body', bodyOf(operation)),
     section('Responses', Object.entries(operation.responses).map(responseOf).join('')),
   ];
@@ -85,16 +85,14 @@ function samplesOf(operation: Operation): string {
 }
 
 /** What the search finds: the operation, and each of its fields. */
-function sectionsOf({
-  operationId,
-  summary,
-  description = '',
-  ...operation
-}: Operation): Section[] {
-  const body = operation.requestBody?.content['application/json']?.schema;
-  const names = Object.keys(body?.properties ?? {});
-  const path = `${operation.method} ${operation.path}`;
-  return [{ heading: summary, id: operationId, text: `${path} ${description} ${names.join(' ')}` }];
+function sectionsOf(operation: Operation): Section[] {
+  const { operationId, summary, description = '', method, path, requestBody } = operation;
+  const body = requestBody?.content['application/json']?.schema ?? {};
+  const all = [...parametersOf(operation), ...membersOf(body, 'field')];
+  return [
+    { heading: summary, id: operationId, text: `${method} ${path} ${description}` },
+    ...all.map(({ name, id, schema }) => ({ heading: name, id, text: rulesOf(schema) })),
+  ];
 }
 
 const shortMethod = (method: string) => (method === 'DELETE' ? 'DEL' : method);
@@ -102,10 +100,10 @@ const shortPath = (path: string) => path.replace('/api/v1', '').replaceAll(/\{(\
 
 function headingsOf(operation: Operation): Heading[] {
   const names = [
-    parametersOf(operation) && 'Parameters',
+    parametersOf(operation).length > 0 && 'Parameters',
     bodyOf(operation) && 'Body',
     'Responses',
-  ].filter((name) => name !== '');
+  ].filter(Boolean) as string[];
   return names.map((text) => ({ depth: 2, text, id: text.toLowerCase() }));
 }
 
@@ -119,36 +117,31 @@ function codeBlock(text: string, language: string): string {
   return sampleHtml(highlight(text, language), language);
 }
 
-function parametersOf({ parameters = [] }: Operation): string {
-  return fields(
-    parameters.map(({ name, in: place, required = false, description, schema }) => ({
-      name:
-        place === 'header' ? name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()) : name,
-      id: `${place}-${name.toLowerCase()}`,
-      note: place,
-      required,
-      schema: Object.assign({}, schema, description && { description }),
-    })),
-  );
+function parametersOf({ parameters = [] }: Operation): Field[] {
+  return parameters.map(({ name, in: place, required = false, description, schema }) => ({
+    name: place === 'header' ? name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()) : name,
+    id: `${place}-${name.toLowerCase()}`,
+    note: place,
+    required,
+    schema: Object.assign({}, schema, description && { description }),
+  }));
 }
 
 function bodyOf({ requestBody }: Operation): string {
   const schema = requestBody?.content['application/json']?.schema;
   if (requestBody && !schema)
     return `<p>${Object.keys(requestBody.content).join(', ')}: the bytes of a file.</p>`;
-  return schema ? membersOf(schema, 'field') : '';
+  return schema ? fields(membersOf(schema, 'field')) : '';
 }
 
-function membersOf({ properties = {}, required = [] }: Schema, prefix: string): string {
-  return fields(
-    Object.entries(properties).map(([name, schema]) => ({
-      name,
-      id: `${prefix}-${name}`,
-      note: '',
-      required: required.includes(name),
-      schema,
-    })),
-  );
+function membersOf({ properties = {}, required = [] }: Schema, prefix: string): Field[] {
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    id: `${prefix}-${name}`,
+    note: '',
+    required: required.includes(name),
+    schema,
+  }));
 }
 
 interface Field {
@@ -169,7 +162,7 @@ function fields(list: Field[]): string {
   <dt><a href="#${id}"><code>${escapeHtml(name)}</code></a>
   <span>${escapeHtml(typeOf(schema))}</span>
   ${note ? `<span>${note}</span>` : ''}${required ? '<b>required</b>' : ''}</dt>
-  <dd>${textHtml(rulesOf(schema))}${schema.properties ? membersOf(schema, id) : ''}</dd>
+  <dd>${textHtml(rulesOf(schema))}${schema.properties ? fields(membersOf(schema, id)) : ''}</dd>
 </div>`,
   );
   return `<dl class="docs-fields">${rows.join('')}</dl>`;

@@ -1,15 +1,4 @@
-import type MiniSearch from 'minisearch';
-
-/** A section of a page, as the build writes it into search.json. */
-type Row = [address: string, page: string, heading: string, text: string];
-
-interface Found {
-  id: string;
-  page: string;
-  heading: string;
-}
-
-const MAX_SHOWN = 8;
+import { type Found, openFinder, type Row } from './find.ts';
 
 /** Adds the search. Its texts are loaded when the field gets the focus for the first time. */
 export function addSearch(): void {
@@ -29,13 +18,14 @@ export function addSearch(): void {
   results.setAttribute('role', 'listbox');
   results.setAttribute('aria-label', 'Results');
   place.append(field, results);
-  let index: Promise<MiniSearch> | undefined;
+  let finder: Promise<Finder> | undefined;
   field.addEventListener('focus', () => {
-    index ??= loadIndex();
+    finder ??= loadFinder();
   });
   field.addEventListener('input', async () => {
-    index ??= loadIndex();
-    show(await index, field, results);
+    finder ??= loadFinder();
+    const found = (await finder)(field.value);
+    show(found, field, results);
   });
   field.addEventListener('keydown', (event) => move(event, field, results));
   field.addEventListener('blur', () =>
@@ -49,28 +39,18 @@ export function addSearch(): void {
   });
 }
 
-async function loadIndex(): Promise<MiniSearch> {
+type Finder = ReturnType<typeof openFinder>;
+
+async function loadFinder(): Promise<Finder> {
   const book = location.pathname.startsWith('/docs/operations') ? '/docs/operations' : '/docs';
   const [{ default: Search }, rows] = await Promise.all([
     import('minisearch'),
     fetch(`${book}/search.json`).then((response) => response.json() as Promise<Row[]>),
   ]);
-  const index = new Search({
-    fields: ['heading', 'page', 'text'],
-    storeFields: ['page', 'heading'],
-    searchOptions: {
-      boost: { heading: 4, page: 3 },
-      prefix: true,
-      fuzzy: 0.15,
-      combineWith: 'AND',
-    },
-  });
-  index.addAll(rows.map(([id, page, heading, text]) => ({ id, page, heading, text })));
-  return index;
+  return openFinder(Search, rows);
 }
 
-function show(index: MiniSearch, field: HTMLInputElement, results: HTMLElement): void {
-  const found = index.search(field.value).slice(0, MAX_SHOWN) as unknown as Found[];
+function show(found: Found[], field: HTMLInputElement, results: HTMLElement): void {
   results.replaceChildren(...found.map((one, at) => optionOf(one, at)));
   if (found.length === 0) {
     const empty = document.createElement('li');

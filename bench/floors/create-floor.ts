@@ -5,7 +5,7 @@ import type { GenerationRequest } from '../../server/src/catalog/request.ts';
 import { openDatabase } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
 import { fingerprintOf } from '../../server/src/tasks/create/fingerprint.ts';
-import { openWakeUps } from '../../server/src/wake-ups/wake-ups.ts';
+import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { createTask } from '../../server/test/create-task.ts';
 import { serveRequests } from '../program.ts';
 import { measure, type Sample } from '../sample.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { diskStorage } from '../../server/src/storage/disk.ts';
-import { openWakeUps } from '../../server/src/wake-ups/wake-ups.ts';
+import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
 import { makeVideo, type TestVideo } from '../../server/test/media/media-files.ts';
 import { sql } from '../../server/test/task-fixtures.ts';

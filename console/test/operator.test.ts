@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { openWakeUps } from '../../server/src/wake-ups/wake-ups.ts';
+import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
 import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { makeHeldTask, type TaskFixture } from '../../server/test/task-fixtures.ts';

@@ -5,13 +5,13 @@ import type { Log } from './kernel/log.ts';
 import type { ScratchDirectory } from './kernel/scratch-directory.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { GuardedFetch, GuardedPost } from './outbound/guarded-fetch.ts';
-import type { Closures } from './providers/host/closures.ts';
-import type { HostedProvider } from './providers/host/hosted-provider.ts';
+import type { Closures } from './providers/circuit-breaker/closures.ts';
+import type { HostedProvider } from './providers/hosted-provider.ts';
 import type { FreeSpace } from './storage/free-space.ts';
 import type { Links } from './storage/links.ts';
 import type { Storage } from './storage/storage.ts';
 import type { Waiting } from './tasks/waiting.ts';
-import type { WakeUps } from './wake-ups/wake-ups.ts';
+import type { WakeUps } from './tasks/wake-ups.ts';
 
 /** What is called at the stop, in reverse order. */
 export type Closers = Array<() => Promise<unknown>>;

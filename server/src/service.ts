@@ -21,9 +21,9 @@ import {
   type GuardedFetch,
   type GuardedFetchOptions,
 } from './outbound/guarded-fetch.ts';
-import { openClosures } from './providers/host/closures.ts';
-import { createProviders } from './providers/host/configured-provider.ts';
-import type { HostedProvider } from './providers/host/hosted-provider.ts';
+import { openClosures } from './providers/circuit-breaker/closures.ts';
+import { createProviders } from './providers/configured-provider.ts';
+import type { HostedProvider } from './providers/hosted-provider.ts';
 import { isReady, WATCH_SECONDS } from './readiness.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
@@ -39,7 +39,7 @@ import { openLinks } from './storage/links.ts';
 import { openStorage } from './storage/open-storage.ts';
 import { reservedOutputBytes } from './tasks/expected-output.ts';
 import { createWaiting } from './tasks/waiting.ts';
-import { openWakeUps } from './wake-ups/wake-ups.ts';
+import { openWakeUps } from './tasks/wake-ups.ts';
 import { buildWorker } from './worker-role.ts';
 
 /** How often the scratch directory is maintained. */

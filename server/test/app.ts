@@ -9,7 +9,7 @@ import { diskStorage } from '../src/storage/disk.ts';
 import { openFreeSpace } from '../src/storage/free-space.ts';
 import { openLinks } from '../src/storage/links.ts';
 import { createWaiting } from '../src/tasks/waiting.ts';
-import { openWakeUps } from '../src/wake-ups/wake-ups.ts';
+import { openWakeUps } from '../src/tasks/wake-ups.ts';
 import { parseBody } from './client.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';

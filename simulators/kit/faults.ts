@@ -11,7 +11,7 @@ const EXCHANGE_FAULTS = [
   'unreadable', // done, then a 200 whose body is not JSON
   'slow_headers', // done, the response comes after `seconds` (an hour)
   'slow_body', // done, half the response, the rest after `seconds` (an hour)
-  'truncated_body', // done, half the response (`withoutLength`: chunked), then the connection closes
+  'truncated_body', // done, half the response (`withoutLength`: chunked), then a close
   'duplicate', // done twice at once, the second response is sent
   'oversize_response', // done, the response followed by 64 MB of white space
 ] as const;

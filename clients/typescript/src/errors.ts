@@ -105,7 +105,7 @@ export function apiErrorOf(message: string, facts: ApiFacts): ApiError {
 }
 
 /**
- * No whole response came, or one that redirects elsewhere. Unless `charged` is `no`, the request may
+ * No whole response came, or a redirect to elsewhere. Unless `charged` is `no`, the request may
  * have arrived: send it again with the same key only.
  */
 export class ConnectionError extends FramewrightError {

@@ -287,7 +287,7 @@ function unsent(
 
 /** Errors of other runtimes than Node, of TLS, and of addresses that fetch refuses. */
 const UNSENT =
-  /^ConnectionRefused|^FailedToOpenSocket|error \(Connect\)|CONNECT_TIMEOUT|CERT|^UNABLE_TO|bad port/;
+  /^ConnectionRefused|^FailedToOpenSocket|error \(Connect\)|CONNECT_TIMEOUT|CERT|^UNABLE|bad port/;
 
 /** Why there was no response, which is the innermost error, and whether there was a connection. */
 function reasonOf(error: unknown): { text: string; isUnsent: boolean } {

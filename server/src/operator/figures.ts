@@ -1,7 +1,7 @@
 import { mismatchedOrders } from '../billing/credit-order.ts';
 import type { Queryable } from '../database/database.ts';
 import { recoverySeconds } from '../database/lineage.ts';
-import { closedSubjects } from '../providers/host/closures.ts';
+import { closedSubjects } from '../providers/circuit-breaker/closures.ts';
 import { deletingObjects } from '../storage/removal.ts';
 import { readTaskFigures } from '../tasks/listing/task-figures.ts';
 import { webhookFigures } from '../webhooks/figures.ts';

@@ -1,6 +1,10 @@
 import type { Database, Queryable } from '../database/database.ts';
-import { forgetOutage, type ListedOutage, listOutages } from '../providers/host/outages.ts';
-import { endPause, listPauses, pause } from '../providers/host/pauses.ts';
+import {
+  forgetOutage,
+  type ListedOutage,
+  listOutages,
+} from '../providers/circuit-breaker/outages.ts';
+import { endPause, listPauses, pause } from '../providers/circuit-breaker/pauses.ts';
 import { PROVIDER_NAMES } from '../providers/registry.ts';
 import { wakeWaiting } from '../tasks/attempts/not-accepted.ts';
 import { type RefusedSubmits, refusedSubmits, waitingTasks } from '../tasks/listing/submits.ts';

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { removeStoredUploads } from '../storage/removal.ts';
-import { isUpload, uploadsOfMailbox } from '../tasks/uploads/uploads.ts';
+import { isUpload, uploadsOfMailbox } from '../uploads/uploads.ts';
 import { type Action, performAction } from './actions.ts';
 
 /** Removes an upload. @throws UsageError when there is none with this id */

@@ -84,7 +84,8 @@ export function parsePorts(text: string): PortRanges {
  * without network access. Plain http passes only with `plainHttpWhereAllowed`, and only for a
  * `host:port` on the list.
  * @returns the URL as it will be requested: no trailing dot in the host, no fragment
- * @throws OutboundError malformed_url, not_https, credentials_in_url, port_not_allowed or not_public
+ * @throws OutboundError malformed_url, not_https, credentials_in_url, port_not_allowed,
+ *   not_public
  */
 export function checkUrl(
   text: string,

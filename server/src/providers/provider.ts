@@ -125,7 +125,7 @@ export interface Capabilities {
 }
 
 /**
- * What an adapter implements. The calling code (`providers/host` and the steps) decides when calls
+ * What an adapter implements. The caller (circuit breaker, rate limiter, steps) decides when calls
  * are made: an adapter never waits, retries or schedules by itself. A call may throw for a
  * temporary failure. `submit` must not throw: its outcome says whether the job may have been
  * accepted.

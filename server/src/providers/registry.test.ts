@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { isOneLineAbout, unusedDeps } from '../../test/providers/settings.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
-import { createProviders } from './host/configured-provider.ts';
+import { createProviders } from './configured-provider.ts';
 import { neededVariables, PROVIDER_NAMES, readProviders } from './registry.ts';
 import { TEST_PROVIDER } from './test-provider.ts';
 

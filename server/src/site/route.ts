@@ -116,7 +116,8 @@ interface RouteOptions<
    * done (`tellOwner`), unless nothing is done here.
    */
   proof?: Act | ((body: Static<Body>) => Act | undefined);
-  /** Objects without `additionalProperties` take no others. Values of `query` are texts, but its `limit`. */
+  /** Objects without `additionalProperties` take no others. Values of `query` are texts, except
+   * `limit`. */
   body?: Body;
   query?: Query;
   /** Of what the path names; texts of at most 120 characters, if not given. */

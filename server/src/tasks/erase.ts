@@ -44,7 +44,6 @@ const ERASE_TASKS = [
 ];
 
 const ERASE_REST = [
-  statement('erase_upload_facts', 'delete from uploads where account_id = $1'),
   // The fingerprint is a hash of the request: a short prompt could be guessed.
   statement(
     'erase_fingerprints',
@@ -54,7 +53,7 @@ const ERASE_REST = [
 
 /**
  * Removes the personal data of some ended tasks of an account; if there are none any more, of its
- * keys and uploads.
+ * keys.
  * @returns of how many tasks: call it again in another transaction until there are none
  */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<number> {

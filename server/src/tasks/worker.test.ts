@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, type TaskFixture } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
-import type { HostedProvider } from '../providers/host/hosted-provider.ts';
+import type { HostedProvider } from '../providers/hosted-provider.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Phase, Task } from './task.ts';
 import { readTask } from './task.ts';

@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import type { HostedProvider } from '../providers/host/hosted-provider.ts';
+import type { HostedProvider } from '../providers/hosted-provider.ts';
 import { inTrace } from '../telemetry/tracing.ts';
-import type { WakeUps } from '../wake-ups/wake-ups.ts';
 import { claimDue, type DueWork, findDueWork, poolOf, type WorkerPool } from './claim.ts';
 import { createClaimRules } from './claim-rules.ts';
 import { release, renew } from './lease.ts';
@@ -14,6 +13,7 @@ import type { Steps } from './steps/steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 import { hasEnded } from './waiting.ts';
+import type { WakeUps } from './wake-ups.ts';
 
 /**
  * How many tasks one process works on at once in each worker pool. Many ingests only wait for slow

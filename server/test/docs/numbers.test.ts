@@ -114,7 +114,7 @@ const FACTS: Fact[] = [
     said: { uploads: ['15 minutes'] },
   },
   {
-    file: 'tasks/uploads/quota.ts',
+    file: 'uploads/quota.ts',
     code: 'QUOTA_BYTES = { unpaid: 100 * MEGABYTE, paid: 1024 * MEGABYTE };',
     said: {
       ERRORS: ['100 MB until the account has got paid credits, then 1024 MB'],
@@ -122,7 +122,7 @@ const FACTS: Fact[] = [
     },
   },
   {
-    file: 'tasks/uploads/uploads.ts',
+    file: 'uploads/uploads.ts',
     code: 'UPLOAD_DAYS = { website: 7, api: 1 };',
     said: { uploads: ['a day after the upload', 'last for seven days'] },
   },
@@ -247,7 +247,7 @@ const FACTS: Fact[] = [
     said: { 'media-rules': ['at most 120 seconds, and at most 1,536 MB'] },
   },
   {
-    file: 'tasks/steps/reference-rules.ts',
+    file: 'catalog/reference-rules.ts',
     code: 'belowSeconds: wholeSeconds + 0.5',
     said: { 'media-rules': ['half a second past the declared duration'] },
   },
@@ -273,6 +273,11 @@ const FACTS: Fact[] = [
     file: '../../clients/ai-sdk/src/request.ts',
     code: 'DEFAULT_TIMEOUT_MS = 600_000;',
     said: { 'clients/ai-sdk/README': ['at most ten minutes'] },
+  },
+  {
+    file: '../../clients/typescript/src/request.ts',
+    code: 'LONGEST_RETRY_AFTER_SECONDS = 600;',
+    said: { 'clients/typescript/README': ['up to ten minutes'] },
   },
   {
     file: '../../clients/mcp/src/schemas.ts',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HostedProvider } from '../../src/providers/host/hosted-provider.ts';
-import { rateLimited } from '../../src/providers/host/rate-limited.ts';
+import type { HostedProvider } from '../../src/providers/hosted-provider.ts';
 import type { Capabilities, Provider } from '../../src/providers/provider.ts';
+import { rateLimited } from '../../src/providers/rate-limiter/rate-limited.ts';
 import { generate } from '../../src/tasks/steps/generate.ts';
 import { startTask } from '../../src/tasks/steps/ingest.ts';
 import type { Steps } from '../../src/tasks/steps/steps.ts';

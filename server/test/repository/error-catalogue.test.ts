@@ -100,7 +100,7 @@ test('the catalogue has every code of a failed task, and no other', () => {
   );
 });
 
-const FOLDERS = ['http', 'catalog', 'tasks', 'outbound', 'media', 'webhooks'];
+const FOLDERS = ['http', 'catalog', 'tasks', 'uploads', 'outbound', 'media', 'webhooks'];
 const sources = (await Promise.all(FOLDERS.map(readFolder))).flat().join('\n');
 /** The ledger gives members of `details` too; its own `reason` is that of a transfer. */
 const givingDetails = [sources, ...(await readFolder('ledger'))].join('\n');

@@ -4,6 +4,8 @@ import { product } from './sources.ts';
 
 /** Lines of these rooms that are about no single task, or about no request that has come in. */
 const OTHERS = [
+  'a wake-up was not sent;',
+  'wake-ups are not received for now',
   'create failed;', // the response of its request is logged with the request
   'creates that shared a transaction are done one by one',
   'due tasks could not be claimed',

@@ -167,7 +167,7 @@ test('every metric is explained, with all its labels', () => {
 
 test('the rules ask for values that there are', async () => {
   const known =
-    (await read('server/src/providers/host/instrumented.ts')) +
+    (await read('server/src/providers/instrumented.ts')) +
     (await read('server/src/tasks/attempts/callback.ts')) +
     (await read('server/src/telemetry/reports.ts'));
   const rules = page('docs/operations/alerts.yml');
@@ -312,8 +312,8 @@ test('a default in code type is what the service takes when the variable is not 
 });
 
 test('the shares of a rate limit on the page are those of the code', async () => {
-  const host = 'server/src/providers/host';
-  const files = await Promise.all((await namesUnder(host)).map(read));
+  const limiter = 'server/src/providers/rate-limiter';
+  const files = await Promise.all((await namesUnder(limiter)).map(read));
   const percent = (name: string) => {
     const [share] = groups(files.join('\n'), new RegExp(`const ${name} = ([\\d.]+);`, 'g'));
     return `${Math.round(Number(share) * 100)} %`;

@@ -13,7 +13,8 @@ const OWNERS = {
   accounts: `account_closings account_deletions accounts api_key_requests api_key_uses api_keys
     request_windows`,
   tasks: `attempts cancel_requests clock_marks evidence idempotency_keys job_times
-    orphan_jobs task_history tasks uploads workers`,
+    orphan_jobs task_history tasks workers`,
+  uploads: 'uploads',
   billing: `billing_accounts offers order_payments orders payment_looks plan_prices
     portal_configurations stripe_customers stripe_events subscriptions`,
   'sign-in': `identities passkey_challenges passkeys proof_codes sessions sign_in_codes

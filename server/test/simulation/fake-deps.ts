@@ -6,7 +6,7 @@ import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { OutboundError } from '../../src/outbound/refusal.ts';
 import type { Links } from '../../src/storage/links.ts';
 import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
-import type { WakeUps } from '../../src/wake-ups/wake-ups.ts';
+import type { WakeUps } from '../../src/tasks/wake-ups.ts';
 import { ConnectionLost, type Process } from './scheduler/process.ts';
 
 /** What the URLs of clients lead to. */

@@ -1,6 +1,6 @@
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
-import { openClosures } from '../../src/providers/host/closures.ts';
+import { openClosures } from '../../src/providers/circuit-breaker/closures.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createFirstSeen } from '../../src/tasks/attempts/first-seen.ts';
 import { providerFor, type StepDeps } from '../../src/tasks/steps/steps.ts';

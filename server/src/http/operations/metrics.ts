@@ -1,7 +1,7 @@
 import { fastify } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
-import type { ProviderCall } from '../../providers/host/instrumented.ts';
+import type { ProviderCall } from '../../providers/instrumented.ts';
 import { OBJECT_ROLES } from '../../storage/objects.ts';
 import type { CallbackResult } from '../../tasks/attempts/callback.ts';
 import { onReport } from '../../telemetry/reports.ts';

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { closuresOfCreate } from '../../providers/host/outages.ts';
+import { closuresOfCreate } from '../../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import type { Links } from '../../storage/links.ts';
 import type { CreateClosures } from '../../tasks/create/closed.ts';

@@ -1,8 +1,8 @@
 import { uploadUrl } from '../../catalog/request.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { registerUpload } from '../../tasks/uploads/register.ts';
-import { UPLOAD_DAYS } from '../../tasks/uploads/uploads.ts';
+import { registerUpload } from '../../uploads/register.ts';
+import { UPLOAD_DAYS } from '../../uploads/uploads.ts';
 import { requireJsonType } from '../public/body.ts';
 import { described, type Endpoint } from '../public/endpoint.ts';
 import { errorResponses } from '../public/schemas.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { storable } from '../../database/json-text.ts';
-import { deleteUpload } from '../../tasks/uploads/uploads.ts';
+import { deleteUpload } from '../../tasks/delete-upload.ts';
 import { callerOf, described, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
 import { conflictResponse, errorResponses } from '../public/schemas.ts';
 import { noUpload } from './upload-view.ts';

@@ -13,7 +13,7 @@ import { deleteMarked, markExpired } from '../../storage/objects.ts';
 import { openS3Storage } from '../../storage/s3/s3.ts';
 import { auditStorage } from '../../storage/vanished.ts';
 import { ingest, startTask } from '../../tasks/steps/ingest.ts';
-import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
+import { QUOTA_BYTES } from '../../uploads/quota.ts';
 
 const DAY = 86_400;
 

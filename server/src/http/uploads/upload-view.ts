@@ -1,6 +1,6 @@
 import { ApiError } from '../../kernel/errors.ts';
-import type { ReceiveDeps } from '../../tasks/uploads/receive.ts';
-import { readUpload, type Upload } from '../../tasks/uploads/uploads.ts';
+import type { ReceiveDeps } from '../../uploads/receive.ts';
+import { readUpload, type Upload } from '../../uploads/uploads.ts';
 
 /** An upload as responses show it. */
 export interface UploadView extends Omit<Upload, 'expires_at' | 'now_seconds'> {

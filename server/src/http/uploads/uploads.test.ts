@@ -11,7 +11,7 @@ import { until } from '../../../test/until.ts';
 import { assertPicture, uploadRows } from '../../../test/website/uploads.ts';
 import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
-import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
+import { QUOTA_BYTES } from '../../uploads/quota.ts';
 
 const PATH = '/api/v1/uploads';
 const DAY = 86_400;

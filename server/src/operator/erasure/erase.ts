@@ -8,6 +8,7 @@ import { eraseOf as eraseSignIn } from '../../sign-in/deletion.ts';
 import { eraseOf as eraseUploads } from '../../storage/removal.ts';
 import { eraseOf as eraseTasks } from '../../tasks/erase.ts';
 import { liveTasks } from '../../tasks/listing/task-listing.ts';
+import { eraseOf as eraseUploadFacts } from '../../uploads/uploads.ts';
 import { eraseOf as eraseWebhooks } from '../../webhooks/endpoints.ts';
 import { type Action, performAction } from '../actions.ts';
 
@@ -19,6 +20,7 @@ const ROOMS = [
   eraseMails,
   eraseAccountRows,
   eraseUploads,
+  eraseUploadFacts,
   eraseTasks,
 ];
 

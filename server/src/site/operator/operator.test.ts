@@ -18,7 +18,7 @@ import { dueDeletions } from '../../operator/listings/due-deletions.ts';
 import { whole } from '../../operator/verb/fields.ts';
 import { type Verb, verb } from '../../operator/verb/verb.ts';
 import { NOUNS } from '../../operator/verbs/list.ts';
-import { openWakeUps } from '../../wake-ups/wake-ups.ts';
+import { openWakeUps } from '../../tasks/wake-ups.ts';
 import type { OperatorDeps } from './operator-route.ts';
 import { OPERATOR_ROUTES } from './operator-routes.ts';
 import { verbRoutes } from './verb-routes.ts';

@@ -4,7 +4,7 @@ import { GenerationBodySchema, type GenerationRequest } from '../../catalog/requ
 import { type CreateFlowDeps, createFlow } from '../../http/create-flow.ts';
 import { methodAndUrl, type RouteName } from '../../http/route-name.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { readCreateClosures } from '../../providers/host/outages.ts';
+import { readCreateClosures } from '../../providers/circuit-breaker/outages.ts';
 import type { Links } from '../../storage/links.ts';
 import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
 import { openCreates } from '../../tasks/create/create.ts';

@@ -21,7 +21,7 @@ import { invalidRequest } from '../../kernel/errors.ts';
 import { testBalance } from '../../ledger/kinds/test-credits.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { splitCredits } from '../../ledger/reserve.ts';
-import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
+import { QUOTA_BYTES } from '../../uploads/quota.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
 export type { TestOutcome } from '../../catalog/test-outcomes.ts';

@@ -5,7 +5,7 @@ import { noUpload, shownUpload, type UploadView } from '../../http/uploads/uploa
 import type { Log } from '../../kernel/log.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished } from '../../storage/vanished.ts';
-import { deleteUpload } from '../../tasks/uploads/uploads.ts';
+import { deleteUpload } from '../../tasks/delete-upload.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 
 export interface SiteUploadDeps {

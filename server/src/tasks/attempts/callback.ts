@@ -2,8 +2,8 @@ import { type Database, queryFirst, statement } from '../../database/database.ts
 import type { Log } from '../../kernel/log.ts';
 import type { Callback, Provider } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
-import type { WakeUps } from '../../wake-ups/wake-ups.ts';
 import { wakeTask } from '../transitions.ts';
+import type { WakeUps } from '../wake-ups.ts';
 import { recordEvidence } from './evidence.ts';
 import { recordOrphans } from './orphans.ts';
 

@@ -1,6 +1,6 @@
 import { type Database, isDatabaseUnavailable, type Transaction } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { HostedProvider } from '../../providers/host/hosted-provider.ts';
+import type { HostedProvider } from '../../providers/hosted-provider.ts';
 import type { Capabilities, FindOutcome } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { postpone, type StepResult } from '../transitions.ts';

@@ -7,8 +7,8 @@ import { freezeClock } from '../../../test/frozen-clock.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
-import { openClosures } from '../../providers/host/closures.ts';
-import { endPause, pause } from '../../providers/host/pauses.ts';
+import { openClosures } from '../../providers/circuit-breaker/closures.ts';
+import { endPause, pause } from '../../providers/circuit-breaker/pauses.ts';
 
 const BODY = { prompt: 'A lighthouse at dusk' };
 const CREDITS = 10_000;

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { allowNextCreate, tryCreate } from '../../providers/host/outages.ts';
+import { allowNextCreate, tryCreate } from '../../providers/circuit-breaker/outages.ts';
 import { DiskFull, type FreeSpace } from '../../storage/free-space.ts';
 import { expectedOutputBytes } from '../expected-output.ts';
 import type { CheckedRequest } from './checked-request.ts';

@@ -13,9 +13,9 @@ import {
   type WhenLocked,
 } from '../../ledger/reserve.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import type { WakeUps } from '../../wake-ups/wake-ups.ts';
+import { renewUploads } from '../../uploads/uploads.ts';
 import type { Task } from '../task.ts';
-import { renewUploads } from '../uploads/uploads.ts';
+import type { WakeUps } from '../wake-ups.ts';
 import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import { bindKeys, readBoundKey, replay, unbindKeys } from './idempotency-keys.ts';
 import { insertTasks, type NewTask, newTask, wakeUpFor } from './insert.ts';

@@ -2,7 +2,7 @@ import { isDatabaseUnavailable } from '../../database/database.ts';
 import { batch } from '../../kernel/batch.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { namesUploads } from '../uploads/uploads.ts';
+import { namesUploads } from '../../uploads/uploads.ts';
 import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import {
   type CreateDeps,

@@ -4,8 +4,8 @@ import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
-import type { WakeUp } from '../../wake-ups/wake-ups.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
+import type { WakeUp } from '../wake-ups.ts';
 import type { Binding, CheckedRequest } from './checked-request.ts';
 
 /** A task that is not in the database yet. */

@@ -13,7 +13,7 @@ import {
 } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
-import type { Entry } from '../../providers/host/closures.ts';
+import type { Entry } from '../../providers/circuit-breaker/closures.ts';
 import { wakeWaiting } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
 import type { StepResult } from '../transitions.ts';

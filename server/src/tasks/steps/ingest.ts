@@ -3,6 +3,7 @@ import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
 import { firstRefusal, type InputRefusal, refusedInputs } from '../../catalog/input-refusal.ts';
 import { INPUT_BYTES } from '../../catalog/limits.ts';
 import type { AspectRatio } from '../../catalog/models.ts';
+import { lengthProblem, referenceRules, shortSideProblem } from '../../catalog/reference-rules.ts';
 import { inputsOf, type RequestedInput, uploadIdOf } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -15,10 +16,9 @@ import { OutboundError } from '../../outbound/refusal.ts';
 import { markReadyWith, markUnfinished, storeFile } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished } from '../../storage/vanished.ts';
+import { UNKNOWN_UPLOAD, useUploads } from '../../uploads/uploads.ts';
 import type { Task, TaskInput } from '../task.ts';
 import { move, moveNow, type StepResult } from '../transitions.ts';
-import { UNKNOWN_UPLOAD, useUploads } from '../uploads/uploads.ts';
-import { lengthProblem, referenceRules, shortSideProblem } from './reference-rules.ts';
 
 export interface IngestDeps {
   db: Database;

@@ -1,4 +1,4 @@
-import type { HostedProvider } from '../../providers/host/hosted-provider.ts';
+import type { HostedProvider } from '../../providers/hosted-provider.ts';
 import { findHeldJob } from '../attempts/find-job.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';

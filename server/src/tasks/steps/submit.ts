@@ -5,7 +5,7 @@ import {
   violatedConstraint,
 } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { Closures } from '../../providers/host/closures.ts';
+import type { Closures } from '../../providers/circuit-breaker/closures.ts';
 import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
 import { acceptShared, applyOutcome } from '../attempts/apply-outcome.ts';
 import {

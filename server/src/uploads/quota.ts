@@ -5,10 +5,10 @@ import {
   type Queryable,
   statement,
   type Transaction,
-} from '../../database/database.ts';
-import { ApiError, invalidRequest } from '../../kernel/errors.ts';
-import { hasPaid } from '../../ledger/payments.ts';
-import { STORED_UPLOADS } from '../../storage/object-sql.ts';
+} from '../database/database.ts';
+import { ApiError, invalidRequest } from '../kernel/errors.ts';
+import { hasPaid } from '../ledger/payments.ts';
+import { STORED_UPLOADS } from '../storage/object-sql.ts';
 import { UPLOAD_DAYS } from './uploads.ts';
 
 const MEGABYTE = 2 ** 20;

@@ -1,16 +1,16 @@
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Database } from '../../database/database.ts';
-import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
-import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
-import type { Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
-import type { BrokenRule, VideoFacts } from '../../media/measurement.ts';
-import { SNIFF_BYTES, sniff } from '../../media/sniff.ts';
-import type { FreeSpace } from '../../storage/free-space.ts';
-import { markReady, putRegistered, withdrawnOnFailure } from '../../storage/objects.ts';
-import type { Storage } from '../../storage/storage.ts';
-import { referenceProblem, referenceRules } from '../steps/reference-rules.ts';
+import { referenceProblem, referenceRules } from '../catalog/reference-rules.ts';
+import type { Database } from '../database/database.ts';
+import { type ApiError, invalidRequest } from '../kernel/errors.ts';
+import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.ts';
+import type { Measurement, Measurer, MediaFacts } from '../media/measure.ts';
+import type { BrokenRule, VideoFacts } from '../media/measurement.ts';
+import { SNIFF_BYTES, sniff } from '../media/sniff.ts';
+import type { FreeSpace } from '../storage/free-space.ts';
+import { markReady, putRegistered, withdrawnOnFailure } from '../storage/objects.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Uploader } from './quota.ts';
 import { registerUpload } from './register.ts';
 

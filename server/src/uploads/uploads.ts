@@ -1,22 +1,20 @@
-import { firstRefusal, type InputRefusal, refusedInputs } from '../../catalog/input-refusal.ts';
+import { firstRefusal, type InputRefusal, refusedInputs } from '../catalog/input-refusal.ts';
 import {
   type GenerationRequest,
   inputsOf,
   type RequestedInput,
   uploadIdOf,
-} from '../../catalog/request.ts';
+} from '../catalog/request.ts';
 import {
-  type Database,
+  command,
   type Queryable,
   queryColumn,
-  queryFirst,
   statement,
   type Transaction,
   whether,
-} from '../../database/database.ts';
-import { ApiError, invalidRequest } from '../../kernel/errors.ts';
-import { extendingUploads, USABLE_UPLOADS } from '../../storage/object-sql.ts';
-import { lockObject, removeStoredUploads } from '../../storage/removal.ts';
+} from '../database/database.ts';
+import { invalidRequest } from '../kernel/errors.ts';
+import { extendingUploads, USABLE_UPLOADS } from '../storage/object-sql.ts';
 import { type ArrivalDeps, acceptArrived, type NotArrived } from './arrival.ts';
 
 /** An upload that can be used. */
@@ -171,41 +169,14 @@ export const isUpload = whether<[id: string]>(
   'select from uploads where object_id = $1',
 );
 
-const OWN = statement('upload_own', 'select from uploads where object_id = $1 and account_id = $2');
-
-// By the index tasks_ingest.
-const taskInNeedOf = queryFirst<[accountId: string, url: string], { id: string }>(
-  'upload_task_in_need',
-  `select id from tasks
-   where account_id = $1 and phase in ('reserved', 'ingesting')
-     and request->>'mode' <> 'text-to-video'
-     and ($2 in (request->>'image_url', request->>'end_image_url')
-       or request->'reference_image_urls' ? $2 or request->'reference_video_urls' ? $2)
-   limit 1`,
+/** Whether the account has, or had, an upload. */
+export const isOwnUpload = whether<[id: string, accountId: string]>(
+  'upload_own',
+  'select from uploads where object_id = $1 and account_id = $2',
 );
 
-/**
- * Deletes an upload of the account before its time is over. Doing it again changes nothing.
- * @returns whether the account has, or had, such an upload
- * @throws ApiError `upload_in_use` while a task has not copied it yet
- */
-export function deleteUpload(
-  db: Database,
-  { accountId, id }: { accountId: string; id: string },
-): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    if ((await tx.query(OWN, [id, accountId])).length === 0) return false;
-    // A create renews the upload before it commits, so it has committed or will find it deleted.
-    await lockObject(tx, id);
-    const task = await taskInNeedOf(tx, accountId, `upload:${id}`);
-    if (task) throw inUse(task.id);
-    await removeStoredUploads(tx, [id]);
-    return true;
-  });
-}
-
-function inUse(taskId: string): ApiError {
-  const message =
-    'A task that has just begun still needs this file. Try again in a few seconds, or cancel it.';
-  return new ApiError('upload_in_use', message, { details: { task_id: taskId } });
-}
+/** Removes what is known of the uploads of an account; their files are deleted by the storage. */
+export const eraseOf = command<[accountId: string], Transaction>(
+  'erase_upload_facts',
+  'delete from uploads where account_id = $1',
+);

@@ -1,6 +1,6 @@
-import { type Database, namedStatement, type Queryable } from '../../database/database.ts';
-import type { MediaFacts } from '../../media/measure.ts';
-import { registerObject } from '../../storage/objects.ts';
+import { type Database, namedStatement, type Queryable } from '../database/database.ts';
+import type { MediaFacts } from '../media/measure.ts';
+import { registerObject } from '../storage/objects.ts';
 import { mailboxHash, type Uploader, withinQuota } from './quota.ts';
 
 /** A file that is to be stored. */

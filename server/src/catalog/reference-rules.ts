@@ -1,5 +1,5 @@
-import { REFERENCE_SECONDS, SHORT_SIDE } from '../../catalog/limits.ts';
-import type { BrokenRule, VideoFacts, VideoRules } from '../../media/measurement.ts';
+import type { BrokenRule, VideoFacts, VideoRules } from '../media/measurement.ts';
+import { REFERENCE_SECONDS, SHORT_SIDE } from './limits.ts';
 
 /**
  * Decoding ends early at these. Seconds are rounded before they are compared (C11), so a video that

@@ -1,8 +1,8 @@
-import { type Queryable, statement } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
-import { AWAITED_UPLOADS } from '../../storage/object-sql.ts';
-import { markArrived } from '../../storage/objects.ts';
-import type { Storage } from '../../storage/storage.ts';
+import { type Queryable, statement } from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { AWAITED_UPLOADS } from '../storage/object-sql.ts';
+import { markArrived } from '../storage/objects.ts';
+import type { Storage } from '../storage/storage.ts';
 
 export interface ArrivalDeps {
   db: Queryable;

@@ -1,4 +1,4 @@
-import type { Provider } from '../provider.ts';
+import type { Provider } from './provider.ts';
 
 /** An adapter's provider, and what the calling code adds to it. */
 export interface HostedProvider extends Provider {

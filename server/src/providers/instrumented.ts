@@ -1,4 +1,4 @@
-import { inSpan } from '../../telemetry/tracing.ts';
+import { inSpan } from '../telemetry/tracing.ts';
 import {
   type CancelOutcome,
   type FindOutcome,
@@ -6,7 +6,7 @@ import {
   OutputGone,
   type Provider,
   type SubmitOutcome,
-} from '../provider.ts';
+} from './provider.ts';
 
 /** One call to a provider, for metrics. */
 export interface ProviderCall {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { AdapterDeps, ProviderDefinition } from '../definition.ts';
-import type { Closures } from './closures.ts';
+import type { Closures } from './circuit-breaker/closures.ts';
+import { learning } from './circuit-breaker/learning.ts';
+import type { AdapterDeps, ProviderDefinition } from './definition.ts';
 import type { HostedProvider } from './hosted-provider.ts';
 import { instrumented, type Observer } from './instrumented.ts';
-import { learning } from './learning.ts';
-import { listTurns, rateLimited } from './rate-limited.ts';
+import { listTurns, rateLimited } from './rate-limiter/rate-limited.ts';
 
 /** What the providers of a process share. */
 export interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {

@@ -1,5 +1,5 @@
-import { type Database, statement } from '../../database/database.ts';
-import { deletingObjectRows, longDeletedUploads } from '../../storage/object-sql.ts';
+import { type Database, statement } from '../database/database.ts';
+import { deletingObjectRows, longDeletedUploads } from '../storage/object-sql.ts';
 
 /** How long the rows of a deleted upload are kept: a store may write a file late. */
 const FORGET_DAYS = 30;

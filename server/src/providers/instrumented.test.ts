@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agedFindInput, jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
-import { scriptedProvider } from '../../../test/task-fixtures.ts';
-import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from '../provider.ts';
+import { agedFindInput, jobSpecOf } from '../../test/providers/comfyui-rig.ts';
+import { scriptedProvider } from '../../test/task-fixtures.ts';
 import { instrumented, type ProviderCall } from './instrumented.ts';
+import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from './provider.ts';
 
 type Script = Parameters<typeof scriptedProvider>[0];
 

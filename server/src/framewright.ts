@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
 import { helpText } from './cli/help.ts';
@@ -8,6 +7,7 @@ import { printRows } from './cli/print-rows.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
 import { visibleLines } from './kernel/text/visible-text.ts';
+import { VERSION } from './kernel/version.ts';
 import { RowStream } from './operator/verb/row-stream.ts';
 
 // The database code is imported only here, so that --help and usage errors are fast.
@@ -80,8 +80,7 @@ async function run(args: string[]): Promise<number> {
     return first === undefined ? 2 : 0;
   }
   if (first === '--version' && args.length === 1) {
-    const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
-    process.stdout.write(`${JSON.parse(manifest).version}\n`);
+    process.stdout.write(`${VERSION}\n`);
     return 0;
   }
   if (first === 'serve') return runService(args.slice(1));

@@ -40,7 +40,6 @@ import {
   createWebGeneration,
   type GenerationDeps,
   getTaskOfKey,
-  getWebGeneration,
 } from './playground/generations.ts';
 import { getPrices, getQuote } from './playground/prices.ts';
 import {
@@ -112,7 +111,6 @@ const ROUTES = [
   createWebGeneration,
   createTestGeneration,
   getTaskOfKey,
-  getWebGeneration,
   getPrices,
   getQuote,
   getUpload,

@@ -106,10 +106,9 @@ const STORED = `tasks.id, tasks.account_id, tasks.surface, tasks.idempotency_key
   tasks.inputs, tasks.provider_output, tasks.output_object_id, tasks.error_code,
   tasks.error_message, tasks.error_details, tasks.created_at, tasks.updated_at, tasks.traceparent`;
 
-// The record of a task that was archived by an older program has no promotional credits.
 /** The columns of {@link Task}, for `select` and `returning` on the table `tasks`. */
 export const TASK_COLUMNS = `${STORED},
-  coalesce(tasks.promotional_credits, 0) as promotional_credits,
+  tasks.promotional_credits,
   extract(epoch from clock_now())::float8 as now_seconds,
   extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds,
   extract(epoch from clock_now() - tasks.accepted_at)::float8 as accepted_seconds`;

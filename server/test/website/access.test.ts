@@ -156,7 +156,6 @@ test('what belongs to an account does not exist for another one, on any route', 
   assert.deepEqual(await found(other, false), []);
   const own = await found(owner, true);
   assert.deepEqual(own, [
-    'GET /console/api/generations/:id 200',
     'GET /console/api/keys/:id/requests 200',
     'GET /console/api/orders/:id 200',
     'GET /console/api/tasks/:id 200',

@@ -25,19 +25,11 @@ export interface Rules {
 }
 
 interface Document {
-  components: { schemas: { VideoRequest?: BodySchema } };
-  paths: {
-    '/api/v1/video/generations': {
-      post: { requestBody: { content: { 'application/json': { schema: BodySchema } } } };
-    };
-  };
+  components: { schemas: { VideoRequest: BodySchema } };
 }
 
-/** During a rolling upgrade, a process of an earlier release may have sent the document. */
 export function bodySchemaOf(document: unknown): BodySchema {
-  const { components, paths } = document as Document;
-  const { content } = paths['/api/v1/video/generations'].post.requestBody;
-  return components.schemas.VideoRequest ?? content['application/json'].schema;
+  return (document as Document).components.schemas.VideoRequest;
 }
 
 /** A file of a request: an address, or an upload that may be under way. */

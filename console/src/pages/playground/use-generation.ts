@@ -148,8 +148,8 @@ async function create({ mode }: Owner, { key, body }: Submission): Promise<Gener
 /** The task of a request that got no response; undefined if none is known. */
 async function arrived({ mode }: Owner, key: string): Promise<Generation | undefined> {
   const given = { params: { key }, query: { mode } };
-  const read = await api('GET /console/api/idempotency-keys/:key', given).catch(() => undefined);
-  return read?.task ? { kind: 'task', task: read.task, readAt: performance.now() } : undefined;
+  const task = await api('GET /console/api/idempotency-keys/:key', given).catch(() => undefined);
+  return task && { kind: 'task', task, readAt: performance.now() };
 }
 
 /** What has become of a run meanwhile, as far as it can be read. */

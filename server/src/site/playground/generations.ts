@@ -3,6 +3,7 @@ import { countRequest } from '../../accounts/rate-window.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { type CreateFlowDeps, createFlow } from '../../http/create-flow.ts';
 import { methodAndUrl, type RouteName } from '../../http/route-name.ts';
+import { ApiError } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { readCreateClosures } from '../../providers/circuit-breaker/outages.ts';
 import type { Links } from '../../storage/links.ts';
@@ -45,7 +46,7 @@ function createOn<Name extends RouteName>(
         closuresOf: () => readCreateClosures(db, providerOfNew(deps, { surface })),
         create: openCreates({ ...deps, createWaitSeconds: 0 }),
         awaited: async (_request, task) => task,
-        shown: ({ account_id, id }) => readShown(deps, account_id, id),
+        shown: ({ account_id, id }) => readShownTask(deps, account_id, id),
       });
       scope.route<{ Body: GenerationRequest }>({
         ...flow,
@@ -60,27 +61,10 @@ function createOn<Name extends RouteName>(
 /** POST: a video that is paid with the credits of the account. */
 export const createWebGeneration = createOn('POST /console/api/generations', WEB_SURFACE);
 
-/**
- * POST: a task of the surface of test keys. It has an address of its own, so that a process of an
- * earlier release refuses it: a query it would overlook, and charge a live task.
- */
+/** POST: a task of the surface of test keys. */
 export const createTestGeneration = createOn('POST /console/api/test-generations', TEST_SURFACE);
 
 type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
-
-/** The task, also by the names that open pages of earlier releases read (decisions/0044). */
-async function readShown(deps: ShowDeps, accountId: string, id: string) {
-  const task = await readShownTask(deps, accountId, id);
-  const { video, video_url: url } = task;
-  const former = {
-    phase_label: task.label,
-    credits: task.credits_used,
-    payment: task.charge,
-    error: task.failure,
-    video: video && url ? { ...video, url } : null,
-  };
-  return { ...task, ...former };
-}
 
 /** GET: the task of an Idempotency-Key, so that a page learns whether its request has arrived. */
 export const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
@@ -88,12 +72,7 @@ export const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', 
   handle: async (deps: ShowDeps, { params, query: { mode }, session: { accountId } }) => {
     const surface = mode === 'test' ? TEST_SURFACE : WEB_SURFACE;
     const { task_id: id } = (await readBoundKey(deps.db, accountId, surface, params.key)) ?? {};
-    return { task: id ? await readShownTask(deps, accountId, id) : null };
+    if (!id) throw new ApiError('not_found', 'No request with this key has arrived.');
+    return readShownTask(deps, accountId, id);
   },
-});
-
-/** GET /console/api/generations/{id}: for open pages of earlier releases. */
-export const getWebGeneration = siteRoute('GET /console/api/generations/:id', {
-  handle: (deps: ShowDeps, { params, session: { accountId } }) =>
-    readShown(deps, accountId, params.id),
 });

@@ -95,10 +95,10 @@ async function assertRefused(
   { visitor, taskId }: { visitor: TestVisitor; taskId: string },
   details: { field: string; reason: string; limit_bytes?: number },
 ): Promise<void> {
-  const { body } = await visitor.get(`/console/api/generations/${taskId}`);
-  const { inputs, ...first } = body.error.details;
+  const { body } = await visitor.get(`/console/api/tasks/${taskId}`);
+  const { inputs, ...first } = body.failure.details;
   assert.deepEqual(
-    [body.status, body.payment, body.error.code, first],
+    [body.status, body.charge, body.failure.code, first],
     ['failed', 'refunded', 'invalid_media', details],
   );
   assert.partialDeepStrictEqual(inputs, [details]);

@@ -16,7 +16,7 @@ import {
 } from '../../../test/task-fixtures.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../../database/database.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
-import type { CheckedRequest } from './checked-request.ts';
+import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import { openCreates } from './create.ts';
 import type { Created } from './create-group.ts';
 
@@ -91,6 +91,18 @@ test('a refused create and a known key do not affect the others', async () => {
   assert.deepEqual(paid, { available: PRICE.credits * 7, reserved: PRICE.credits * 3 });
   const keyOfPoor = 'select 1 from idempotency_keys where account_id = $1';
   assert.deepEqual(await sql(db, keyOfPoor, [poor.accountId]), [], 'the key is not bound');
+});
+
+test('a create beside one whose key has another body is no replay', async () => {
+  const { accountId } = await makeCustomer(db, PRICE.credits * 2);
+  const web = (...args: [key?: string, body?: string]) =>
+    requestFor({ ...bindingFor(accountId, ...args), surface: WEB_SURFACE });
+  const create = openCreates(fixture.deps);
+  const known = web();
+  await create(known);
+  const requests = [web(), web(known.binding.idempotencyKey, 'another body')];
+  const outcomes = await Promise.allSettled(requests.map(create));
+  assert.deepEqual(outcomes.map(codeOf), ['created', 'idempotency_conflict']);
 });
 
 test('when the database refuses a text, the other creates are done', async () => {

@@ -56,18 +56,26 @@ export async function createAccountGroup(
   deps: CreateDeps,
   requests: CheckedRequest[],
 ): Promise<Array<Created | ApiError>> {
+  let made: Array<Created | ApiError | undefined>;
   try {
-    const outcomes = await createGroup(deps, requests, 'wait');
-    return await Promise.all(requests.map((one, i) => createdOrKnown(deps, one, outcomes[i])));
+    made = await createGroup(deps, requests, 'wait');
   } catch (error) {
-    if (isDatabaseUnavailable(error)) throw error;
-    if (requests.length === 1) {
-      return [error instanceof ApiError ? error : failedCreate(deps.log, error)];
-    }
+    if (requests.length === 1 || isDatabaseUnavailable(error)) return [refusalOf(deps, error)];
+    const outcomes: Array<Created | ApiError> = [];
+    for (const one of requests) outcomes.push(...(await createAccountGroup(deps, [one])));
+    return outcomes;
   }
-  const outcomes: Array<Created | ApiError> = [];
-  for (const one of requests) outcomes.push(...(await createAccountGroup(deps, [one])));
-  return outcomes;
+  return together(
+    ...requests.map((one, i) =>
+      createdOrKnown(deps, one, made[i]).catch((error: unknown) => refusalOf(deps, error)),
+    ),
+  );
+}
+
+/** The outcome of a create that failed. */
+function refusalOf({ log }: Pick<CreateDeps, 'log'>, error: unknown): ApiError {
+  if (isDatabaseUnavailable(error)) throw error;
+  return error instanceof ApiError ? error : failedCreate(log, error);
 }
 
 /** The outcome of a create; without one, its key was known, or has been released meanwhile. */

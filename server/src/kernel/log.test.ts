@@ -102,6 +102,18 @@ test('redaction keeps the text around a secret', () => {
   assert.equal(redact(plain), plain);
 });
 
+test('a password in the URL of a database is redacted with each @ that it has', () => {
+  const url = 'POSTGRES://ada:hun@ter@2@db.example/framewright';
+  assert.equal(redact(`"${url}"`), '"POSTGRES://ada:[redacted]@db.example/framewright"');
+});
+
+test('no text takes long to redact', () => {
+  const startedAt = process.cpuUsage();
+  redact('postgres://'.repeat(20_000));
+  const { user } = process.cpuUsage(startedAt);
+  assert.ok(user < 2_000_000, `${user / 1e6} s`);
+});
+
 test('the keys of Stripe are redacted, and how they begin is left', () => {
   for (const key of STRIPE_KEYS) {
     const [begin] = /^.*_/.exec(key) ?? [];

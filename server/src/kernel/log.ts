@@ -84,7 +84,7 @@ const SECRETS = [
  */
 export function redact(text: string): string {
   return SECRETS.reduce((rest, secret) => rest.replace(secret, '$1[redacted]'), text).replace(
-    /((?:postgres(?:ql)?|smtps?):\/\/[^:@/\s"]*:)[^@\s"]*@/g,
+    /((?:postgres(?:ql)?|smtps?):\/\/[^:@/\s"]{0,500}:)[^\s"]{1,500}@/gi,
     '$1[redacted]@',
   );
 }

@@ -210,6 +210,14 @@ def test_a_redirect_is_not_followed_and_the_error_says_what_to_set(
     assert len(stub.requests) == 1
 
 
+def test_https_to_a_server_that_speaks_http_is_named(
+    open_face: Callable[..., Face], stub: Stub
+) -> None:
+    face = open_face(base_url=f"{stub.url.replace('http:', 'https:')}/api/v1", max_retries=0)
+    with pytest.raises(ConnectionError, match="speaks no TLS: try http://; nothing was sent"):
+        face("credits.get")
+
+
 def test_retry_after_is_honoured_beyond_a_minute(client: Face, stub: Stub) -> None:
     stub.answers["POST /video/generations"] = lambda request: send(
         request, {}, {"retry-after": "90"}, 429

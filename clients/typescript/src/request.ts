@@ -289,6 +289,8 @@ function unsent(
 const UNSENT =
   /^ConnectionRefused|^FailedToOpenSocket|error \(Connect\)|CONNECT_TIMEOUT|CERT|^UNABLE|bad port/;
 
+const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
+
 /** Why there was no response, which is the innermost error, and whether there was a connection. */
 function reasonOf(error: unknown): { text: string; isUnsent: boolean } {
   const { cause, errors, message, code, syscall } = Object(error);
@@ -296,6 +298,7 @@ function reasonOf(error: unknown): { text: string; isUnsent: boolean } {
   if (inner instanceof Error) return reasonOf(inner);
   const isUnsent =
     ['connect', 'getaddrinfo'].includes(syscall) || UNSENT.test(code) || UNSENT.test(message);
+  if (NO_TLS.test(code)) return { text: 'the server speaks no TLS: try http://', isUnsent };
   return { text: message || code || String(error), isUnsent };
 }
 

@@ -8,6 +8,7 @@ import math
 import os
 import random
 import re
+import ssl
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -332,6 +333,9 @@ def reason_of(error: Exception) -> str:
     inner = error.__cause__ or error.__context__ or next(iter(group), None)
     if isinstance(inner, Exception):
         return reason_of(inner)
+    if isinstance(error, ssl.SSLError):  # its errno is a number of OpenSSL
+        is_plain = error.reason in ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG")
+        return "the server speaks no TLS: try http://" if is_plain else str(error)
     if isinstance(error, OSError) and error.errno and error.errno > 0:
         return os.strerror(error.errno)
     return str(error) or type(error).__name__

@@ -229,6 +229,14 @@ def test_retry_after_is_honoured_beyond_a_minute(client: Face, stub: Stub) -> No
     assert (caught.value.charged, len(stub.requests)) == ("no", 1)
 
 
+def test_a_retry_after_that_is_no_time_is_ignored(client: Face, stub: Stub) -> None:
+    after = "Tue, 24 Nov 99999999999999999999 00:00:00 GMT"
+    stub.answers["GET /credits"] = lambda request: send(request, {}, {"retry-after": after}, 503)
+    with pytest.raises(ServerError) as caught:
+        client.settled(client("with_options", max_retries=0).credits.get())
+    assert caught.value.retry_after is None
+
+
 def test_a_call_may_have_its_own_retries_and_timeout(client: Face, stub: Stub) -> None:
     stub.answers["GET /credits"] = lambda request: send(request, {}, status=503)
     with pytest.raises(ServerError):

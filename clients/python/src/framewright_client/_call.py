@@ -364,7 +364,7 @@ def seconds_of(headers: Mapping[str, str]) -> float | None:
 def _time(text: str) -> datetime | None:
     try:
         time = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
 

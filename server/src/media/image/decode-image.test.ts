@@ -180,6 +180,26 @@ test('a PNG of indexed colours needs a palette', async () => {
   assert.equal(await verdict(pngOf({ ...indexed, palette: Buffer.alloc(7) })), 'undecodable');
 });
 
+test('a lossy WebP without all of its pixels is refused', async () => {
+  for (const share of [0.5, 0.99]) {
+    const cut = Buffer.from(webp.subarray(0, 2 * Math.floor((webp.length * share) / 2)));
+    cut.writeUInt32LE(cut.length - 8, 4);
+    cut.writeUInt32LE(cut.length - 20, 16);
+    assert.equal(await verdict(cut), 'undecodable', `at ${share}`);
+    assert.equal(await verdict(withWebpChunks(cut, size)), 'undecodable', `extended, at ${share}`);
+  }
+});
+
+test('the pixels of a WebP are counted by its picture, whatever its container claims', async () => {
+  const large = Buffer.from(webp);
+  large.writeUInt32LE(0x3fff3fff, 26);
+  assert.equal(await verdict(withWebpChunks(large, size)), 'too_many_pixels');
+  assert.equal(
+    await verdict(withWebpChunks(webp, { width: 20_000, height: 20_000 })),
+    'too_many_pixels',
+  );
+});
+
 test('an animated WebP is not a still image; an animated PNG counts as its first picture', async () => {
   const animated = withWebpChunks(webp, { ...size, flags: 0x02 }, ['ANIM', Buffer.alloc(6)]);
   assert.equal(await verdict(animated), 'not_an_image');

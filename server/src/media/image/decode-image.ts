@@ -1,4 +1,10 @@
-import { AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_WEBP } from 'node-av/constants';
+import {
+  FF_DECODER_LIBVPX_VP8,
+  FF_DECODER_MJPEG,
+  FF_DECODER_PNG,
+  FF_DECODER_WEBP,
+  type FFVideoDecoder,
+} from 'node-av/constants';
 import { Codec, Packet } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
 import { openDecoder } from '../decoder.ts';
@@ -11,9 +17,9 @@ import { webpLayout } from './webp.ts';
 type ImageType = 'image/jpeg' | 'image/png' | 'image/webp';
 
 const FORMATS = {
-  'image/jpeg': { codec: AV_CODEC_ID_MJPEG, layoutOf: jpegLayout },
-  'image/png': { codec: AV_CODEC_ID_PNG, layoutOf: pngLayout },
-  'image/webp': { codec: AV_CODEC_ID_WEBP, layoutOf: webpLayout },
+  'image/jpeg': { decoder: FF_DECODER_MJPEG, layoutOf: jpegLayout },
+  'image/png': { decoder: FF_DECODER_PNG, layoutOf: pngLayout },
+  'image/webp': { decoder: FF_DECODER_WEBP, layoutOf: webpLayout },
 };
 
 /**
@@ -28,11 +34,12 @@ export async function decodeImage(
   maxPixels: number,
 ): Promise<MediaFacts> {
   const layout = layoutOf(mediaType, file.read(0, file.sizeBytes));
-  const { flaws } = layout;
+  const { flaws, lossy } = layout;
   if (flaws.length > MAX_FLAWS) throw incomplete();
   requirePixels(layout, maxPixels);
+  if (lossy) requirePixels(lossy, maxPixels);
   if (mediaType === 'image/png' && !(await pngIsWhole(layout))) throw incomplete();
-  const { width, height } = await decodePixels(mediaType, layout.pixels, maxPixels);
+  const { width, height } = await decodePixels(mediaType, layout, maxPixels);
   const isTurned = layout.orientation >= 5; // 5 to 8 swap rows and columns
   const size = isTurned ? { width: height, height: width } : { width, height };
   return { kind: 'image', mediaType, ...size, ...(flaws.length > 0 ? { flaws } : {}) };
@@ -52,9 +59,17 @@ function incomplete(): RefusedMedia {
   return new RefusedMedia('undecodable', { explanation: 'The image is damaged or incomplete.' });
 }
 
-async function decodePixels(mediaType: ImageType, bytes: Buffer, maxPixels: number) {
-  const codec = Codec.findDecoder(FORMATS[mediaType].codec);
-  if (!codec) throw new Error(`no decoder for ${mediaType}`);
+/** FFmpeg's own decoder of VP8 accepts a frame that is cut off; libvpx does not. */
+async function decodePixels(mediaType: ImageType, layout: ImageLayout, maxPixels: number) {
+  const { pixels, lossy } = layout;
+  const size = lossy && (await decodeWith(FF_DECODER_LIBVPX_VP8, lossy.frame, maxPixels));
+  if (size && !lossy.hasAlpha) return size;
+  return decodeWith(FORMATS[mediaType].decoder, pixels, maxPixels);
+}
+
+async function decodeWith(name: FFVideoDecoder, bytes: Buffer, maxPixels: number) {
+  const codec = Codec.findDecoderByName(name);
+  if (!codec) throw new Error(`FFmpeg has no decoder ${name}`);
   const errorDetection = 'crccheck+bitstream+buffer+explode';
   using decoder = await openDecoder({
     codec,

@@ -9,6 +9,17 @@ export interface ImageLayout {
   orientation: number;
   /** The image without its metadata and without what follows it: pixels alone are decoded. */
   pixels: Buffer;
+  /** The colours of a lossy WebP. */
+  lossy?: LossyPicture;
   /** In order: see {@link ImageFacts}. */
   flaws: FilePart[];
+}
+
+interface LossyPicture {
+  width: number;
+  height: number;
+  /** A frame of VP8. */
+  frame: Buffer;
+  /** Whether there is transparency beside the frame. */
+  hasAlpha: boolean;
 }

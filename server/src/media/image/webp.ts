@@ -30,7 +30,22 @@ export function webpLayout(bytes: Buffer): ImageLayout | null {
   const orientation = exif ? exifOrientation(afterExifPrefix(exif) ?? exif) : 1;
   // FFmpeg's reader of files refuses a WebP that something follows.
   const flaws = end < bytes.length ? [{ from: end, to: bytes.length }] : [];
-  return { ...size, orientation, pixels: withoutMetadata(bytes, chunks), flaws };
+  return {
+    ...size,
+    orientation,
+    pixels: withoutMetadata(bytes, chunks),
+    ...lossyIn(chunks),
+    flaws,
+  };
+}
+
+/** Nothing for a WebP whose picture is lossless. */
+function lossyIn(chunks: Chunk[]): Pick<ImageLayout, 'lossy'> {
+  const picture = chunks.find(({ type }) => type === 'VP8 ' || type === 'VP8L');
+  const size = picture?.type === 'VP8 ' && sizeIn(picture);
+  if (!size) return {};
+  const hasAlpha = chunks.some(({ type }) => type === 'ALPH');
+  return { lossy: { ...size, frame: picture.data, hasAlpha } };
 }
 
 function chunksOf(bytes: Buffer): Chunk[] {

@@ -152,7 +152,7 @@ function hasPalette(chunks: Chunk[]): boolean {
 /** Whether compressed data has at least so many bytes; what follows them does not matter. */
 async function inflatesTo(neededBytes: number, parts: Buffer[]): Promise<boolean> {
   let count = 0;
-  const inflate = Readable.from(parts).pipe(createInflate());
+  const inflate = Readable.from(parts).pipe(createInflate({ chunkSize: 2 ** 20 }));
   try {
     for await (const part of inflate) {
       count += part.length;

@@ -21,7 +21,7 @@ import { TYPES_FILE, typesText } from '../write-declarations.ts';
 const run = promisify(execFile);
 const PACK = new URL('../../packing/pack.ts', import.meta.url).pathname;
 const CORE_CASES = new URL('core-cases.mjs', import.meta.url).href;
-const LIMIT_BYTES = 7200;
+const LIMIT_BYTES = 7300;
 
 /** What the cases must come to. */
 const EXPECTED = {
@@ -66,7 +66,7 @@ async function bundled(entry: string) {
   return [built].flat().find((one) => 'output' in one)?.output ?? assert.fail('no output');
 }
 
-test('the client adds less than 7.2 KB to a bundle, minified and compressed', async (t) => {
+test('the client adds less than 7.3 KB to a bundle, minified and compressed', async (t) => {
   const entry = path.join(published, 'index.js');
   const output = await bundled(entry);
   const bytes = output.map((part) => ('code' in part ? gzipSync(part.code).length : 0));

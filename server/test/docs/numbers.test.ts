@@ -18,6 +18,11 @@ interface Fact {
 
 const FACTS: Fact[] = [
   {
+    file: 'config/config.ts',
+    code: "'RETENTION_DAYS', 30,",
+    said: { 'guides/waiting': ['deleted after 30 days'] },
+  },
+  {
     file: 'accounts/key-gate.ts',
     code: 'REQUESTS_PER_WINDOW = 30;',
     said: {

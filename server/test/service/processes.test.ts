@@ -29,7 +29,8 @@ const SHARED = SOURCES.filter((name) => name.startsWith('../'));
 async function copyPages(to: string): Promise<string> {
   const skipped = ['dist', 'node_modules', 'tsconfig.json'].map((name) => path.join(CONSOLE, name));
   await cp(CONSOLE, to, { recursive: true, filter: (name) => !skipped.includes(name) });
-  await symlink(path.join(CONSOLE, '../node_modules'), path.join(to, 'node_modules'));
+  // Also for the packing of the clients, which lies beside.
+  await symlink(path.join(CONSOLE, '../node_modules'), path.join(to, '../node_modules'));
   for (const name of SHARED) {
     await cp(path.join(CONSOLE, name), path.join(to, name), { recursive: true });
   }

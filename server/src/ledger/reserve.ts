@@ -27,10 +27,13 @@ export interface Reservation {
   spends: Spends;
 }
 
+/** Reservations, as far as they say which balances they need. */
+type Wanted = Array<Pick<Reservation, 'accountId' | 'spends'>>;
+
 /**
  * What became of a reservation: how many of its credits are promotional; ApiError
- * `insufficient_credits`; or `unsettled`, because its balance must be brought up to date first, or
- * another transaction has locked it. Only with `skip`.
+ * `insufficient_credits`; or, with `skip` only, `unsettled`: its balance is out of date, or locked
+ * by another transaction.
  */
 export type Reserved = { promotionalCredits: number } | ApiError | 'unsettled';
 
@@ -46,11 +49,7 @@ export type LockedBalances = Awaited<ReturnType<typeof lockBalances>>;
  * @param whenLocked `skip` leaves out what is locked by others or out of date; `wait` waits, and
  *   brings balances up to date
  */
-export async function lockBalances(
-  tx: Transaction,
-  wanted: Array<Pick<Reservation, 'accountId' | 'spends'>>,
-  whenLocked: WhenLocked,
-) {
+export async function lockBalances(tx: Transaction, wanted: Wanted, whenLocked: WhenLocked) {
   const balances = await (whenLocked === 'wait' ? lockUpToDate(tx, wanted) : lockFree(tx, wanted));
   const moves: Transfer[] = [];
   return {
@@ -103,7 +102,7 @@ export function splitCredits(
 const KIND_WORDS: Record<Spends, string> = { paid: 'paid ', promotional_first: '', test: 'test ' };
 
 /** The error of a request that costs more than the account has. */
-export function insufficientCredits(credits: number, spends: Spends = 'paid'): ApiError {
+export function insufficientCredits(credits: number, spends: Spends): ApiError {
   const message = `Not enough ${KIND_WORDS[spends]}credits for this request.`;
   return new ApiError('insufficient_credits', message, { details: { required_credits: credits } });
 }
@@ -124,8 +123,6 @@ const LOCK = `select account_id, kind, available,
 const LOCK_ALL = statement('ledger_lock_balances', LOCK);
 const LOCK_FREE = statement('ledger_lock_free_balances', `${LOCK} skip locked`);
 
-type Wanted = Array<Pick<Reservation, 'accountId' | 'spends'>>;
-
 async function lockFree(tx: Transaction, wanted: Wanted): Promise<Map<string, Balance>> {
   const rows = await tx.query<Balance>(LOCK_FREE, keysOf(wanted));
   return byName(rows.filter((row) => !row.is_behind));
@@ -137,12 +134,12 @@ async function lockUpToDate(tx: Transaction, wanted: Wanted): Promise<Map<string
   for (const accountId of new Set(testers.map((one) => one.accountId))) {
     await openTestBalance(tx, accountId);
   }
-  const rows = await tx.query<Balance>(LOCK_ALL, keysOf(wanted));
+  const lockAll = () => tx.query<Balance>(LOCK_ALL, keysOf(wanted));
+  const rows = await lockAll();
   const behind = rows.filter((row) => row.is_behind);
   for (const { account_id: accountId, kind } of behind)
     await bringUpToDate(tx, { accountId, kind });
-  const current = behind.length === 0 ? rows : await tx.query<Balance>(LOCK_ALL, keysOf(wanted));
-  const balances = byName(current);
+  const balances = byName(behind.length === 0 ? rows : await lockAll());
   for (const { accountId, spends } of wanted) {
     for (const kind of KINDS[spends]) {
       if (!balances.has(nameOf(accountId, kind)))

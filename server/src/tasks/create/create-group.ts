@@ -9,6 +9,7 @@ import type { Log } from '../../kernel/log.ts';
 import {
   type LockedBalances,
   lockBalances,
+  type Reserved,
   type Spends,
   type WhenLocked,
 } from '../../ledger/reserve.ts';
@@ -130,12 +131,10 @@ export async function createGroup(
   return tasks.map(({ id }) => outcomes.get(id));
 }
 
-type Verdict = ReturnType<LockedBalances['reserve']>;
-
 async function write(
   tx: Transaction,
   deps: CreateDeps,
-  decided: { verdicts: Map<NewTask, Verdict>; balances: LockedBalances; whenLocked: WhenLocked },
+  decided: { verdicts: Map<NewTask, Reserved>; balances: LockedBalances; whenLocked: WhenLocked },
 ): Promise<Map<string, Created | ApiError>> {
   const outcomes = new Map<string, Created | ApiError>();
   const reserved: NewTask[] = [];

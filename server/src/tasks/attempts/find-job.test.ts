@@ -246,9 +246,12 @@ test('a process that has not configured the provider rejects its callback, so th
 });
 
 test('the evidence has counts, bytes sent and each different finding once', async () => {
+  await freezeClock(fixture.db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 1); // evidence is listed by its time
   await findAgain(fixture, held, providerWith({}));
   await findAgain(fixture, await readTask(fixture.db, held.id), providerWith({}));
+  await freezeClock(fixture.db, 2);
   await callBack(fixture, attempt.id, report(null));
   const [one] = (await detailsOf(fixture, held.id)).attempts;
   const evidence = one?.evidence.map((row) => {

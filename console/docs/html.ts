@@ -1,3 +1,16 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import hljs from 'highlight.js/lib/core';
+import bash from 'highlight.js/lib/languages/bash';
+import go from 'highlight.js/lib/languages/go';
+import http from 'highlight.js/lib/languages/http';
+import java from 'highlight.js/lib/languages/java';
+import javascript from 'highlight.js/lib/languages/javascript';
+import json from 'highlight.js/lib/languages/json';
+import php from 'highlight.js/lib/languages/php';
+import python from 'highlight.js/lib/languages/python';
+import ruby from 'highlight.js/lib/languages/ruby';
+import typescript from 'highlight.js/lib/languages/typescript';
 import type { Tokens } from 'marked';
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -73,4 +86,58 @@ function isWide(rows: Tokens.TableCell[][]): boolean {
     return Math.max(...words, Math.min(longest, columns.length > 2 ? 20 : 0));
   };
   return columns.reduce((sum, texts) => sum + needed(texts), 0) > NARROW;
+}
+
+const ROOT = path.join(import.meta.dirname, '../..');
+
+/**
+ * An SVG file as a part of the page, so that it has the colours of the theme. Its own styles are
+ * left out: they are for other viewers, and the content policy forbids them.
+ * @param file relative to the root of the repository
+ */
+export function pictureHtml(file: string, alt: string): string {
+  const svg = readFileSync(path.join(ROOT, file), 'utf8')
+    .replaceAll(/\s*<(style|title)>.*?<\/\1>/gs, '')
+    .replace('role="img"', `role="img" aria-label="${escapeHtml(alt)}"`);
+  return `<span class="docs-picture">${svg.trim()}</span>`;
+}
+
+const LANGUAGES = {
+  bash,
+  go,
+  http,
+  java,
+  javascript,
+  json,
+  php,
+  python,
+  ruby,
+  typescript,
+};
+const NAMES: Record<string, keyof typeof LANGUAGES> = {
+  sh: 'bash',
+  js: 'javascript',
+  ts: 'typescript',
+  py: 'python',
+};
+
+for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
+
+/** The HTML of a code sample; plain if its language is not known. Colours come from classes. */
+export function highlight(text: string, language: string): string {
+  const name = NAMES[language] ?? language;
+  if (!hljs.getLanguage(name)) return escapeHtml(text);
+  return hljs.highlight(text, { language: name }).value;
+}
+
+/** A link that opens the playground with a request filled in. */
+export function tryItLink(body: unknown): string {
+  const address = `/playground?request=${encodeURIComponent(JSON.stringify(body))}`;
+  return `<p class="docs-try"><a href="${escapeHtml(address)}">Try it in the playground</a></p>`;
+}
+
+/** The body of the create that a command of curl sends; undefined if it sends none. */
+export function createBodyOf(command: string): unknown {
+  const [, json] = /\/video\/generations\b.*?-d '(\{[^']*\})'/s.exec(command) ?? [];
+  return json === undefined ? undefined : JSON.parse(json);
 }

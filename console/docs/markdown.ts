@@ -1,9 +1,16 @@
 import path from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
-import { highlight } from './highlight.ts';
-import { escapeHtml, headingHtml, sampleHtml, tableHtml, tabsHtml } from './html.ts';
-import { pictureHtml } from './picture.ts';
-import { createBodyOf, tryItLink } from './try-it.ts';
+import {
+  createBodyOf,
+  escapeHtml,
+  headingHtml,
+  highlight,
+  pictureHtml,
+  sampleHtml,
+  tableHtml,
+  tabsHtml,
+  tryItLink,
+} from './html.ts';
 
 /** A heading of a page, and the address of its section within the page. */
 export interface Heading {

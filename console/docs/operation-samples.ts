@@ -1,10 +1,6 @@
-import { FIRST_KEY } from '../src/samples/first-request.ts';
-import { fwWords } from '../src/samples/fw.ts';
-import { pythonArguments } from '../src/samples/python.ts';
-import { typeScriptObject } from '../src/samples/typescript.ts';
+import { FIRST_KEY, fwWords, pythonArguments, typeScriptObject } from '../src/samples.ts';
 import { EXAMPLE_IDS } from './contents.ts';
-import type { Operation } from './openapi.ts';
-import { curlOf, exampleBody, examplePath } from './request-sample.ts';
+import { exampleOf, type Operation } from './openapi.ts';
 
 const LANGUAGES = { curl: 'sh', TypeScript: 'ts', Python: 'python', fw: 'sh', MCP: 'json' };
 type Tool = keyof typeof LANGUAGES;
@@ -189,3 +185,36 @@ const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
     Python: python(`client.uploads.delete("${UPLOAD}")`),
   }),
 };
+
+/** The path of an operation without /api/v1, with example ids. */
+function examplePath(path: string): string {
+  const [, noun] = /\/(\w+)s\/\{id\}/.exec(path) ?? [];
+  const id = EXAMPLE_IDS[noun as keyof typeof EXAMPLE_IDS];
+  return path.replace('/api/v1', '').replace('{id}', id).replace('{eventId}', EXAMPLE_IDS.event);
+}
+
+/** The JSON body that the samples of an operation send, if it takes one. */
+export function exampleBody({ requestBody }: Operation): Record<string, unknown> | undefined {
+  return exampleOf(requestBody?.content) as Record<string, unknown> | undefined;
+}
+
+/** An operation as a command of curl, with the environment variables that all samples use. */
+function curlOf(operation: Operation): string {
+  const { method, path, parameters = [], requestBody, security } = operation;
+  const address = `$FRAMEWRIGHT_BASE_URL${examplePath(path)}`;
+  const key = parameters.some(({ name }) => name.toLowerCase() === 'idempotency-key');
+  const example = exampleBody(operation);
+  const isFile = requestBody !== undefined && example === undefined;
+  const parts = [
+    `curl -s ${method === 'GET' || requestBody ? '' : `-X ${method} `}${address}`,
+    security?.length === 0 ? '' : '-H "Authorization: Bearer $FRAMEWRIGHT_API_KEY"',
+    key ? `-H "Idempotency-Key: ${FIRST_KEY}"` : '',
+    isFile ? '-H "Content-Type: image/png" --data-binary @first.png' : '',
+    example === undefined ? '' : '-H "Content-Type: application/json"',
+    example === undefined
+      ? ''
+      : `-d '${JSON.stringify(example, null, 2).replaceAll('\n', '\n    ')}'`,
+  ];
+  const verb = requestBody && method !== 'POST' ? [`-X ${method}`] : [];
+  return [...parts.filter((part) => part !== ''), ...verb].join(' \\\n  ');
+}

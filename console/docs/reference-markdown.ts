@@ -1,6 +1,12 @@
-import { type ApiResponse, exampleOf, type Operation, type Schema } from './openapi.ts';
+import {
+  type ApiResponse,
+  exampleOf,
+  type Operation,
+  rulesOf,
+  type Schema,
+  typeOf,
+} from './openapi.ts';
 import { operationSamples, toolsWithout } from './operation-samples.ts';
-import { rulesOf, typeOf } from './schema-words.ts';
 
 /** The reference page of an operation as Markdown. */
 export function operationMarkdown(operation: Operation): string {

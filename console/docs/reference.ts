@@ -1,19 +1,25 @@
 import type { Chapter, Entry } from './contents.ts';
-import { highlight } from './highlight.ts';
-import { escapeHtml, headingHtml, sampleHtml, tabsHtml, textHtml } from './html.ts';
+import {
+  escapeHtml,
+  headingHtml,
+  highlight,
+  sampleHtml,
+  tabsHtml,
+  textHtml,
+  tryItLink,
+} from './html.ts';
 import type { Heading, Section } from './markdown.ts';
 import {
   type ApiResponse,
   exampleOf,
   type OpenApi,
   type Operation,
+  rulesOf,
   type Schema,
+  typeOf,
 } from './openapi.ts';
-import { operationSamples, toolsWithout } from './operation-samples.ts';
+import { exampleBody, operationSamples, toolsWithout } from './operation-samples.ts';
 import { operationMarkdown } from './reference-markdown.ts';
-import { exampleBody } from './request-sample.ts';
-import { rulesOf, typeOf } from './schema-words.ts';
-import { tryItLink } from './try-it.ts';
 
 /** The reference page of an operation. */
 interface ReferencePage {

@@ -5,9 +5,9 @@ import { NotFound } from './pages/not-found/not-found.tsx';
 import { type PageRoute, ROUTES } from './routes.ts';
 import { SessionProvider, useSession } from './session.tsx';
 import { Shell } from './shell/shell.tsx';
-import { CouldNotLoad, Waiting } from './shell/waiting.tsx';
+import { Button } from './ui/button.tsx';
 import { Page } from './ui/page.tsx';
-import { ErrorState } from './ui/states.tsx';
+import { ErrorState, Skeleton } from './ui/states.tsx';
 
 const PAGES = ROUTES.map((route) => ({ path: route.path, component: pageOf(route) }));
 
@@ -72,5 +72,32 @@ export function App() {
         </Shell>
       </SessionProvider>
     </LocationProvider>
+  );
+}
+
+/** What stands in the place of a page while the session is read. */
+function Waiting() {
+  return (
+    <div class="mx-auto w-full max-w-[76rem] px-4 pt-14 pb-20 sm:px-8" aria-busy="true">
+      <p class="sr-only">Loading</p>
+      <div class="blank mb-10 h-11 w-72 max-w-full" />
+      <Skeleton lines={4} />
+    </div>
+  );
+}
+
+/** The file of a page could not be loaded: the connection failed, or there is a newer release. */
+function CouldNotLoad() {
+  return (
+    <Page
+      title="This page could not be loaded"
+      lead="The connection failed, or a newer version of the site was just published."
+    >
+      <div>
+        <Button look="primary" icon="refresh" onClick={() => location.reload()}>
+          Load it again
+        </Button>
+      </div>
+    </Page>
   );
 }

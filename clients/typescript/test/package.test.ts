@@ -7,8 +7,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { publint } from 'publint';
 import { build as bundle } from 'vite';
-import { FIRST_KEY, FIRST_REQUEST } from '../../../console/src/samples/first-request.ts';
-import { typeScriptSample } from '../../../console/src/samples/typescript.ts';
+import { FIRST_KEY, FIRST_REQUEST, typeScriptSample } from '../../../console/src/samples.ts';
 import {
   type ClientCase,
   openClientCase,

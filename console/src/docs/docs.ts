@@ -1,7 +1,5 @@
 import '../styles/site.css';
 import '../styles/docs.css';
-import { closeContentsOnPhone, openFromAddress } from './contents.ts';
-import { addCopyButtons } from './copy.ts';
 import { addSearch } from './search.ts';
 import { makeTabs } from './tabs.ts';
 import { offerTestKey } from './test-key.ts';
@@ -13,3 +11,52 @@ addCopyButtons();
 closeContentsOnPhone();
 openFromAddress();
 addSearch();
+
+/** The list of all pages is folded on a phone, where it would stand above the text. */
+export function closeContentsOnPhone(): void {
+  const contents = document.querySelector<HTMLDetailsElement>('.docs-contents');
+  const wide = matchMedia('(min-width: 64rem)');
+  const fold = () => contents?.toggleAttribute('open', wide.matches);
+  wide.addEventListener('change', fold);
+  fold();
+  contents?.classList.add('is-ready');
+  const current = contents?.querySelector<HTMLElement>('[aria-current]');
+  if (!contents || !current) return;
+  // Its column scrolls by itself.
+  contents.scrollTop = current.offsetTop - contents.clientHeight / 2;
+}
+
+/** Opens the folded part that the address leads to. */
+export function openFromAddress(): void {
+  const open = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target instanceof HTMLDetailsElement) target.open = true;
+  };
+  addEventListener('hashchange', open);
+  open();
+}
+
+const COPIED_SECONDS = 2;
+
+/** Gives each sample a button that copies it. */
+export function addCopyButtons(): void {
+  for (const sample of document.querySelectorAll<HTMLElement>('.docs-code')) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'docs-copy';
+    button.textContent = 'Copy';
+    button.addEventListener('click', () => void copy(button, sample));
+    sample.append(button);
+  }
+}
+
+async function copy(button: HTMLButtonElement, sample: HTMLElement): Promise<void> {
+  const text = sample.querySelector('code')?.textContent ?? '';
+  button.textContent = await navigator.clipboard.writeText(text).then(
+    () => 'Copied',
+    () => 'Copy it by hand',
+  );
+  setTimeout(() => {
+    button.textContent = 'Copy';
+  }, COPIED_SECONDS * 1000);
+}

@@ -1,5 +1,12 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { Me } from '../../../server/src/site/account/me.ts';
+import { asFailure } from '../load.ts';
+import { availableOf, useSession } from '../session.tsx';
+import { Credits } from '../ui/format.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
+import { toast } from '../ui/toast.tsx';
+import { ModeSwitch } from './test-mode.tsx';
 
 export interface Destination {
   href: string;
@@ -18,7 +25,7 @@ export const DESTINATIONS: Destination[] = [
 ];
 
 /** Windows without room for all have the others in the menu of the account. */
-export function isOnPhone({ href }: Pick<Destination, 'href'>): boolean {
+function isOnPhone({ href }: Pick<Destination, 'href'>): boolean {
   return href !== '/webhooks';
 }
 
@@ -72,5 +79,95 @@ export function PhoneNavigation() {
         ))}
       </ul>
     </nav>
+  );
+}
+
+/** The available credits of the mode; a link to the page of credits. */
+export function Balance({ me }: { me: Me }) {
+  const isTest = me.mode === 'test';
+  return (
+    <a
+      href="/credits"
+      class={`inline-flex h-9 items-center gap-2 border px-3 text-sm hover:border-ink ${isTest ? 'border-tungsten bg-well' : 'border-line'}`}
+    >
+      <span aria-hidden="true" class="h-3 w-[5px] bg-tungsten" />
+      <Credits value={availableOf(me)} />
+      <span aria-hidden="true" class="text-dim">
+        {isTest && 'test '}
+        <span class="sm:hidden md:inline lg:hidden">cr</span>
+        <span class="hidden sm:inline md:hidden lg:inline">credits</span>
+      </span>
+      <span class="sr-only">{isTest && 'test '}credits available</span>
+    </a>
+  );
+}
+
+const ITEM = 'flex w-full items-center gap-3 px-4 py-2.5 text-left hover:bg-well';
+
+/** A native details element that closes when the page changes, and by a click beside it. */
+function useMenu() {
+  const { path } = useLocation();
+  const menu = useRef<HTMLDetailsElement>(null);
+  const close = () => {
+    if (menu.current) menu.current.open = false;
+  };
+  useEffect(close, [path]);
+  useEffect(() => {
+    const onPointer = (event: PointerEvent) => {
+      if (!menu.current?.contains(event.target as Node)) close();
+    };
+    document.addEventListener('pointerdown', onPointer);
+    return () => document.removeEventListener('pointerdown', onPointer);
+  }, []);
+  return { menu, close };
+}
+
+/** The menu of the account: a native details element, closed by Escape and by leaving it. */
+export function AccountMenu({ me }: { me: Me }) {
+  const { signOut } = useSession();
+  const { menu, close } = useMenu();
+  const leave = () => signOut().catch((error) => toast(asFailure(error).message, 'bad'));
+  const links: { href: string; title: string; icon: IconName }[] = [
+    ...DESTINATIONS.filter((page) => !isOnPhone(page)),
+    { href: '/settings', title: 'Settings', icon: 'person' },
+    { href: '/pricing', title: 'Prices', icon: 'coins' },
+    { href: '/docs', title: 'Documentation', icon: 'book' },
+    ...(me.is_operator
+      ? [{ href: '/operator', title: 'Operator’s console', icon: 'operator' as const }]
+      : []),
+  ];
+  return (
+    <details
+      ref={menu}
+      class="relative"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        close();
+        menu.current?.querySelector('summary')?.focus();
+      }}
+    >
+      <summary
+        aria-label="Account"
+        class="inline-grid size-9 list-none place-items-center text-dim hover:bg-well hover:text-ink [&::-webkit-details-marker]:hidden"
+      >
+        <Icon name="person" />
+      </summary>
+      <div class="absolute right-0 z-40 mt-2 w-64 border border-edge bg-sheet py-1.5">
+        <p class="border-b border-line px-4 pt-1.5 pb-3 text-sm break-all text-dim">{me.email}</p>
+        <div class="border-b border-line px-4 py-2.5">
+          <ModeSwitch key={me.mode} mode={me.mode} />
+        </div>
+        {links.map(({ href, title, icon }) => (
+          <a key={href} href={href} class={ITEM}>
+            <Icon name={icon} />
+            {title}
+          </a>
+        ))}
+        <button type="button" class={`${ITEM} border-t border-line`} onClick={() => void leave()}>
+          <Icon name="arrow" />
+          Sign out
+        </button>
+      </div>
+    </details>
   );
 }

@@ -6,9 +6,8 @@ import type { Body } from '../site-api.ts';
 import { useSiteInfo } from '../site-info.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { CodeForm } from '../ui/form/code-form.tsx';
-import { useSending } from '../ui/form/sending.ts';
-import { PasskeyButton } from '../ui/passkey-button.tsx';
+import { CodeForm, PasskeyButton } from '../ui/form/proof.tsx';
+import { useSending } from '../ui/form/sending.tsx';
 
 /** A request that waits until the person has confirmed that it is them, or has not. */
 interface Waiting {

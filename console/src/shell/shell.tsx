@@ -1,14 +1,17 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { OverPages } from '../over-pages.tsx';
 import { useSession } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';
 import { Toasts } from '../ui/toast.tsx';
-import { AccountMenu, Balance } from './account-menu.tsx';
-import { Brand } from './brand.tsx';
-import { DESTINATIONS, PhoneNavigation, TopNavigation } from './navigation.tsx';
-import { OfflineBanner } from './offline.tsx';
+import {
+  AccountMenu,
+  Balance,
+  DESTINATIONS,
+  PhoneNavigation,
+  TopNavigation,
+} from './navigation.tsx';
 import { ProofDialog } from './proof-dialog.tsx';
 import { HeaderSwitch, TestBar } from './test-mode.tsx';
 import { ThemeButton } from './theme.tsx';
@@ -100,5 +103,53 @@ function Footer() {
         </ul>
       </div>
     </footer>
+  );
+}
+
+/** The sign of the product: the corners of a frame, and what was cut to fit. */
+function Mark() {
+  return (
+    <svg viewBox="0 0 26 26" width="26" height="26" aria-hidden="true" class="flex-none">
+      <path
+        d="M1 8V1h7M18 1h7v7M25 18v7h-7M8 25H1v-7"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="2"
+      />
+      <path d="M6 8.5h14v9H6z" class="fill-tungsten" />
+    </svg>
+  );
+}
+
+/** The sign and the name. `hasCompany`: on a phone the sign only, since more stands beside it. */
+function Brand({ hasCompany }: { hasCompany: boolean }) {
+  return (
+    <a href="/" class="inline-flex items-center gap-2.5 text-lg font-semibold tracking-[-0.03em]">
+      <Mark />
+      <span class={hasCompany ? 'max-[28rem]:sr-only' : ''}>Framewright</span>
+    </a>
+  );
+}
+
+/** A line at the top of the window while the browser has no connection. */
+function OfflineBanner() {
+  const [isOnline, setOnline] = useState(navigator.onLine);
+  useEffect(() => {
+    const update = () => setOnline(navigator.onLine);
+    addEventListener('online', update);
+    addEventListener('offline', update);
+    return () => {
+      removeEventListener('online', update);
+      removeEventListener('offline', update);
+    };
+  }, []);
+  return (
+    <div role="status">
+      {!isOnline && (
+        <p class="bg-tungsten px-4 py-2 text-center text-sm font-medium text-on-tungsten">
+          You are offline. This page may be out of date, and nothing can be sent.
+        </p>
+      )}
+    </div>
   );
 }

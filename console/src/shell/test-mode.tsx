@@ -6,7 +6,7 @@ import { useSession } from '../session.tsx';
 import type { Mode } from '../site-api.ts';
 import { Button } from '../ui/button.tsx';
 import { Switch } from '../ui/form/controls.tsx';
-import { useSending } from '../ui/form/sending.ts';
+import { useSending } from '../ui/form/sending.tsx';
 import { toast, toastOutcome } from '../ui/toast.tsx';
 
 /** Shows the other side of the account; if its balance can't be read, says why and stays. */

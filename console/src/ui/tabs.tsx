@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 
-export interface Tab {
+interface Tab {
   id: string;
   title: string;
   content: ComponentChildren;

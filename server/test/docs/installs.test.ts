@@ -8,10 +8,12 @@ import { text } from 'node:stream/consumers';
 import { after, before, beforeEach, test } from 'node:test';
 import { type Machine, openMachine } from '../../../clients/cli/test/fw-process.ts';
 import { connectOverHttp, connectToProgram } from '../../../clients/mcp/test/connect.ts';
-import { FIRST_REQUEST } from '../../../console/src/samples/first-request.ts';
-import { fwSample } from '../../../console/src/samples/fw.ts';
-import { pythonSample } from '../../../console/src/samples/python.ts';
-import { typeScriptSample } from '../../../console/src/samples/typescript.ts';
+import {
+  FIRST_REQUEST,
+  fwSample,
+  pythonSample,
+  typeScriptSample,
+} from '../../../console/src/samples.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { ask } from '../service/command-line.ts';
 import { freePort, type ServiceProcess, startServiceProcess } from '../service/service-process.ts';

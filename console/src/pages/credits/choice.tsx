@@ -3,14 +3,13 @@ import { formatMoney } from '../../../../server/src/kernel/currency.ts';
 import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
 import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { api } from '../../api.ts';
+import { SimulatedPayments } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
-import { SendButton } from '../../ui/form/send-button.tsx';
-import { leaveFor } from '../../ui/form/sending.ts';
+import { leaveFor, SendButton } from '../../ui/form/sending.tsx';
 import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
-import { SimulatedPayments } from '../../ui/simulated-payments.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { isOver } from './subscription.tsx';
+import { isOver } from './purchases.tsx';
 
 type Pack = OnSale['packs'][number];
 type Plan = OnSale['plans'][number];

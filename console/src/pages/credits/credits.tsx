@@ -1,15 +1,18 @@
+import type { ComponentChildren } from 'preact';
+import type { Me } from '../../../../server/src/site/account/me.ts';
+import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
 import { useLoad } from '../../load.ts';
 import { useMe, useSession } from '../../session.tsx';
+import { LeaveTestMode } from '../../shell/test-mode.tsx';
+import { Card, Figure } from '../../ui/card.tsx';
+import { Credits, DateTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
-import { Balance, BlankBalance } from './balance.tsx';
 import { BlankChoice, Choice } from './choice.tsx';
 import { LowBalance } from './low-balance.tsx';
-import { Orders } from './orders.tsx';
+import { Orders, SubscriptionCard } from './purchases.tsx';
 import { ReturnNotice } from './return-notice.tsx';
 import { Statement } from './statement.tsx';
-import { SubscriptionCard } from './subscription.tsx';
-import { TestCredits } from './test-credits.tsx';
 
 /** Balance, purchases, and every movement of credits. */
 export default function CreditsPage() {
@@ -43,5 +46,103 @@ function LiveCredits() {
       {sells && <Orders key={credits.data?.paid.available} hasPortal={credits.data?.has_portal} />}
       <Statement key={`${credits.data?.paid.available}-${credits.data?.promotional.available}`} />
     </Page>
+  );
+}
+
+/** The page of credits in test mode. What has to do with money is on the other side only. */
+export function TestCredits({ credits }: { credits: Extract<Me, { mode: 'test' }>['credits'] }) {
+  const { refresh } = useSession();
+  const { test, reserved } = credits;
+  return (
+    <Page
+      title="Test credits"
+      lead="What test keys and this website in test mode spend. They are worth nothing."
+    >
+      <ReturnNotice onSettled={refresh} />
+      <section aria-label="Balance" class="grid gap-6 sm:grid-cols-2 lg:grid-cols-4">
+        <Figure name="Test" note="A refill sets them back to 100 000.">
+          <Credits value={test} />
+        </Figure>
+        <Figure name="Reserved" note="For test videos that are being made.">
+          <Credits value={reserved} />
+        </Figure>
+      </section>
+      <Card
+        title="Purchases are always live"
+        note="Packs, subscriptions, auto-reload and orders take and show real money. Leave test mode to see them."
+        actions={<LeaveTestMode />}
+      />
+      <Statement key={test} />
+    </Page>
+  );
+}
+
+/** What the account has, and what each number means. */
+export function Balance({ credits }: { credits: CreditsOf }) {
+  const { paid, promotional, expiring } = credits;
+  const reserved = paid.reserved + promotional.reserved;
+  const owed = paid.owed + promotional.owed;
+  return (
+    <section aria-label="Balance" class="grid gap-6">
+      <div class="grid gap-6 sm:grid-cols-2 lg:grid-cols-4">
+        <Part name="Paid" value={paid.available} note="For the API and this website." />
+        <Part
+          name="Promotional"
+          value={promotional.available}
+          note="For this website only, and used first."
+        />
+        <Part
+          name="Reserved"
+          value={reserved}
+          note="For videos that are being made. Refunded if one fails."
+        />
+        {owed > 0 && (
+          <Part
+            name="Owed"
+            value={owed}
+            note="Credits of a refunded or disputed payment that you had already used. Your next purchase pays them first."
+          />
+        )}
+      </div>
+      {expiring.length > 0 && <Expiring lots={expiring} />}
+    </section>
+  );
+}
+
+function Part({ name, value, note }: { name: string; value: number; note: ComponentChildren }) {
+  return (
+    <Figure name={name} note={note}>
+      <Credits value={value} />
+    </Figure>
+  );
+}
+
+const SHOWN = 3;
+
+function Expiring({ lots }: { lots: CreditsOf['expiring'] }) {
+  const rest = lots.slice(SHOWN).reduce((sum, { credits }) => sum + credits, 0);
+  return (
+    <ul class="grid gap-1 text-dim">
+      {lots.slice(0, SHOWN).map(({ kind, credits, expires_at }) => (
+        <li key={`${kind}${expires_at}`}>
+          <Credits value={credits} /> {kind} credits expire on <DateTime at={expires_at} />.
+        </li>
+      ))}
+      {rest > 0 && (
+        <li>
+          <Credits value={rest} unit /> more expire later.
+        </li>
+      )}
+    </ul>
+  );
+}
+
+export function BlankBalance() {
+  return (
+    <div class="grid gap-6 sm:grid-cols-2 lg:grid-cols-4">
+      {[1, 2, 3].map((part) => (
+        <div key={part} class="blank h-24" />
+      ))}
+    </div>
   );
 }

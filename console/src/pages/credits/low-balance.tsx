@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select, Switch } from '../../ui/form/controls.tsx';
 import { Field, type TextProps } from '../../ui/form/field.tsx';
-import { useSending } from '../../ui/form/sending.ts';
+import { useSending } from '../../ui/form/sending.tsx';
 import { formatNumber } from '../../ui/format.tsx';
 import { toast } from '../../ui/toast.tsx';
 

@@ -1,16 +1,22 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
 import type { Loaded } from '../../load.ts';
+import {
+  FIRST_KEY,
+  FIRST_REQUEST,
+  fwSample,
+  pythonSample,
+  typeScriptSample,
+} from '../../samples.ts';
 import { useSession } from '../../session.tsx';
 import { useSiteInfo } from '../../site-info.ts';
 import { ButtonLink } from '../../ui/button.tsx';
+import { CodeTabs } from '../../ui/code.tsx';
 import { useTitle } from '../../ui/page.tsx';
 import { RateTable } from '../pricing/rate-table.tsx';
-import { OneRequest } from './one-request.tsx';
-import { Part } from './part.tsx';
 import { Screening } from './screening.tsx';
-import { Tracks } from './tracks.tsx';
 
 /** The first page for visitors. A signed-in person is sent to the playground. */
 export default function LandingPage() {
@@ -93,6 +99,146 @@ function Closing() {
           Sign in
         </ButtonLink>
       </p>
+    </section>
+  );
+}
+
+function samples(url: string): Record<string, string> {
+  return {
+    curl: `curl ${url}/video/generations \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: ${FIRST_KEY}" \\
+  -d '${JSON.stringify(FIRST_REQUEST, null, 2).replaceAll('\n', '\n  ')}'`,
+    TypeScript: typeScriptSample(url, FIRST_REQUEST, FIRST_KEY),
+    Python: pythonSample(url, { ...FIRST_REQUEST, idempotency_key: FIRST_KEY }),
+    fw: fwSample(url, FIRST_REQUEST),
+  };
+}
+
+/** The request of the sample, in each language. */
+export function OneRequest({
+  apiUrl = `${location.origin}/api/v1`,
+}: {
+  apiUrl?: string | undefined;
+}) {
+  return (
+    <Part
+      mark="00:02"
+      title="One request. Safe to send again."
+      text="After a lost connection, a restart or a timeout, send the same request with the same Idempotency-Key. The video is not made or charged a second time."
+    >
+      <CodeTabs label="Create a video" samples={samples(apiUrl)} />
+    </Part>
+  );
+}
+
+interface Clip {
+  words: string;
+  /** Columns of the track, of twelve. */
+  span: string;
+  look: 'reserved' | 'captured' | 'refunded' | 'held';
+}
+
+const LOOKS = {
+  reserved: 'border-edge bg-sheet text-ink',
+  captured: 'border-tungsten bg-tungsten text-on-tungsten',
+  refunded: 'border-dashed border-good text-good',
+  held: 'border-edge bg-well text-ink',
+} as const;
+
+const TRACKS: { title: string; text: string; clips: Clip[] }[] = [
+  {
+    title: 'The video is stored',
+    text: 'Only then are the credits charged.',
+    clips: [
+      { words: '250 reserved', span: 'col-span-9', look: 'reserved' },
+      { words: '250 charged', span: 'col-span-3', look: 'captured' },
+    ],
+  },
+  {
+    title: 'It fails, at any point',
+    text: 'All credits are refunded, automatically.',
+    clips: [
+      { words: '250 reserved', span: 'col-span-6', look: 'reserved' },
+      { words: '250 refunded', span: 'col-span-3', look: 'refunded' },
+    ],
+  },
+  {
+    title: 'The connection to the provider breaks',
+    text: 'The credits stay reserved until it is known what happened. Nothing is generated or charged twice.',
+    clips: [
+      { words: '250 reserved', span: 'col-span-4', look: 'reserved' },
+      { words: 'being checked', span: 'col-span-4', look: 'held' },
+      { words: 'charged or refunded', span: 'col-span-4', look: 'refunded' },
+    ],
+  },
+];
+
+const MOMENTS = ['accepted', 'media copied', 'generating', 'stored'];
+
+/** What happens to the credits of a request, as the tracks of an edit. */
+export function Tracks() {
+  return (
+    <Part
+      mark="00:01"
+      title="You always see where your credits are."
+      text="An accepted request reserves its credits. Your statement lists each reserve, charge and refund."
+    >
+      <div class="hidden grid-cols-4 text-sm text-dim sm:grid" aria-hidden="true">
+        {MOMENTS.map((moment) => (
+          <span key={moment}>{moment}</span>
+        ))}
+      </div>
+      <div class="ruler mt-1.5 hidden sm:block" aria-hidden="true" />
+      <ul class="grid gap-7 sm:pt-5">
+        {TRACKS.map(({ title, text, clips }) => (
+          <li key={title}>
+            <div class="grid grid-cols-12 gap-[3px]">
+              {clips.map(({ words, span, look }) => (
+                <span
+                  key={words}
+                  class={`figures flex h-11 items-center border px-2 text-xs sm:px-3 sm:text-sm ${span} ${LOOKS[look]}`}
+                >
+                  {words}
+                </span>
+              ))}
+            </div>
+            <p class="mt-2">
+              <span class="font-medium">{title}.</span> <span class="text-dim">{text}</span>
+            </p>
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+/** A part of the first page: the words at the left, what they are about at the right. */
+export function Part({
+  mark,
+  title,
+  text,
+  children,
+}: {
+  /** Where it stands on the timeline of the page. */
+  mark: string;
+  title: string;
+  text: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <section class="mx-auto max-w-[76rem] px-4 pt-24 sm:px-8 sm:pt-36">
+      <div class="grid gap-x-16 gap-y-9 lg:grid-cols-[minmax(0,5fr)_minmax(0,8fr)]">
+        <div>
+          <p class="edge-print mb-3" aria-hidden="true">
+            {mark}
+          </p>
+          <h2 class="text-title">{title}</h2>
+          <p class="mt-4 max-w-[44ch] text-dim">{text}</p>
+        </div>
+        <div class="min-w-0">{children}</div>
+      </div>
     </section>
   );
 }

@@ -5,8 +5,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { FindForm, Id } from './frame.tsx';
-import { ListPage } from './list-page.tsx';
+import { FindForm, Id, ListPage } from './frame.tsx';
 
 /** Accounts, the newest first; `?find=` shows those with a text in their address. */
 export function AccountsPage() {

@@ -4,8 +4,7 @@ import type { OperatorActionRow } from '../../operator-shapes.ts';
 import { DateTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Id, Recorded } from './frame.tsx';
-import { ListPage } from './list-page.tsx';
+import { Id, ListPage, Recorded } from './frame.tsx';
 
 /** What operators changed, here and by commands; `?target=` shows one id. */
 export function ActionsPage() {

@@ -5,8 +5,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { DateTime, formatNumber } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { AskButton } from './frame.tsx';
-import { ListPage } from './list-page.tsx';
+import { AskButton, ListPage } from './frame.tsx';
 
 const REFRESH_MS = 2000;
 

@@ -1,11 +1,14 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { Credits } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
+import { type Column, ListCard, type ListProps } from '../../ui/table.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
-import { type Change, VerbDialog } from '../operator-verbs/verb-dialog.tsx';
+import { type Change, VerbDialog } from './verb-dialog.tsx';
 
 const PAGES = [
   ['/operator', 'Overview'],
@@ -184,3 +187,46 @@ export function Recorded({ value }: { value: unknown }) {
 function wordsOf(name: string): string {
   return name.replaceAll('_', ' ').replace(/(?<=[a-z])[A-Z]/g, (one) => ` ${one.toLowerCase()}`);
 }
+
+/** A page that is one list; its filters are above it. A change reads the list again. */
+export function ListPage<Row>({
+  title,
+  lead,
+  actions,
+  children,
+  onDone = () => list.reload(),
+  list,
+  ...table
+}: OperatorPageProps & ListProps<Row>) {
+  return (
+    <OperatorPage title={title} lead={lead} actions={actions} onDone={onDone}>
+      {children}
+      <ListCard list={list} {...table} />
+    </OperatorPage>
+  );
+}
+
+/** Columns of several lists. */
+export const ACCOUNT: Column<{ account_id: string; email: string | null }> = {
+  title: 'Account',
+  kind: 'prose',
+  cell: (row) => <AccountLink of={row} />,
+};
+export const TASK: Column<{ id: string; surface: string }> = {
+  title: 'Task',
+  cell: ({ id, surface }) => (
+    <span class="inline-flex flex-wrap items-baseline gap-2">
+      <Id href={`/operator/tasks/${id}`} id={id} />
+      {surface === 'test' && <TestMark />}
+    </span>
+  ),
+};
+export const PROVIDER: Column<{ provider: string }> = {
+  title: 'Provider',
+  cell: ({ provider }) => provider,
+};
+export const CREDITS: Column<{ credits: number }> = {
+  title: 'Credits',
+  kind: 'number',
+  cell: ({ credits }) => <Credits value={credits} />,
+};

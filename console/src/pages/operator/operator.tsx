@@ -1,18 +1,15 @@
 import { useLocation } from 'preact-iso';
 import { NotFound } from '../not-found/not-found.tsx';
-import { OrderPage } from '../operator-orders/order.tsx';
-import { OrdersPage } from '../operator-orders/orders.tsx';
-import { HeldPage } from '../operator-tasks/held.tsx';
-import { CommandsPage } from '../operator-verbs/commands.tsx';
 import { AccountPage } from './account.tsx';
 import { AccountsPage } from './accounts.tsx';
 import { ActionsPage } from './actions.tsx';
 import { AuditPage } from './audit.tsx';
-import { OrphansPage } from './orphans.tsx';
+import { CommandsPage } from './commands.tsx';
+import { OrderPage, OrdersPage } from './orders.tsx';
 import { OverviewPage } from './overview.tsx';
-import { ProvidersPage } from './providers.tsx';
+import { OrphansPage, ProvidersPage } from './providers.tsx';
 import { TaskPage } from './task.tsx';
-import { TasksPage } from './tasks.tsx';
+import { HeldPage, TasksPage } from './tasks.tsx';
 
 /** The pages of the operator's console, by the path below /operator. */
 export default function OperatorPages() {

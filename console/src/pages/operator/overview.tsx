@@ -9,8 +9,7 @@ import { Chart } from '../../ui/chart/chart.tsx';
 import { formatNumber } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { duration, OperatorPage } from './frame.tsx';
-import { CREDITS } from './list-page.tsx';
+import { CREDITS, duration, OperatorPage } from './frame.tsx';
 
 const REFRESH_MS = 30_000;
 

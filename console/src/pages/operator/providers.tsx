@@ -1,11 +1,13 @@
-import { useLoad } from '../../load.ts';
-import type { OperatorProviders } from '../../operator-shapes.ts';
+import { useState } from 'preact/hooks';
+import { useList, useLoad } from '../../load.ts';
+import type { OperatorOrphan, OperatorProviders } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
+import { Switch } from '../../ui/form/controls.tsx';
 import { formatNumber, RelativeTime } from '../../ui/format.tsx';
-import { Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { AskButton, OperatorPage, Recorded } from './frame.tsx';
+import { Empty, Load, Skeleton } from '../../ui/states.tsx';
+import { Cell, type Column, Table } from '../../ui/table.tsx';
+import { AskButton, Id, ListPage, OperatorPage, Recorded } from './frame.tsx';
 
 type Provider = OperatorProviders['items'][number];
 
@@ -33,7 +35,7 @@ export function ProvidersPage() {
             <Card title="Providers">
               <Table
                 caption="Providers"
-                columns={COLUMNS}
+                columns={PROVIDERS}
                 rows={providers.items}
                 keyOf={({ provider }) => provider}
               />
@@ -51,7 +53,7 @@ function State({ provider: { state, is_configured: isConfigured } }: { provider:
   return <Badge tone={TONES[state]}>{state}</Badge>;
 }
 
-const COLUMNS: Column<Provider>[] = [
+const PROVIDERS: Column<Provider>[] = [
   {
     title: 'Provider',
     cell: ({ provider, is_default: isDefault }) => (
@@ -111,3 +113,54 @@ function Creates({ creates, since, reason }: OperatorProviders) {
     </Card>
   );
 }
+
+/** Jobs at providers that no task uses: they may cost money. */
+export function OrphansPage() {
+  const [all, setAll] = useState(false);
+  return (
+    <ListPage
+      title="Orphan jobs"
+      lead="Jobs at a provider that no task uses. You may be charged for them."
+      list={useList('/console/api/operator/orphans', { query: { all: all ? 'yes' : '' } })}
+      empty={<Empty title="No orphan job">Every job that is known belongs to a task.</Empty>}
+      caption="Orphan jobs"
+      columns={ORPHANS}
+      keyOf={({ provider, job_id: job }) => `${provider}/${job}`}
+    >
+      <Switch label="Show acknowledged ones too" checked={all} onChange={setAll} />
+    </ListPage>
+  );
+}
+
+const ORPHANS: Column<OperatorOrphan>[] = [
+  {
+    title: 'Job',
+    cell: ({ provider, job_id: job }) => (
+      <Cell below={<span class="figures break-all">{job}</span>}>{provider} </Cell>
+    ),
+  },
+  { title: 'State', cell: ({ state }) => state },
+  { title: 'Found', cell: (orphan) => <RelativeTime at={orphan.found_at} /> },
+  {
+    title: 'Task',
+    cell: ({ task_id: task }) => <Id href={`/operator/tasks/${task}`} id={task} />,
+  },
+  { title: 'The provider says', cell: ({ status }) => <Recorded value={status} /> },
+  {
+    title: '',
+    cell: ({ provider, job_id, acknowledged_at: at }) =>
+      at ? (
+        <span class="text-sm text-dim">
+          acknowledged <RelativeTime at={at} />
+        </span>
+      ) : (
+        <AskButton
+          small
+          of={job_id}
+          change={{ verb: 'orphans acknowledge', given: { provider, job_id } }}
+        >
+          Acknowledge
+        </AskButton>
+      ),
+  },
+];

@@ -1,15 +1,17 @@
 import { useState } from 'preact/hooks';
+import { useDraft } from '../../draft.ts';
 import { isMissing, useLoad } from '../../load.ts';
 import type { OperatorAttempt, OperatorTask } from '../../operator-shapes.ts';
 import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
+import { Field } from '../../ui/form/field.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { DecideDialog } from './decide-dialog.tsx';
 import { AccountLink, AskButton, NoSuch, OperatorPage, Recorded } from './frame.tsx';
 import { Phase } from './tasks.tsx';
+import { VerbDialog } from './verb-dialog.tsx';
 
 /** Everything that is known about a task, and what an operator can do about it. */
 export function TaskPage({ id }: { id: string }) {
@@ -152,5 +154,100 @@ function Attempt({ attempt }: { attempt: OperatorAttempt }) {
         />
       )}
     </Card>
+  );
+}
+
+const DECISIONS = [
+  {
+    value: 'accepted',
+    words: 'There is a job',
+    effect: 'The task goes on with this job, and its video is fetched.',
+  },
+  {
+    value: 'not_accepted',
+    words: 'There is certainly no job',
+    effect:
+      'Treated as refused by the provider: submitted again while there is time, otherwise refunded.',
+  },
+  {
+    value: 'failed',
+    words: 'End it with a refund',
+    effect: 'A job that turns up later becomes an orphan job, which you may have to pay for.',
+  },
+];
+
+/** The decisions of `framewright reconcile`. Only a held task can have all of them. */
+function DecideDialog({
+  task,
+  onClose,
+  onDone,
+}: {
+  task: OperatorTask;
+  onClose: () => void;
+  onDone: () => unknown;
+}) {
+  const isHeld = task.phase === 'held';
+  const { value, set, drop } = useDraft(`decision ${task.id}`, () => ({ decision: '', jobId: '' }));
+  const { jobId } = value;
+  const decision = isHeld ? value.decision : 'failed';
+  const knowledge = decision === 'accepted' ? { accepted: jobId } : { [decision]: true };
+  return (
+    <VerbDialog
+      change={{
+        verb: 'reconcile',
+        given: { id: task.id, ...knowledge },
+        ...(!isHeld && { effect: 'The task is not held: it can only be ended.' }),
+      }}
+      onClose={() => {
+        drop();
+        onClose();
+      }}
+      onDone={onDone}
+    >
+      <fieldset class="grid gap-3">
+        <legend class="mb-2 font-medium">What you know</legend>
+        {DECISIONS.filter(({ value: one }) => isHeld || one === 'failed').map((one) => (
+          <Decision
+            key={one.value}
+            {...one}
+            isChosen={decision === one.value}
+            onChoose={() => set({ decision: one.value })}
+          />
+        ))}
+      </fieldset>
+      {decision === 'accepted' && (
+        <Field
+          label="The job’s id at the provider"
+          value={jobId}
+          onChange={(jobId) => set({ jobId })}
+          required
+          autoComplete="off"
+        />
+      )}
+    </VerbDialog>
+  );
+}
+
+function Decision({
+  words,
+  effect,
+  isChosen,
+  onChoose,
+}: (typeof DECISIONS)[number] & { isChosen: boolean; onChoose: () => void }) {
+  return (
+    <label class="flex gap-3 border border-line p-3 has-checked:border-edge">
+      <input
+        type="radio"
+        name="decision"
+        required
+        checked={isChosen}
+        onChange={onChoose}
+        class="mt-1 accent-tungsten"
+      />
+      <span>
+        <span class="font-medium">{words}</span>
+        <span class="block text-sm text-dim">{effect}</span>
+      </span>
+    </label>
   );
 }

@@ -4,7 +4,7 @@ import { type ApiFailure, besideField } from '../../api.ts';
 import { useEvery } from '../../every.ts';
 import { Badge, Status, TestMark } from '../../ui/badge.tsx';
 import { Button, ButtonLink, IconButton, Link } from '../../ui/button.tsx';
-import { useSending } from '../../ui/form/sending.ts';
+import { useSending } from '../../ui/form/sending.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
 import { ErrorState } from '../../ui/states.tsx';

@@ -1,6 +1,4 @@
-import { fwSample } from '../../samples/fw.ts';
-import { pythonSample } from '../../samples/python.ts';
-import { typeScriptSample } from '../../samples/typescript.ts';
+import { fwSample, pythonSample, typeScriptSample } from '../../samples.ts';
 import type { Body } from './form-model.ts';
 
 /** Stands for the prompt, which the API requires, until there is one. */

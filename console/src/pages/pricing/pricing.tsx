@@ -1,9 +1,13 @@
+import { useState } from 'preact/hooks';
+import type { About } from '../../../../server/src/site/about.ts';
 import { useSiteInfo } from '../../site-info.ts';
-import { ButtonLink } from '../../ui/button.tsx';
+import { SimulatedPayments } from '../../ui/badge.tsx';
+import { ButtonLink, Link } from '../../ui/button.tsx';
+import { Range, Segments, Select } from '../../ui/form/controls.tsx';
+import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
-import { Calculator } from './calculator.tsx';
-import { Offers } from './offers.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import { RateTable } from './rate-table.tsx';
 
 const RULES = [
@@ -72,4 +76,100 @@ export default function PricingPage() {
       </p>
     </Page>
   );
+}
+
+/** The seconds that a video may have. */
+const SECONDS = { min: 4, max: 15 };
+
+const choicesOf = (values: string[]) => values.map((value) => ({ value, label: value }));
+
+/** What one video costs, as its settings are changed. */
+export function Calculator({ prices }: Pick<About, 'prices'>) {
+  const [chosen, setModel] = useState('video-2.0-fast');
+  const [wanted, setResolution] = useState('720p');
+  const [seconds, setSeconds] = useState(5);
+  const models = Object.keys(prices.standard);
+  const model = models.includes(chosen) ? chosen : (models[0] ?? '');
+  const rates = prices.standard[model] ?? {};
+  const resolutions = Object.keys(rates);
+  const resolution = resolutions.includes(wanted) ? wanted : (resolutions[0] ?? '');
+  const rate = rates[resolution] ?? 0;
+  return (
+    <section aria-labelledby="calculator" class="self-start border border-edge bg-sheet p-6 sm:p-8">
+      <h2 id="calculator" class="mb-6 text-heading">
+        What one video costs
+      </h2>
+      <div class="grid gap-5">
+        <Select label="Model" value={model} choices={choicesOf(models)} onChange={setModel} />
+        <Segments
+          label="Resolution"
+          value={resolution}
+          choices={choicesOf(resolutions)}
+          onChange={setResolution}
+        />
+        <Range label="Length" unit=" s" value={seconds} {...SECONDS} onChange={setSeconds} />
+      </div>
+
+      <output class="mt-6 block border-t border-line pt-6" aria-live="polite">
+        <span class="block text-[2.75rem] leading-none tracking-tight">
+          <Credits value={seconds * rate} />
+        </span>
+        <span class="mt-2 block text-dim">
+          credits: <span class="figures">{seconds}</span> s × <span class="figures">{rate}</span>
+        </span>
+      </output>
+    </section>
+  );
+}
+
+type Offer = About['packs'][number] & { paid: string };
+
+/** What credits cost, as packs and plans; nothing where none are sold. */
+export function Offers({ offers }: { offers: Pick<About, 'packs' | 'plans' | 'is_test'> }) {
+  const { packs, plans, is_test: isTest } = offers;
+  const rows: Offer[] = [
+    ...packs.map((pack) => ({ ...pack, paid: 'once' })),
+    ...plans.map((plan) => ({ ...plan, paid: `each ${plan.period}` })),
+  ];
+  if (rows.length === 0) return null;
+  return (
+    <section aria-labelledby="offers" class="mt-8">
+      <h2 id="offers" class="text-heading">
+        What credits cost
+      </h2>
+      <p class="mt-1.5 mb-5 max-w-[60ch] text-dim">
+        You buy them on the page <Link href="/credits">Credits</Link> and pay at Stripe, the payment
+        provider. They are spent on this website and through the API alike.
+      </p>
+      {isTest && <SimulatedPayments />}
+      <Table
+        caption="Packs and plans"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ id, paid }) => `${id} ${paid}`}
+      />
+    </section>
+  );
+}
+
+const COLUMNS: Column<Offer>[] = [
+  { title: 'Name', cell: ({ name }) => <span class="font-medium">{name}</span> },
+  { title: 'Paid', cell: ({ paid }) => paid },
+  { title: 'Expire', cell: ({ expires_days: days }) => expiryOf(days) },
+  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
+  {
+    title: 'Price',
+    kind: 'number',
+    cell: ({ price, currency }) => <Money minor={price} currency={currency} />,
+  },
+  {
+    title: `Price per ${formatNumber(1000)}`,
+    kind: 'number',
+    cell: (offer) => <Money minor={pricePerThousand(offer)} currency={offer.currency} />,
+  },
+];
+
+function expiryOf(days: number | null): string {
+  if (days === null) return 'never';
+  return `after ${days} ${days === 1 ? 'day' : 'days'}`;
 }

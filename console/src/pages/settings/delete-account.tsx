@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { FormDialog } from '../../ui/form/form-dialog.tsx';
-import { leaveFor } from '../../ui/form/sending.ts';
+import { leaveFor } from '../../ui/form/sending.tsx';
 import { Credits, formatNumber } from '../../ui/format.tsx';
 
 /** Closes the account, after its address was typed. It is erased after a grace period. */

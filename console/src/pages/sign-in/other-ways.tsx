@@ -3,7 +3,7 @@ import type { SignInResult } from '../../../../server/src/site/auth/reopened.ts'
 import { api } from '../../api.ts';
 import type { Loaded } from '../../load.ts';
 import { ButtonLink } from '../../ui/button.tsx';
-import { PasskeyButton } from '../../ui/passkey-button.tsx';
+import { PasskeyButton } from '../../ui/form/proof.tsx';
 
 /** Passkeys, and the issuers that are configured. Nothing is shown until they are known. */
 export function OtherWays({

@@ -1,16 +1,18 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { SignInResult } from '../../../../server/src/site/auth/reopened.ts';
+import { api, besideField } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useSession } from '../../session.tsx';
 import { useSiteInfo } from '../../site-info.ts';
+import { Button } from '../../ui/button.tsx';
+import { Field } from '../../ui/form/field.tsx';
+import { CodeForm } from '../../ui/form/proof.tsx';
+import { useSending } from '../../ui/form/sending.tsx';
 import { formatDay, formatNumber } from '../../ui/format.tsx';
 import { useTitle } from '../../ui/page.tsx';
 import still from '../landing/sample.jpg';
-import { CodeStep } from './code-step.tsx';
-import { EmailStep } from './email-step.tsx';
-import { goTo, nextPath } from './next-path.ts';
 import { OtherWays } from './other-ways.tsx';
 
 /** Signs in, and goes to the page that asked for it. A first sign-in makes the account. */
@@ -124,4 +126,100 @@ function Aside({ credits }: { credits: number }) {
       </ul>
     </div>
   );
+}
+
+/** Asks for a code by mail. Known and unknown addresses get the same answer. */
+export function EmailStep({
+  email,
+  setEmail,
+  onSent,
+}: {
+  email: string;
+  setEmail: (email: string) => void;
+  onSent: () => void;
+}) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector('input')?.focus(), []);
+  const { isBusy, failure, send } = useSending(() =>
+    api('POST /auth/code', { body: { email: email.trim() } }).then(onSent),
+  );
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void send();
+  };
+  return (
+    <form ref={form} class="mt-8 grid gap-5" onSubmit={submit}>
+      <Field
+        label="E-mail address"
+        hint="You get a code by e-mail. There is no password."
+        type="email"
+        name="email"
+        autoComplete="username webauthn"
+        required
+        maxLength={254}
+        value={email}
+        error={failure && besideField(failure)}
+        onChange={setEmail}
+      />
+      <Button type="submit" look="primary" icon="mail" busy={isBusy}>
+        {isBusy ? 'Sending' : 'Send the code'}
+      </Button>
+    </form>
+  );
+}
+
+/** Signs in by the mailed code. */
+export function CodeStep({
+  email: typed,
+  isLogged,
+  onDone,
+  onBack,
+}: {
+  email: string;
+  isLogged: boolean;
+  onDone: (result: SignInResult) => Promise<void>;
+  onBack: () => void;
+}) {
+  const email = typed.trim();
+  return (
+    <div class="mt-4">
+      <CodeForm
+        email={email}
+        isLogged={isLogged}
+        action="Sign in"
+        working="Signing in"
+        verify={async (code) => {
+          const body = { email, code };
+          await onDone(await api('POST /auth/code/verify', { body }));
+        }}
+        send={() => api('POST /auth/code', { body: { email } })}
+      >
+        <Button look="quiet" small onClick={onBack}>
+          Use another address
+        </Button>
+      </CodeForm>
+    </div>
+  );
+}
+
+const FIRST = '/playground';
+
+/**
+ * The page to go to after signing in. Only a path of this site: an address from a link that
+ * somebody has sent must not lead elsewhere.
+ */
+export function nextPath(given: string | undefined): string {
+  if (given === undefined) return FIRST;
+  const url = URL.parse(given, location.origin);
+  const isOurs = url?.origin === location.origin && given.startsWith('/');
+  // What is left of /.//other.example would be another site's address.
+  if (!url || !isOurs || url.pathname.startsWith('//')) return FIRST;
+  if (url.pathname === '/sign-in') return FIRST;
+  return `${url.pathname}${url.search}`;
+}
+
+/** Goes to the page; the router does not have those of the documentation. */
+export function goTo(next: string, route: (path: string, replace: boolean) => void): void {
+  if (next.startsWith('/docs')) location.replace(next);
+  else route(next, true);
 }

@@ -3,7 +3,7 @@ import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts'
 import { Status, TestMark } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { awaitsPoster } from './live.ts';
+import { awaitsPoster } from './list.ts';
 
 /** A pointer that only passes by starts no video. */
 const PREVIEW_MS = 300;

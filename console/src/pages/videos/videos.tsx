@@ -7,8 +7,7 @@ import { Page } from '../../ui/page.tsx';
 import { Empty, ErrorState } from '../../ui/states.tsx';
 import { More } from '../../ui/table.tsx';
 import { FilterBar, type Filters, filtersOf, queryOf } from './filters.tsx';
-import { useLive } from './live.ts';
-import { useReturningList } from './returning.ts';
+import { useLive, useReturningList } from './list.ts';
 import { BlankCard, VideoCard } from './video-card.tsx';
 
 const LEADS = {

@@ -7,7 +7,7 @@ import { Card } from '../../ui/card.tsx';
 import { DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Cell, type Column, ListTable, RowButtons } from '../../ui/table.tsx';
 import { toastOutcome } from '../../ui/toast.tsx';
-import type { Endpoint } from './endpoint-state.tsx';
+import type { Endpoint } from './endpoint-forms.tsx';
 
 type Delivery = Result<'GET /console/api/webhooks/:id/deliveries'>['items'][number];
 type Attempt = Delivery['attempts'][number];

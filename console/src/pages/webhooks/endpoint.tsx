@@ -13,8 +13,15 @@ import { Load } from '../../ui/states.tsx';
 import { toast, toastOutcome } from '../../ui/toast.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { Deliveries } from './deliveries.tsx';
-import { EditEndpoint, showSecret } from './endpoint-forms.tsx';
-import { type Endpoint, EndpointState, hostOf, NO_ADDRESS, namesOf } from './endpoint-state.tsx';
+import {
+  EditEndpoint,
+  type Endpoint,
+  EndpointState,
+  hostOf,
+  NO_ADDRESS,
+  namesOf,
+  showSecret,
+} from './endpoint-forms.tsx';
 
 export default function EndpointPage() {
   const { id = '' } = useRoute().params;

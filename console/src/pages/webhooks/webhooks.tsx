@@ -6,8 +6,7 @@ import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Cell, type Column, ListCard } from '../../ui/table.tsx';
-import { CreateEndpoint } from './endpoint-forms.tsx';
-import { type Endpoint, EndpointState, NO_ADDRESS } from './endpoint-state.tsx';
+import { CreateEndpoint, type Endpoint, EndpointState, NO_ADDRESS } from './endpoint-forms.tsx';
 
 const MADE = {
   live: 'tasks that were made with an API key',

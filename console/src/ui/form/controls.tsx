@@ -31,7 +31,7 @@ export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
 }
 
 /** One of several values. */
-export interface Choice {
+interface Choice {
   value: string;
   label: string;
   disabled?: boolean;

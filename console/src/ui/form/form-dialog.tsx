@@ -3,7 +3,7 @@ import { type ApiFailure, besideField } from '../../api.ts';
 import type { Draft } from '../../draft.ts';
 import { Button } from '../button.tsx';
 import { Dialog } from '../dialog.tsx';
-import { useSending } from './sending.ts';
+import { useSending } from './sending.tsx';
 
 interface DialogWords {
   title: string;

@@ -1,9 +1,10 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asFailure } from '../../load.ts';
+import type { Body, Result } from '../../site-api.ts';
 import { Button } from '../button.tsx';
 import { FieldFrame, INPUT } from './field.tsx';
-import { useSending } from './sending.ts';
+import { SendButton, useSending } from './sending.tsx';
 
 const DIGITS = 8;
 /** How long to wait before another code can be sent. */
@@ -138,5 +139,29 @@ function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () 
         {said}
       </p>
     </>
+  );
+}
+
+interface PasskeyProps {
+  /** Reads what the browser asks the passkey. */
+  options: () => Promise<Result<'POST /auth/passkey/options'>>;
+  /** Sends what the passkey answers. */
+  send: (response: Body<'POST /auth/passkey'>) => Promise<void>;
+}
+
+/** Uses a passkey of this device. Its part of the library is loaded when it is used. */
+export function PasskeyButton({ options, send }: PasskeyProps) {
+  const use = async () => {
+    const { startAuthentication } = await import('@simplewebauthn/browser');
+    const optionsJSON = await options();
+    const response = await startAuthentication({ optionsJSON }).catch((error: Error) => {
+      throw error.name === 'NotAllowedError' ? new Error('No passkey was chosen.') : error;
+    });
+    await send(response);
+  };
+  return (
+    <SendButton icon="key" onSend={use}>
+      Use a passkey
+    </SendButton>
   );
 }

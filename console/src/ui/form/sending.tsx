@@ -1,6 +1,8 @@
+import type { ComponentProps } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ApiFailure } from '../../api.ts';
 import { asFailure } from '../../load.ts';
+import { Button } from '../button.tsx';
 
 /** What a form or a button sends: whether it is on its way, and why it failed the last time. */
 export interface Sending<Given extends unknown[]> {
@@ -30,4 +32,19 @@ export function useSending<Given extends unknown[]>(
 export function leaveFor(address: string): Promise<never> {
   location.assign(address);
   return new Promise(() => {});
+}
+
+type Props = ComponentProps<typeof Button> & { onSend: () => Promise<unknown> };
+
+/** A button that sends by itself; what went wrong stands below it. */
+export function SendButton({ onSend, ...button }: Props) {
+  const { isBusy, failure, send } = useSending(onSend);
+  return (
+    <>
+      <Button {...button} busy={isBusy} onClick={() => void send()} />
+      <p role="alert" class="mt-2 text-sm text-bad empty:hidden">
+        {failure?.message}
+      </p>
+    </>
+  );
 }

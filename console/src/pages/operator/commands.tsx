@@ -4,8 +4,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { AskButton, Recorded } from '../operator/frame.tsx';
-import { ListPage } from '../operator/list-page.tsx';
+import { AskButton, ListPage, Recorded } from './frame.tsx';
 import { type Change, VERBS } from './verb-dialog.tsx';
 
 /** Every command that the console has, also those that no other page offers. */

@@ -1,0 +1,181 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { About } from '../../../../server/src/site/about.ts';
+import { isMissing, useList, useLoad } from '../../load.ts';
+import type { OperatorOrder, OperatorOrderDetails } from '../../operator-shapes.ts';
+import { useSiteInfo } from '../../site-info.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Link } from '../../ui/button.tsx';
+import { Card, Facts } from '../../ui/card.tsx';
+import { Switch } from '../../ui/form/controls.tsx';
+import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
+import { Empty, Load, Skeleton } from '../../ui/states.tsx';
+import { Cell, type Column, Table } from '../../ui/table.tsx';
+import { ACCOUNT, AccountLink, AskButton, Id, ListPage, NoSuch, OperatorPage } from './frame.tsx';
+import type { Change } from './verb-dialog.tsx';
+
+/** What customers bought; `?account=` shows one account's. */
+export function OrdersPage() {
+  const { account = '' } = useLocation().query;
+  const [disputed, setDisputed] = useState(false);
+  const query = { account, disputed: disputed && !account ? 'yes' : '' };
+  return (
+    <ListPage
+      title="Orders"
+      lead={`${account ? `Of ${account}.` : 'What customers bought.'} ${modeOf(useSiteInfo().data)}`}
+      actions={<AskButton change={FIND}>Find a payment</AskButton>}
+      list={useList('/console/api/operator/orders', { query })}
+      empty={<Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />}
+      caption="Orders"
+      columns={COLUMNS}
+      keyOf={(order) => order.order_id}
+    >
+      {!account && <Switch label="Only disputes" checked={disputed} onChange={setDisputed} />}
+    </ListPage>
+  );
+}
+
+function modeOf(site: Pick<About, 'billing' | 'is_test'> | undefined): string {
+  if (!site?.billing) return '';
+  return site.is_test ? 'Stripe is in test mode: no money moves.' : 'Stripe is in live mode.';
+}
+
+/** Looks for the order of a payment that no order knows. */
+const FIND: Change = {
+  verb: 'orders settle',
+  effect:
+    'A worker asks Stripe which order this invoice or payment belongs to, and settles it. A paid ' +
+    'invoice of a subscription gets its order.',
+};
+
+const COLUMNS: Column<OperatorOrder>[] = [
+  {
+    title: 'Order',
+    cell: ({ order_id: id, offer }) => (
+      <Cell below={<Id href={`/operator/orders/${id}`} id={id} />}>{offer} </Cell>
+    ),
+  },
+  { title: 'Time', cell: (order) => <RelativeTime at={order.created_at} /> },
+  { title: 'State', cell: (order) => <OrderState order={order} /> },
+  {
+    title: 'Price',
+    kind: 'number',
+    cell: ({ price, refunded, currency }) => (
+      <Cell below={refunded > 0 && <Refunded minor={refunded} currency={currency} />}>
+        <Money minor={price} currency={currency} />
+      </Cell>
+    ),
+  },
+  {
+    title: 'Credits booked',
+    kind: 'number',
+    cell: ({ booked, credits }) => (
+      <div>
+        <Credits value={booked} /> <span class="text-sm text-dim">of</span>{' '}
+        <Credits value={credits} />
+      </div>
+    ),
+  },
+  ACCOUNT,
+  {
+    title: '',
+    cell: ({ order_id: id }) => (
+      <AskButton small of={id} change={settleOf(id)}>
+        Settle
+      </AskButton>
+    ),
+  },
+];
+
+function Refunded(money: { minor: number; currency: string }) {
+  return (
+    <>
+      refunded <Money {...money} />
+    </>
+  );
+}
+
+/** What asks Stripe about an order again. */
+function settleOf(id: string): Change {
+  return { verb: 'orders settle', given: { id } };
+}
+
+/** One order, and the movements of its credits. */
+export function OrderPage({ id }: { id: string }) {
+  const loaded = useLoad('/console/api/operator/orders/:id', { params: { id } });
+  if (isMissing(loaded)) return <NoSuch what="Order" id={id} />;
+  return (
+    <OperatorPage
+      title="Order"
+      lead={<span class="figures text-base break-all">{id}</span>}
+      actions={loaded.data && <AskButton change={settleOf(id)}>Settle</AskButton>}
+      onDone={loaded.reload}
+    >
+      <Load from={loaded} skeleton={<Skeleton lines={12} />}>
+        {(order) => <Details order={order} />}
+      </Load>
+    </OperatorPage>
+  );
+}
+
+function Details({ order }: { order: OperatorOrderDetails }) {
+  const { price, amount, currency, refunded, receipt_url: receipt } = order;
+  const money = (minor: number) => <Money minor={minor} currency={currency} />;
+  const facts = [
+    { name: 'State', value: <OrderState order={order} /> },
+    { name: 'Sold', value: `${order.offer} (${order.kind})` },
+    { name: 'Account', value: <AccountLink of={order} /> },
+    { name: 'Price', value: money(price) },
+    { name: 'Paid, with taxes', value: amount === null ? 'nothing' : money(amount) },
+    ...(refunded > 0 ? [{ name: 'Refunded', value: money(refunded) }] : []),
+    { name: 'Credits', value: <Credits value={order.credits} /> },
+    { name: 'Credits booked', value: <Credits value={order.booked} /> },
+    { name: 'Created', value: <DateTime at={order.created_at} /> },
+    { name: 'Settled', value: order.settled_at ? <DateTime at={order.settled_at} /> : 'not yet' },
+    ...(order.failure ? [{ name: 'Failure', value: order.failure }] : []),
+    { name: 'At Stripe', value: order.stripe_id ?? 'not opened', mono: true },
+    ...(receipt ? [{ name: 'Receipt', value: <Link href={receipt}>Receipt</Link> }] : []),
+  ];
+  return (
+    <>
+      <Card title="Order">
+        <Facts facts={facts} />
+      </Card>
+      {order.movements.length > 0 && (
+        <Card title="Credits">
+          <Table
+            caption="Movements of its credits"
+            rows={order.movements}
+            keyOf={({ reference }) => reference}
+            columns={[
+              { title: 'Reference', kind: 'mono', cell: ({ reference }) => reference },
+              {
+                title: 'Credits',
+                kind: 'number',
+                cell: ({ credits }) => <Credits value={credits} signed />,
+              },
+            ]}
+          />
+        </Card>
+      )}
+    </>
+  );
+}
+
+const TONES: Record<string, 'good' | 'busy' | 'bad'> = {
+  paid: 'good',
+  pending: 'busy',
+  mismatched: 'bad',
+  failed: 'bad',
+};
+
+function OrderState({ order }: { order: Pick<OperatorOrder, 'state' | 'dispute' | 'mode'> }) {
+  const { state, dispute, mode } = order;
+  return (
+    <div>
+      <Badge tone={TONES[state] ?? 'neutral'}>{state}</Badge>
+      {mode === 'test' && <span class="block text-sm text-dim">test mode</span>}
+      {dispute && <span class="block text-sm text-bad">dispute: {dispute}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,136 @@
+import { VERSION } from '../../clients/typescript/src/version.ts';
+
+/** The request that the first page shows, in each language. */
+export const FIRST_REQUEST = {
+  prompt: 'A lighthouse at dawn, waves below',
+  model: 'video-2.0-fast',
+  resolution: '720p',
+  duration: 5,
+};
+
+/** A key of the caller's own, with which the request may be sent again after a crash. */
+export const FIRST_KEY = 'order-4711';
+
+/**
+ * The address of what a reader installs: the installation serves it.
+ * @param apiUrl with /api/v1
+ */
+export function packageUrl(apiUrl: string, name: 'client' | 'cli' | 'python'): string {
+  const file =
+    name === 'python'
+      ? `framewright_client-${VERSION}-py3-none-any.whl`
+      : `framewright-${name}-${VERSION}.tgz`;
+  return `${apiUrl.replace(/\/api\/v1$/, '')}/packages/${file}`;
+}
+
+/**
+ * A video by the TypeScript client: the text that its tests run.
+ * @param apiUrl with /api/v1
+ * @param body of a create
+ * @param key the caller's own Idempotency-Key, if it has one
+ */
+export function typeScriptSample(
+  apiUrl: string,
+  body: Readonly<Record<string, unknown>>,
+  key?: string,
+): string {
+  const options = key === undefined ? '' : `, { idempotencyKey: ${typeScriptText(key)} }`;
+  return `// npm install ${packageUrl(apiUrl, 'client')}
+import { Framewright } from '@framewright/client';
+
+// The API key is FRAMEWRIGHT_API_KEY of the environment.
+const client = new Framewright({ baseUrl: '${apiUrl}' });
+// All tries have one Idempotency-Key: they are charged once.
+const video = await client.generate(${typeScriptObject(body)}${options});
+await video.download('video.mp4');`;
+}
+
+/** An object, one member in a line. */
+export function typeScriptObject(body: Readonly<Record<string, unknown>>): string {
+  const members = Object.entries(body).map(
+    ([name, value]) => `  ${name}: ${typeScriptText(value)},\n`,
+  );
+  return `{\n${members.join('')}}`;
+}
+
+/** A value as a program has it, a text in single quotes. */
+function typeScriptText(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (typeof value !== 'string') return json;
+  return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
+}
+
+/**
+ * A video by the Python client: the text that its tests run.
+ * @param apiUrl with /api/v1
+ * @param fields the arguments of the call: the body of a create, and options of the client
+ */
+export function pythonSample(apiUrl: string, fields: Readonly<Record<string, unknown>>): string {
+  return `# pip install ${packageUrl(apiUrl, 'python')}
+from framewright_client import Framewright
+
+# The API key is FRAMEWRIGHT_API_KEY of the environment.
+with Framewright(base_url="${apiUrl}") as client:
+    # All tries have one Idempotency-Key: a lost response is never charged twice.
+    video = client.generate(
+${pythonArguments(fields, 8)}    )
+    video.download("video.mp4")`;
+}
+
+/** The arguments of a call, one in a line. */
+export function pythonArguments(fields: Readonly<Record<string, unknown>>, indent: number): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${' '.repeat(indent)}${name}=${pythonText(value)},\n`)
+    .join('');
+}
+
+/** A value as Python writes it. Its texts, numbers and lists are written as in JSON. */
+function pythonText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  return JSON.stringify(value);
+}
+
+/** Options of `fw generate`, by field; a mode follows from them. */
+const OPTIONS: Record<string, string> = {
+  image_url: '--image',
+  end_image_url: '--end-image',
+  reference_image_urls: '--reference',
+  reference_video_urls: '--reference',
+  model: '--model',
+  resolution: '--resolution',
+  duration: '--duration',
+  aspect_ratio: '--aspect-ratio',
+  seed: '--seed',
+};
+
+/**
+ * A video by the command line: the text that its tests run.
+ * @param apiUrl with /api/v1
+ * @param body of a create
+ */
+export function fwSample(apiUrl: string, body: Readonly<Record<string, unknown>>): string {
+  return `# npm install --global ${packageUrl(apiUrl, 'cli')}
+fw login --base-url ${apiUrl}
+
+# It shows the price and asks. After a crash, fw resume goes on: it is never charged twice.
+fw generate ${[...fwWords(body), '-o video.mp4'].join(' \\\n  ')}`;
+}
+
+/** The body of a create as the words of a command. */
+export function fwWords(body: Readonly<Record<string, unknown>>): string[] {
+  const { prompt, generate_audio: hasAudio, reference_video_durations: seconds } = body;
+  const given = Object.entries(OPTIONS).flatMap(([field, option]) => {
+    const values = [body[field] ?? []].flat();
+    const isVideo = field === 'reference_video_urls' && Array.isArray(seconds);
+    return values.map((value, i) => {
+      return `${option} ${shellText(isVideo ? `${value}#${seconds[i]}` : String(value))}`;
+    });
+  });
+  const sound = hasAudio === false ? ['--no-audio'] : [];
+  return [shellText(String(prompt)), ...given, ...sound];
+}
+
+/** A text as one word of a shell. */
+function shellText(text: string): string {
+  return /^[\w.,:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -11,6 +11,9 @@ import { packPython } from './python.ts';
 
 const HOME = path.join(import.meta.dirname, '..');
 const CLIENT = '@framewright/client';
+/** How a source imports the description of the API, and what its package has instead. */
+const OPENAPI = /"(?:\.\.\/)+openapi\.json" with \{ type: "json" \}/;
+const OPENAPI_MODULE = 'openapi.js';
 /** The packages for npm, by their folders. */
 const NPM_PACKAGES = { client: 'typescript', 'ai-sdk': 'ai-sdk', cli: 'cli', mcp: 'mcp' };
 
@@ -55,10 +58,11 @@ function below(folder: string, files: Files): Files {
 function compiledFiles(folder: string): Files {
   const files: Files = {};
   const names = readdirSync(path.join(HOME, folder, 'src'), { recursive: true, encoding: 'utf8' });
-  for (const name of names.map((one) => one.replaceAll(path.sep, '/')).sort()) {
-    if (name.endsWith('.json')) files[name] = read(folder, 'src', name);
-    if (!name.endsWith('.ts')) continue;
-    files[compiled(name)] = Buffer.from(withOwnClient(name, compile(folder, name).code));
+  const sources = names.map((one) => one.replaceAll(path.sep, '/'));
+  for (const name of sources.filter((one) => one.endsWith('.ts')).sort()) {
+    const { code } = compile(folder, name);
+    files[compiled(name)] = Buffer.from(withinPackage(name, code));
+    if (OPENAPI.test(code)) files[OPENAPI_MODULE] = openApiModule();
   }
   const { exports: entry } = readManifest(folder);
   return { ...files, ...(entry && declarationsOf(folder, path.posix.relative('src', entry))) };
@@ -71,7 +75,7 @@ function declarationsOf(folder: string, name: string, files: Files = {}): Files 
   // They are written from this source alone, so what it exports must say its types.
   const { declaration = '' } = compile(folder, name, {});
   const text = declaration.replaceAll(/(from "\..+)\.ts"/g, '$1.js"');
-  files[file] = Buffer.from(withOwnClient(name, text));
+  files[file] = Buffer.from(withinPackage(name, text));
   const needed = [...declaration.matchAll(/from "(\..+\.ts)"/g)];
   for (const [, one = ''] of needed) {
     declarationsOf(folder, path.posix.join(path.posix.dirname(name), one), files);
@@ -91,10 +95,18 @@ function compile(folder: string, name: string, declaration?: object) {
   throw new Error(`can't be packed: ${stripVTControlCharacters(reasons.join('\n'))}`);
 }
 
-/** The client is in the package, so one address installs all. */
-function withOwnClient(name: string, code: string): string {
+/** The client and openapi.json are in the package, so one address installs all. */
+function withinPackage(name: string, code: string): string {
   const up = '../'.repeat(name.split('/').length - 1) || './';
-  return code.replaceAll(`"${CLIENT}"`, `"${up}client/index.js"`);
+  return code
+    .replaceAll(`"${CLIENT}"`, `"${up}client/index.js"`)
+    .replace(OPENAPI, `"${up}${OPENAPI_MODULE}"`);
+}
+
+/** A module, since Node 20 imports JSON with a warning only. */
+function openApiModule(): Uint8Array {
+  const value = JSON.parse(String(read('../openapi.json')));
+  return Buffer.from(`export default ${JSON.stringify(value)};\n`);
 }
 
 const compiled = (source: string) => source.replace('./src/', './').replace(/\.ts$/, '.js');

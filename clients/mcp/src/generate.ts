@@ -1,11 +1,33 @@
-import type { GenerateRequest } from '@framewright/client';
+import {
+  ApiError,
+  type Framewright,
+  type GenerateRequest,
+  TaskFailedError,
+  type VideoRequest,
+  type VideoTask,
+} from '@framewright/client';
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
-import { addressesOnly, type RequestInput } from './addresses.ts';
 import { RefusedInput, taskResult } from './results.ts';
-import type { Session } from './session.ts';
-import { waitUntil } from './waiting.ts';
 
-export type GenerateInput = RequestInput & { request_id: string; max_credits?: number };
+/** Clients give up a call after 60 seconds. */
+const MAX_WAIT_SECONDS = 45;
+/** The pause between two notifications of progress, in milliseconds. */
+const PROGRESS_PAUSE = 5000;
+
+/** What the tools of a connection work with. */
+export interface Session {
+  client: Framewright;
+  /** The longest time that a call waits for a video; the default is 45. */
+  waitSeconds?: number | undefined;
+  /** Absent where there are no files of the user: over HTTP. */
+  files?: { /** Files below it may be uploaded. */ folder: string | undefined } | undefined;
+  /** How often a read is sent again while a call waits; the default is the client's. */
+  maxRetries?: number | undefined;
+  /** Ends the waits when the server stops. */
+  stopping?: AbortSignal | undefined;
+}
+
+export type GenerateInput = VideoRequest & { request_id: string; max_credits?: number };
 
 /**
  * Creates a video and waits for it within the session's time. The request_id becomes the
@@ -26,7 +48,7 @@ export async function generate(
 }
 
 /** Aborts when the time is over, or the server stops. */
-function deadlineOf({ waitSeconds, stopping }: Session): AbortSignal {
+function deadlineOf({ waitSeconds = MAX_WAIT_SECONDS, stopping }: Session): AbortSignal {
   const timeout = AbortSignal.timeout(waitSeconds * 1000);
   return stopping ? AbortSignal.any([timeout, stopping]) : timeout;
 }
@@ -51,4 +73,75 @@ async function refuseAbove(most: number, { session, request, signal }: Order): P
       'higher max_credits.',
     { code: 'max_credits', credits, max_credits: most },
   );
+}
+
+const UPLOAD_FIRST = 'Upload a file of the user first, if there is a tool for it.';
+
+/**
+ * The request with URL objects in its media fields: the client would read a text that is no
+ * address as a path, and upload a file of the machine that this server runs on.
+ * @throws RefusedInput
+ */
+export function addressesOnly(input: VideoRequest): GenerateRequest {
+  const entries = Object.entries(input).map(([field, value]) => {
+    if (!value || !/_urls?$/.test(field)) return [field, value];
+    const address = (text: string) => {
+      if (URL.canParse(text)) return new URL(text);
+      throw new RefusedInput(`Not sent: ${field} takes https addresses. ${UPLOAD_FIRST}`);
+    };
+    return [field, Array.isArray(value) ? value.map(address) : address(value)];
+  });
+  return Object.fromEntries(entries);
+}
+
+interface Wait {
+  ctx: ServerContext;
+  /** Stops the waiting; the result is then the newest state that is known. */
+  deadline: AbortSignal;
+  idempotencyKey: string;
+}
+
+/**
+ * Waits for the end of a task for a limited time, and tells the client that it still waits.
+ * @returns the task, and after how many seconds it may be read again if the rate limit said so
+ */
+async function waitUntil(
+  { client, maxRetries }: Session,
+  task: VideoTask,
+  { ctx, deadline, idempotencyKey }: Wait,
+): Promise<[VideoTask, waitSeconds?: number | undefined]> {
+  const stop = tellProgress(ctx);
+  let newest = task;
+  const onProgress = (read: VideoTask) => {
+    newest = read;
+  };
+  try {
+    const signal = AbortSignal.any([ctx.mcpReq.signal, deadline]);
+    return [await client.videos.wait(task, { idempotencyKey, signal, onProgress, maxRetries })];
+  } catch (error) {
+    if (error instanceof TaskFailedError) return [error.task];
+    if (deadline.aborted && !ctx.mcpReq.signal.aborted) return [newest];
+    if (error instanceof ApiError && error.status === 429) return [newest, error.retryAfterSeconds];
+    throw error;
+  } finally {
+    stop();
+  }
+}
+
+/** Notifies the client at once and every few seconds, if it asked for that; returns the stop. */
+function tellProgress({ mcpReq }: ServerContext): () => void {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return () => {};
+  const start = performance.now();
+  let progress = 0;
+  const tell = () => {
+    const seconds = Math.round((performance.now() - start) / 1000);
+    const message = `The video is being made, ${seconds} s so far.`;
+    progress += 1;
+    const params = { progressToken, progress, message };
+    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // the client left
+  };
+  tell();
+  const timer = setInterval(tell, PROGRESS_PAUSE);
+  return () => clearInterval(timer);
 }

@@ -1,7 +1,6 @@
 import { Framewright } from '@framewright/client';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createServer } from './server.ts';
-import { MAX_WAIT_SECONDS } from './session.ts';
 
 /** How a handler reaches the API. */
 export interface HttpOptions {
@@ -20,7 +19,6 @@ export function createHttpHandler({ baseUrl, fetch, maxRetries, stopping }: Http
     ({ authInfo }) =>
       createServer({
         client: new Framewright({ apiKey: authInfo?.token, baseUrl, fetch, maxRetries }),
-        waitSeconds: MAX_WAIT_SECONDS,
         maxRetries,
         stopping,
       }),

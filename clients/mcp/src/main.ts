@@ -5,7 +5,6 @@ import { Framewright, VERSION } from '@framewright/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { listen } from './listen.ts';
 import { createServer } from './server.ts';
-import { MAX_WAIT_SECONDS } from './session.ts';
 
 const HELP = `framewright-mcp: videos as tools of an MCP client
 
@@ -62,7 +61,7 @@ async function serveHttp(port: number): Promise<void> {
 function serveSession(folder?: string): void {
   const files = { folder: folder === undefined ? undefined : folderOf(folder) };
   const client = openClient();
-  serveStdio(() => createServer({ client, waitSeconds: MAX_WAIT_SECONDS, files }));
+  serveStdio(() => createServer({ client, files }));
 }
 
 function openClient(): Framewright {

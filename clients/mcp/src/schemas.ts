@@ -1,17 +1,20 @@
-import { readFileSync } from 'node:fs';
 import type { JsonSchemaType } from '@modelcontextprotocol/server';
+import openapi from '../../../openapi.json' with { type: 'json' };
 
-// The input of each tool. What the API defines comes from openapi.json.
+// The input and the data of each tool. What the API defines is read from openapi.json.
 
-interface Input {
-  properties: Record<string, unknown>;
+interface Schema {
+  [keyword: string]: unknown;
+  $ref?: string;
+  type?: string | string[];
+  description?: string;
   required?: string[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
 }
 
-const OPERATIONS: {
-  inputs: Record<'createVideo' | 'createQuote' | 'listTasks', Input>;
-  results: Record<ResultName, { properties: object }>;
-} = JSON.parse(readFileSync(new URL('operations.json', import.meta.url), 'utf8'));
+const API: Record<string, Schema> = openapi.components.schemas;
+const { VideoRequest } = openapi.components.schemas;
 
 export type ResultName =
   | 'VideoTask'
@@ -67,21 +70,45 @@ const ERROR = {
 };
 
 /** The data of a tool. Clients compare that of an error with it, too, so nothing is required. */
-export const resultSchema = (name: ResultName): JsonSchemaType =>
-  ({
-    type: 'object',
-    properties: { ...ERROR, ...OPERATIONS.results[name].properties },
-  }) as JsonSchemaType;
+export function resultSchema(name: ResultName): JsonSchemaType {
+  const properties = { ...ERROR, ...typesOf(API[name]).properties };
+  return { type: 'object', properties } as JsonSchemaType;
+}
 
-const { createVideo: GENERATION, createQuote, listTasks } = OPERATIONS.inputs;
+/**
+ * The names, types and descriptions of a result, without the values: a client refuses data that is
+ * not as declared, and a newer service may return another model.
+ */
+function typesOf({ $ref = '', ...own }: Schema = {}): Schema {
+  const { type, description, required, properties, items } = { ...API[nameOf($ref)], ...own };
+  const members = Object.entries(properties ?? {}).map(([key, value]) => [key, typesOf(value)]);
+  return {
+    ...(type && { type }),
+    ...(description && { description }),
+    ...(required && { required }),
+    ...(properties && { properties: Object.fromEntries(members) }),
+    ...(items && { items: typesOf(items) }),
+  };
+}
+
+const nameOf = (reference: string) => reference.replace('#/components/schemas/', '');
+
+function filtersOfList(): object {
+  const parameters = openapi.paths['/api/v1/tasks'].get.parameters.filter((one) => 'schema' in one);
+  const filters = parameters.map(({ name, schema, description }) => [
+    name,
+    { ...schema, description },
+  ]);
+  return Object.fromEntries(filters);
+}
 
 export const SCHEMAS = {
   generate: objectOf(
-    { request_id: REQUEST_ID, max_credits: MAX_CREDITS, ...GENERATION.properties },
-    ['request_id', ...(GENERATION.required ?? [])],
+    { request_id: REQUEST_ID, max_credits: MAX_CREDITS, ...VideoRequest.properties },
+    ['request_id', ...VideoRequest.required],
   ),
-  quote: objectOf(createQuote.properties, createQuote.required),
-  list: objectOf(listTasks.properties),
+  quote: objectOf(VideoRequest.properties, VideoRequest.required),
+  list: objectOf(filtersOfList()),
   task: objectOf({ task_id: TASK_ID }, ['task_id']),
   none: objectOf({}),
   upload: objectOf(

@@ -1,6 +1,6 @@
 import { VERSION } from '@framewright/client';
 import { McpServer } from '@modelcontextprotocol/server';
-import type { Session } from './session.ts';
+import type { Session } from './generate.ts';
 import { TOOLS } from './tools.ts';
 
 const INSTRUCTIONS =

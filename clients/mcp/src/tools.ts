@@ -1,4 +1,4 @@
-import type { ListFilter, TaskList } from '@framewright/client';
+import type { ListFilter, TaskList, VideoRequest } from '@framewright/client';
 import {
   type CallToolResult,
   fromJsonSchema,
@@ -6,9 +6,8 @@ import {
   type ServerContext,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
-import { addressesOnly, type RequestInput } from './addresses.ts';
 import { openAllowed } from './files.ts';
-import { type GenerateInput, generate } from './generate.ts';
+import { addressesOnly, type GenerateInput, generate, type Session } from './generate.ts';
 import {
   errorResult,
   result,
@@ -19,7 +18,6 @@ import {
   tellTask,
 } from './results.ts';
 import { type ResultName, resultSchema, SCHEMAS } from './schemas.ts';
-import type { Session } from './session.ts';
 
 /** A tool: what a model reads of it, and what a call does. `run` throws errors of the client. */
 interface Tool<Input> {
@@ -104,7 +102,7 @@ export const TOOLS = [
       return result(lines.join('\n') || 'There is no such video.', page);
     },
   }),
-  tool<RequestInput>({
+  tool<VideoRequest>({
     name: 'quote_video',
     title: 'Price of a video',
     description: 'What a video would cost, and whether the balance is enough. Costs nothing.',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Framewright } from '@framewright/client';
@@ -19,9 +19,9 @@ import {
 } from '../../../server/test/media/media-fixture.ts';
 import { sql } from '../../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
+import type { Session } from '../src/generate.ts';
 import { createServer } from '../src/server.ts';
-import type { Session } from '../src/session.ts';
-import { operationsText } from '../write-operations.ts';
+
 import { type ClientOptions, connectOverHttp, connectOverStdio, MAIN } from './connect.ts';
 
 const MODERN = '2026-07-28';
@@ -291,9 +291,4 @@ test('a key is in no response', async () => {
   await using client = Object.assign(await overHttp(apiKey), disposable);
   const told = await client.callTool({ name: 'get_credits', arguments: {} });
   assert.ok(!JSON.stringify(told).includes(apiKey));
-});
-
-test('the inputs of the tools are those of openapi.json: npm run openapi', async () => {
-  const file = path.join(import.meta.dirname, '../src/operations.json');
-  assert.equal(await readFile(file, 'utf8'), operationsText());
 });

@@ -270,7 +270,7 @@ const FACTS: Fact[] = [
     said: { 'media-rules': ['At most 9,437,184 pixels (4096 x 2304)'] },
   },
   {
-    file: '../../clients/mcp/src/session.ts',
+    file: '../../clients/mcp/src/generate.ts',
     code: 'MAX_WAIT_SECONDS = 45;',
     said: { 'clients/mcp/README': ['at most 45 seconds', 'After 45 seconds'] },
   },

@@ -1,1 +1,0 @@
-export { createHttpHandler, type HttpOptions } from './http-handler.ts';

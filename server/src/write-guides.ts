@@ -4,10 +4,10 @@ import * as limits from './catalog/limits.ts';
 import { MODELS, RESOLUTIONS } from './catalog/models.ts';
 import { PRICE_TABLE } from './catalog/price.ts';
 import { MAX_WAIT_SECONDS } from './http/prefer.ts';
-import { BODY_BYTES } from './http/public/body.ts';
-import { KEY_SHAPE } from './http/public/idempotency-key.ts';
-import { MAX_UPLOAD_BYTES } from './http/uploads/upload-limits.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
+import { BODY_BYTES } from './requests/bodies.ts';
+import { KEY_SHAPE } from './requests/idempotency-key.ts';
+import { MAX_UPLOAD_BYTES } from './requests/uploads/upload-limits.ts';
 import { MAX_ENDPOINTS } from './webhooks/endpoints.ts';
 
 // Writes the tables of prices and limits into the guides: `npm run docs`.

@@ -1,18 +1,17 @@
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
+import { handleError, malformed, noSuchPath, wrongMethod } from '../requests/errors.ts';
+import { inRequest, traceRequest } from '../requests/spans.ts';
 import { collectMethods } from './allowed-methods.ts';
 import { limitBodyTime, MAX_BODY_SECONDS } from './body-time.ts';
 import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts';
 import { createConnections } from './connections.ts';
 import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
-import { handleError, malformed, noSuchPath, wrongMethod } from './errors.ts';
 import { compileWhenUsed } from './lazy-schemas.ts';
 import { mcpRoute } from './mcp/mcp-route.ts';
 import { healthRoutes } from './operations/health.ts';
-import { PUBLIC_API, type PublicApiDeps, publicApi } from './public/public-api.ts';
-import { readLimits } from './query-limit.ts';
-import { inRequest, traceRequest } from './request-spans.ts';
+import { API_PREFIX, type PublicApiDeps, publicApi } from './public/public-api.ts';
 
 export type AppDeps = PublicApiDeps &
   MediaRouteDeps &
@@ -63,7 +62,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   limitBodyTime(app, connections.refuse);
   readLimits(app);
   healthRoutes(app, deps);
-  await app.register(publicApi, { prefix: PUBLIC_API.prefix, deps });
+  await app.register(publicApi, { prefix: API_PREFIX, deps });
   mediaRoute(app, deps);
   await app.register((callbacks) => callbackRoute(callbacks, deps));
   const { publicUrl, waiting } = deps;
@@ -133,5 +132,20 @@ function wellFormed(url: string): string {
     return url;
   } catch {
     return url.replaceAll('%', '%25');
+  }
+}
+
+/** Reads the `limit` of each query whose schema has one: a query has texts, the schema a number. */
+function readLimits(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { properties } = Object(route.schema?.querystring);
+    if (properties?.limit) route.preValidation = readLimit;
+  });
+}
+
+async function readLimit({ query }: FastifyRequest): Promise<void> {
+  const given = query as { limit?: unknown };
+  if (typeof given.limit === 'string' && /^-?\d+$/.test(given.limit)) {
+    given.limit = Number(given.limit);
   }
 }

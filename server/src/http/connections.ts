@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
-import { malformed } from './errors.ts';
+import { malformed } from '../requests/errors.ts';
 import { createLingeringClose } from './lingering-close.ts';
 
 interface Exchange {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertError } from '../../test/envelope.ts';
 import { openTestWebsite, type TestWebsite } from '../../test/website/website.ts';
-import { ENDPOINTS, PUBLIC_API } from './public/public-api.ts';
+import { API_PREFIX, ENDPOINTS } from './public/public-api.ts';
 
 let website: TestWebsite;
 before(async () => {
@@ -14,7 +14,7 @@ test('every limit of a list is an integer from 1 to 100, with the same words', a
   const visitor = await website.signIn();
   const customer = await website.customer(0);
   const ofApi = ENDPOINTS.map(({ description: { url, schema } }) => {
-    return { url: PUBLIC_API.prefix + url, schema, by: customer };
+    return { url: API_PREFIX + url, schema, by: customer };
   });
   const ofSite = website.routes.map(({ url, schema }) => ({ url, schema, by: visitor }));
   let lists = 0;

@@ -13,8 +13,8 @@ import {
 } from '../../test/website/website.ts';
 import type { Database } from '../database/database.ts';
 import { createApp } from '../http/app.ts';
-import { handleError } from '../http/errors.ts';
 import { newId } from '../kernel/ids.ts';
+import { handleError } from '../requests/errors.ts';
 import { guard } from './guard.ts';
 
 const ME = '/console/api/me';

@@ -3,7 +3,7 @@ import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyReques
 import { type Static, type TSchema, type TUndefined, Type } from 'typebox';
 import type { RateLimit } from '../accounts/rate-window.ts';
 import { storable } from '../database/json-text.ts';
-import { methodAndUrl, type RouteName } from '../http/route-name.ts';
+import { methodAndUrl, type RouteName } from '../requests/routes.ts';
 import { type Act, requireFreshProof } from '../sign-in/proofs.ts';
 import type { Session } from '../sign-in/sessions.ts';
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { acceptJsonOnly } from '../http/public/body.ts';
+import { acceptJsonOnly } from '../requests/bodies.ts';
+import type { EndDeps } from '../requests/end-task.ts';
 import { type AboutDeps, getAbout } from './about.ts';
 import { postDelete } from './account/delete.ts';
 import { getMe } from './account/me.ts';
@@ -50,7 +51,7 @@ import {
   type SiteUploadDeps,
 } from './playground/uploads.ts';
 import type { RouteShape, SiteRoute } from './route.ts';
-import { cancelTaskOfAccount, deleteOutputOfAccount, type EndDeps } from './tasks/end-task.ts';
+import { cancelTaskOfAccount, deleteOutputOfAccount } from './tasks/end-task.ts';
 import { listTasksOfAccount } from './tasks/list-tasks.ts';
 import { downloadUsage, readUsage } from './tasks/read-usage.ts';
 import { showPoster } from './tasks/show-poster.ts';

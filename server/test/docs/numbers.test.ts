@@ -88,7 +88,7 @@ const FACTS: Fact[] = [
     },
   },
   {
-    file: 'http/uploads/upload-limits.ts',
+    file: 'requests/uploads/upload-limits.ts',
     code: 'MAX_UPLOAD_BYTES = 100 * MEGABYTE;',
     said: {
       ERRORS: ['an uploaded file 100 MB', 'more than 100 MB gets 413'],
@@ -96,17 +96,17 @@ const FACTS: Fact[] = [
     },
   },
   {
-    file: 'http/uploads/upload-limits.ts',
+    file: 'requests/uploads/upload-limits.ts',
     code: 'MIN_UPLOAD_RATE = { bytes: MEGABYTE / 2, seconds: 30 };',
     said: { ERRORS: ['less than half a megabyte arrived in 30 seconds'] },
   },
   {
-    file: 'http/uploads/upload-limits.ts',
+    file: 'requests/uploads/upload-limits.ts',
     code: 'ofMailbox: 3,',
     said: { uploads: ['three at a time'] },
   },
   {
-    file: 'http/uploads/receive-upload.ts',
+    file: 'requests/uploads/receive-upload.ts',
     code: "UPLOADS = { name: 'uploads', max: 60, seconds: 600 };",
     said: {
       ERRORS: ['more than 60 uploads of an account in ten minutes'],
@@ -132,7 +132,7 @@ const FACTS: Fact[] = [
     said: { uploads: ['a day after the upload', 'last for seven days'] },
   },
   {
-    file: 'http/public/body.ts',
+    file: 'requests/bodies.ts',
     code: 'BODY_BYTES = 64 * 1024;',
     said: { ERRORS: ['64 KiB'] },
   },

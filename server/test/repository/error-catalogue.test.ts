@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
 import { resolved } from '../../../console/docs/openapi.ts';
-import { CREATE_ERRORS } from '../../src/http/create-errors.ts';
 import { errorResponses } from '../../src/http/public/schemas.ts';
-import { VideoTaskSchema } from '../../src/http/public/video-task.ts';
 import { ERROR_STATUS, errorCodesOf, OWN_ERROR_CODES } from '../../src/kernel/errors.ts';
+import { CREATE_ERRORS } from '../../src/requests/create-errors.ts';
+import { VideoTaskSchema } from '../../src/requests/video-task.ts';
 import { FAILURE_CODES } from '../../src/tasks/task.ts';
 import { OPENAPI_FILE } from '../../src/write-openapi.ts';
 
@@ -100,7 +100,16 @@ test('the catalogue has every code of a failed task, and no other', () => {
   );
 });
 
-const FOLDERS = ['http', 'catalog', 'tasks', 'uploads', 'outbound', 'media', 'webhooks'];
+const FOLDERS = [
+  'requests',
+  'http',
+  'catalog',
+  'tasks',
+  'uploads',
+  'outbound',
+  'media',
+  'webhooks',
+];
 const sources = (await Promise.all(FOLDERS.map(readFolder))).flat().join('\n');
 /** The ledger gives members of `details` too; its own `reason` is that of a transfer. */
 const givingDetails = [sources, ...(await readFolder('ledger'))].join('\n');

@@ -17,8 +17,8 @@ const LAYERS = [
   ['tasks'],
   ['sign-in', 'billing'],
   ['operator'],
-  ['http'],
-  ['site'],
+  ['requests'],
+  ['http', 'site'],
   ['config'],
   ['cli and the files beside it'],
 ];

@@ -1,4 +1,4 @@
-import type { VideoTask } from '../../src/http/public/video-task.ts';
+import type { VideoTask } from '../../src/requests/video-task.ts';
 
 /**
  * What a response told a client. `bound`: the key is bound to this task for good. `refunded`: this

@@ -1,9 +1,9 @@
 import type { InjectOptions, RouteOptions } from 'fastify';
 import { emailOf } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
-import { openRecentMinutes } from '../../src/http/operations/recent-minutes.ts';
-import type { UploadDeps } from '../../src/http/uploads/receive-upload.ts';
 import { sendDueMails } from '../../src/mail/outbox.ts';
+import { openRecentMinutes } from '../../src/operator/recent-minutes.ts';
+import type { UploadDeps } from '../../src/requests/uploads/receive-upload.ts';
 import { beginSession } from '../../src/sign-in/sessions.ts';
 import { type SiteDeps, site } from '../../src/site/site.ts';
 import {

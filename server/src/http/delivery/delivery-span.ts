@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Queryable } from '../../database/database.ts';
+import { spanOf } from '../../requests/spans.ts';
 import { tracedTaskOf } from '../../tasks/task.ts';
 import { isTracing, startSpan } from '../../telemetry/tracing.ts';
-import { spanOf } from '../request-spans.ts';
 
 /**
  * Shows a delivery in the trace of its task, linked with the span of the request: a request for a

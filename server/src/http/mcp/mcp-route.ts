@@ -4,11 +4,11 @@ import type { ReadableStream } from 'node:stream/web';
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify';
 import { secretOf } from '../../accounts/admission.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { acceptJsonOnly } from '../public/body.ts';
-import { PUBLIC_API } from '../public/public-api.ts';
+import { acceptJsonOnly } from '../../requests/bodies.ts';
+import { API_PREFIX } from '../public/public-api.ts';
 
 /** Where the URLs of the calls within the process seem to lead; nothing is sent there. */
-const BASE_URL = `http://framewright.internal${PUBLIC_API.prefix}`;
+const BASE_URL = `http://framewright.internal${API_PREFIX}`;
 
 interface McpDeps {
   /** The address of this installation. */

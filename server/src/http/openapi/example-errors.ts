@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify';
 import { ApiError, type ERROR_STATUS, type ErrorDetails } from '../../kernel/errors.ts';
-import { consequenceOf } from '../create-errors.ts';
+import { consequenceOf } from '../../requests/create-errors.ts';
 import { EXAMPLE_NEW_TASK, EXAMPLE_TASK } from '../public/schemas.ts';
 
 /** A response of an operation that is an error envelope, as errorResponses makes it. */

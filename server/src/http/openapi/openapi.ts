@@ -1,6 +1,6 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { type FastifySchema, fastify } from 'fastify';
-import { ENDPOINTS, PUBLIC_API } from '../public/public-api.ts';
+import { API_PREFIX, ENDPOINTS } from '../public/public-api.ts';
 import { ErrorSchema } from '../public/schemas.ts';
 import { WebhookEventSchema } from '../webhooks/event-shapes.ts';
 import { withComponents } from './components.ts';
@@ -12,7 +12,7 @@ export async function describePublicApi(): Promise<object> {
   const app = fastify();
   await app.register(swagger, openApiOptions());
   for (const { description } of ENDPOINTS) {
-    const url = PUBLIC_API.prefix + description.url;
+    const url = API_PREFIX + description.url;
     const links = LINKS[description.schema.operationId ?? ''] ?? {};
     app.route({ ...description, url, links, handler: refuseToServe });
   }
@@ -158,7 +158,7 @@ function withHeadersAndErrors(schema: FastifySchema, url: string): FastifySchema
     const headers = headersOf(Number(status), operationId);
     return [status, { ...Object(response), ...examples, headers }];
   });
-  const path = url.replace(PUBLIC_API.prefix, '');
+  const path = url.replace(API_PREFIX, '');
   const tags = TAGS.filter((tag) => path.startsWith(tag.path)).map(({ name }) => name);
   return { ...schema, tags, response: Object.fromEntries(responses) };
 }

@@ -1,6 +1,7 @@
 import { fastify } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
+import { openRecentMinutes } from '../../operator/recent-minutes.ts';
 import type { ProviderCall } from '../../providers/instrumented.ts';
 import { OBJECT_ROLES } from '../../storage/objects.ts';
 import type { CallbackResult } from '../../tasks/attempts/callback.ts';
@@ -12,7 +13,6 @@ import {
   metric,
   type ProcessGaugeName,
 } from './metric-list.ts';
-import { openRecentMinutes } from './recent-minutes.ts';
 import { shareMetrics } from './shared-metrics.ts';
 import { gaugeTasks } from './task-gauges.ts';
 

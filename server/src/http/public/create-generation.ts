@@ -4,6 +4,11 @@ import { GenerationBodySchema, type GenerationRequest } from '../../catalog/requ
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { closuresOfCreate } from '../../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
+import { requireJsonType } from '../../requests/bodies.ts';
+import { type CreateFlowDeps, createFlow } from '../../requests/create-flow.ts';
+import { wellFormedKey } from '../../requests/idempotency-key.ts';
+import { inSpanOf } from '../../requests/spans.ts';
+import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';
 import type { CreateClosures } from '../../tasks/create/closed.ts';
 import { openCreates } from '../../tasks/create/create.ts';
@@ -11,13 +16,8 @@ import { KEY_OF_CALLER, type KnownKey } from '../../tasks/create/idempotency-key
 import { awaitResponse } from '../../tasks/create/response.ts';
 import { publicColumns } from '../../tasks/task.ts';
 import type { Waiting } from '../../tasks/waiting.ts';
-import { type CreateFlowDeps, createFlow } from '../create-flow.ts';
-import { inSpanOf } from '../request-spans.ts';
-import { requireJsonType } from './body.ts';
 import { callerOf, described, type Endpoint, fusedRead } from './endpoint.ts';
-import { wellFormedKey } from './idempotency-key.ts';
 import { EXAMPLE_NEW_TASK, EXAMPLE_TASK, errorResponses, IdempotencyKeyHeader } from './schemas.ts';
-import { VideoTaskSchema, videoTask } from './video-task.ts';
 
 export interface CreateGenerationDeps extends CreateFlowDeps {
   gate: KeyGate;

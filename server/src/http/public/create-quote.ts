@@ -6,10 +6,9 @@ import { priceParts } from '../../catalog/price.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
+import { requireJsonType } from '../../requests/bodies.ts';
+import { asksForTooFew, type PricingDeps, priceRequest } from '../../requests/create-flow.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
-import { type PricingDeps, priceRequest } from '../create-flow.ts';
-import { asksForTooFew } from '../test-keys/test-refusals.ts';
-import { requireJsonType } from './body.ts';
 import { callerOf, described, type Endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses } from './schemas.ts';
 

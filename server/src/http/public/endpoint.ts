@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { type Caller, type CallerRead, openAdmission } from '../../accounts/admission.ts';
 import type { KeyGate } from '../../accounts/key-gate.ts';
-import { methodAndUrl, type RouteName } from '../route-name.ts';
+import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
 
 /**
  * An operation of the public API: it has its own file, and an entry in `ENDPOINTS` of

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
 import { sharedWork } from '../../database/shared-work.ts';
+import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';
 import { type PublicColumns, publicColumns, readTasks, type Task } from '../../tasks/task.ts';
 import { hasEnded, type Waiting } from '../../tasks/waiting.ts';
@@ -16,7 +17,6 @@ import {
 } from './endpoint.ts';
 import { namedTaskRead, TaskParamsSchema } from './named-task.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
-import { VideoTaskSchema, videoTask } from './video-task.ts';
 
 interface GetTaskDeps {
   gate: KeyGate;

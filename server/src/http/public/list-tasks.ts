@@ -3,12 +3,12 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
+import { limitSchema } from '../../requests/routes.ts';
+import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';
 import { type Cursor, listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
-import { limitSchema } from '../query-limit.ts';
 import { callerOf, described, type Endpoint } from './endpoint.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
-import { VideoTaskSchema, videoTask } from './video-task.ts';
 
 const TimeSchema = (description: string) =>
   Type.Optional(Type.String({ format: 'date-time', description }));

@@ -1,18 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { openAdmission } from '../../accounts/admission.ts';
 import { KEY_POLICY, openKeyGate } from '../../accounts/key-gate.ts';
-import { rateLimitHeaders } from '../rate-limit-headers.ts';
-import { cancelTaskOfCaller } from '../tasks/cancel-task.ts';
-import { deleteOutputOfCaller } from '../tasks/delete-output.ts';
+import { acceptJsonOnly } from '../../requests/bodies.ts';
+import { rateLimitHeaders } from '../../requests/errors.ts';
+import type { WebhookDeps } from '../../requests/webhook-requests.ts';
+import { API_SURFACE } from '../../tasks/create/checked-request.ts';
 import { refillTest } from '../test-keys/refill-test-credits.ts';
 import { createPresignedUpload } from '../uploads/create-presigned-upload.ts';
 import { createUpload } from '../uploads/create-upload.ts';
 import { deleteUploadOfCaller } from '../uploads/delete-upload.ts';
 import type { UploadEndpointDeps } from '../uploads/upload-endpoint.ts';
-import { WEBHOOK_ENDPOINTS, type EndpointsDeps as WebhookDeps } from '../webhooks/webhooks.ts';
-import { acceptJsonOnly } from './body.ts';
+import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
 import { createQuote } from './create-quote.ts';
+import { cancelTaskOfCaller, deleteOutputOfCaller } from './end-task.ts';
 import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
 import { getCredits } from './get-credits.ts';
 import { getTask } from './get-task.ts';
@@ -28,8 +29,8 @@ export type PublicApiDeps = Omit<EndpointDeps, 'gate'> & {
   onAdmitted?: ((keyId: string, address: string) => void) | undefined;
 };
 
-/** The path prefix of the versioned API, and the surface of its tasks (C20). */
-export const PUBLIC_API = { prefix: '/api/v1', surface: 'api' } as const;
+/** The path prefix of the versioned API. */
+export const API_PREFIX = '/api/v1';
 
 /** All operations, in the order of openapi.json. */
 export const ENDPOINTS: Endpoint<EndpointDeps>[] = [
@@ -70,7 +71,7 @@ export function publicApi(
   api.addHook<PublicRoute>('onRequest', async (request, reply) => {
     const { admit = admitByDefault, isPublic } = request.routeOptions.config;
     if (isPublic) return;
-    request.caller = await admit(request, PUBLIC_API.surface);
+    request.caller = await admit(request, API_SURFACE);
     reply.headers(rateLimitHeaders(KEY_POLICY, request.caller));
     deps.onAdmitted?.(request.caller.keyId, request.ip);
   });

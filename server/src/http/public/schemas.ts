@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { errorCodesOf, OWN_ERROR_CODES, type OwnErrorCode } from '../../kernel/errors.ts';
-import { KEY_SHAPE } from './idempotency-key.ts';
-import { VideoTaskSchema } from './video-task.ts';
+import { KEY_SHAPE } from '../../requests/idempotency-key.ts';
+import { VideoTaskSchema } from '../../requests/video-task.ts';
 
 const RefusedInputSchema = Type.Object(
   {

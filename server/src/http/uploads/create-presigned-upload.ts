@@ -1,12 +1,12 @@
 import { uploadUrl } from '../../catalog/request.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
+import { requireJsonType } from '../../requests/bodies.ts';
+import { admitUpload } from '../../requests/uploads/receive-upload.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { registerUpload } from '../../uploads/register.ts';
 import { UPLOAD_DAYS } from '../../uploads/uploads.ts';
-import { requireJsonType } from '../public/body.ts';
 import { described, type Endpoint } from '../public/endpoint.ts';
 import { errorResponses } from '../public/schemas.ts';
-import { admitUpload } from './receive-upload.ts';
 import { admittedOwner, type UploadEndpointDeps } from './upload-endpoint.ts';
 import {
   EXAMPLE_PRESIGNED_UPLOAD,

@@ -1,10 +1,9 @@
 import { uploadUrl } from '../../catalog/request.ts';
+import { acceptStreams, shownUpload } from '../../requests/uploads/receive-upload.ts';
+import { UPLOAD_SECONDS } from '../../requests/uploads/upload-limits.ts';
 import { described, type Endpoint } from '../public/endpoint.ts';
-import { acceptStreams } from './receive-upload.ts';
 import { admittedOwner, type UploadEndpointDeps } from './upload-endpoint.ts';
-import { UPLOAD_SECONDS } from './upload-limits.ts';
 import { EXAMPLE_UPLOAD, UPLOAD_ERRORS, UploadSchema } from './upload-shapes.ts';
-import { shownUpload } from './upload-view.ts';
 
 /** POST /uploads: receives the bytes of an image or a video. What the file is, its bytes decide. */
 export const createUpload: Endpoint<UploadEndpointDeps> = {

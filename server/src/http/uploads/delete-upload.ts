@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { storable } from '../../database/json-text.ts';
+import { noUpload } from '../../requests/uploads/receive-upload.ts';
 import { deleteUpload } from '../../tasks/delete-upload.ts';
 import { callerOf, described, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
 import { conflictResponse, errorResponses } from '../public/schemas.ts';
-import { noUpload } from './upload-view.ts';
 
 const ParamsSchema = Type.Object({
   id: Type.String({

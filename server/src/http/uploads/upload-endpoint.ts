@@ -1,9 +1,9 @@
 import { joinAccount } from '../../accounts/account-sql.ts';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
+import type { UploadOwner, Uploads } from '../../requests/uploads/receive-upload.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { callerOf, fusedRead } from '../public/endpoint.ts';
-import type { UploadOwner, Uploads } from './receive-upload.ts';
 
 export interface UploadEndpointDeps {
   gate: KeyGate;

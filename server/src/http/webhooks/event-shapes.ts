@@ -1,6 +1,6 @@
 import { type TProperties, Type } from 'typebox';
+import { VideoTaskSchema } from '../../requests/video-task.ts';
 import { EVENT_TYPES, TEST_EVENT } from '../../webhooks/events.ts';
-import { VideoTaskSchema } from '../public/video-task.ts';
 
 /** An event as an endpoint gets it (deliver.ts, in webhooks). */
 function eventSchema(types: readonly string[], title: string, data: TProperties[string]) {

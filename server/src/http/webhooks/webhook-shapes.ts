@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { WEBHOOK_FIELDS } from '../../requests/webhook-requests.ts';
 import { EVENT_TYPES } from '../../webhooks/events.ts';
 
 const Time = (description: string) =>
@@ -89,43 +90,12 @@ export const DeliveryListSchema = Type.Object(
   { title: 'WebhookDeliveryList' },
 );
 
-const UrlSchema = Type.String({
-  format: 'uri',
-  maxLength: 2048,
-  description: 'A public https address that takes a POST; without it, events are only logged',
-});
-export const DescriptionSchema = Type.String({
-  maxLength: 200,
-  pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$',
-  description: 'What its owner calls it, without control characters',
-});
-export const EventsSchema = Type.Array(Type.Enum([...EVENT_TYPES]), {
-  minItems: 1,
-  maxItems: EVENT_TYPES.length,
-  uniqueItems: true,
-  description: 'What it hears of',
-});
-
-/** The body that makes an endpoint. */
-export const CreateBodySchema = Type.Object(
-  {
-    url: Type.Optional(UrlSchema),
-    events: EventsSchema,
-    description: Type.Optional(DescriptionSchema),
-  },
-  {
-    title: 'WebhookEndpointRequest',
-    additionalProperties: false,
-    examples: [{ url: 'https://example.com/framewright', events: ['task.completed'] }],
-  },
-);
-
 /** The body that changes an endpoint: what is not given stays as it is. */
 export const UpdateBodySchema = Type.Object(
   {
-    url: Type.Optional(UrlSchema),
-    events: Type.Optional(EventsSchema),
-    description: Type.Optional(DescriptionSchema),
+    url: Type.Optional(WEBHOOK_FIELDS.url),
+    events: Type.Optional(WEBHOOK_FIELDS.events),
+    description: Type.Optional(WEBHOOK_FIELDS.description),
     enabled: Type.Optional(
       Type.Boolean({ description: 'true also forgets the failures of before' }),
     ),

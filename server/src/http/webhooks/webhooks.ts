@@ -1,13 +1,16 @@
 import type { FastifyReply, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import { storable } from '../../database/json-text.ts';
-import { invalidRequest } from '../../kernel/errors.ts';
-import { checkUrl, type HostRules } from '../../outbound/addresses.ts';
-import { OutboundError } from '../../outbound/refusal.ts';
+import type { RouteName } from '../../requests/routes.ts';
+import { limitSchema } from '../../requests/routes.ts';
+import {
+  makeWebhook,
+  NewWebhookSchema,
+  requirePublic,
+  type WebhookDeps,
+} from '../../requests/webhook-requests.ts';
 import {
   type Changer,
-  createEndpoint,
   deleteEndpoint,
   listEndpoints,
   readEndpoint,
@@ -17,10 +20,7 @@ import {
 import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
 import { callerOf, described, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
 import { errorResponses } from '../public/schemas.ts';
-import { limitSchema } from '../query-limit.ts';
-import type { RouteName } from '../route-name.ts';
 import {
-  CreateBodySchema,
   DeliveryListSchema,
   EXAMPLE_DELIVERY,
   EXAMPLE_SECRET,
@@ -30,12 +30,6 @@ import {
   WebhookSchema,
   WebhookWithSecretSchema,
 } from './webhook-shapes.ts';
-
-export interface EndpointsDeps {
-  db: Database;
-  /** Which hosts and ports an endpoint may have. */
-  webhookHosts: HostRules;
-}
 
 /** What an operation gets. */
 interface Call<Body, Query> {
@@ -56,7 +50,7 @@ interface Operation<Body extends TSchema, Query extends TSchema> {
   /** The successful response. */
   response: object;
   status?: 200 | 201 | 202 | 204;
-  handle(deps: EndpointsDeps, call: Call<Static<Body>, Static<Query>>): Promise<unknown>;
+  handle(deps: WebhookDeps, call: Call<Static<Body>, Static<Query>>): Promise<unknown>;
 }
 
 const NAMES: Record<string, { title: string; description: string }> = {
@@ -76,7 +70,7 @@ function paramsOf(name: RouteName): FastifySchema {
 function operation<Body extends TSchema = TSchema, Query extends TSchema = TSchema>(
   name: RouteName,
   options: Operation<Body, Query>,
-): Endpoint<EndpointsDeps> {
+): Endpoint<WebhookDeps> {
   const { status = 200 } = options;
   const description = described(name, {
     operationId: options.id,
@@ -113,30 +107,6 @@ function operation<Body extends TSchema = TSchema, Query extends TSchema = TSche
   };
 }
 
-/** @throws ApiError `invalid_request` unless the address is one that may be called */
-function requirePublic(url: string, hosts: HostRules): void {
-  try {
-    checkUrl(url, hosts, { plainHttpWhereAllowed: true });
-  } catch (error) {
-    if (!(error instanceof OutboundError)) throw error;
-    throw invalidRequest(`url: ${error.message}.`, { field: 'url', reason: error.reason }, error);
-  }
-}
-
-/**
- * Makes an endpoint as its owner asks for it.
- * @throws ApiError `invalid_request`
- */
-export async function makeWebhook(
-  { db, webhookHosts }: EndpointsDeps,
-  owner: Changer,
-  body: Static<typeof CreateBodySchema>,
-) {
-  const { url = null, events, description = '' } = body;
-  if (url !== null) requirePublic(url, webhookHosts);
-  return createEndpoint(db, owner, { url, events, description: description || null });
-}
-
 const WITH_SECRET = {
   ...WebhookWithSecretSchema,
   examples: [{ ...EXAMPLE_WEBHOOK, ...EXAMPLE_SECRET }],
@@ -169,7 +139,7 @@ const listWebhooks = operation('GET /webhooks', {
 const createWebhook = operation('POST /webhooks', {
   id: 'createWebhook',
   summary: 'Make a webhook endpoint',
-  body: CreateBodySchema,
+  body: NewWebhookSchema,
   status: 201,
   response: { description: 'The endpoint with its secret.', ...WITH_SECRET },
   handle: (deps, { owner, body }) => makeWebhook(deps, owner, body),

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Database, Transaction } from '../../database/database.ts';
-import { noSuchPath } from '../../http/errors.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
+import { noSuchPath } from '../../requests/errors.ts';
 import { EmailNotVerified, enterByIdentity } from '../../sign-in/issuers/enter-by-identity.ts';
 import { IdentityRefused, type Issuer, type IssuerName } from '../../sign-in/issuers/issuer.ts';
 import { START_SECONDS, storeStart, takeStart } from '../../sign-in/issuers/starts.ts';

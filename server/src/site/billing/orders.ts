@@ -3,8 +3,8 @@ import { buyPack } from '../../billing/buy-pack.ts';
 import { type CreditOrder, ordersOf, readOrder } from '../../billing/credit-order.ts';
 import { settleOrder } from '../../billing/settle-order.ts';
 import type { Database } from '../../database/database.ts';
-import { limitSchema } from '../../http/query-limit.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { limitSchema } from '../../requests/routes.ts';
 import { type AsJson, siteRoute } from '../route.ts';
 import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 

@@ -2,14 +2,14 @@ import type { FastifyError, FastifyInstance } from 'fastify';
 import type Stripe from 'stripe';
 import { noteEvent, versionWatch } from '../../billing/events.ts';
 import type { Billing } from '../../billing/stripe-client.ts';
-import { readBodiesAsBytes } from '../../http/body-bytes.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
+import { readBodiesAsBytes } from '../../requests/bodies.ts';
 
 const BODY_BYTES = 2 ** 20;
 /** How old a signature may be: an event that was recorded on its way can't be sent later. */
 const MAX_AGE_SECONDS = 300;
 
-export type WebhookDeps = Pick<Billing, 'db' | 'log' | 'stripe' | 'scope' | 'webhookSecret'>;
+export type StripeWebhookDeps = Pick<Billing, 'db' | 'log' | 'stripe' | 'scope' | 'webhookSecret'>;
 
 /**
  * POST /webhooks/stripe: notes the events of Stripe. Responds 200 once an event is on record and
@@ -17,7 +17,10 @@ export type WebhookDeps = Pick<Billing, 'db' | 'log' | 'stripe' | 'scope' | 'web
  * event of the other mode: STRIPE_WEBHOOK_SECRET belongs to another endpoint then. Register
  * it in a scope of its own: it takes no cookie, and requests of any origin.
  */
-export async function stripeWebhook(scope: FastifyInstance, deps: WebhookDeps): Promise<void> {
+export async function stripeWebhook(
+  scope: FastifyInstance,
+  deps: StripeWebhookDeps,
+): Promise<void> {
   const watchVersion = versionWatch(deps);
   readBodiesAsBytes(scope, { limitBytes: BODY_BYTES, parse: (bytes) => bytes });
   scope.setErrorHandler((error: FastifyError) => {
@@ -41,7 +44,7 @@ export async function stripeWebhook(scope: FastifyInstance, deps: WebhookDeps): 
   );
 }
 
-function requireOwnMode({ log, scope }: WebhookDeps, { livemode }: Stripe.Event): void {
+function requireOwnMode({ log, scope }: StripeWebhookDeps, { livemode }: Stripe.Event): void {
   if (livemode !== (scope.mode !== 'live')) return;
   const mode = livemode ? 'live' : 'test';
   log.error({ mode, key: scope.mode }, 'an event of Stripe is of another mode than the key');
@@ -54,7 +57,7 @@ function requireFresh(header: string | string[] | undefined): void {
   if (!(age <= MAX_AGE_SECONDS)) throw unverified();
 }
 
-function verified({ stripe, webhookSecret }: WebhookDeps, bytes: Buffer, signature: string) {
+function verified({ stripe, webhookSecret }: StripeWebhookDeps, bytes: Buffer, signature: string) {
   try {
     return stripe.webhooks.constructEvent(bytes, signature, webhookSecret, MAX_AGE_SECONDS);
   } catch (cause) {

@@ -1,9 +1,9 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
-import type { RecentMinutes } from '../../http/operations/recent-minutes.ts';
 import { ApiError, invalidRequest, Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Action } from '../../operator/actions.ts';
+import type { RecentMinutes } from '../../operator/recent-minutes.ts';
 import type { Fields } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
 import { siteRoute } from '../route.ts';

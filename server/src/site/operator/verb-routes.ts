@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { noSuchPath } from '../../http/errors.ts';
 import type { FieldFacts } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
 import { type FieldOf, NOUNS, type Nouns, type VerbName } from '../../operator/verbs/list.ts';
+import { noSuchPath } from '../../requests/errors.ts';
 import { siteRoute } from '../route.ts';
 import { explained, type OperatorDeps, PREFIX, performed } from './operator-route.ts';
 

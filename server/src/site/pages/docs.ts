@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { WRITTEN_ORIGIN } from 'console/build.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { noSuchPath } from '../../http/errors.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { noSuchPath } from '../../requests/errors.ts';
 import { type GuardDeps, guard } from '../guard.ts';
 
 const FIRST_PAGE = { guides: '/docs/quickstart', operations: '/docs/operations/overview' };

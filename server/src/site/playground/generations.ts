@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
-import { type CreateFlowDeps, createFlow } from '../../http/create-flow.ts';
-import { methodAndUrl, type RouteName } from '../../http/route-name.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { readCreateClosures } from '../../providers/circuit-breaker/outages.ts';
+import { type CreateFlowDeps, createFlow } from '../../requests/create-flow.ts';
+import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
 import type { Links } from '../../storage/links.ts';
 import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
 import { openCreates } from '../../tasks/create/create.ts';

@@ -16,11 +16,11 @@ import {
 import { PRICE_TABLE, priceOf } from '../../catalog/price.ts';
 import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
-import { MAX_UPLOAD_BYTES } from '../../http/uploads/upload-limits.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { testBalance } from '../../ledger/kinds/test-credits.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { splitCredits } from '../../ledger/reserve.ts';
+import { MAX_UPLOAD_BYTES } from '../../requests/uploads/upload-limits.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 

@@ -1,8 +1,14 @@
 import type { Database } from '../../database/database.ts';
-import { acceptStreams, notNow, type Uploads } from '../../http/uploads/receive-upload.ts';
-import { UPLOAD_SECONDS } from '../../http/uploads/upload-limits.ts';
-import { noUpload, shownUpload, type UploadView } from '../../http/uploads/upload-view.ts';
 import type { Log } from '../../kernel/log.ts';
+import {
+  acceptStreams,
+  notNow,
+  noUpload,
+  shownUpload,
+  type Uploads,
+  type UploadView,
+} from '../../requests/uploads/receive-upload.ts';
+import { UPLOAD_SECONDS } from '../../requests/uploads/upload-limits.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished } from '../../storage/vanished.ts';
 import { deleteUpload } from '../../tasks/delete-upload.ts';

@@ -1,12 +1,11 @@
 import { Type } from 'typebox';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
-import { PUBLIC_API } from '../../http/public/public-api.ts';
-import { limitSchema } from '../../http/query-limit.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { limitSchema } from '../../requests/routes.ts';
 import type { Links } from '../../storage/links.ts';
-import { WEB_SURFACE } from '../../tasks/create/checked-request.ts';
+import { API_SURFACE, WEB_SURFACE } from '../../tasks/create/checked-request.ts';
 import { listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
 import { ModeSchema, siteRoute } from '../route.ts';
 import { dayAfter, startOfDay } from './days.ts';
@@ -32,7 +31,7 @@ const Query = Type.Object({
   limit: limitSchema(),
 });
 
-const SURFACES = { live: [PUBLIC_API.surface, WEB_SURFACE], test: [TEST_SURFACE] };
+const SURFACES = { live: [API_SURFACE, WEB_SURFACE], test: [TEST_SURFACE] };
 
 /** Lists the tasks of the account, of one mode. Days are UTC; `to` is the last day that counts. */
 export const listTasksOfAccount = siteRoute('GET /console/api/tasks', {

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { limitSchema } from '../../http/query-limit.ts';
+import { limitSchema } from '../../requests/routes.ts';
 import {
-  CreateBodySchema,
-  DescriptionSchema,
-  EventsSchema,
-} from '../../http/webhooks/webhook-shapes.ts';
-import { type EndpointsDeps, makeWebhook } from '../../http/webhooks/webhooks.ts';
+  makeWebhook,
+  NewWebhookSchema,
+  WEBHOOK_FIELDS,
+  type WebhookDeps,
+} from '../../requests/webhook-requests.ts';
 import { describePlace } from '../../sign-in/proofs.ts';
 import {
   type Changer,
@@ -34,7 +34,7 @@ function ownerOf(request: FastifyRequest, { mode = 'live' }: { mode?: Changer['m
 
 const list = siteRoute(`GET ${BASE}`, {
   query: QuerySchema,
-  handle: async ({ db }: EndpointsDeps, { query, request }) => {
+  handle: async ({ db }: WebhookDeps, { query, request }) => {
     const items = await listEndpoints(db, ownerOf(request, query));
     return { items, next: null, max_endpoints: MAX_ENDPOINTS };
   },
@@ -43,9 +43,9 @@ const list = siteRoute(`GET ${BASE}`, {
 /** The response has the secret, which is shown only once. A worker mails the owner. */
 const create = siteRoute(`POST ${BASE}`, {
   proof: 'webhook',
-  body: CreateBodySchema,
+  body: NewWebhookSchema,
   query: QuerySchema,
-  handle: (deps: EndpointsDeps, { body, query, request, reply }) => {
+  handle: (deps: WebhookDeps, { body, query, request, reply }) => {
     reply.code(201);
     return makeWebhook(deps, ownerOf(request, query), body);
   },
@@ -53,32 +53,32 @@ const create = siteRoute(`POST ${BASE}`, {
 
 const read = siteRoute(`GET ${BASE}/:id`, {
   query: QuerySchema,
-  handle: async ({ db }: EndpointsDeps, { params, query, request }) =>
+  handle: async ({ db }: WebhookDeps, { params, query, request }) =>
     readEndpoint(db, ownerOf(request, query), params.id),
 });
 
 /** The address stays: another one is another endpoint, which needs a proof. */
 const update = siteRoute(`PATCH ${BASE}/:id`, {
   body: Type.Object({
-    events: Type.Optional(EventsSchema),
-    description: Type.Optional(DescriptionSchema),
+    events: Type.Optional(WEBHOOK_FIELDS.events),
+    description: Type.Optional(WEBHOOK_FIELDS.description),
     enabled: Type.Optional(Type.Boolean()),
   }),
   query: QuerySchema,
-  handle: async ({ db }: EndpointsDeps, { body, params, query, request }) =>
+  handle: async ({ db }: WebhookDeps, { body, params, query, request }) =>
     updateEndpoint(db, ownerOf(request, query), params.id, body),
 });
 
 const replace = siteRoute(`POST ${BASE}/:id/secret`, {
   proof: 'webhook_secret',
   query: QuerySchema,
-  handle: async ({ db }: EndpointsDeps, { params, query, request }) =>
+  handle: async ({ db }: WebhookDeps, { params, query, request }) =>
     replaceSecret(db, ownerOf(request, query), params.id),
 });
 
 const remove = siteRoute(`DELETE ${BASE}/:id`, {
   query: QuerySchema,
-  handle: async ({ db }: EndpointsDeps, { params, query, request, reply }) => {
+  handle: async ({ db }: WebhookDeps, { params, query, request, reply }) => {
     await deleteEndpoint(db, ownerOf(request, query), params.id);
     return reply.code(204).send();
   },
@@ -90,7 +90,7 @@ const log = siteRoute(`GET ${BASE}/:id/deliveries`, {
     limit: limitSchema(),
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
   }),
-  handle: async ({ db }: EndpointsDeps, { params, query, request }) => {
+  handle: async ({ db }: WebhookDeps, { params, query, request }) => {
     const before = query.cursor === undefined ? null : Number(query.cursor);
     const page = { endpointId: params.id, before, limit: query.limit ?? 20 };
     const { data, next_cursor: next } = await listDeliveries(db, ownerOf(request, query), page);
@@ -100,7 +100,7 @@ const log = siteRoute(`GET ${BASE}/:id/deliveries`, {
 
 const again = siteRoute(`POST ${BASE}/:id/deliveries/:eventId/send`, {
   query: QuerySchema,
-  handle: async ({ db }: EndpointsDeps, { params: { id, eventId }, query, request }) => {
+  handle: async ({ db }: WebhookDeps, { params: { id, eventId }, query, request }) => {
     await sendAgain(db, ownerOf(request, query), { endpointId: id, eventId });
     return { event_id: eventId };
   },
@@ -108,7 +108,7 @@ const again = siteRoute(`POST ${BASE}/:id/deliveries/:eventId/send`, {
 
 const sendTestEvent = siteRoute(`POST ${BASE}/:id/test`, {
   query: QuerySchema,
-  handle: async ({ db }: EndpointsDeps, { params, query, request }) => ({
+  handle: async ({ db }: WebhookDeps, { params, query, request }) => ({
     event_id: await sendTest(db, ownerOf(request, query), params.id),
   }),
 });

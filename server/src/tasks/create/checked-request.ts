@@ -7,6 +7,9 @@ import type { GenerationRequest } from '../../catalog/request.ts';
  */
 export const WEB_SURFACE = 'web';
 
+/** The surface of the public API with a live key. */
+export const API_SURFACE = 'api';
+
 /** An Idempotency-Key, its account and surface, and the fingerprint of its request. */
 export interface Binding {
   accountId: string;

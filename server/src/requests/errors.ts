@@ -1,12 +1,16 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable } from '../database/database.ts';
-import { ApiError, type ErrorDetails, errorEnvelope, invalidRequest } from '../kernel/errors.ts';
+import {
+  ApiError,
+  type ErrorDetails,
+  errorEnvelope,
+  invalidRequest,
+  type RatePolicy,
+} from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { consequenceOf } from './create-errors.ts';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
-import { refusedUrls } from './refused-urls.ts';
-import { brokenRule, ruleSentence } from './schema-rules.ts';
+import { brokenRule, refusedUrls, ruleSentence } from './refused-fields.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -119,4 +123,19 @@ function fromValidation(error: FastifyError): ApiError {
   const where = entry === undefined ? field : `${field}[${entry}]`;
   const place = entry === undefined ? { field } : { field, entry: Number(entry) };
   return invalidRequest(ruleSentence(where, failed), { ...place, ...brokenRule(failed) });
+}
+
+/**
+ * A rate window as draft-ietf-httpapi-ratelimit-headers describes it (`r`, `t`, `q`, `w`).
+ * The window slides: `t` is the time until its oldest request leaves it, so until then exactly
+ * `remaining` requests pass.
+ */
+export function rateLimitHeaders(
+  { name, max, seconds }: RatePolicy,
+  { remaining, resetSeconds }: { remaining: number; resetSeconds: number },
+) {
+  return {
+    ratelimit: `"${name}";r=${remaining};t=${resetSeconds}`,
+    'ratelimit-policy': `"${name}";q=${max};w=${seconds}`,
+  };
 }

@@ -9,8 +9,8 @@ import { mailboxOf } from '../../sign-in/email-address.ts';
 import { DiskFull } from '../../storage/free-space.ts';
 import { requireRoom, type Uploader } from '../../uploads/quota.ts';
 import { type ReceiveDeps, type Received, receiveUpload } from '../../uploads/receive.ts';
-import { UPLOAD_DAYS } from '../../uploads/uploads.ts';
-import { requirePlain } from '../body-bytes.ts';
+import { readUpload, UPLOAD_DAYS, type Upload } from '../../uploads/uploads.ts';
+import { requirePlain } from '../bodies.ts';
 import { type MinRate, uploadBody } from './upload-body.ts';
 import { MAX_UPLOAD_BYTES, MIN_UPLOAD_RATE } from './upload-limits.ts';
 import { createPlaces, type UploadPlace } from './upload-places.ts';
@@ -152,4 +152,27 @@ const NO_SPACE_SECONDS = 60;
 function noSpace(cause: DiskFull): ApiError {
   const message = 'The service can store no more files now. Try again in a few minutes.';
   return new ApiError('service_busy', message, { retryAfterSeconds: NO_SPACE_SECONDS, cause });
+}
+
+/** An upload as responses show it. */
+export interface UploadView extends Omit<Upload, 'expires_at' | 'now_seconds'> {
+  /** For the media fields of a create of its account. */
+  url: string;
+  expires_at: string;
+}
+
+/** @throws ApiError `not_found` unless the account has this upload, and it can be used */
+export async function shownUpload(
+  db: ReceiveDeps['db'],
+  named: { accountId: string; id: string },
+  urlOf: (id: string) => string,
+): Promise<UploadView> {
+  const upload = await readUpload(db, named);
+  if (!upload) throw noUpload();
+  const { now_seconds: _now, expires_at: expires, ...facts } = upload;
+  return { url: urlOf(facts.id), ...facts, expires_at: expires.toISOString() };
+}
+
+export function noUpload(): ApiError {
+  return new ApiError('not_found', 'This upload has expired or does not exist.');
 }

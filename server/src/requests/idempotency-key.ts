@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { invalidRequest } from '../../kernel/errors.ts';
+import { invalidRequest } from '../kernel/errors.ts';
 
 /** What an Idempotency-Key is made of, for a schema. */
 export const KEY_SHAPE = { minLength: 1, maxLength: 160, pattern: '^[a-zA-Z0-9._:-]+$' };

@@ -1,7 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { windowIsFull } from '../accounts/key-gate.ts';
 import type { Price } from '../catalog/price.ts';
 import { checkRequest, type GenerationRequest, withUploads } from '../catalog/request.ts';
+import { testOutcomeOf } from '../catalog/test-outcomes.ts';
 import type { Log } from '../kernel/log.ts';
+import { insufficientCredits } from '../ledger/reserve.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { HostRules } from '../outbound/addresses.ts';
 import type { FreeSpace } from '../storage/free-space.ts';
@@ -19,9 +22,8 @@ import type { Task } from '../tasks/task.ts';
 import { report } from '../telemetry/reports.ts';
 import type { ArrivalDeps } from '../uploads/arrival.ts';
 import { requireUploads } from '../uploads/uploads.ts';
-import { requireIdempotencyKey } from './public/idempotency-key.ts';
-import { inRequest, inSpanOf, spanOf } from './request-spans.ts';
-import { refuseIfAsked } from './test-keys/test-refusals.ts';
+import { requireIdempotencyKey } from './idempotency-key.ts';
+import { inRequest, inSpanOf, spanOf } from './spans.ts';
 
 export interface PricingDeps extends ArrivalDeps {
   /** Which hosts the URLs of a request may name. */
@@ -140,4 +142,23 @@ function note(request: FastifyRequest, log: Log, { kind, task }: Created): void 
 
 function sendReplay(reply: FastifyReply, shown: object): FastifyReply {
   return reply.code(200).header('idempotent-replayed', 'true').send(shown);
+}
+
+/** The Retry-After of the word `test-rate-limited`. */
+const WAIT_SECONDS = 2;
+
+/**
+ * Refuses a create of a test key whose prompt asks for it.
+ * @throws ApiError `rate_limited`, `insufficient_credits`
+ */
+function refuseIfAsked({ binding, request, price }: CheckedRequest): void {
+  if (binding.surface !== TEST_SURFACE) return;
+  const outcome = testOutcomeOf(request.prompt);
+  if (outcome === 'rate-limited') throw windowIsFull(WAIT_SECONDS);
+  if (outcome === 'insufficient-credits') throw insufficientCredits(price.credits, 'test');
+}
+
+/** Whether the prompt of a test key asks that its credits do not suffice. */
+export function asksForTooFew(surface: string, { prompt }: GenerationRequest): boolean {
+  return surface === TEST_SURFACE && testOutcomeOf(prompt) === 'insufficient-credits';
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { MODELS, MODES } from '../../catalog/models.ts';
-import type { Links } from '../../storage/links.ts';
-import { FAILURE_CODES, type PublicColumns } from '../../tasks/task.ts';
+import { MODELS, MODES } from '../catalog/models.ts';
+import type { Links } from '../storage/links.ts';
+import { FAILURE_CODES, type PublicColumns } from '../tasks/task.ts';
 
 // None of these is a union, because a union is checked before each response is sent. That takes
 // time, and with a code that only a newer process knows, the whole response would become a 500.

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
-import { assertError } from '../../../test/envelope.ts';
+import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
 
 const KIB_64 = 64 * 1024;
 const PATH = '/api/v1/video/generations';

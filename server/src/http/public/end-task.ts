@@ -1,0 +1,97 @@
+import { Type } from 'typebox';
+import type { KeyGate } from '../../accounts/key-gate.ts';
+import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
+import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
+import type { OwnCancel } from '../../tasks/cancel/cancel-own.ts';
+import { readOwned } from '../../tasks/owned.ts';
+import { publicColumns } from '../../tasks/task.ts';
+import { callerOf, described, type Endpoint, type PublicRoute } from './endpoint.ts';
+import { namedTaskRead, TaskParamsSchema } from './named-task.ts';
+import { conflictResponse, EXAMPLE_TASK, errorResponses } from './schemas.ts';
+
+const CancelSchema = Type.Object(
+  {
+    cancel: Type.Enum(['cancelled', 'pending', 'refused'], {
+      description:
+        'cancelled: the task failed and its credits are refunded. pending: the provider was ' +
+        'asked; read the task to see how it ends. refused: the task goes on',
+    }),
+    refusal: Type.Unsafe<OwnCancel['refusal']>({
+      type: ['string', 'null'],
+      description:
+        'Why it was refused. video_is_finished: the video is there already, or is being copied. ' +
+        'provider_cannot: the provider does not cancel this job',
+    }),
+    task: { ...VideoTaskSchema, description: 'The task as it is now' },
+  },
+  { title: 'CancelResult' },
+);
+
+const EXAMPLE = {
+  cancel: 'cancelled',
+  refusal: null,
+  task: {
+    ...EXAMPLE_TASK,
+    status: 'failed',
+    credits_refunded: EXAMPLE_TASK.credits_used,
+    output: null,
+    error: {
+      code: 'cancelled',
+      message: 'The task was cancelled. The credits are refunded.',
+    },
+  },
+};
+
+/** POST /tasks/{id}/cancel: ends a task with its refund, if no video will be made. */
+export const cancelTaskOfCaller: Endpoint<EndDeps & { gate: KeyGate }> = {
+  description: described('POST /tasks/:id/cancel', {
+    operationId: 'cancelTask',
+    summary: 'Cancel a task; its credits are refunded if no video will be made',
+    params: TaskParamsSchema,
+    response: {
+      200: { description: 'What became of the cancel.', ...CancelSchema, examples: [EXAMPLE] },
+      ...errorResponses(400, 401, 404, 413, 429, 503),
+      ...conflictResponse('not_cancellable', 'The task is held, or it has ended.'),
+    },
+  }),
+  serve(api, deps) {
+    const { gate, db, links } = deps;
+    const { admit, taskOf } = namedTaskRead(gate, 'admit_cancel');
+    api.route<PublicRoute>({
+      ...cancelTaskOfCaller.description,
+      config: { admit },
+      handler: async (request) => {
+        const { id } = await taskOf(request);
+        const owned = await readOwned(db, { id, ...callerOf(request) });
+        if (!owned) throw new Error(`${id} has vanished`);
+        const { task, ...outcome } = await cancelForOwner(deps, owned);
+        return { ...outcome, task: videoTask(publicColumns(task), links) };
+      },
+    });
+  },
+};
+
+/** DELETE /tasks/{id}/output: the video is deleted now; its charge stays. */
+export const deleteOutputOfCaller: Endpoint<EndDeps & { gate: KeyGate }> = {
+  description: described('DELETE /tasks/:id/output', {
+    operationId: 'deleteTaskOutput',
+    summary: 'Delete the video of a completed task now; its links give 410',
+    params: TaskParamsSchema,
+    response: {
+      204: { description: 'The video is deleted. Its charge stays.', type: 'null' },
+      ...errorResponses(400, 401, 404, 413, 429, 503),
+      ...conflictResponse('no_output', 'The task is not completed: it has no video.'),
+    },
+  }),
+  serve(api, deps) {
+    const { admit, taskOf } = namedTaskRead(deps.gate, 'admit_delete_output');
+    api.route<PublicRoute>({
+      ...deleteOutputOfCaller.description,
+      config: { admit },
+      handler: async (request, reply) => {
+        await deleteOutputOf(deps, await taskOf(request));
+        return reply.code(204).send();
+      },
+    });
+  },
+};

@@ -1,0 +1,58 @@
+import type { Database } from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import type { Links } from '../storage/links.ts';
+import { NotCancellable } from '../tasks/cancel/cancel.ts';
+import { cancelOwn, type OwnCancel } from '../tasks/cancel/cancel-own.ts';
+import { deleteOutput } from '../tasks/cancel/delete-output.ts';
+import { readOwned } from '../tasks/owned.ts';
+import { type PublicColumns, publicColumns, type Task } from '../tasks/task.ts';
+import type { Waiting } from '../tasks/waiting.ts';
+import { videoTask } from './video-task.ts';
+
+export interface EndDeps {
+  db: Database;
+  links: Links;
+  waiting: Pick<Waiting, 'stopping'>;
+}
+
+/**
+ * Cancels a task as its owner wants.
+ * @throws ApiError `not_cancellable`, with the task as it is now; `service_busy`
+ */
+export async function cancelForOwner(
+  { db, links, waiting }: EndDeps,
+  task: Task,
+): Promise<OwnCancel> {
+  try {
+    return await cancelOwn(db, task, waiting.stopping);
+  } catch (error) {
+    if (!(error instanceof NotCancellable)) throw error;
+    const isHeld = error.obstacle === 'held';
+    const message = isHeld
+      ? 'It is not known whether the provider makes this video. The task is held until it is.'
+      : 'This task has ended. There is nothing to cancel.';
+    const owned = { id: task.id, accountId: task.account_id };
+    const now = (await readOwned(db, owned)) ?? task;
+    const shown = videoTask(publicColumns(now), links);
+    const details = { reason: isHeld ? 'held' : 'ended', task: shown };
+    throw new ApiError('not_cancellable', message, { details, cause: error });
+  }
+}
+
+/**
+ * Deletes the output of a completed task.
+ * @throws ApiError `no_output`, with the task
+ */
+export async function deleteOutputOf(
+  { db, links }: Pick<EndDeps, 'db' | 'links'>,
+  task: PublicColumns,
+): Promise<void> {
+  const { phase, output_object_id: objectId } = task;
+  if (phase === 'completed' && objectId !== null) return deleteOutput(db, objectId);
+  const message =
+    phase === 'failed'
+      ? 'This task failed: it has no video.'
+      : 'This task is not completed: cancel it instead.';
+  const shown = videoTask(task, links);
+  throw new ApiError('no_output', message, { details: { task: shown } });
+}

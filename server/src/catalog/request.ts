@@ -119,13 +119,19 @@ type Undefaulted = 'image_url' | 'end_image_url' | 'reference_video_durations' |
 /** A valid request, with its defaults filled in. */
 export type GenerationRequest = Required<Omit<Body, Undefaulted>> & Pick<Body, Undefaulted>;
 
-type Field = keyof Body;
+/** The name of a field of the request. */
+export type RequestField = keyof Body;
 
-function refuse(field: Field, reason: string, message: string, more: ErrorDetails = {}): never {
+function refuse(
+  field: RequestField,
+  reason: string,
+  message: string,
+  more: ErrorDetails = {},
+): never {
   throw invalidRequest(message, { field, reason, ...more });
 }
 
-function isGiven(request: GenerationRequest, field: Field): boolean {
+function isGiven(request: GenerationRequest, field: RequestField): boolean {
   const value = request[field];
   return Array.isArray(value) ? value.length > 0 : value !== undefined;
 }
@@ -137,17 +143,35 @@ const REFERENCE_FIELDS = [
   'reference_video_durations',
 ] as const;
 
-const MEDIA_FIELDS: readonly Field[] = [...FRAME_FIELDS, ...REFERENCE_FIELDS];
+const MEDIA_FIELDS: readonly RequestField[] = [...FRAME_FIELDS, ...REFERENCE_FIELDS];
+
+/** A request without the fields that name files. */
+export type Parameters = Omit<
+  GenerationRequest,
+  (typeof FRAME_FIELDS)[number] | (typeof REFERENCE_FIELDS)[number]
+>;
+
+export function parametersOf(request: GenerationRequest): Parameters {
+  const {
+    image_url: _first,
+    end_image_url: _last,
+    reference_image_urls: _images,
+    reference_video_urls: _videos,
+    reference_video_durations: _durations,
+    ...parameters
+  } = request;
+  return parameters;
+}
 
 /** The media fields that each mode accepts. */
-export const MODE_FIELDS: Record<GenerationRequest['mode'], readonly Field[]> = {
+export const MODE_FIELDS: Record<GenerationRequest['mode'], readonly RequestField[]> = {
   'text-to-video': [],
   'image-to-video': FRAME_FIELDS,
   'media-to-video': REFERENCE_FIELDS,
 };
 
 /** The media fields of which each mode requires at least one. */
-export const REQUIRED_FIELDS: Record<GenerationRequest['mode'], readonly Field[]> = {
+export const REQUIRED_FIELDS: Record<GenerationRequest['mode'], readonly RequestField[]> = {
   'text-to-video': [],
   'image-to-video': ['image_url'],
   'media-to-video': ['reference_image_urls', 'reference_video_urls'],

@@ -1,4 +1,5 @@
-import type { AspectRatio, Mode, Model, Resolution } from '../catalog/models.ts';
+import type { AspectRatio } from '../catalog/models.ts';
+import type { Parameters } from '../catalog/request.ts';
 
 /** A copied client file, as an adapter gets it. */
 export interface ProviderInput {
@@ -13,21 +14,19 @@ export interface ProviderInput {
   url: string;
 }
 
-/** What an adapter submits for one attempt. */
-export interface JobSpec {
+/**
+ * What an adapter submits for one attempt: the checked request by the names of its fields, and
+ * facts. Files are in `inputs` instead of the request's own fields.
+ */
+export interface JobSpec extends Omit<Parameters, 'aspect_ratio' | 'seed'> {
   /**
    * Unique to the attempt. A provider that lets its caller choose the job id gets this id or one
    * made from it.
    */
   attemptId: string;
-  mode: Mode;
-  model: Model;
-  prompt: string;
-  aspectRatio: AspectRatio;
-  resolution: Resolution;
-  durationSeconds: number;
-  generateAudio: boolean;
-  /** 0 to 4294967295. */
+  /** The one that `adaptive` was resolved to. */
+  aspect_ratio: AspectRatio;
+  /** Drawn by the service unless the request has one; 0 to 4294967295. */
   seed: number;
   inputs: ProviderInput[];
   /** Where the provider may call back. Holds an unguessable token of this attempt. */

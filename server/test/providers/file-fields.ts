@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
-import type { FileFields } from '../../src/providers/kit/file-fields.ts';
 import type { JobSpec } from '../../src/providers/provider.ts';
 import { input, jobSpec } from './job-spec.ts';
+
+/** The provider's names of the fields that take links to files. */
+interface FileFields {
+  firstFrame: string;
+  lastFrame: string;
+  referenceImages: string;
+  referenceVideos: string;
+}
 
 type ModelInput = (jobSpec: JobSpec) => Record<string, unknown>;
 

@@ -201,8 +201,8 @@ export function sendJob(
 
 /** The fields that a list shows, as with Ark: neither prompt nor seed. */
 export function likenessOf(jobSpec: Omit<JobSpec, 'attemptId'>): string {
-  const { mode, model, resolution, durationSeconds } = jobSpec;
-  return [mode, model, resolution, durationSeconds].join(' ');
+  const { mode, model, resolution, duration } = jobSpec;
+  return [mode, model, resolution, duration].join(' ');
 }
 
 /** Adds callbacks that come early, late, twice or never, and sometimes a forged one. */

@@ -1,7 +1,8 @@
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
+import { requestFields } from '../kit/request-fields.ts';
 import type { FindJobInput, FindOutcome } from '../provider.ts';
 import type { ArkJob } from './job.ts';
-import type { ArkModels } from './request.ts';
+import { ARK_FIELDS, type ArkModels } from './request.ts';
 import type { Scan } from './scan.ts';
 
 /** Source: "List video generation tasks": it shows the tasks of the last 7 days. */
@@ -70,18 +71,12 @@ function isEndpoint(model: string): boolean {
 
 /** Whether the job could be the attempt's, by everything that Ark echoes. */
 function isLike(job: ArkJob, attempt: FindJobInput, model: string): boolean {
-  const { jobSpec } = attempt;
-  const echoed: [unknown, unknown][] = [
-    [job.model, isEndpoint(model) ? job.model : model], // tasks of an endpoint may name a model
-    [job.resolution, jobSpec.resolution],
-    [job.ratio, jobSpec.aspectRatio],
-    [job.duration, jobSpec.durationSeconds],
-    [job.generate_audio, jobSpec.generateAudio],
-  ];
-  const isSame = echoed.every(
-    ([shown, sent]) => shown === undefined || shown === null || shown === sent,
-  );
-  return isSame && isInTime(job, attempt);
+  const shown: Partial<Record<string, unknown>> = { ...job };
+  const sent = requestFields(ARK_FIELDS, attempt.jobSpec);
+  const isSame = Object.entries(sent).every(([name, value]) => (shown[name] ?? value) === value);
+  // Tasks of an endpoint may name a model.
+  const isSameModel = isEndpoint(model) || (job.model ?? model) === model;
+  return isSame && isSameModel && isInTime(job, attempt);
 }
 
 function isInTime(job: ArkJob, { sentBetween: { from, to } }: FindJobInput): boolean {

@@ -10,7 +10,7 @@ function input(role: ProviderInput['role'], name: string): ProviderInput {
 }
 
 test('a text request has every parameter except those that the 2.0 series lacks', () => {
-  const jobSpec = newJobSpec({ prompt: 'A heron', seed: 42, generateAudio: false });
+  const jobSpec = newJobSpec({ prompt: 'A heron', seed: 42, generate_audio: false });
   assert.deepEqual(createBody(jobSpec, BYTEPLUS_MODELS, 'a-mark'), {
     model: 'dreamina-seedance-2-0-fast-260128',
     content: [{ type: 'text', text: 'A heron' }],

@@ -1,4 +1,5 @@
 import { type ConfiguredModels, withConfiguredModels } from '../kit/configured-models.ts';
+import { type FieldTable, requestFields } from '../kit/request-fields.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
 export type ArkModels = Record<JobSpec['model'], string>;
@@ -25,19 +26,36 @@ export function modelsFor(baseUrl: string, own: Partial<ConfiguredModels> = {}):
   return withConfiguredModels(theirs, own);
 }
 
+/** Source: "Create video generation task". */
+export const ARK_FIELDS: FieldTable = {
+  model: { by: '`model`: the id in the table above, or the configured one' },
+  mode: { by: 'the roles of the files' },
+  prompt: { by: '`content` item `text`' },
+  image_url: { by: '`content` item `image_url`, role `first_frame`' },
+  end_image_url: { by: '`content` item `image_url`, role `last_frame`' },
+  reference_image_urls: { by: '`content` items `image_url`, role `reference_image`' },
+  reference_video_urls: { by: '`content` items `video_url`, role `reference_video`' },
+  reference_video_durations: { notSent: 'Ark measures the videos' },
+  aspect_ratio: {
+    as: 'ratio',
+    note: 'after `adaptive` is resolved, so that a find can compare it',
+  },
+  resolution: { as: 'resolution' },
+  duration: { as: 'duration' },
+  generate_audio: { as: 'generate_audio' },
+  seed: { notSent: 'the 2.0 series takes none. The number is recorded with the task' },
+};
+
 /**
- * The body of "Create video generation task". `seed` is left out: the 2.0 series does not take it.
- * `service_tier` and `execution_expires_after` are left out too: some 2.0 models refuse them.
+ * The body of "Create video generation task". `service_tier` and `execution_expires_after` are left
+ * out: some 2.0 models refuse them.
  * @param mark sent as `safety_identifier`; null leaves it out
  */
 export function createBody(jobSpec: JobSpec, models: ArkModels, mark: string | null) {
   return {
     model: models[jobSpec.model],
     content: [{ type: 'text', text: jobSpec.prompt }, ...jobSpec.inputs.map(contentItem)],
-    resolution: jobSpec.resolution,
-    ratio: jobSpec.aspectRatio,
-    duration: jobSpec.durationSeconds,
-    generate_audio: jobSpec.generateAudio,
+    ...requestFields(ARK_FIELDS, jobSpec),
     watermark: false,
     callback_url: jobSpec.callbackUrl,
     ...(mark === null ? {} : { safety_identifier: mark }),

@@ -10,14 +10,14 @@ import { readPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { callServer, type ServerAddress, ServerError } from './server.ts';
 import { type OpenInput, upload } from './uploads.ts';
+import { type FrameRules, plainValues } from './values.ts';
 import {
-  type FrameRules,
+  fillWorkflow,
   type NamedInput,
   namedInputs,
-  plainValues,
+  type Workflow,
   workflowFor,
-} from './values.ts';
-import { fillWorkflow, type Workflow } from './workflow.ts';
+} from './workflow.ts';
 
 interface ComfyuiDeps {
   server: ServerAddress;
@@ -80,8 +80,7 @@ async function fillIn(
   jobSpec: JobSpec,
   inputs: NamedInput[],
 ): Promise<unknown> {
-  const plain = Object.entries(plainValues(jobSpec, deps.frameRules));
-  const values = new Map<string, string | number | boolean>(plain);
+  const values = new Map(Object.entries(plainValues(jobSpec, deps.frameRules)));
   for (const { name, input } of inputs) {
     values.set(`${name}_url`, input.url);
     if (!workflow.asksFor.has(name)) continue;

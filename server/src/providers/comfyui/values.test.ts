@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 import { promptIdOf } from './prompt-id.ts';
-import { namedInputs, plainValues, workflowFor } from './values.ts';
-import { PLACEHOLDERS, parseWorkflow } from './workflow.ts';
+import { PLACEHOLDERS, plainValues } from './values.ts';
+import { namedInputs, parseWorkflow, workflowFor } from './workflow.ts';
 
 const JOB_SPEC: JobSpec = {
   attemptId: 'att_1',
   mode: 'text-to-video',
   model: 'video-2.0-fast',
   prompt: 'a cat',
-  aspectRatio: '9:16',
+  aspect_ratio: '9:16',
   resolution: '480p',
-  durationSeconds: 5,
-  generateAudio: false,
+  duration: 5,
+  generate_audio: false,
   seed: 4294967295,
   inputs: [],
   callbackUrl: 'https://video.example.com/callbacks/x',

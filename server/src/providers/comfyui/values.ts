@@ -1,7 +1,39 @@
 import { frameSize } from '../../catalog/frame-size.ts';
-import type { JobSpec, ProviderInput } from '../provider.ts';
+import { type FieldTable, requestFields } from '../kit/request-fields.ts';
+import type { JobSpec } from '../provider.ts';
 import { promptIdOf } from './prompt-id.ts';
-import type { Placeholder, Workflow } from './workflow.ts';
+
+/** The placeholders of the fields of a request; a template decides which of them it uses. */
+export const COMFYUI_FIELDS: FieldTable = {
+  prompt: { as: 'prompt' },
+  seed: { as: 'seed', note: 'a template without it runs with a seed of its own' },
+  aspect_ratio: {
+    as: 'aspect_ratio',
+    note: 'after `adaptive` is resolved; `{{width}}` and `{{height}}` follow from it',
+  },
+  resolution: {
+    as: 'resolution',
+    note:
+      '`{{width}}` and `{{height}}` follow from it. 1080p and 4k are more than most machines can do: ' +
+      'an error there fails and refunds the task',
+  },
+  duration: { as: 'duration_seconds', note: '`{{frames}}` follows from it' },
+  generate_audio: { as: 'generate_audio', note: 'a template without it decides by itself' },
+  model: {
+    as: 'model',
+    note: "a template without it runs for every model, at that model's price",
+  },
+  mode: { as: 'mode' },
+  image_url: { by: '`{{first_frame}}`' },
+  end_image_url: {
+    by:
+      '`{{last_frame}}`. If no template has it, such a request is rejected as the operator’s ' +
+      'fault: 503, alert',
+  },
+  reference_image_urls: { by: '`{{reference_image_1}}` to `{{reference_image_8}}`' },
+  reference_video_urls: { by: '`{{reference_video_1}}` to `{{reference_video_3}}`' },
+  reference_video_durations: { notSent: 'no placeholder' },
+};
 
 /** How the operator's model counts frames. */
 export interface FrameRules {
@@ -11,52 +43,23 @@ export interface FrameRules {
   frameStep: number;
 }
 
-/** A client's file and its name in templates. */
-export interface NamedInput {
-  name: string;
-  input: ProviderInput;
-}
+/** The names of all placeholders that are not files. */
+export const PLACEHOLDERS: readonly string[] = [
+  ...Object.values(COMFYUI_FIELDS).flatMap((mapping) => ('as' in mapping ? mapping.as : [])),
+  'width',
+  'height',
+  'frames',
+  'frames_per_second',
+  'job_id',
+];
 
-/** Names a job spec's files: `first_frame`, `last_frame`, `reference_image_1`, ... */
-export function namedInputs(inputs: ProviderInput[]): NamedInput[] {
-  const counts = new Map<string, number>();
-  return inputs.map((input) => {
-    const { role } = input;
-    if (role === 'first_frame' || role === 'last_frame') return { name: role, input };
-    const count = (counts.get(role) ?? 0) + 1;
-    counts.set(role, count);
-    return { name: `${role}_${count}`, input };
-  });
-}
-
-/**
- * The first workflow that takes exactly the files of the job spec. A workflow that takes fewer
- * would ignore a client's file without notice.
- */
-export function workflowFor(workflows: Workflow[], inputs: NamedInput[]): Workflow | undefined {
-  const given = new Set(inputs.map(({ name }) => name));
-  return workflows.find(({ takesFiles }) => given.symmetricDifference(takesFiles).size === 0);
-}
-
-/** The values of all placeholders that are not files. */
-export function plainValues(
-  jobSpec: JobSpec,
-  rules: FrameRules,
-): Record<Placeholder, string | number | boolean> {
-  const { width, height } = frameSize(jobSpec.resolution, jobSpec.aspectRatio);
+/** Their values. */
+export function plainValues(jobSpec: JobSpec, rules: FrameRules): Record<string, unknown> {
   return {
-    prompt: jobSpec.prompt,
-    seed: jobSpec.seed,
-    width,
-    height,
-    frames: frameCount(jobSpec.durationSeconds, rules),
+    ...requestFields(COMFYUI_FIELDS, jobSpec),
+    ...frameSize(jobSpec.resolution, jobSpec.aspect_ratio),
+    frames: frameCount(jobSpec.duration, rules),
     frames_per_second: rules.framesPerSecond,
-    duration_seconds: jobSpec.durationSeconds,
-    aspect_ratio: jobSpec.aspectRatio,
-    resolution: jobSpec.resolution,
-    generate_audio: jobSpec.generateAudio,
-    model: jobSpec.model,
-    mode: jobSpec.mode,
     job_id: promptIdOf(jobSpec.attemptId),
   };
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { UsageError } from '../../kernel/errors.ts';
-import { fillWorkflow, PLACEHOLDERS, parseWorkflow } from './workflow.ts';
+import { PLACEHOLDERS } from './values.ts';
+import { fillWorkflow, parseWorkflow } from './workflow.ts';
 
 /** A template of one node with these inputs. */
 function template(inputs: Record<string, unknown>): string {

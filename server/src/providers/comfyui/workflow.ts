@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { UsageError } from '../../kernel/errors.ts';
+import type { ProviderInput } from '../provider.ts';
+import { PLACEHOLDERS } from './values.ts';
 
 /** A graph in ComfyUI's API format ("Export (API)"): node id to class and inputs. */
 const GraphSchema = Type.Record(
@@ -11,24 +13,6 @@ const GraphSchema = Type.Record(
   }),
 );
 type Graph = Static<typeof GraphSchema>;
-
-/** The placeholders that are not files. Numbers stay numbers, booleans stay booleans. */
-export const PLACEHOLDERS = [
-  'prompt',
-  'seed',
-  'width',
-  'height',
-  'frames',
-  'frames_per_second',
-  'duration_seconds',
-  'aspect_ratio',
-  'resolution',
-  'generate_audio',
-  'model',
-  'mode',
-  'job_id',
-] as const;
-export type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /**
  * `first_frame` is the name of the uploaded file, `first_frame_url` a link to the service's copy of
@@ -67,8 +51,35 @@ export function parseWorkflow(name: string, text: string): Workflow {
   return { name, graph, asksFor, takesFiles: new Set([...asksFor].flatMap(fileOf)) };
 }
 
+/** A client's file and its name in templates. */
+export interface NamedInput {
+  name: string;
+  input: ProviderInput;
+}
+
+/** Names a job spec's files: `first_frame`, `last_frame`, `reference_image_1`, ... */
+export function namedInputs(inputs: ProviderInput[]): NamedInput[] {
+  const counts = new Map<string, number>();
+  return inputs.map((input) => {
+    const { role } = input;
+    if (role === 'first_frame' || role === 'last_frame') return { name: role, input };
+    const count = (counts.get(role) ?? 0) + 1;
+    counts.set(role, count);
+    return { name: `${role}_${count}`, input };
+  });
+}
+
+/**
+ * The first workflow that takes exactly the files of the job spec. A workflow that takes fewer
+ * would ignore a client's file without notice.
+ */
+export function workflowFor(workflows: Workflow[], inputs: NamedInput[]): Workflow | undefined {
+  const given = new Set(inputs.map(({ name }) => name));
+  return workflows.find(({ takesFiles }) => given.symmetricDifference(takesFiles).size === 0);
+}
+
 /** The values of the placeholders, by name. */
-export type Values = ReadonlyMap<string, string | number | boolean>;
+export type Values = ReadonlyMap<string, unknown>;
 
 /**
  * The graph of the template with the values filled in. Text in a value is never read as a
@@ -89,13 +100,13 @@ function fill(part: unknown, values: Values): unknown {
  * A placeholder that is the whole string becomes its value, with its type; inside other text it
  * becomes text.
  */
-function fillText(text: string, values: Values): string | number | boolean {
+function fillText(text: string, values: Values): unknown {
   const [alone] = placeholdersIn(text);
   if (alone !== undefined && /^\{\{[^{}]*\}\}$/.test(text)) return valueFor(alone, values);
   return text.replace(BRACES, (_, inner: string) => String(valueFor(inner.trim(), values)));
 }
 
-function valueFor(placeholder: string, values: Values): string | number | boolean {
+function valueFor(placeholder: string, values: Values): unknown {
   const value = values.get(placeholder);
   if (value === undefined) throw new Error(`there is no value for {{${placeholder}}}`);
   return value;
@@ -127,7 +138,7 @@ function placeholdersIn(text: string): string[] {
 }
 
 function isKnown(placeholder: string): boolean {
-  const isPlain = PLACEHOLDERS.some((known) => known === placeholder);
+  const isPlain = PLACEHOLDERS.includes(placeholder);
   return isPlain || FILE_PLACEHOLDER.test(placeholder);
 }
 

@@ -18,7 +18,7 @@ test('each model and mode has its own endpoint', () => {
 });
 
 test('the duration is sent as a string, and the seed is not sent', () => {
-  assert.deepEqual(falInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
+  assert.deepEqual(falInput(jobSpec({ duration: 12, generate_audio: true })), {
     prompt: 'a lighthouse in the fog',
     aspect_ratio: '16:9',
     resolution: '480p',

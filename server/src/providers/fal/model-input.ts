@@ -1,4 +1,4 @@
-import { type FileFields, fileFields } from '../kit/file-fields.ts';
+import { type FieldTable, linksTo, linkTo, requestFields } from '../kit/request-fields.ts';
 import type { JobSpec } from '../provider.ts';
 
 /** The endpoint of each mode, under the model's path (fal, Seedance 2.0 model pages). */
@@ -22,25 +22,27 @@ export function endpointOf(jobSpec: JobSpec, models: FalModels): string {
   return `${models[jobSpec.model]}/${ENDPOINTS[jobSpec.mode]}`;
 }
 
-const FILE_FIELDS: FileFields = {
-  firstFrame: 'image_url',
-  lastFrame: 'end_image_url',
-  referenceImages: 'image_urls',
-  referenceVideos: 'video_urls',
+/** Source: fal, Seedance 2.0 model pages, input tables. */
+export const FAL_FIELDS: FieldTable = {
+  model: { by: 'the path of the endpoint' },
+  mode: { by: 'the end of the endpoint' },
+  prompt: { as: 'prompt' },
+  aspect_ratio: { as: 'aspect_ratio', note: 'after `adaptive` is resolved' },
+  resolution: { as: 'resolution' },
+  duration: { as: 'duration', note: 'as a string', value: ({ duration }) => String(duration) },
+  generate_audio: { as: 'generate_audio' },
+  image_url: { as: 'image_url', value: linkTo('first_frame') },
+  end_image_url: { as: 'end_image_url', value: linkTo('last_frame') },
+  reference_image_urls: { as: 'image_urls', value: linksTo('reference_image') },
+  reference_video_urls: { as: 'video_urls', value: linksTo('reference_video') },
+  reference_video_durations: { notSent: 'fal measures the videos' },
+  seed: {
+    notSent:
+      "fal has no seed for Seedance 2.0, the model draws one. The task's seed is recorded with the task",
+  },
 };
 
-/**
- * The body of a submit. fal takes the duration as a string and has no seed. The aspect ratio was
- * resolved before, so `auto` is never sent.
- * Source: fal, Seedance 2.0 model pages, input tables.
- */
+/** The body of a submit. */
 export function falInput(jobSpec: JobSpec): Record<string, unknown> {
-  return {
-    prompt: jobSpec.prompt,
-    aspect_ratio: jobSpec.aspectRatio,
-    resolution: jobSpec.resolution,
-    duration: String(jobSpec.durationSeconds),
-    generate_audio: jobSpec.generateAudio,
-    ...fileFields(jobSpec, FILE_FIELDS),
-  };
+  return requestFields(FAL_FIELDS, jobSpec);
 }

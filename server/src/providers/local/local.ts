@@ -217,14 +217,14 @@ async function specOf(job: JobSpec, folder: string, files: RenderFiles): Promise
     }),
   );
   const filesOf = (role: string) => inputs.filter((input) => input.role === role);
-  const { prompt, seed, durationSeconds, generateAudio, mode } = job;
+  const { prompt, seed, mode } = job;
   return {
     prompt,
     seed,
-    durationSeconds,
-    generateAudio,
+    durationSeconds: job.duration,
+    generateAudio: job.generate_audio,
     mode,
-    ...frameSize(job.resolution, job.aspectRatio),
+    ...frameSize(job.resolution, job.aspect_ratio),
     firstFramePath: filesOf('first_frame')[0]?.filePath,
     lastFramePath: filesOf('last_frame')[0]?.filePath,
     referenceImagePaths: filesOf('reference_image').map((input) => input.filePath),

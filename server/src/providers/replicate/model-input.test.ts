@@ -5,7 +5,7 @@ import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { replicateInput } from './model-input.ts';
 
 test('every parameter of a text-to-video request is sent, including the seed', () => {
-  assert.deepEqual(replicateInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
+  assert.deepEqual(replicateInput(jobSpec({ duration: 12, generate_audio: true })), {
     prompt: 'a lighthouse in the fog',
     aspect_ratio: '16:9',
     resolution: '480p',

@@ -1,4 +1,4 @@
-import { type FileFields, fileFields } from '../kit/file-fields.ts';
+import { type FieldTable, linksTo, linkTo, requestFields } from '../kit/request-fields.ts';
 import type { JobSpec } from '../provider.ts';
 
 /** `owner/name` of each official model; null if Replicate does not offer the model. */
@@ -11,25 +11,24 @@ export const REPLICATE_MODELS: ReplicateModels = {
   'video-2.0-mini': null,
 };
 
-const FILE_FIELDS: FileFields = {
-  firstFrame: 'image',
-  lastFrame: 'last_frame_image',
-  referenceImages: 'reference_images',
-  referenceVideos: 'reference_videos',
+/** Source: replicate.com/bytedance/seedance-2.0, input schema. */
+export const REPLICATE_FIELDS: FieldTable = {
+  model: { by: 'the path of the create; `video-2.0-mini` is **not offered**, as far as is known' },
+  mode: { by: 'the fields of the files' },
+  prompt: { as: 'prompt' },
+  aspect_ratio: { as: 'aspect_ratio', note: 'after `adaptive` is resolved' },
+  resolution: { as: 'resolution' },
+  duration: { as: 'duration' },
+  generate_audio: { as: 'generate_audio' },
+  seed: { as: 'seed' },
+  image_url: { as: 'image', value: linkTo('first_frame') },
+  end_image_url: { as: 'last_frame_image', value: linkTo('last_frame') },
+  reference_image_urls: { as: 'reference_images', value: linksTo('reference_image') },
+  reference_video_urls: { as: 'reference_videos', value: linksTo('reference_video') },
+  reference_video_durations: { notSent: 'Replicate measures the videos' },
 };
 
-/**
- * The `input` of a prediction. The aspect ratio was resolved before, so `adaptive` is never sent.
- * Source: replicate.com/bytedance/seedance-2.0, input schema.
- */
+/** The `input` of a prediction. */
 export function replicateInput(jobSpec: JobSpec): Record<string, unknown> {
-  return {
-    prompt: jobSpec.prompt,
-    aspect_ratio: jobSpec.aspectRatio,
-    resolution: jobSpec.resolution,
-    duration: jobSpec.durationSeconds,
-    generate_audio: jobSpec.generateAudio,
-    seed: jobSpec.seed,
-    ...fileFields(jobSpec, FILE_FIELDS),
-  };
+  return requestFields(REPLICATE_FIELDS, jobSpec);
 }

@@ -78,7 +78,7 @@ function compare(
 
 /** Everything that is sent except the files. */
 function parametersOf(jobSpec: JobSpec): Record<string, unknown> {
-  return replicateInput({ ...jobSpec, mode: 'text-to-video', inputs: [] });
+  return replicateInput({ ...jobSpec, inputs: [] });
 }
 
 /**

@@ -75,7 +75,7 @@ export function createScriptedProvider(deps: ScriptedDeps): Provider {
 
 async function submit(
   db: Database,
-  { attemptId: id, prompt, aspectRatio }: JobSpec,
+  { attemptId: id, prompt, aspect_ratio: aspectRatio }: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };

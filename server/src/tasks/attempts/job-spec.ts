@@ -1,3 +1,4 @@
+import { parametersOf } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import type { FindJobInput, JobSpec, ProviderInput } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
@@ -30,16 +31,10 @@ export async function jobSpecOf(
   task: Task,
   attempt: Attempt,
 ): Promise<JobSpec> {
-  const { request } = task;
   return {
+    ...parametersOf(task.request),
     attemptId: attempt.id,
-    mode: request.mode,
-    model: request.model,
-    prompt: request.prompt,
-    aspectRatio: task.aspect_ratio ?? '16:9',
-    resolution: request.resolution,
-    durationSeconds: request.duration,
-    generateAudio: request.generate_audio,
+    aspect_ratio: task.aspect_ratio ?? '16:9',
     seed: task.seed,
     inputs: await inputsFor({ links }, task),
     callbackUrl: links.callbackTo(attempt.provider, attempt.id),

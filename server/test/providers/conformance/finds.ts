@@ -28,8 +28,8 @@ export function findTests(suite: Suite): void {
 
   test('two equal attempts whose responses were lost each find their own job', async () => {
     const from = Date.now();
-    const one = newJobSpec({ prompt: 'Two of a kind', aspectRatio: '4:3' });
-    const other = newJobSpec({ prompt: 'Two of a kind', aspectRatio: '4:3' });
+    const one = newJobSpec({ prompt: 'Two of a kind', aspect_ratio: '4:3' });
+    const other = newJobSpec({ prompt: 'Two of a kind', aspect_ratio: '4:3' });
     await submitLost(suite, one);
     const [first] = await jobsFor(suite, one);
     await submitLost(suite, other);
@@ -103,10 +103,10 @@ export function unmarkedTests(suite: Suite): void {
 
   test('without marks, a job of another time or length is not a candidate', async () => {
     const from = Date.now();
-    await submitAccepted(suite, newJobSpec({ aspectRatio: '21:9', durationSeconds: 4 }));
-    const input = newJobSpec({ aspectRatio: '21:9', durationSeconds: 5 });
+    await submitAccepted(suite, newJobSpec({ aspect_ratio: '21:9', duration: 4 }));
+    const input = newJobSpec({ aspect_ratio: '21:9', duration: 5 });
     assert.equal((await suite.provider().find(findJobInput(input, from))).kind, 'absent');
-    const earlier = newJobSpec({ aspectRatio: '21:9', durationSeconds: 4 });
+    const earlier = newJobSpec({ aspect_ratio: '21:9', duration: 4 });
     const attempt = findJobInput(earlier, from);
     const hourAgo = { from: from - 3_600_000, to: from - 3_599_000 };
     const found = await suite.provider().find({ ...attempt, sentBetween: hourAgo });

@@ -21,7 +21,7 @@ const FRAMES_PER_SECOND = 24;
 
 export function outputTests(suite: Suite): void {
   test('a job is working, then succeeded; its video decodes and can be fetched twice', async () => {
-    const jobId = await submitAccepted(suite, newJobSpec({ generateAudio: false }));
+    const jobId = await submitAccepted(suite, newJobSpec({ generate_audio: false }));
     assert.deepEqual(await suite.provider().read(jobId), { kind: 'working' });
     const output = await outputOf(suite, jobId);
     const stored: OutputReference = JSON.parse(JSON.stringify(output)); // as a task stores it
@@ -29,9 +29,9 @@ export function outputTests(suite: Suite): void {
     assert.ok(bytes.equals(await download(suite, stored)));
     const { count, width, height } = await decoded(bytes);
     if (!suite.provider().capabilities.exactOutput) return assert.ok(count > 0);
-    const { resolution, aspectRatio, durationSeconds } = newJobSpec();
-    assert.deepEqual({ width, height }, frameSize(resolution, aspectRatio));
-    assert.equal(count, durationSeconds * FRAMES_PER_SECOND);
+    const { resolution, aspect_ratio, duration } = newJobSpec();
+    assert.deepEqual({ width, height }, frameSize(resolution, aspect_ratio));
+    assert.equal(count, duration * FRAMES_PER_SECOND);
   });
 }
 
@@ -64,7 +64,7 @@ export function foreignOutputTests(suite: Suite): void {
 
 async function succeed(suite: Suite, faults: PlannedFault[]): Promise<OutputReference> {
   if (faults.length > 0) await suite.simulator().plan({ faults });
-  return outputOf(suite, await submitAccepted(suite, newJobSpec({ generateAudio: false })));
+  return outputOf(suite, await submitAccepted(suite, newJobSpec({ generate_audio: false })));
 }
 
 async function outputOf(suite: Suite, jobId: string): Promise<OutputReference> {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { withoutPython } from '../../../clients/python/test/virtual-environment.ts';
-import { guidesWithTables } from '../../src/write-guides.ts';
+import { pagesWithTables } from '../../src/write-tables.ts';
 import { testOfRow } from '../runner/thorough.ts';
 import { openReaders, type Reader, type Readers, type Tool } from './reader.ts';
 
@@ -63,8 +63,8 @@ testGuides('Python', withoutPython, together('Python'));
 testGuides('fw', false, inTurn('fw'));
 testGuides('MCP', false, inTurn('MCP'));
 
-test('the tables of prices and limits are fresh: npm run docs', async () => {
-  for (const { file, text } of await guidesWithTables()) {
+test('the tables in pages are fresh: npm run docs', async () => {
+  for (const { file, text } of await pagesWithTables()) {
     assert.equal(readFileSync(file, 'utf8'), text);
   }
 });

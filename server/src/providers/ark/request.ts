@@ -35,7 +35,7 @@ export const ARK_FIELDS: FieldTable = {
   end_image_url: { by: '`content` item `image_url`, role `last_frame`' },
   reference_image_urls: { by: '`content` items `image_url`, role `reference_image`' },
   reference_video_urls: { by: '`content` items `video_url`, role `reference_video`' },
-  reference_video_durations: { notSent: 'Ark measures the videos' },
+  reference_video_durations: { notSent: 'only the price depends on it' },
   aspect_ratio: {
     as: 'ratio',
     note: 'after `adaptive` is resolved, so that a find can compare it',

@@ -26,13 +26,11 @@ export const COMFYUI_FIELDS: FieldTable = {
   mode: { as: 'mode' },
   image_url: { by: '`{{first_frame}}`' },
   end_image_url: {
-    by:
-      '`{{last_frame}}`. If no template has it, such a request is rejected as the operator’s ' +
-      'fault: 503, alert',
+    by: "`{{last_frame}}`: without it, such a request is the operator's fault: 503, alert",
   },
   reference_image_urls: { by: '`{{reference_image_1}}` to `{{reference_image_8}}`' },
   reference_video_urls: { by: '`{{reference_video_1}}` to `{{reference_video_3}}`' },
-  reference_video_durations: { notSent: 'no placeholder' },
+  reference_video_durations: { notSent: 'only the price depends on it' },
 };
 
 /** How the operator's model counts frames. */

@@ -35,7 +35,7 @@ export const FAL_FIELDS: FieldTable = {
   end_image_url: { as: 'end_image_url', value: linkTo('last_frame') },
   reference_image_urls: { as: 'image_urls', value: linksTo('reference_image') },
   reference_video_urls: { as: 'video_urls', value: linksTo('reference_video') },
-  reference_video_durations: { notSent: 'fal measures the videos' },
+  reference_video_durations: { notSent: 'only the price depends on it' },
   seed: {
     notSent:
       "fal has no seed for Seedance 2.0, the model draws one. The task's seed is recorded with the task",

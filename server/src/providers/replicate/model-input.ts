@@ -25,7 +25,7 @@ export const REPLICATE_FIELDS: FieldTable = {
   end_image_url: { as: 'last_frame_image', value: linkTo('last_frame') },
   reference_image_urls: { as: 'reference_images', value: linksTo('reference_image') },
   reference_video_urls: { as: 'reference_videos', value: linksTo('reference_video') },
-  reference_video_durations: { notSent: 'Replicate measures the videos' },
+  reference_video_durations: { notSent: 'only the price depends on it' },
 };
 
 /** The `input` of a prediction. */

@@ -5,12 +5,17 @@ import { MODELS, RESOLUTIONS } from './catalog/models.ts';
 import { PRICE_TABLE } from './catalog/price.ts';
 import { MAX_WAIT_SECONDS } from './http/prefer.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
+import { ARK_FIELDS } from './providers/ark/request.ts';
+import { COMFYUI_FIELDS } from './providers/comfyui/values.ts';
+import { FAL_FIELDS } from './providers/fal/model-input.ts';
+import type { FieldTable } from './providers/kit/request-fields.ts';
+import { REPLICATE_FIELDS } from './providers/replicate/model-input.ts';
 import { BODY_BYTES } from './requests/bodies.ts';
 import { KEY_SHAPE } from './requests/idempotency-key.ts';
 import { MAX_UPLOAD_BYTES } from './requests/uploads/upload-limits.ts';
 import { MAX_ENDPOINTS } from './webhooks/endpoints.ts';
 
-// Writes the tables of prices and limits into the guides: `npm run docs`.
+// Writes tables into pages of docs/: `npm run docs`.
 
 const MEGABYTE = 2 ** 20;
 
@@ -58,17 +63,37 @@ function limitRows(): Row[] {
   ];
 }
 
-/** The tables of each guide, by the names of their marks. */
+/** What becomes of each field of a request at a provider. */
+function fieldsAt(provider: string, fields: FieldTable, shown = (name: string) => name): string {
+  const rows = Object.entries(fields).map(([field, mapping]) => {
+    if ('notSent' in mapping) return [`\`${field}\``, `**not sent**: ${mapping.notSent}`];
+    if ('by' in mapping) return [`\`${field}\``, mapping.by];
+    const note = mapping.note === undefined ? '' : `: ${mapping.note}`;
+    return [`\`${field}\``, `\`${shown(mapping.as)}\`${note}`];
+  });
+  return table(['Field', provider], rows);
+}
+
+/** The tables of each page below docs/, by the names of their marks. */
 const TABLES: Record<string, Record<string, () => string>> = {
-  'prices.md': { prices: () => prices('standard'), 'reference prices': () => prices('referenced') },
-  'limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
+  'guides/prices.md': {
+    prices: () => prices('standard'),
+    'reference prices': () => prices('referenced'),
+  },
+  'guides/limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
+  'providers/ark.md': { fields: () => fieldsAt('Ark', ARK_FIELDS) },
+  'providers/fal.md': { fields: () => fieldsAt('fal', FAL_FIELDS) },
+  'providers/replicate.md': { fields: () => fieldsAt("Replicate's `input`", REPLICATE_FIELDS) },
+  'providers/comfyui.md': {
+    fields: () => fieldsAt('Placeholder', COMFYUI_FIELDS, (name) => `{{${name}}}`),
+  },
 };
 
-/** The guides with tables, as they should be: the text of each file. */
-export async function guidesWithTables(): Promise<{ file: URL; text: string }[]> {
+/** The pages with tables, as they should be: the text of each file. */
+export async function pagesWithTables(): Promise<{ file: URL; text: string }[]> {
   return Promise.all(
     Object.entries(TABLES).map(async ([name, tables]) => {
-      const file = new URL(`../../docs/guides/${name}`, import.meta.url);
+      const file = new URL(`../../docs/${name}`, import.meta.url);
       let text = await readFile(file, 'utf8');
       for (const [mark, write] of Object.entries(tables)) {
         const place = new RegExp(`(<!-- ${mark}: .*? -->\n).*?(<!-- end -->)`, 's');
@@ -81,5 +106,5 @@ export async function guidesWithTables(): Promise<{ file: URL; text: string }[]>
 }
 
 if (import.meta.main) {
-  for (const { file, text } of await guidesWithTables()) await writeFile(file, text);
+  for (const { file, text } of await pagesWithTables()) await writeFile(file, text);
 }

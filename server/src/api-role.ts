@@ -4,7 +4,6 @@ import { followKeyUsage } from './accounts/key-usage.ts';
 import type { Config } from './config/config.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
-import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
 import { followFigures } from './operator/recent-minutes.ts';
 import { isReady } from './readiness.ts';
@@ -24,7 +23,7 @@ export async function listenForClients(
   closers: Closers,
 ): Promise<string> {
   const { db, log, scratch, metrics, waiting } = parts;
-  const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
+  const measurer = createMeasurer({ scratch, concurrency: 1 });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
   const upkeep = new AbortController(); // ends also when the port is taken

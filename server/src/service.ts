@@ -1,8 +1,6 @@
 import path from 'node:path';
 import { listenForClients } from './api-role.ts';
-import { learnAccount } from './billing/scope/learn-account.ts';
-import { scopeOfKey } from './billing/scope/scope.ts';
-import { type Billing, openStripe } from './billing/stripe-client.ts';
+import { type Billing, learnAccount, openStripe, scopeOfKey } from './billing/stripe-client.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import { requireDurableCommits, requireSessionSettings } from './database/durability.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { emailOf } from './accounts/accounts.ts';
 import { forgetFutureRequests } from './accounts/admission.ts';
-import { startBillingJobs } from './billing/jobs.ts';
+import { startBillingJobs } from './billing/sweep.ts';
 import type { Config } from './config/config.ts';
 import type { Transaction } from './database/database.ts';
 import { fewConnections } from './database/few-connections.ts';
@@ -9,7 +9,6 @@ import { rememberMark } from './database/remembered-mark.ts';
 import { startInterval } from './kernel/interval.ts';
 import { bringDueUpToDate } from './ledger/upkeep.ts';
 import { sendDueMails, wakeMails } from './mail/outbox.ts';
-import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
 import { createPosterMaker } from './media/poster/poster.ts';
 import { eraseClosedAccounts } from './operator/erasure/erase-closed.ts';
@@ -75,8 +74,8 @@ export function buildWorker(
   const { pollMinSeconds, pollMaxSeconds, retentionDays, dataDir, trustsPromotion } = config;
   const upkeepDb = fewConnections(db, UPKEEP_CONNECTIONS);
   const jobTimes = openJobTimes(upkeepDb);
-  const measurer = instrumentedMeasurer(createMeasurer({ scratch }));
-  const outputMeasurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 2 }));
+  const measurer = createMeasurer({ scratch });
+  const outputMeasurer = createMeasurer({ scratch, concurrency: 2 });
   const steps = createSteps({
     ...parts,
     guardedFetch: parts.inputFetch,

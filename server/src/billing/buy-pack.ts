@@ -5,8 +5,14 @@ import { newId } from '../kernel/ids.ts';
 import { type CreditOrder, insertOrder } from './credit-order.ts';
 import { customerOf, withCustomer } from './customers.ts';
 import { type Offer, readOffer } from './offers.ts';
-import { inScope, type StripeScope } from './scope/scope.ts';
-import { type BillingDeps, ifThere, makeHarmless, type StripeClient } from './stripe-client.ts';
+import { inScope } from './scope.ts';
+import {
+  type BillingDeps,
+  ifThere,
+  makeHarmless,
+  type StripeClient,
+  type StripeScope,
+} from './stripe-client.ts';
 
 const OPENED = statement(
   'order_opened',

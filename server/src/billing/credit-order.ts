@@ -9,7 +9,8 @@ import {
 } from '../database/database.ts';
 import { customerIn } from './customers.ts';
 import type { Offer } from './offers.ts';
-import { ANY_SCOPE, type ScopeColumns, type StripeScope } from './scope/scope.ts';
+import { ANY_SCOPE, type ScopeColumns } from './scope.ts';
+import type { StripeScope } from './stripe-client.ts';
 
 /**
  * `mismatched`: another amount or currency was paid, or for something that no plan explains, or the

@@ -1,6 +1,6 @@
 import { emailOf } from '../accounts/accounts.ts';
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
-import { ANY_SCOPE, bestKnown, inScope, type StripeScope } from './scope/scope.ts';
+import { ANY_SCOPE, bestKnown, inScope } from './scope.ts';
 import {
   type BillingDeps,
   idOf,
@@ -8,6 +8,7 @@ import {
   isRefused,
   makeHarmless,
   type StripeClient,
+  type StripeScope,
 } from './stripe-client.ts';
 
 type CustomerDeps = Pick<BillingDeps, 'db' | 'stripe' | 'scope'>;

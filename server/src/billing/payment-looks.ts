@@ -1,6 +1,6 @@
 import { command, queryFirst, queryValue, statement } from '../database/database.ts';
-import type { OwnScope } from './scope/scope.ts';
 import { settleOrder } from './settle-order.ts';
+import type { OwnScope } from './stripe-client.ts';
 import { type BillingDeps, idOf, isMissing } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
 

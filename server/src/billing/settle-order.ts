@@ -4,7 +4,7 @@ import { takeBackUpTo } from '../ledger/debts.ts';
 import { grantPayment } from '../ledger/payments.ts';
 import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
 import { CHARGE_SECONDS, mayBePaid, readReload, stopReload } from './low-balance/reload.ts';
-import { adopt, askInScope } from './scope/kept-scope.ts';
+import { adopt, askInScope } from './scope.ts';
 import type { BillingDeps } from './stripe-client.ts';
 import { isDisputeOpen } from './taken-back.ts';
 import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type Stripe from 'stripe';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
-import type { OwnScope } from './scope/scope.ts';
 
 /** How to reach Stripe, or its simulator. */
 export interface StripeSettings {
@@ -14,6 +13,22 @@ export interface StripeSettings {
 }
 
 export type StripeClient = Stripe;
+
+/** In test mode no money moves, and nothing of it exists in live mode. */
+export type StripeMode = 'test' | 'live';
+
+/** Where an id of Stripe holds: in one mode of one account. null: not known, so it may be any. */
+export interface StripeScope {
+  mode: StripeMode | null;
+  account: string | null;
+}
+
+/** The scope of this process: its key has one mode. */
+export interface OwnScope extends StripeScope {
+  mode: StripeMode;
+  /** Whether the key may not read its account. */
+  isAccountHidden: boolean;
+}
 
 /** What billing needs to talk to Stripe. */
 export interface BillingDeps {
@@ -51,8 +66,34 @@ export async function openStripe(
   });
 }
 
+/** The scope of a secret or restricted key, such as `sk_test_...` or `rk_live_...`. */
+export function scopeOfKey(secretKey: string): OwnScope {
+  const mode = /^[a-z]+_live_/.test(secretKey) ? 'live' : 'test';
+  return { mode, account: null, isAccountHidden: false };
+}
+
+/**
+ * Asks Stripe, once, for the account of the key. A restricted key without permission works too: ids
+ * are then told apart by their mode, and by whether Stripe has them.
+ * @throws Stripe's error if it can't be asked
+ */
+export async function learnAccount({
+  stripe,
+  scope,
+  log,
+}: Pick<BillingDeps, 'stripe' | 'scope' | 'log'>): Promise<void> {
+  if (scope.account !== null || scope.isAccountHidden) return;
+  try {
+    scope.account = (await stripe.accounts.retrieveCurrent()).id;
+  } catch (error) {
+    if (!isOfKind(error, 'StripePermissionError')) throw error;
+    scope.isAccountHidden = true;
+    log.info('the key of Stripe may not read its account: ids are kept with their mode only');
+  }
+}
+
 /** Whether an error is one of Stripe's, such as `StripeCardError`. */
-export function isOfKind(error: unknown, type: `Stripe${string}`): boolean {
+function isOfKind(error: unknown, type: `Stripe${string}`): boolean {
   return error instanceof Error && Object(error).type === type;
 }
 

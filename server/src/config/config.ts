@@ -13,8 +13,7 @@ import {
   yesOrNo,
 } from '../kernel/variables.ts';
 import type { DecodedFrames } from '../media/measure.ts';
-import { parseAllowList, parsePorts } from '../outbound/addresses.ts';
-import { parseDenyList } from '../outbound/deny-list.ts';
+import { parseAllowList, parseDenyList, parsePorts } from '../outbound/addresses.ts';
 import { parseDnsServers } from '../outbound/host-lookup.ts';
 import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 import { readBilling } from './billing.ts';

@@ -8,7 +8,7 @@ import {
   wholeNumber,
 } from '../kernel/variables.ts';
 import type { MailSettings } from '../mail/mailer.ts';
-import { parseDenyList } from '../outbound/deny-list.ts';
+import { parseDenyList } from '../outbound/addresses.ts';
 import type { IssuerSettings } from '../sign-in/issuers/configured-issuers.ts';
 import type { OidcSettings } from '../sign-in/issuers/oidc.ts';
 

@@ -4,18 +4,13 @@ import { Log } from 'node-av/lib';
 import { serveParent } from '../kernel/child.ts';
 import { type ByteSource, openByteSource } from './byte-source.ts';
 import { decodeImage } from './image/decode-image.ts';
-import {
-  type MeasureRequest,
-  RefusedMedia,
-  StoppedDecode,
-  type VideoRules,
-} from './measurement.ts';
+import { type MeasureRequest, RefusedMedia, StoppedDecode } from './measurement.ts';
 import { SNIFF_BYTES, sniff } from './sniff.ts';
 import { decodeVideo } from './video/decode-video.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 await serveParent(async (input) => {
-  const request = readRequest(input);
+  const request = input as MeasureRequest; // of measure.ts
   using file = openByteSource(request.path);
   try {
     const { facts, poster } = await decode(file, request);
@@ -37,34 +32,4 @@ async function decode(file: ByteSource, request: MeasureRequest) {
   }
   const facts = await decodeImage(file, sniffed.mediaType, bounds.imagePixels);
   return { facts, poster: null };
-}
-
-/** Throws for an input that is not a request. The parent is our own code, so this is a bug. */
-function readRequest(input: unknown): MeasureRequest {
-  const { path, expected, bounds, rules, frames, posterSide } = Object(input);
-  if (expected !== 'image' && expected !== 'video')
-    throw new TypeError(`unknown kind of media: ${expected}`);
-  return {
-    path: String(path),
-    expected,
-    bounds: {
-      imagePixels: aboveZero(bounds?.imagePixels),
-      videoPixels: aboveZero(bounds?.videoPixels),
-    },
-    rules: readRules(rules),
-    frames: frames === 'keyframes' ? frames : 'all',
-    posterSide: posterSide === null ? null : aboveZero(posterSide),
-  };
-}
-
-function readRules(rules: unknown): VideoRules | null {
-  if (rules === null) return null;
-  const { shortSide, belowSeconds } = Object(rules);
-  const [min, max] = [aboveZero(shortSide?.min), aboveZero(shortSide?.max)];
-  return { shortSide: { min, max }, belowSeconds: aboveZero(belowSeconds) };
-}
-
-function aboveZero(bound: unknown): number {
-  if (Number(bound) > 0) return Number(bound);
-  throw new TypeError(`a bound must be above zero: ${bound}`);
 }

@@ -1,7 +1,12 @@
 import type { ChildOutcome } from '../kernel/child.ts';
 import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
-import { confinedProgram } from './children/confined-program.ts';
-import { createDecodeChildren, type DecodeChildren } from './children/decode-children.ts';
+import { report, secondsSince } from '../telemetry/reports.ts';
+import { inSpan } from '../telemetry/tracing.ts';
+import {
+  confinedProgram,
+  createDecodeChildren,
+  type DecodeChildren,
+} from './children/decode-children.ts';
 import { createDecodeTurns } from './children/decode-turns.ts';
 import {
   type DecodedFrames,
@@ -104,17 +109,35 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer
   return {
     prepare: (source) => children.prepare(source),
     close: () => children.close(),
-    async measure(file, expected, options = {}) {
-      const { rules = null, frames = 'all', posterSide = null, signal } = options;
-      const request = { expected, rules, frames, posterSide };
-      const outcome = await run(file, request, options);
-      if (frames === 'all' || outcome.kind === 'aborted' || isPassed(outcome)) {
-        return measurementOf(outcome, limits, signal);
-      }
-      const full = { ...request, frames: 'all', posterSide: null } as const;
-      return measurementOf(await run(file, full, options), limits, signal);
-    },
+    measure: (file, expected, options = {}) =>
+      observed(expected, async () => {
+        const { rules = null, frames = 'all', posterSide = null, signal } = options;
+        const request = { expected, rules, frames, posterSide };
+        const outcome = await run(file, request, options);
+        if (frames === 'all' || outcome.kind === 'aborted' || isPassed(outcome)) {
+          return measurementOf(outcome, limits, signal);
+        }
+        const full = { ...request, frames: 'all', posterSide: null } as const;
+        return measurementOf(await run(file, full, options), limits, signal);
+      }),
   };
+}
+
+/** Reports a decode to the metrics and the trace, with its wait for a decoder. */
+function observed(kind: string, measure: () => Promise<Measurement>): Promise<Measurement> {
+  const startedAt = performance.now();
+  const reportEnd = (outcome: Measurement['kind'] | 'error') =>
+    report('decode', { kind, outcome, seconds: secondsSince(startedAt) });
+  return inSpan({ name: `decode ${kind}` }, async () => {
+    try {
+      const measurement = await measure();
+      reportEnd(measurement.kind);
+      return measurement;
+    } catch (error) {
+      reportEnd('error');
+      throw error;
+    }
+  });
 }
 
 function isPassed(outcome: ChildOutcome): boolean {

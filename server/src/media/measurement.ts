@@ -1,48 +1,6 @@
-/** Sizes are as displayed: the orientation is applied, for videos also the sample aspect. */
-export type MediaFacts = ImageFacts | VideoFacts;
+import type { BrokenRule, Measurement, RefusalReason } from './parse-measurement.ts';
 
-/** An image with more {@link ImageFacts.flaws} is refused. */
-export const MAX_FLAWS = 1000;
-
-/** Bytes of a file: from the first one up to `to`, which is not part of it. */
-export interface FilePart {
-  from: number;
-  to: number;
-}
-
-interface ImageFacts {
-  kind: 'image';
-  mediaType: 'image/jpeg' | 'image/png' | 'image/webp';
-  width: number;
-  height: number;
-  /**
-   * Parts beside the pixels at which other programs may fail, in order; absent if there are none.
-   * The image is the same without them.
-   */
-  flaws?: FilePart[];
-}
-
-export interface VideoFacts {
-  kind: 'video';
-  mediaType: 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/x-matroska';
-  width: number;
-  height: number;
-  /** Not rounded. From the first decoded frame to the end of the last one, never from headers. */
-  durationSeconds: number;
-  frames: number;
-  videoCodec: string;
-  /** The audio is not decoded; its duration comes from its packets. */
-  audio: null | { codec: string; durationSeconds: number };
-}
-
-export type RefusalReason =
-  | 'not_an_image'
-  | 'not_a_video'
-  | 'undecodable'
-  | 'external_data'
-  | 'too_many_pixels'
-  | 'decode_too_slow'
-  | 'decode_too_large';
+export type { BrokenRule, Measurement, MediaFacts, VideoFacts } from './parse-measurement.ts';
 
 /** What the caller accepts of a video. Decoding ends at the first frame that breaks a rule. */
 export interface VideoRules {
@@ -51,22 +9,6 @@ export interface VideoRules {
   /** The video must be shorter than this. */
   belowSeconds: number;
 }
-
-/** Which of the caller's rules a video broke. */
-export type BrokenRule =
-  | { rule: 'shortSide'; width: number; height: number }
-  /** After the first frame past the bound, the duration comes from the packets' timestamps. */
-  | { rule: 'belowSeconds'; durationSeconds: number };
-
-/**
- * The facts, with a WebP if a poster was wanted and could be drawn; or which of the caller's rules
- * ended the decoding; or why the file is refused.
- * `explanation` is one sentence for clients, `limit` the bound that it names.
- */
-export type Measurement =
-  | { kind: 'measured'; facts: MediaFacts; poster?: Buffer }
-  | { kind: 'stopped'; broken: BrokenRule }
-  | { kind: 'refused'; reason: RefusalReason; explanation: string; limit?: number };
 
 /** Larger media are refused. Time and memory have limits too, at which the process is killed. */
 export interface MediaBounds {
@@ -91,6 +33,7 @@ export interface MeasureRequest {
   posterSide: number | null;
 }
 
+/** In one sentence for clients. */
 const EXPLANATIONS: Record<RefusalReason, string> = {
   not_an_image: 'The file is not a still JPEG, PNG or WebP image.',
   not_a_video: 'The file is not an MP4, QuickTime, WebM or Matroska video.',

@@ -1,75 +1,109 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { MAX_FLAWS, type Measurement } from './measurement.ts';
+import { MAX_FLAWS } from './image/layout.ts';
 import { sniff } from './sniff.ts';
 
-const size = { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) };
-const name = Type.String({ maxLength: 64 });
-const seconds = Type.Number({ minimum: 0 });
 const closed = { additionalProperties: false };
-const offset = Type.Integer({ minimum: 0 });
-const Range = Type.Object({ from: offset, to: offset }, closed);
+const size = { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) };
+const codec = Type.String({ maxLength: 64 });
+const durationSeconds = Type.Number({ minimum: 0 });
 
-const Image = Type.Object(
+const FilePart = Type.Object(
+  { from: Type.Integer({ minimum: 0 }), to: Type.Integer({ minimum: 0 }) },
+  closed,
+);
+
+const ImageFacts = Type.Object(
   {
     kind: Type.Literal('image'),
     mediaType: Type.Enum(['image/jpeg', 'image/png', 'image/webp']),
     ...size,
-    flaws: Type.Optional(Type.Array(Range, { maxItems: MAX_FLAWS })),
+    /**
+     * Parts beside the pixels at which other programs may fail, in order; absent if there are none.
+     * The image is the same without them.
+     */
+    flaws: Type.Optional(Type.Array(FilePart, { maxItems: MAX_FLAWS })),
   },
   closed,
 );
-const Video = Type.Object(
+
+const VideoFacts = Type.Object(
   {
     kind: Type.Literal('video'),
     mediaType: Type.Enum(['video/mp4', 'video/quicktime', 'video/webm', 'video/x-matroska']),
     ...size,
-    durationSeconds: seconds,
+    /** Not rounded. From the first decoded frame to the end of the last one, never from headers. */
+    durationSeconds,
     frames: Type.Integer({ minimum: 1 }),
-    videoCodec: name,
-    audio: Type.Union([
-      Type.Null(),
-      Type.Object({ codec: name, durationSeconds: seconds }, closed),
-    ]),
+    videoCodec: codec,
+    /** The audio is not decoded; its duration comes from its packets. */
+    audio: Type.Union([Type.Null(), Type.Object({ codec, durationSeconds }, closed)]),
   },
   closed,
 );
+
+/** The facts, with a WebP in base64 if a poster was wanted and could be drawn. */
 const Measured = Type.Object(
   {
     kind: Type.Literal('measured'),
-    facts: Type.Union([Image, Video]),
+    facts: Type.Union([ImageFacts, VideoFacts]),
     poster: Type.Optional(Type.String()),
   },
   closed,
 );
+
+/** Which of the caller's rules ended the decoding of a video. */
+const Stopped = Type.Object(
+  {
+    kind: Type.Literal('stopped'),
+    broken: Type.Union([
+      Type.Object({ rule: Type.Literal('shortSide'), ...size }, closed),
+      /** After the first frame past the bound, the duration comes from the packets' timestamps. */
+      Type.Object({ rule: Type.Literal('belowSeconds'), durationSeconds }, closed),
+    ]),
+  },
+  closed,
+);
+
+const REFUSAL_REASONS = [
+  'not_an_image',
+  'not_a_video',
+  'undecodable',
+  'external_data',
+  'too_many_pixels',
+  'decode_too_slow',
+  'decode_too_large',
+] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+/** `explanation` is one sentence for clients, `limit` the bound that it names. */
 const Refused = Type.Object(
   {
     kind: Type.Literal('refused'),
-    reason: Type.Enum([
-      'not_an_image',
-      'not_a_video',
-      'undecodable',
-      'external_data',
-      'too_many_pixels',
-      'decode_too_slow',
-      'decode_too_large',
-    ]),
+    reason: Type.Enum(REFUSAL_REASONS),
     explanation: Type.String({ maxLength: 500 }),
     limit: Type.Optional(Type.Number({ minimum: 0 })),
   },
   closed,
 );
-const BrokenRule = Type.Union([
-  Type.Object({ rule: Type.Literal('shortSide'), ...size }, closed),
-  Type.Object({ rule: Type.Literal('belowSeconds'), durationSeconds: seconds }, closed),
-]);
-const Stopped = Type.Object({ kind: Type.Literal('stopped'), broken: BrokenRule }, closed);
+
 const Result = Type.Union([Measured, Stopped, Refused]);
+
+/** Sizes are as displayed: the orientation is applied, for videos also the sample aspect. */
+export type MediaFacts = Static<typeof Measured>['facts'];
+export type VideoFacts = Extract<MediaFacts, { kind: 'video' }>;
+/** Which of the caller's rules a video broke. */
+export type BrokenRule = Static<typeof Stopped>['broken'];
+/** The result of a child, with its poster decoded. */
+export type Measurement =
+  | { kind: 'measured'; facts: MediaFacts; poster?: Buffer }
+  | Static<typeof Stopped>
+  | Static<typeof Refused>;
 
 /**
  * Checks the result of a child process, which had hostile bytes in its memory; a poster that is no
- * WebP is left out. Only the parent
- * loads this file: the schema library takes longer to load than a small video takes to decode.
+ * WebP is left out. Only the parent loads this file: the schema library takes longer to load than a
+ * small video takes to decode.
  * @throws when the result is not a measurement
  */
 export function parseMeasurement(result: unknown): Measurement {

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { writeStream } from '../kernel/scratch-directory.ts';
-import type { FilePart, MediaFacts } from './measurement.ts';
+import type { FilePart } from './image/layout.ts';
+import type { MediaFacts } from './measurement.ts';
 
 /**
  * The file that providers get: the measured file itself, or a copy beside it without the flaws of

@@ -3,6 +3,8 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as startRequest
 import { isIP, connect as openTcp, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { connect as openTls } from 'node:tls';
+import type { Client } from 'undici';
+import { HEADERS_BYTES, keepClients, openClient } from './kept-clients.ts';
 
 /** One HTTP call to a host that an operator configured: private addresses and http are allowed. */
 export interface Call {
@@ -46,8 +48,7 @@ export type CallOutcome =
 
 export type CallOnce = (call: Call) => Promise<CallOutcome>;
 
-export const CONNECT_SECONDS = 10;
-export const HEADERS_BYTES = 16 * 1024;
+const CONNECT_SECONDS = 10;
 const RESPONSE_BYTES = 2 ** 20;
 
 /**
@@ -72,7 +73,7 @@ export async function callOnce(call: Call): Promise<CallOutcome> {
     socket.destroy();
     return notSent('the time to send was over');
   }
-  return exchange(socket, url, call);
+  return exchangeOnce(socket, url, call);
 }
 
 async function connect(url: URL, call: Call): Promise<Socket> {
@@ -110,7 +111,7 @@ function addressOf(url: URL): { host: string; port: number } {
   return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: port ?? 443 };
 }
 
-async function exchange(socket: Socket, url: URL, call: Call): Promise<CallOutcome> {
+async function exchangeOnce(socket: Socket, url: URL, call: Call): Promise<CallOutcome> {
   const timeoutMessage = `no complete response within ${call.timeoutSeconds} s`;
   const deadline = startDeadline(timeoutMessage, call.timeoutSeconds, call.signal);
   let response: IncomingMessage | undefined;
@@ -162,7 +163,7 @@ function isStream(body: Call['body']): body is AsyncIterable<Uint8Array> {
 }
 
 /** @throws Error when the body is larger */
-export async function readBody(
+async function readBody(
   response: AsyncIterable<Uint8Array>,
   maxBytes = RESPONSE_BYTES,
 ): Promise<Uint8Array> {
@@ -176,7 +177,7 @@ export async function readBody(
   return Buffer.concat(chunks);
 }
 
-export function textHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+function textHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const entries = Object.entries(headers);
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value ?? '')]));
 }
@@ -185,7 +186,7 @@ export function textHeaders(headers: IncomingHttpHeaders): Record<string, string
  * Returns a signal that aborts when the time is over or the caller aborts, and `end`, which stops
  * the timer.
  */
-export function startDeadline(message: string, seconds: number, caller: AbortSignal | undefined) {
+function startDeadline(message: string, seconds: number, caller: AbortSignal | undefined) {
   const timeOver = new AbortController();
   const timer = setTimeout(() => timeOver.abort(new Error(message)), seconds * 1000);
   const signal = caller ? AbortSignal.any([timeOver.signal, caller]) : timeOver.signal;
@@ -196,8 +197,69 @@ function notSent(failure: unknown): CallOutcome {
   return { kind: 'not_sent', cause: messageOf(failure) };
 }
 
-export function messageOf(failure: unknown): string {
+function messageOf(failure: unknown): string {
   if (!(failure instanceof Error)) return String(failure);
   const code = 'code' in failure ? String(failure.code) : '';
   return failure.message.includes(code) ? failure.message : `${code} ${failure.message}`.trim();
+}
+
+/**
+ * Makes calls that may be made twice, such as reads. A call uses a connection that an earlier one
+ * left open, if there is one; if the host closes that without a response, the call is made again on
+ * a new one. Else as callOnce: it never throws, follows no redirect, and has one deadline. Only for
+ * calls without a body.
+ */
+export function createKeptCalls(): CallOnce {
+  const kept = keepClients();
+  return async (call) => {
+    const url = URL.parse(call.url);
+    if (!url || !/^https?:$/.test(url.protocol)) {
+      return { kind: 'not_sent', cause: 'the address is not an http URL' };
+    }
+    const timeoutMessage = `no complete response within ${call.timeoutSeconds} s`;
+    const deadline = startDeadline(timeoutMessage, call.timeoutSeconds, call.signal);
+    const { signal } = deadline;
+    const key = `${url.origin} ${call.ca ?? ''}`;
+    const attempt = async (client: Client) => {
+      const attempted = await exchangeOn(client, url, call, signal);
+      if (attempted.outcome.kind === 'responded') kept.keep(key, client);
+      else client.destroy().catch(() => {});
+      return attempted;
+    };
+    try {
+      const open = kept.take(key);
+      const first = open && (await attempt(open));
+      if (first && (first.hasBegun || signal.aborted)) return first.outcome;
+      const rules = { connectSeconds: CONNECT_SECONDS, connect: { ca: call.ca } };
+      return (await attempt(openClient(url, rules))).outcome;
+    } finally {
+      deadline.end();
+    }
+  };
+}
+
+/** `hasBegun`: whether a response came, in part at least. */
+async function exchangeOn(
+  client: Client,
+  url: URL,
+  call: Call,
+  signal: AbortSignal,
+): Promise<{ outcome: CallOutcome; hasBegun: boolean }> {
+  let status: number | undefined;
+  try {
+    const response = await client.request({
+      method: call.method as 'GET',
+      path: url.pathname + url.search,
+      headers: { 'accept-encoding': 'identity', ...call.headers },
+      signal,
+    });
+    status = response.statusCode;
+    const body = await readBody(response.body, call.maxResponseBytes);
+    const headers = textHeaders(response.headers);
+    return { outcome: { kind: 'responded', status, headers, body }, hasBegun: true };
+  } catch (failure) {
+    const reason = messageOf(signal.aborted ? signal.reason : failure);
+    const cause = status === undefined ? reason : `HTTP ${status}, but ${reason}`;
+    return { outcome: { kind: 'unknown', cause }, hasBegun: status !== undefined };
+  }
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
-import { checkAddresses, checkUrl, parseAllowList } from './addresses.ts';
-import { parseDenyList } from './deny-list.ts';
+import { checkAddresses, checkUrl, parseAllowList, parseDenyList } from './addresses.ts';
 import { OutboundError } from './refusal.ts';
 
 const DENY = parseDenyList('20.1.2.0/24, 20.9.9.9,2a00:1450::/32');

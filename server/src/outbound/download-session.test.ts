@@ -7,7 +7,8 @@ import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { exposeCollector } from '../kernel/received-garbage.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
-import { createGuardedFetch, type DownloadOptions, type GuardedFetch } from './guarded-fetch.ts';
+import type { DownloadOptions } from './download.ts';
+import { createGuardedFetch, type GuardedFetch } from './guarded-fetch.ts';
 import { OutboundError } from './refusal.ts';
 
 let host: MediaHost;

@@ -1,5 +1,5 @@
 import type { Client } from 'undici';
-import type { LookupClient } from './lookup-turns.ts';
+import type { LookupClient } from './host-lookup.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 /** One download, from DNS to the last byte, with its timer and its connections. */

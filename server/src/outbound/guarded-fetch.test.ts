@@ -9,9 +9,9 @@ import { type MediaHost, startMediaHost } from '../../test/media/media-host.ts';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
+import type { DownloadOptions } from './download.ts';
 import {
   createGuardedFetch,
-  type DownloadOptions,
   type GuardedFetch,
   type GuardedFetchOptions,
 } from './guarded-fetch.ts';

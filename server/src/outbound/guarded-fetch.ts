@@ -1,19 +1,22 @@
 import { checkUrl, type HostRules } from './addresses.ts';
-import { countedChunks, openBody, type Pace } from './body.ts';
-import { checkDigest } from './body-digest.ts';
-import type { ByteBudget } from './byte-budget.ts';
+import {
+  type Download,
+  type DownloadOptions,
+  type DownloadRules,
+  type Pace,
+  startDownload,
+} from './download.ts';
 import { beginDownloadSession, type DownloadSession } from './download-session.ts';
 import {
   createDnsLookup,
+  createLookupTurns,
   createSystemLookup,
   type DnsServers,
+  type LookupClient,
   type Resolve,
 } from './host-lookup.ts';
-import { type KeptClients, keepClients } from './kept-clients.ts';
-import { createLookupTurns, type LookupClient } from './lookup-turns.ts';
+import { keepClients } from './kept-clients.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
-import { type PostOptions, type PostResponse, postOnce } from './post.ts';
-import { OutboundError, refusalFor } from './refusal.ts';
 
 export interface GuardedFetchOptions extends HostRules {
   /**
@@ -46,39 +49,6 @@ export interface GuardedFetchOptions extends HostRules {
   deadlineSeconds?: number | undefined;
 }
 
-export interface DownloadOptions {
-  signal?: AbortSignal | undefined;
-  /** The customer who names the URL; undefined if a provider names it. */
-  client?: LookupClient | undefined;
-  /** Counts the bytes of the body, after content decoding. */
-  budget: ByteBudget;
-  /** For the whole download, including the time that its reader takes. */
-  deadlineSeconds?: number | undefined;
-  /** Allows plain http for a `host:port` on the allow list. */
-  plainHttpWhereAllowed?: boolean | undefined;
-  /**
-   * Whether the connection stays open for later downloads from the same host and addresses. Only
-   * for what a provider names: a customer's host must not hold connections.
-   */
-  keepsConnection?: boolean | undefined;
-  /**
-   * Whether the body is compared with the digest that its host gives. Not for a customer's host: a
-   * wrong header would refuse a file that is decoded in full anyway.
-   */
-  comparesDigest?: boolean | undefined;
-  /** Sent to the origin of the first URL only, never to another origin after a redirect. */
-  headers?: Record<string, string> | undefined;
-}
-
-interface Download {
-  /** The URL of the file, after redirects. */
-  finalUrl: string;
-  /** As the host sent it; not verified. */
-  contentType: string | null;
-  /** To be iterated once. Leaving the iteration early closes the connection. */
-  body: AsyncIterable<Uint8Array>;
-}
-
 /** The only way to fetch from hosts that clients or providers name. */
 export interface GuardedFetch {
   /**
@@ -92,6 +62,21 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
+interface PostOptions {
+  /** The customer who names the URL. */
+  client: LookupClient;
+  headers: Record<string, string>;
+  body: string;
+  /** From the look-up of the host to the end of the response. */
+  deadlineSeconds: number;
+}
+
+interface PostResponse {
+  status: number;
+  /** The first KiB of the body, as text. */
+  start: string;
+}
+
 /** The only way to send something to hosts that clients name. */
 export interface GuardedPost {
   /**
@@ -101,16 +86,6 @@ export interface GuardedPost {
    */
   post(url: string, options: PostOptions): Promise<PostResponse>;
 }
-
-interface DownloadRules extends RequestRules {
-  pace: Pace;
-  kept: KeptClients;
-}
-
-const MAX_REDIRECTS = 5;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** No content, reset content, partial content: successes without the whole file. */
-const NOT_THE_FILE = new Set([204, 205, 206]);
 
 export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch & GuardedPost {
   const rules = rulesOf(settings);
@@ -155,70 +130,44 @@ function rulesOf(options: GuardedFetchOptions): DownloadRules {
   };
 }
 
-async function startDownload(
-  url: string,
-  options: DownloadOptions,
-  rules: DownloadRules,
-  session: DownloadSession,
-): Promise<Download> {
-  try {
-    const { finalUrl, response } = await followRedirects(url, options, rules, session);
-    const body = openBody(response, options.budget);
-    const contentType = response.headers['content-type'];
-    const digest = options.comparesDigest ? checkDigest(response.headers) : undefined;
-    return {
-      finalUrl: finalUrl.href,
-      contentType: typeof contentType === 'string' ? contentType : null,
-      body: countedChunks(body, { budget: options.budget, session, pace: rules.pace, digest }),
-    };
-  } catch (failure) {
-    const error = session.failureOf(failure);
-    await session.end();
-    throw error;
-  }
-}
-
-async function followRedirects(
-  start: string,
-  options: DownloadOptions,
-  rules: DownloadRules,
-  session: DownloadSession,
-) {
-  let target = start;
-  let origin: string | undefined;
-  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    try {
-      const url = checkUrl(target, rules, options);
-      origin ??= url.origin;
-      const headers = url.origin === origin ? (options.headers ?? {}) : {};
-      const kept = options.keepsConnection ? rules.kept : undefined;
-      const response = await requestPinned(url, { headers, kept }, rules, session);
-      const location = redirectLocation(response);
-      if (location === undefined) return { finalUrl: url, response: requireFile(response) };
-      await response.close();
-      target = URL.parse(location, url)?.href ?? location;
-    } catch (failure) {
-      const refusal = refusalFor(failure);
-      const atRedirect = redirects > 0 && refusal instanceof OutboundError;
-      throw atRedirect ? refusal.afterRedirects(redirects) : refusal;
-    }
-  }
-  const message = `The host redirects more than ${MAX_REDIRECTS} times`;
-  throw new OutboundError('too_many_redirects', message, { details: { limit: MAX_REDIRECTS } });
-}
-
-function redirectLocation(response: PinnedResponse): string | undefined {
-  const { location } = response.headers;
-  return REDIRECTS.has(response.status) && typeof location === 'string' ? location : undefined;
-}
-
-function requireFile(response: PinnedResponse): PinnedResponse {
-  const { status } = response;
-  if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return response;
-  const message = `The host responded with HTTP status ${status}`;
-  throw new OutboundError('not_reachable', message, { details: { http_status: status } });
-}
-
 function shuttingDown(): DOMException {
   return new DOMException('The service is shutting down', 'AbortError');
+}
+
+/** How much of a response is read, and how much of it is kept. */
+const READ_BYTES = 64 * 1024;
+const KEPT_BYTES = 1024;
+
+/** Sends one POST. A redirect is a response like any other. */
+async function postOnce(
+  url: string,
+  { headers, body }: PostOptions,
+  rules: RequestRules,
+  session: DownloadSession,
+): Promise<PostResponse> {
+  try {
+    const target = checkUrl(url, rules, { plainHttpWhereAllowed: true });
+    const response = await requestPinned(target, { headers, body }, rules, session);
+    return { status: response.status, start: await startOf(response) };
+  } catch (failure) {
+    throw session.failureOf(failure);
+  } finally {
+    await session.end();
+  }
+}
+
+/** The status has come, so a body that breaks off or comes slowly changes nothing. */
+async function startOf({ body }: PinnedResponse): Promise<string> {
+  const kept: Uint8Array[] = [];
+  let sizeBytes = 0;
+  try {
+    for await (const chunk of body) {
+      if (sizeBytes < KEPT_BYTES) kept.push(chunk);
+      sizeBytes += chunk.length;
+      if (sizeBytes >= READ_BYTES) break;
+    }
+  } catch {
+    // what came is kept
+  }
+  return Buffer.concat(kept).subarray(0, KEPT_BYTES).toString();
 }

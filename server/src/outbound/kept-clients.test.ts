@@ -10,8 +10,8 @@ import { until } from '../../test/until.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { CallOutcome } from './call.ts';
+import { createKeptCalls } from './call.ts';
 import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
-import { createKeptCalls } from './kept-call.ts';
 
 let server: Server;
 let sockets: Socket[];

@@ -1,7 +1,8 @@
 import type { LookupFunction } from 'node:net';
 import { Client } from 'undici';
-import { HEADERS_BYTES } from './call.ts';
 
+/** The most that the headers of a response may have. */
+export const HEADERS_BYTES = 16 * 1024;
 /** How long an idle connection stays open. Its host may say that it closes it earlier. */
 const KEPT_SECONDS = 20;
 /** How many idle connections one process keeps for one use. */

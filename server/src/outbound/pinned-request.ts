@@ -3,9 +3,8 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { Client } from 'undici';
 import { checkAddresses, type HostRules, isAllowed, literalAddress } from './addresses.ts';
 import type { DownloadSession } from './download-session.ts';
-import type { Resolve } from './host-lookup.ts';
+import type { LookupTurns, Resolve } from './host-lookup.ts';
 import { type KeptClients, openClient } from './kept-clients.ts';
-import type { LookupTurns } from './lookup-turns.ts';
 import { OutboundError } from './refusal.ts';
 
 /** The rules for every request of a download, redirects included. */

@@ -30,7 +30,7 @@ import { EVENT_TYPES, recordEvent } from './events.ts';
 import { listDeliveries, purgeDeliveries, sendAgain, sendTest } from './log.ts';
 import { tellOwners } from './notices.ts';
 import { RETRY_SECONDS } from './outcome.ts';
-import { createPace, type DeliveryPace } from './pace.ts';
+import { createPace, type DeliveryPace } from './throttle.ts';
 
 interface Received {
   headers: IncomingHttpHeaders;

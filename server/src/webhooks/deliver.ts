@@ -15,9 +15,8 @@ import {
 } from './claim.ts';
 import { type NoticeDeps, tellOwners } from './notices.ts';
 import { type DeliveryAttempt, isDelivered, recordTurn } from './outcome.ts';
-import { createPace, type DeliveryPace } from './pace.ts';
-import { openDeliveryPlaces } from './places.ts';
 import { signatureHeaders } from './signature.ts';
+import { createPace, type DeliveryPace, openDeliveryPlaces } from './throttle.ts';
 
 /** How long a process keeps an endpoint, so that the others get their turn. */
 const TURN_SECONDS = 10;

@@ -5,9 +5,12 @@ import { buyPack } from '../../src/billing/buy-pack.ts';
 import { type CreditOrder, readOrder } from '../../src/billing/credit-order.ts';
 import type { WatchDeps } from '../../src/billing/low-balance/watch.ts';
 import { type Offer, setOffer } from '../../src/billing/offers.ts';
-import { learnAccount } from '../../src/billing/scope/learn-account.ts';
-import { scopeOfKey } from '../../src/billing/scope/scope.ts';
-import { type BillingDeps, openStripe } from '../../src/billing/stripe-client.ts';
+import {
+  type BillingDeps,
+  learnAccount,
+  openStripe,
+  scopeOfKey,
+} from '../../src/billing/stripe-client.ts';
 import { subscribe } from '../../src/billing/subscription/subscribe.ts';
 import { settleDue } from '../../src/billing/sweep.ts';
 import { listen } from '../../src/http/listen.ts';

@@ -195,7 +195,7 @@ const FACTS: Fact[] = [
     said: { webhooks: ['up to five minutes between two tries'] },
   },
   {
-    file: 'media/measurement.ts',
+    file: 'media/image/layout.ts',
     code: 'MAX_FLAWS = 1000;',
     said: { 'media-rules': ['At most 1,000 flaws'] },
   },
@@ -210,7 +210,7 @@ const FACTS: Fact[] = [
     said: { 'media-rules': ['at most 1 MB'] },
   },
   {
-    file: 'outbound/guarded-fetch.ts',
+    file: 'outbound/download.ts',
     code: 'MAX_REDIRECTS = 5;',
     said: { ERRORS: ['more than 5 redirects'] },
   },

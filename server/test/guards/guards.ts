@@ -207,7 +207,7 @@ const NETWORK = [
       title: 'a denied network is not public, in the URL and behind a name',
     },
   ]),
-  ...guards('outbound/guarded-fetch.ts', 'outbound/guarded-fetch.test.ts', [
+  ...guards('outbound/download.ts', 'outbound/guarded-fetch.test.ts', [
     {
       text: 'const url = checkUrl(target, rules, options);',
       broken: 'const url = checkUrl(start, rules, options) && new URL(target);',

@@ -125,7 +125,7 @@ async function readFolder(name: string): Promise<string[]> {
 const GIVES_REASON = [
   /\breason(?::| =)([^,;)}\n]*)/g,
   /\b(?:refuse|malformed|MediaRefused)\(\s*[^,()]+,([^,]*),/g,
-  /\btype (?:OutboundRefusal|RefusalReason) =([^;]*);/g,
+  /\b(?:type OutboundRefusal|const REFUSAL_REASONS) =([^;]*);/g,
   /\bREASONS: Record<string, string> = \{([^}]*)\}/g,
 ];
 

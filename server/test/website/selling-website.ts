@@ -1,7 +1,6 @@
 import { type SimulatedStripe, startSimulatedStripe } from '../../../simulators/stripe/stripe.ts';
 import { type Offer, setOffer } from '../../src/billing/offers.ts';
-import { scopeOfKey } from '../../src/billing/scope/scope.ts';
-import { openStripe } from '../../src/billing/stripe-client.ts';
+import { openStripe, scopeOfKey } from '../../src/billing/stripe-client.ts';
 import { quiet } from '../database.ts';
 import { ORIGIN, openTestWebsite, type TestWebsite } from './website.ts';
 

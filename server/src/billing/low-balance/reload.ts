@@ -6,8 +6,8 @@ import { paidBalances } from '../../ledger/payments.ts';
 import { type CreditOrder, insertOrder } from '../credit-order.ts';
 import { savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
-import { ANY_SCOPE, inScope, type StripeScope } from '../scope/scope.ts';
-import type { StripeClient } from '../stripe-client.ts';
+import { ANY_SCOPE, inScope } from '../scope.ts';
+import type { StripeClient, StripeScope } from '../stripe-client.ts';
 import { CHARGE_OF_PAYMENT, failedTruth, type Truth, truthOfPayment } from '../truth.ts';
 
 /** Ends the automatic purchases of an account until its customer switches them on again. */

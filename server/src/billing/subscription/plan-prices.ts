@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type Stripe from 'stripe';
 import { namedStatement, type Queryable, statement } from '../../database/database.ts';
 import { listOffers, type Offer } from '../offers.ts';
-import { bestKnown, inScope } from '../scope/scope.ts';
+import { bestKnown, inScope } from '../scope.ts';
 import {
   type BillingDeps,
   expanded,

@@ -2,9 +2,9 @@ import type Stripe from 'stripe';
 import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { insertOrder } from '../credit-order.ts';
-import { adopt, askInScope } from '../scope/kept-scope.ts';
-import type { OwnScope } from '../scope/scope.ts';
+import { adopt, askInScope } from '../scope.ts';
 import { settleOrder } from '../settle-order.ts';
+import type { OwnScope } from '../stripe-client.ts';
 import { type BillingDeps, idOf, timeOf } from '../stripe-client.ts';
 import { LOST_CHECKOUT_SECONDS } from '../truth.ts';
 import {

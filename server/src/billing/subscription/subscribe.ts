@@ -4,7 +4,7 @@ import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { customerOf, withCustomer } from '../customers.ts';
 import { readOffer } from '../offers.ts';
-import { isInScope } from '../scope/scope.ts';
+import { isInScope } from '../scope.ts';
 import { type BillingDeps, isMissing, makeHarmless } from '../stripe-client.ts';
 import { withPlanPrice } from './plan-prices.ts';
 import { settleSubscription } from './settle-subscription.ts';

@@ -8,9 +8,9 @@ import {
 import { Codec, Packet } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
 import { openDecoder } from '../decoder.ts';
-import { MAX_FLAWS, type MediaFacts, RefusedMedia, requirePixels } from '../measurement.ts';
+import { type MediaFacts, RefusedMedia, requirePixels } from '../measurement.ts';
 import { jpegLayout } from './jpeg.ts';
-import type { ImageLayout } from './layout.ts';
+import { type ImageLayout, MAX_FLAWS } from './layout.ts';
 import { pngIsWhole, pngLayout } from './png.ts';
 import { webpLayout } from './webp.ts';
 

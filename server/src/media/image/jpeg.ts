@@ -1,5 +1,4 @@
-import { afterExifPrefix, exifOrientation } from './exif.ts';
-import type { ImageLayout } from './layout.ts';
+import { afterExifPrefix, exifOrientation, type ImageLayout } from './layout.ts';
 
 /** Adobe's segment: the decoder reads from it how colours are stored. */
 const APP14 = 0xee;

@@ -1,4 +1,11 @@
-import type { FilePart } from '../measurement.ts';
+/** An image with more flaws is refused. */
+export const MAX_FLAWS = 1000;
+
+/** Bytes of a file: from the first one up to `to`, which is not part of it. */
+export interface FilePart {
+  from: number;
+  to: number;
+}
 
 /** What the structure of an image says, before it is decoded. */
 export interface ImageLayout {
@@ -11,7 +18,7 @@ export interface ImageLayout {
   pixels: Buffer;
   /** The colours of a lossy WebP. */
   lossy?: LossyPicture;
-  /** In order: see {@link ImageFacts}. */
+  /** Parts at which other programs may fail, in order (`parse-measurement.ts`). */
   flaws: FilePart[];
 }
 
@@ -22,4 +29,52 @@ interface LossyPicture {
   frame: Buffer;
   /** Whether there is transparency beside the frame. */
   hasAlpha: boolean;
+}
+
+const ORIENTATION = 0x0112;
+const ENTRY_BYTES = 12;
+
+/**
+ * The orientation (1 to 8) in EXIF data, which is a TIFF file (CIPA DC-008, 4.6.2); 1 if it has
+ * none. No other entry is read, so faults in them do not matter.
+ */
+export function exifOrientation(tiff: Buffer): number {
+  const reader = tiffReader(tiff);
+  if (!reader) return 1;
+  try {
+    const directory = reader.u32(4);
+    const end = directory + 2 + reader.u16(directory) * ENTRY_BYTES;
+    for (let at = directory + 2; at < end; at += ENTRY_BYTES) {
+      if (reader.u16(at) !== ORIENTATION) continue;
+      const value = reader.u16(at + 8);
+      if (value >= 1 && value <= 8) return value;
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error; // an offset is past the end
+  }
+  return 1;
+}
+
+function tiffReader(tiff: Buffer) {
+  switch (tiff.toString('latin1', 0, 2)) {
+    case 'MM':
+      return {
+        u16: (at: number) => tiff.readUInt16BE(at),
+        u32: (at: number) => tiff.readUInt32BE(at),
+      };
+    case 'II':
+      return {
+        u16: (at: number) => tiff.readUInt16LE(at),
+        u32: (at: number) => tiff.readUInt32LE(at),
+      };
+    default:
+      return null;
+  }
+}
+
+const PREFIX = Buffer.from('Exif\0\0');
+
+/** Without the prefix that JPEG requires and some writers of WebP add; null without it. */
+export function afterExifPrefix(data: Buffer): Buffer | null {
+  return data.subarray(0, PREFIX.length).equals(PREFIX) ? data.subarray(PREFIX.length) : null;
 }

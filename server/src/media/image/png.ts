@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { crc32, createInflate, inflateSync } from 'node:zlib';
-import { exifOrientation } from './exif.ts';
-import type { ImageLayout } from './layout.ts';
+import { exifOrientation, type ImageLayout } from './layout.ts';
 
 const SIGNATURE_BYTES = 8;
 /** The chunks that hold pixels (PNG, third edition, 5.6). */

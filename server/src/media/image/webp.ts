@@ -1,6 +1,5 @@
 import { RefusedMedia } from '../measurement.ts';
-import { afterExifPrefix, exifOrientation } from './exif.ts';
-import type { ImageLayout } from './layout.ts';
+import { afterExifPrefix, exifOrientation, type ImageLayout } from './layout.ts';
 
 const HEADER_BYTES = 12;
 const ANIMATION_FLAG = 0x02;

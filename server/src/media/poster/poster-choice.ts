@@ -16,7 +16,7 @@ import {
 } from 'node-av/lib';
 import { requireSuccess } from '../decoder.ts';
 import { RefusedMedia } from '../measurement.ts';
-import { sampleAspect } from '../video/streams.ts';
+import { sampleAspect } from '../video/demuxer.ts';
 
 /** Later frames are not looked at: two seconds, at 24 frames a second. */
 const MAX_FRAMES = 48;

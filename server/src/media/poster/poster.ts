@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
-import { confinedProgram } from '../children/confined-program.ts';
-import { createDecodeChildren } from '../children/decode-children.ts';
+import { confinedProgram, createDecodeChildren } from '../children/decode-children.ts';
 import { webpOf } from '../parse-measurement.ts';
 
 export interface PosterMaker {

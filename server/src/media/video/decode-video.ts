@@ -1,3 +1,4 @@
+import { AV_NOPTS_VALUE } from 'node-av/constants';
 import type { FormatContext, Frame, Packet, Stream } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
 import { displayedSize, openDecoder } from '../decoder.ts';
@@ -11,19 +12,21 @@ import {
   type VideoRules,
 } from '../measurement.ts';
 import { createPosterChoice, type PosterChoice } from '../poster/poster-choice.ts';
-import { closeContainer, isCutOff, openContainer, packets, seconds } from './demuxer.ts';
-import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
-import { movIsWhole, movMediaType } from './mov.ts';
-import { movRefersOutside } from './mov-references.ts';
-import { requireOrdinaryPackets } from './ordinary-packets.ts';
 import {
   audioStream,
+  closeContainer,
   codecName,
   damaged,
+  isCutOff,
+  openContainer,
+  packets,
   sampleAspect,
+  seconds,
   videoCodec,
   videoStream,
-} from './streams.ts';
+} from './demuxer.ts';
+import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
+import { movIsWhole, movMediaType, movRefersOutside } from './mov.ts';
 import { createTimeline } from './timeline.ts';
 
 interface VideoOptions {
@@ -82,21 +85,18 @@ async function decodeStreams(input: FormatContext, options: VideoOptions) {
   }
   if (!picture.isTooLong()) picture.decode(null);
   if (picture.isTooLong()) {
-    throw new StoppedDecode({ rule: 'belowSeconds', durationSeconds: all.times().durationSeconds });
+    throw new StoppedDecode({ rule: 'belowSeconds', durationSeconds: all.durationSeconds() });
   }
-  const times = options.frames === 'keyframes' ? all.times() : picture.times();
+  const times = options.frames === 'keyframes' ? all : picture.shown;
   const facts: Omit<VideoFacts, 'mediaType'> = {
     kind: 'video',
     ...picture.size(),
-    ...times,
+    durationSeconds: times.durationSeconds(),
+    frames: times.frames(),
     videoCodec: codecName(video),
-    audio: audio && sound && heard(audio, sound),
+    audio: audio && sound && { codec: codecName(audio), durationSeconds: sound.durationSeconds() },
   };
   return { facts, poster: await picture.poster() };
-}
-
-function heard(audio: Stream, sound: ReturnType<typeof createPacketTimes>) {
-  return { codec: codecName(audio), durationSeconds: sound.times().durationSeconds };
 }
 
 /** Decoders that decode what they get, whatever frames are wanted. */
@@ -116,7 +116,7 @@ async function createPicture(
     errorDetection: 'crccheck',
     frames,
   });
-  const shown = createTimes();
+  const shown = createTimeline();
   let choice = posterSide === null ? null : createPosterChoice({ stream, maxSide: posterSide });
   let size: { coded: string; width: number; height: number } | null = null;
   const onFrame = (frame: Frame) => {
@@ -147,7 +147,7 @@ async function createPicture(
       if (!size) throw damaged('No frame of the video can be decoded.');
       return { width: size.width, height: size.height };
     },
-    times: shown.times,
+    shown,
     poster: () => posterOf(choice),
   };
 }
@@ -170,29 +170,15 @@ async function posterOf(choice: PosterChoice | null): Promise<Buffer | null> {
   }
 }
 
-/** Collects times of frames or packets, in seconds. */
-function createTimes() {
-  const timeline = createTimeline();
-  let frames = 0;
-  return {
-    add(shownAt: number | null, durationSeconds: number | null) {
-      timeline.add(shownAt, durationSeconds ?? 0);
-      frames += 1;
-    },
-    spanSeconds: () => timeline.spanSeconds(),
-    times: () => ({ durationSeconds: timeline.durationSeconds(), frames }),
-  };
-}
-
 /** The times of a stream by its packets, without decoding. */
 function createPacketTimes(stream: Stream) {
-  const { add, times } = createTimes();
+  const timeline = createTimeline();
   return {
+    ...timeline,
     add(packet: Packet) {
       if (isCutOff(packet)) return;
-      add(seconds(packet.pts, stream.timeBase), seconds(packet.duration, stream.timeBase));
+      timeline.add(seconds(packet.pts, stream.timeBase), seconds(packet.duration, stream.timeBase));
     },
-    times,
   };
 }
 
@@ -201,4 +187,25 @@ function requireShortSide(size: { width: number; height: number }, { shortSide }
   const side = Math.min(width, height);
   if (side >= shortSide.min && side <= shortSide.max) return;
   throw new StoppedDecode({ rule: 'shortSide', width, height });
+}
+
+/**
+ * Coded pictures have no such run of zeros: H.264 and HEVC forbid more than two zero bytes in a row
+ * in a NAL unit, and entropy-coded data of the others has none by chance. A part of a file that was
+ * never written reads as zeros.
+ */
+const HOLE = Buffer.alloc(16);
+
+/**
+ * Checks the packets of a video whose frames are not all decoded. It throws if something may be
+ * wrong with them, and for what only the decoder can tell: then the caller decodes all frames.
+ */
+function requireOrdinaryPackets(): (packet: Packet) => void {
+  let isFirst = true;
+  return (packet) => {
+    if (isFirst && !packet.isKeyframe) throw damaged('The video does not begin with a keyframe.');
+    isFirst = false;
+    if (packet.pts === AV_NOPTS_VALUE) throw damaged('A packet of the video has no time.');
+    if (packet.data?.includes(HOLE)) throw damaged('A part of the video is empty.');
+  };
 }

@@ -1,15 +1,27 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import {
+  AV_DISPOSITION_ATTACHED_PIC,
   AV_NOPTS_VALUE,
   AV_PKT_FLAG_CORRUPT,
   AV_PKT_FLAG_DISCARD,
   AVDISCARD_ALL,
   AVERROR_EOF,
+  AVMEDIA_TYPE_AUDIO,
+  AVMEDIA_TYPE_VIDEO,
   AVSEEK_CUR,
   AVSEEK_END,
   AVSEEK_SIZE,
 } from 'node-av/constants';
-import { Dictionary, FormatContext, InputFormat, IOContext, Packet } from 'node-av/lib';
+import {
+  Codec,
+  Dictionary,
+  FormatContext,
+  type Frame,
+  InputFormat,
+  IOContext,
+  Packet,
+  type Stream,
+} from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
 import { requireSuccess } from '../decoder.ts';
 import { RefusedMedia, requirePixels } from '../measurement.ts';
@@ -24,9 +36,6 @@ const CODECS = 'h264,hevc,libdav1d,vp8,vp9,mpeg4,mpeg2video,mjpeg,prores,h263';
 const STREAM_LIMIT = 16;
 const IO_BUFFER_BYTES = 64 * 1024;
 const SEEK_FAILED = -1n;
-
-/** The names of the decoders that may run, as FFmpeg calls them. */
-export const DECODERS: ReadonlySet<string> = new Set(CODECS.split(','));
 
 /**
  * Opens a container that reads only from the given source. This code chooses the demuxer, allows no
@@ -125,4 +134,50 @@ export function isCutOff(packet: Packet): boolean {
 export function seconds(timestamp: bigint, timeBase: { num: number; den: number }): number | null {
   if (timestamp === AV_NOPTS_VALUE) return null;
   return (Number(timestamp) * timeBase.num) / timeBase.den;
+}
+
+/**
+ * The stream that a player would choose; a cover picture is not a video.
+ * @throws RefusedMedia when there is none
+ */
+export function videoStream(input: FormatContext): Stream {
+  const streams = input.streams.filter(
+    (stream) =>
+      stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO &&
+      !stream.hasDisposition(AV_DISPOSITION_ATTACHED_PIC),
+  );
+  const best = input.findBestStream(AVMEDIA_TYPE_VIDEO);
+  const chosen = streams.find((stream) => stream.index === best) ?? streams[0];
+  if (!chosen) {
+    throw new RefusedMedia('not_a_video', { explanation: 'The file contains no video.' });
+  }
+  return chosen;
+}
+
+/** The audio track that belongs to the video; null when there is none. */
+export function audioStream(input: FormatContext, video: Stream): Stream | null {
+  const best = input.findBestStream(AVMEDIA_TYPE_AUDIO, -1, video.index);
+  return input.streams.find((stream) => stream.index === best) ?? null;
+}
+
+/** @throws RefusedMedia when its decoder may not run */
+export function videoCodec(stream: Stream): Codec {
+  const codec = Codec.findDecoder(stream.codecpar.codecId);
+  if (codec && CODECS.split(',').includes(codec.name ?? '')) return codec;
+  throw damaged('The codec of the video is not supported.');
+}
+
+/** Prefers the container's ratio to the codec's, as in FFmpeg's av_guess_sample_aspect_ratio. */
+export function sampleAspect(stream: Stream, frame: Frame): number {
+  const ratios = [stream.sampleAspectRatio, frame.sampleAspectRatio];
+  const known = ratios.find(({ num, den }) => num > 0 && den > 0);
+  return known ? known.num / known.den : 1;
+}
+
+export function damaged(explanation: string): RefusedMedia {
+  return new RefusedMedia('undecodable', { explanation });
+}
+
+export function codecName(stream: Stream): string {
+  return Codec.findDecoder(stream.codecpar.codecId)?.name ?? `codec ${stream.codecpar.codecId}`;
 }

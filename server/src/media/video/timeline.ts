@@ -4,14 +4,18 @@
  */
 const LAST_FRAME_SECONDS = 60;
 
-/** Collects the times of frames, in seconds of the stream's clock. */
+/** Collects the times of frames or packets, in seconds of the stream's clock. */
 export interface Timeline {
-  /** @param shownAt null when the stream has no time for the frame: it follows the last one */
-  add(shownAt: number | null, durationSeconds: number): void;
+  /**
+   * @param shownAt null when the stream has no time for the frame: it follows the last one
+   * @param durationSeconds null when the stream does not state it
+   */
+  add(shownAt: number | null, durationSeconds: number | null): void;
   /** From the start of the first frame to the start of the last one. */
   spanSeconds(): number;
   /** From the start of the first frame to the end of the last one; 0 without frames. */
   durationSeconds(): number;
+  frames(): number;
 }
 
 export function createTimeline(): Timeline {
@@ -22,7 +26,9 @@ export function createTimeline(): Timeline {
     add(shownAt, durationSeconds) {
       const at = shownAt ?? last.shownAt + last.durationSeconds;
       first = count === 0 ? at : Math.min(first, at);
-      if (count === 0 || at >= last.shownAt) last = { shownAt: at, durationSeconds };
+      if (count === 0 || at >= last.shownAt) {
+        last = { shownAt: at, durationSeconds: durationSeconds ?? 0 };
+      }
       count += 1;
     },
     spanSeconds: () => last.shownAt - first,
@@ -32,5 +38,6 @@ export function createTimeline(): Timeline {
       const claimed = last.durationSeconds > 0 ? last.durationSeconds : usual;
       return span + Math.min(claimed, LAST_FRAME_SECONDS);
     },
+    frames: () => count,
   };
 }

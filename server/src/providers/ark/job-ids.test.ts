@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
 import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
-import { callOnce } from '../../outbound/call.ts';
+import { callOnce, createKeptCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { createKeptCalls } from '../../outbound/kept-call.ts';
 import { createArkProvider } from './ark.ts';
 
 const TASKS = '/contents/generations/tasks';

@@ -9,9 +9,8 @@ import {
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
-import { callOnce } from '../../outbound/call.ts';
+import { callOnce, createKeptCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { createKeptCalls } from '../../outbound/kept-call.ts';
 import { createFalProvider } from './fal.ts';
 import { falInput } from './model-input.ts';
 import type { FalOptions } from './settings.ts';

@@ -1,5 +1,4 @@
-import { type CallOnce, callOnce } from '../../outbound/call.ts';
-import { createKeptCalls } from '../../outbound/kept-call.ts';
+import { type CallOnce, callOnce, createKeptCalls } from '../../outbound/call.ts';
 import type { AdapterDeps } from '../definition.ts';
 import type { Callback } from '../provider.ts';
 

@@ -8,9 +8,8 @@ import {
 } from '../../../test/providers/canned-host.ts';
 import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
-import { callOnce } from '../../outbound/call.ts';
+import { callOnce, createKeptCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { createKeptCalls } from '../../outbound/kept-call.ts';
 import { OutputGone } from '../provider.ts';
 import { replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';

@@ -12,7 +12,7 @@ import { claimEndpoints, releaseEndpoint, SLOW_MS } from './claim.ts';
 import { type DeliverDeps, startWebhooks } from './deliver.ts';
 import { createEndpoint } from './endpoints.ts';
 import { sendTest } from './log.ts';
-import { createPace } from './pace.ts';
+import { createPace } from './throttle.ts';
 
 const ALL = { sound: 32, slow: 32, failing: 16 };
 

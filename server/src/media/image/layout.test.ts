@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EXIF_FAULTY, EXIF_ORIENTATION_6, exifOf } from '../../../test/media/image-parts.ts';
-import { exifOrientation } from './exif.ts';
+import { exifOrientation } from './layout.ts';
 
 test('the orientation is read in both byte orders, whatever the other entries are', () => {
   assert.equal(exifOrientation(exifOf(EXIF_ORIENTATION_6)), 6);

@@ -1,6 +1,43 @@
-import { type Queryable, statement } from '../../database/database.ts';
-import { type BillingDeps, isMissing } from '../stripe-client.ts';
-import { isInScope, type OwnScope, type ScopeColumns } from './scope.ts';
+import { type Queryable, statement } from '../database/database.ts';
+import {
+  type BillingDeps,
+  isMissing,
+  type OwnScope,
+  type StripeMode,
+  type StripeScope,
+} from './stripe-client.ts';
+
+/** The scope that is kept with an id, as columns. */
+export interface ScopeColumns {
+  stripe_mode: StripeMode | null;
+  stripe_account: string | null;
+}
+
+/** Ids of every mode and account. */
+export const ANY_SCOPE: StripeScope = { mode: null, account: null };
+
+/** Whether an id may hold in a scope. What is not known is found out by asking Stripe. */
+export function isInScope(
+  { stripe_mode: mode, stripe_account: account }: ScopeColumns,
+  scope: StripeScope,
+): boolean {
+  return fits(mode, scope.mode) && fits(account, scope.account);
+}
+
+function fits(one: string | null, other: string | null): boolean {
+  return one === null || other === null || one === other;
+}
+
+/** {@link isInScope} in SQL. */
+export function inScope(table: string, mode: string, account: string): string {
+  return `coalesce(${table}.stripe_mode = ${mode}, true)
+     and coalesce(${table}.stripe_account = ${account}, true)`;
+}
+
+/** The order of rows by how well their scope is known, the best first. */
+export function bestKnown(table: string): string {
+  return `${table}.stripe_mode is null, ${table}.stripe_account is null`;
+}
 
 const ADOPT = {
   orders: adoptIn('orders'),

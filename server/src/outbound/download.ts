@@ -1,0 +1,205 @@
+import { pipeline, type Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { checkUrl } from './addresses.ts';
+import { checkDigest, type DigestCheck } from './body-digest.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { DownloadSession } from './download-session.ts';
+import type { LookupClient } from './host-lookup.ts';
+import type { KeptClients } from './kept-clients.ts';
+import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
+import { OutboundError, refusalFor } from './refusal.ts';
+
+export interface DownloadOptions {
+  signal?: AbortSignal | undefined;
+  /** The customer who names the URL; undefined if a provider names it. */
+  client?: LookupClient | undefined;
+  /** Counts the bytes of the body, after content decoding. */
+  budget: ByteBudget;
+  /** For the whole download, including the time that its reader takes. */
+  deadlineSeconds?: number | undefined;
+  /** Allows plain http for a `host:port` on the allow list. */
+  plainHttpWhereAllowed?: boolean | undefined;
+  /**
+   * Whether the connection stays open for later downloads from the same host and addresses. Only
+   * for what a provider names: a customer's host must not hold connections.
+   */
+  keepsConnection?: boolean | undefined;
+  /**
+   * Whether the body is compared with the digest that its host gives. Not for a customer's host: a
+   * wrong header would refuse a file that is decoded in full anyway.
+   */
+  comparesDigest?: boolean | undefined;
+  /** Sent to the origin of the first URL only, never to another origin after a redirect. */
+  headers?: Record<string, string> | undefined;
+}
+
+export interface Download {
+  /** The URL of the file, after redirects. */
+  finalUrl: string;
+  /** As the host sent it; not verified. */
+  contentType: string | null;
+  /** To be iterated once. Leaving the iteration early closes the connection. */
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** How fast a host must send on average, once the grace period is over. */
+export interface Pace {
+  graceSeconds: number;
+  bytesPerSecond: number;
+}
+
+export interface DownloadRules extends RequestRules {
+  pace: Pace;
+  kept: KeptClients;
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** No content, reset content, partial content: successes without the whole file. */
+const NOT_THE_FILE = new Set([204, 205, 206]);
+
+/** See `GuardedFetch.download`. The session ends with the body, or with the failure. */
+export async function startDownload(
+  url: string,
+  options: DownloadOptions,
+  rules: DownloadRules,
+  session: DownloadSession,
+): Promise<Download> {
+  try {
+    const { finalUrl, response } = await followRedirects(url, options, rules, session);
+    const body = openBody(response, options.budget);
+    const contentType = response.headers['content-type'];
+    const digest = options.comparesDigest ? checkDigest(response.headers) : undefined;
+    return {
+      finalUrl: finalUrl.href,
+      contentType: typeof contentType === 'string' ? contentType : null,
+      body: countedChunks(body, { budget: options.budget, session, pace: rules.pace, digest }),
+    };
+  } catch (failure) {
+    const error = session.failureOf(failure);
+    await session.end();
+    throw error;
+  }
+}
+
+async function followRedirects(
+  start: string,
+  options: DownloadOptions,
+  rules: DownloadRules,
+  session: DownloadSession,
+) {
+  let target = start;
+  let origin: string | undefined;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    try {
+      const url = checkUrl(target, rules, options);
+      origin ??= url.origin;
+      const headers = url.origin === origin ? (options.headers ?? {}) : {};
+      const kept = options.keepsConnection ? rules.kept : undefined;
+      const response = await requestPinned(url, { headers, kept }, rules, session);
+      const location = redirectLocation(response);
+      if (location === undefined) return { finalUrl: url, response: requireFile(response) };
+      await response.close();
+      target = URL.parse(location, url)?.href ?? location;
+    } catch (failure) {
+      const refusal = refusalFor(failure);
+      const atRedirect = redirects > 0 && refusal instanceof OutboundError;
+      throw atRedirect ? refusal.afterRedirects(redirects) : refusal;
+    }
+  }
+  const message = `The host redirects more than ${MAX_REDIRECTS} times`;
+  throw new OutboundError('too_many_redirects', message, { details: { limit: MAX_REDIRECTS } });
+}
+
+function redirectLocation(response: PinnedResponse): string | undefined {
+  const { location } = response.headers;
+  return REDIRECTS.has(response.status) && typeof location === 'string' ? location : undefined;
+}
+
+function requireFile(response: PinnedResponse): PinnedResponse {
+  const { status } = response;
+  if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return response;
+  const message = `The host responded with HTTP status ${status}`;
+  throw new OutboundError('not_reachable', message, { details: { http_status: status } });
+}
+
+const DECODERS = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  deflate: () => createInflate(),
+  br: () => createBrotliDecompress(),
+};
+
+/**
+ * The decoded body of a response. Requests ask for no content encoding; a host may use one anyway,
+ * and its body is then decoded while it is read.
+ * @throws OutboundError not_reachable for an unknown encoding or more than one; too_large when the
+ *   content length is more than the budget has left
+ */
+function openBody(response: PinnedResponse, budget: ByteBudget): Readable {
+  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (encoding === 'identity' || encoding === '') {
+    budget.requireRemaining(Number(response.headers['content-length'] ?? 0));
+    return response.body;
+  }
+  if (!isDecodable(encoding)) {
+    throw new OutboundError('not_reachable', 'The host used an unknown content encoding');
+  }
+  // A failure destroys the returned stream, so that its reader gets the error.
+  return pipeline(response.body, DECODERS[encoding](), () => {});
+}
+
+function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
+  return Object.hasOwn(DECODERS, encoding);
+}
+
+interface Counting {
+  budget: ByteBudget;
+  session: DownloadSession;
+  pace: Pace;
+  digest: DigestCheck | undefined;
+}
+
+/** Yields a body's chunks as they arrive and counts them. Ends the session when iteration ends. */
+async function* countedChunks(
+  body: Readable,
+  { budget, session, pace, digest }: Counting,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    session.signal.throwIfAborted();
+    const watch = watchPace(pace);
+    for await (const chunk of body) {
+      budget.take(chunk.length);
+      watch.arrived(chunk.length);
+      digest?.update(chunk);
+      yield chunk;
+      watch.resume();
+    }
+    digest?.end();
+    session.keepClients();
+  } catch (failure) {
+    throw session.failureOf(failure);
+  } finally {
+    await session.end();
+  }
+}
+
+/** Measures how fast a host sends. The time that the reader takes between chunks does not count. */
+function watchPace({ graceSeconds, bytesPerSecond }: Pace) {
+  let waitedSeconds = 0;
+  let bytes = 0;
+  let since = performance.now();
+  return {
+    /** @throws OutboundError too_slow */
+    arrived(length: number) {
+      waitedSeconds += (performance.now() - since) / 1000;
+      bytes += length;
+      if (waitedSeconds < graceSeconds || bytes >= waitedSeconds * bytesPerSecond) return;
+      const details = { bytes_per_second: Math.round(bytes / waitedSeconds) };
+      throw new OutboundError('too_slow', 'The host sends too slowly', { details });
+    },
+    resume() {
+      since = performance.now();
+    },
+  };
+}

@@ -1,62 +1,46 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Me } from '../../../server/src/site/account/me.ts';
+import { useEffect, useState } from 'preact/hooks';
 import { type ApiFailure, api, whenProofIsRequired } from '../api.ts';
 import { useLoad } from '../load.ts';
 import type { Body } from '../site-api.ts';
 import { useSiteInfo } from '../site-info.ts';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
 import { CodeForm, PasskeyButton } from '../ui/form/proof.tsx';
 import { useSending } from '../ui/form/sending.tsx';
 
-/** A request that waits until the person has confirmed that it is them, or has not. */
-interface Waiting {
-  failure: ApiFailure;
-  settle: (isProved: boolean) => void;
-  proved: Promise<boolean>;
-}
-
 /** Asks the person to confirm that it is them, whenever the API requires it. The shell has one. */
-export function ProofDialog({ me }: { me: Me }) {
-  const [waiting, setWaiting] = useState<Waiting>();
-  const current = useRef<Waiting>(undefined);
+export function ProofDialogs({ email }: { email: string }) {
   useEffect(() => {
+    let asked: Promise<boolean> | undefined;
     whenProofIsRequired((failure) => {
-      if (current.current) return current.current.proved;
-      const { promise: proved, resolve: settle } = Promise.withResolvers<boolean>();
-      current.current = { failure, settle, proved };
-      setWaiting(current.current);
-      return proved;
+      asked ??= new Promise<boolean>((settle) => {
+        openDialog(<Proof email={email} failure={failure} settle={settle} />);
+      }).finally(() => {
+        asked = undefined;
+      });
+      return asked;
     });
-    return () => {
-      whenProofIsRequired(async () => false);
-      current.current?.settle(false);
-    };
-  }, []);
-  const settle = (isProved: boolean) => {
-    current.current?.settle(isProved);
-    current.current = undefined;
-    setWaiting(undefined);
-  };
-  if (!waiting) return null;
-  return (
-    <Dialog onClose={() => settle(false)} title="Confirm that it is you">
-      <Proof me={me} failure={waiting.failure} onProved={() => settle(true)} />
-    </Dialog>
-  );
+    return () => whenProofIsRequired(async () => false);
+  }, [email]);
+  return null;
 }
 
-function Proof({
-  me: { email },
-  failure: { message, details },
-  onProved,
-}: {
-  me: Me;
+interface ProofProps {
+  email: string;
   failure: ApiFailure;
-  onProved: () => void;
-}) {
+  /** Gets whether they have confirmed it; what comes after the first call changes nothing. */
+  settle: (isProved: boolean) => void;
+}
+
+function Proof({ email, failure: { message, details }, settle }: ProofProps) {
+  const close = useClose();
   const [isSent, setSent] = useState(false);
   const isLogged = useSiteInfo().data?.mail_is_logged ?? false;
+  useEffect(() => () => settle(false), []);
+  const onProved = () => {
+    settle(true);
+    close();
+  };
   const send = async () => {
     const { act } = details as Body<'POST /auth/proof/code'>;
     await api('POST /auth/proof/code', { body: { act } });
@@ -66,16 +50,21 @@ function Proof({
     await api('POST /auth/proof/code/verify', { body: { code } });
     onProved();
   };
-  if (!isSent) return <Ways email={email} message={message} send={send} onProved={onProved} />;
   return (
-    <CodeForm
-      email={email}
-      isLogged={isLogged}
-      send={send}
-      verify={verify}
-      action="Confirm"
-      working="Confirming"
-    />
+    <Dialog title="Confirm that it is you">
+      {isSent ? (
+        <CodeForm
+          email={email}
+          isLogged={isLogged}
+          send={send}
+          verify={verify}
+          action="Confirm"
+          working="Confirming"
+        />
+      ) : (
+        <Ways email={email} message={message} send={send} onProved={onProved} />
+      )}
+    </Dialog>
   );
 }
 

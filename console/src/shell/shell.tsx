@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { OverPages } from '../over-pages.tsx';
 import { useSession } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';
+import { Dialogs } from '../ui/dialog.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import {
   AccountMenu,
@@ -12,7 +12,7 @@ import {
   PhoneNavigation,
   TopNavigation,
 } from './navigation.tsx';
-import { ProofDialog } from './proof-dialog.tsx';
+import { ProofDialogs } from './proof-dialog.tsx';
 import { HeaderSwitch, TestBar } from './test-mode.tsx';
 import { ThemeButton } from './theme.tsx';
 
@@ -67,8 +67,8 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
       </main>
       {!me && <Footer />}
       {me && <PhoneNavigation />}
-      {me && <ProofDialog me={me} />}
-      {me && <OverPages key={me.account_id} />}
+      {me && <Dialogs key={me.account_id} />}
+      {me && <ProofDialogs email={me.email} />}
       <Toasts />
     </div>
   );

@@ -1,7 +1,64 @@
-import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import { placeOf, returnTo } from '../focus.ts';
 import { IconButton } from './button.tsx';
+
+interface Opened {
+  id: number;
+  content: ComponentChildren;
+  isKept: boolean;
+}
+
+let count = 0;
+let open: (opened: Opened) => void = () => {};
+
+/**
+ * Opens a dialog above all others. It closes itself, and when the page changes.
+ * @param options.isKept only its own buttons close it, since what it shows can't be shown again:
+ * Back changes the page below it, and the browser asks before it leaves the site
+ */
+export function openDialog(content: ComponentChildren, { isKept = false } = {}): void {
+  count += 1;
+  open({ id: count, content, isKept });
+}
+
+const Around = createContext({ isKept: false, close: () => {} });
+
+/** Closes the dialog that a component is part of. */
+export function useClose(): () => void {
+  return useContext(Around).close;
+}
+
+/** Where dialogs appear; the shell has one. */
+export function Dialogs() {
+  const [opened, setOpened] = useState<Opened[]>([]);
+  const { path } = useLocation();
+  useEffect(() => {
+    open = (one) => setOpened((before) => [...before, one]);
+    return () => {
+      open = () => {};
+    };
+  }, []);
+  useEffect(() => setOpened((before) => before.filter((one) => one.isKept)), [path]);
+  const hasKept = opened.some((one) => one.isKept);
+  useEffect(() => {
+    if (!hasKept) return;
+    const ask = (event: Event) => event.preventDefault();
+    addEventListener('beforeunload', ask);
+    return () => removeEventListener('beforeunload', ask);
+  }, [hasKept]);
+  const close = (id: number) => setOpened((before) => before.filter((one) => one.id !== id));
+  return (
+    <>
+      {opened.map(({ id, content, isKept }) => (
+        <Around.Provider key={id} value={{ isKept, close: () => close(id) }}>
+          {content}
+        </Around.Provider>
+      ))}
+    </>
+  );
+}
 
 /** Opens the dialog of the ref, and takes the keyboard back to where it was. */
 function useModal(isKept: boolean, onClose: () => void) {
@@ -28,10 +85,9 @@ function useModal(isKept: boolean, onClose: () => void) {
 }
 
 interface DialogProps {
-  onClose: () => void;
   title: string;
-  /** Only its own buttons close it: what it shows can't be shown again. */
-  isKept?: boolean;
+  /** In place of closing the open dialog. */
+  onClose?: (() => void) | undefined;
   children: ComponentChildren;
 }
 
@@ -39,8 +95,9 @@ interface DialogProps {
  * A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. Its
  * first control has the focus, a field or the button that only closes it; the cross is the last.
  */
-export function Dialog({ onClose, title, isKept = false, children }: DialogProps) {
-  const dialog = useModal(isKept, onClose);
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const { isKept, close } = useContext(Around);
+  const dialog = useModal(isKept, onClose ?? close);
   const id = useId();
   return (
     <dialog

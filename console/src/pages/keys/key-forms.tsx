@@ -55,13 +55,8 @@ function bodyOf({ name, days, monthly_cap: cap }: typeof EMPTY) {
   };
 }
 
-interface CreateProps {
-  onClose: () => void;
-  onMade: (made: NewApiKey) => void;
-}
-
 /** The dialog that makes a key. */
-export function CreateKey({ onClose, onMade }: CreateProps) {
+export function CreateKey({ onMade }: { onMade: (made: NewApiKey) => void }) {
   const mode = useMode();
   const draft = useDraft('key', () => EMPTY);
   return (
@@ -69,7 +64,6 @@ export function CreateKey({ onClose, onMade }: CreateProps) {
       title={mode === 'test' ? 'New test key' : 'New API key'}
       action="Create the key"
       draft={draft}
-      onClose={onClose}
       onSend={() => api('POST /console/api/keys', { body: { ...bodyOf(draft.value), mode } })}
       onSent={onMade}
     >
@@ -84,14 +78,8 @@ export function CreateKey({ onClose, onMade }: CreateProps) {
   );
 }
 
-interface EditProps {
-  apiKey: ApiKey;
-  onClose: () => void;
-  onSaved: () => void;
-}
-
 /** The dialog that renames a key and sets its cap. */
-export function EditKey({ apiKey, onClose, onSaved }: EditProps) {
+export function EditKey({ apiKey, onSaved }: { apiKey: ApiKey; onSaved: () => void }) {
   const draft = useDraft(`key ${apiKey.id}`, () => {
     return { name: apiKey.name ?? '', monthly_cap: String(apiKey.monthly_cap ?? '') };
   });
@@ -103,14 +91,7 @@ export function EditKey({ apiKey, onClose, onSaved }: EditProps) {
     return api('PATCH /console/api/keys/:id', { params: { id: apiKey.id }, body });
   };
   return (
-    <DraftDialog
-      title="Edit the key"
-      action="Save"
-      draft={draft}
-      onClose={onClose}
-      onSend={save}
-      onSent={onSaved}
-    >
+    <DraftDialog title="Edit the key" action="Save" draft={draft} onSend={save} onSent={onSaved}>
       {(field) => (
         <>
           <NameField {...field('name')} />

@@ -3,7 +3,7 @@ import type { KeyRequests } from '../../../../server/src/site/keys/keys.ts';
 import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
 import { useLoad } from '../../load.ts';
 import { Chart } from '../../ui/chart/chart.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, openDialog } from '../../ui/dialog.tsx';
 import { Credits, formatNumber } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 
@@ -35,7 +35,7 @@ export function CapUsed({ apiKey }: { apiKey: ApiKey }) {
 const BAR = { width: 2, gap: 1, height: 22 };
 
 /** A bar for each of the last days. It opens the chart with the numbers. */
-export function RequestBars({ apiKey, onOpen }: { apiKey: ApiKey; onOpen: () => void }) {
+export function RequestBars({ apiKey }: { apiKey: ApiKey }) {
   const { requests } = apiKey;
   const total = requests.reduce((sum, count) => sum + count, 0);
   const most = Math.max(1, ...requests);
@@ -43,7 +43,7 @@ export function RequestBars({ apiKey, onOpen }: { apiKey: ApiKey; onOpen: () => 
   return (
     <button
       type="button"
-      onClick={onOpen}
+      onClick={() => openDialog(<RequestsByDay apiKey={apiKey} />)}
       class="inline-flex items-baseline gap-2.5 text-left hover:text-print"
       aria-label={`${formatNumber(total)} requests in 30 days with ${apiKey.name ?? apiKey.id}: show them by day`}
     >
@@ -68,10 +68,10 @@ export function RequestBars({ apiKey, onOpen }: { apiKey: ApiKey; onOpen: () => 
 }
 
 /** The requests of a key on each of the last days, as a chart in a dialog. */
-export function RequestsByDay({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+function RequestsByDay({ apiKey }: { apiKey: ApiKey }) {
   const loaded = useLoad('/console/api/keys/:id/requests', { params: { id: apiKey.id } });
   return (
-    <Dialog onClose={onClose} title={`Requests with “${apiKey.name ?? apiKey.id}”`}>
+    <Dialog title={`Requests with “${apiKey.name ?? apiKey.id}”`}>
       <Load from={loaded} skeleton={<Skeleton lines={8} />}>
         {(requests) => <Days {...requests} />}
       </Load>

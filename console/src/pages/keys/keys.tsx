@@ -1,15 +1,14 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import type { NewApiKey } from '../../../../server/src/site/keys/keys.ts';
 import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
-import { showOverPages } from '../../over-pages.tsx';
 import { useMode } from '../../session.tsx';
 import { Badge, TestMark } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Code } from '../../ui/code.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
@@ -18,10 +17,7 @@ import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { Cell, type Column, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { CreateKey, EditKey } from './key-forms.tsx';
-import { CapUsed, RequestBars, RequestsByDay } from './key-use.tsx';
-
-/** What is open over the list. */
-type Open = { kind: 'create' } | { kind: 'edit' | 'revoke' | 'requests'; key: ApiKey };
+import { CapUsed, RequestBars } from './key-use.tsx';
 
 function isValid({ revoked_at, expires_at }: ApiKey): boolean {
   return revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
@@ -41,10 +37,12 @@ const TEST_LEAD =
 export default function KeysPage() {
   const mode = useMode();
   const list = useLoad('/console/api/keys', { query: { mode } });
-  const [open, setOpen] = useState<Open>();
-  const close = () => setOpen(undefined);
+  const onMade = (made: NewApiKey) => {
+    openDialog(<NewKeySecret made={made} />, { isKept: true });
+    void list.reload();
+  };
   const create = (
-    <Button look="primary" icon="plus" onClick={() => setOpen({ kind: 'create' })}>
+    <Button look="primary" icon="plus" onClick={() => openDialog(<CreateKey onMade={onMade} />)}>
       {mode === 'test' ? 'New test key' : 'New key'}
     </Button>
   );
@@ -57,46 +55,18 @@ export default function KeysPage() {
       <Load from={list} skeleton={<Skeleton lines={6} />}>
         {({ items }) => (
           <>
-            <ValidKeys keys={items.filter(isValid)} create={create} onOpen={setOpen} />
+            <ValidKeys keys={items.filter(isValid)} create={create} reload={list.reload} />
             <EndedKeys keys={items.filter((key) => !isValid(key))} />
           </>
         )}
       </Load>
-      {open && <OpenDialog open={open} onClose={close} onChanged={list.reload} />}
     </Page>
   );
 }
 
-function OpenDialog({
-  open,
-  onClose,
-  onChanged,
-}: {
-  open: Open;
-  onClose: () => void;
-  onChanged: () => Promise<void>;
-}) {
-  if (open.kind === 'create') {
-    const onMade = (made: NewApiKey) => {
-      showOverPages(<NewKeySecret made={made} />);
-      void onChanged();
-    };
-    return <CreateKey onClose={onClose} onMade={onMade} />;
-  }
-  const { kind, key } = open;
-  if (kind === 'edit')
-    return <EditKey apiKey={key} onClose={onClose} onSaved={() => void onChanged()} />;
-  if (kind === 'requests') return <RequestsByDay apiKey={key} onClose={onClose} />;
-  return <RevokeKey apiKey={key} onClose={onClose} onRevoked={onChanged} />;
-}
-
 function NewKeySecret({ made: { key, secret } }: { made: NewApiKey }) {
   return (
-    <NewSecret
-      title={`The secret of “${key.name}”`}
-      secret={secret}
-      onClose={() => showOverPages(null)}
-    >
+    <NewSecret title={`The secret of “${key.name}”`} secret={secret}>
       <p class="mt-6 mb-2 font-medium">Make a first video with it</p>
       <Code text={curlWith(secret)} label="A first request" />
     </NewSecret>
@@ -111,27 +81,14 @@ function curlWith(secret: string): string {
   -d '{"prompt": "A lighthouse at dawn, waves below"}'`;
 }
 
-function RevokeKey({
-  apiKey,
-  onClose,
-  onRevoked,
-}: {
-  apiKey: ApiKey;
-  onClose: () => void;
-  onRevoked: () => Promise<void>;
-}) {
+function RevokeKey({ apiKey, reload }: { apiKey: ApiKey; reload: () => Promise<void> }) {
   const revoke = async () => {
     await api('DELETE /console/api/keys/:id', { params: { id: apiKey.id } });
     toast('The API key is revoked.');
-    await onRevoked();
+    await reload();
   };
   return (
-    <Confirm
-      onClose={onClose}
-      title={`Revoke “${nameOf(apiKey)}”?`}
-      action="Revoke the key"
-      onConfirm={revoke}
-    >
+    <Confirm title={`Revoke “${nameOf(apiKey)}”?`} action="Revoke the key" onConfirm={revoke}>
       Every request with it will get an error (401). Videos that are being made will be finished.
       This can’t be undone.
     </Confirm>
@@ -145,11 +102,11 @@ function nameOf({ name, id }: ApiKey): string {
 function ValidKeys({
   keys,
   create,
-  onOpen,
+  reload,
 }: {
   keys: ApiKey[];
   create: ComponentChildren;
-  onOpen: (open: Open) => void;
+  reload: () => Promise<void>;
 }) {
   if (keys.length === 0) {
     return (
@@ -164,7 +121,7 @@ function ValidKeys({
     <Card>
       <Table
         caption="Valid API keys"
-        columns={columnsWith(onOpen)}
+        columns={columnsWith(reload)}
         rows={keys}
         keyOf={(key) => key.id}
       />
@@ -172,21 +129,17 @@ function ValidKeys({
   );
 }
 
-function columnsWith(onOpen: (open: Open) => void): Column<ApiKey>[] {
+function columnsWith(reload: () => Promise<void>): Column<ApiKey>[] {
   return [
     ...COLUMNS,
-    {
-      title: 'Last 30 days',
-      cell: (key) => <RequestBars apiKey={key} onOpen={() => onOpen({ kind: 'requests', key })} />,
-    },
     {
       title: '',
       cell: (key) => (
         <RowButtons
           of={nameOf(key)}
           on={{
-            Edit: () => onOpen({ kind: 'edit', key }),
-            Revoke: () => onOpen({ kind: 'revoke', key }),
+            Edit: () => openDialog(<EditKey apiKey={key} onSaved={() => void reload()} />),
+            Revoke: () => openDialog(<RevokeKey apiKey={key} reload={reload} />),
           }}
         />
       ),
@@ -227,6 +180,7 @@ const COLUMNS: Column<ApiKey>[] = [
       ),
   },
   { title: 'This month', cell: (key) => <CapUsed apiKey={key} /> },
+  { title: 'Last 30 days', cell: (key) => <RequestBars apiKey={key} /> },
 ];
 
 function EndedKeys({ keys }: { keys: ApiKey[] }) {

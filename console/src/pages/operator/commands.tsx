@@ -1,7 +1,6 @@
-import { useState } from 'preact/hooks';
 import { useLoad } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, openDialog, useClose } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { AskButton, ListPage, Recorded } from './frame.tsx';
@@ -10,7 +9,6 @@ import { type Change, VERBS } from './verb-dialog.tsx';
 /** Every command that the console has, also those that no other page offers. */
 export function CommandsPage() {
   const { data, ...loaded } = useLoad(VERBS);
-  const [result, setResult] = useState<object>();
   const items =
     data &&
     Object.entries(data).map(([name, { summary }]) => ({ name: name as Change['verb'], summary }));
@@ -23,17 +21,20 @@ export function CommandsPage() {
       caption="Commands"
       columns={COLUMNS}
       keyOf={({ name }) => name}
-      onDone={setResult}
-    >
-      {result && (
-        <Dialog onClose={() => setResult(undefined)} title="Result">
-          <Recorded value={result} />
-          <div class="mt-6 flex justify-end">
-            <Button onClick={() => setResult(undefined)}>Done</Button>
-          </div>
-        </Dialog>
-      )}
-    </ListPage>
+      onDone={(result) => openDialog(<Result result={result} />)}
+    />
+  );
+}
+
+function Result({ result }: { result: object }) {
+  const close = useClose();
+  return (
+    <Dialog title="Result">
+      <Recorded value={result} />
+      <div class="mt-6 flex justify-end">
+        <Button onClick={close}>Done</Button>
+      </div>
+    </Dialog>
   );
 }
 

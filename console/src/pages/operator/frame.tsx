@@ -3,6 +3,7 @@ import { useContext, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -22,7 +23,7 @@ const PAGES = [
   ['/operator/commands', 'Commands'],
 ] as const;
 
-const Ask = createContext<(change: Change) => void>(() => {});
+const Done = createContext<(result: object) => unknown>(() => {});
 
 export interface OperatorPageProps {
   title: string;
@@ -33,18 +34,14 @@ export interface OperatorPageProps {
   children?: ComponentChildren;
 }
 
-/** A page of the operator's console: its title, the way to the other ones, and its dialog. */
+/** A page of the operator's console: its title, and the way to the other ones. */
 export function OperatorPage({ onDone = () => {}, children, ...page }: OperatorPageProps) {
-  const [change, setChange] = useState<Change>();
   return (
-    <Ask.Provider value={setChange}>
+    <Done.Provider value={onDone}>
       <Page {...page} above={<OperatorNavigation />}>
         {children}
-        {change && (
-          <VerbDialog change={change} onClose={() => setChange(undefined)} onDone={onDone} />
-        )}
       </Page>
-    </Ask.Provider>
+    </Done.Provider>
   );
 }
 
@@ -63,13 +60,13 @@ export function AskButton({
   disabled?: boolean;
   children: string;
 }) {
-  const ask = useContext(Ask);
+  const onDone = useContext(Done);
+  const ask = () =>
+    openDialog(
+      <VerbDialog change={typeof change === 'function' ? change() : change} onDone={onDone} />,
+    );
   return (
-    <Button
-      {...look}
-      aria-label={of === undefined ? undefined : `${children} ${of}`}
-      onClick={() => ask(typeof change === 'function' ? change() : change)}
-    >
+    <Button {...look} aria-label={of === undefined ? undefined : `${children} ${of}`} onClick={ask}>
       {children}
     </Button>
   );

@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks';
 import { useDraft } from '../../draft.ts';
 import { isMissing, useLoad } from '../../load.ts';
 import type { OperatorAttempt, OperatorTask } from '../../operator-shapes.ts';
 import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
+import { openDialog, useClose } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
@@ -16,30 +16,22 @@ import { VerbDialog } from './verb-dialog.tsx';
 /** Everything that is known about a task, and what an operator can do about it. */
 export function TaskPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/tasks/:id', { params: { id } });
-  const [isDeciding, setDeciding] = useState(false);
   if (isMissing(loaded)) return <NoSuch what="Task" id={id} />;
   return (
     <OperatorPage
       title="Task"
       lead={<span class="figures text-base break-all">{id}</span>}
-      actions={loaded.data && <Buttons task={loaded.data} onDecide={() => setDeciding(true)} />}
+      actions={loaded.data && <Buttons task={loaded.data} reload={loaded.reload} />}
       onDone={loaded.reload}
     >
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
         {(task) => <Details task={task} />}
       </Load>
-      {isDeciding && loaded.data && (
-        <DecideDialog
-          task={loaded.data}
-          onClose={() => setDeciding(false)}
-          onDone={loaded.reload}
-        />
-      )}
     </OperatorPage>
   );
 }
 
-function Buttons({ task, onDecide }: { task: OperatorTask; onDecide: () => void }) {
+function Buttons({ task, reload }: { task: OperatorTask; reload: () => Promise<void> }) {
   const { id, phase } = task;
   const given = { id };
   if (phase === 'completed' || phase === 'failed') {
@@ -49,7 +41,10 @@ function Buttons({ task, onDecide }: { task: OperatorTask; onDecide: () => void 
   }
   return (
     <>
-      <Button look="primary" onClick={onDecide}>
+      <Button
+        look="primary"
+        onClick={() => openDialog(<DecideDialog task={task} onDone={reload} />)}
+      >
         Decide
       </Button>
       <AskButton change={{ verb: 'tasks wake', given }}>Wake</AskButton>
@@ -177,15 +172,8 @@ const DECISIONS = [
 ];
 
 /** The decisions of `framewright reconcile`. Only a held task can have all of them. */
-function DecideDialog({
-  task,
-  onClose,
-  onDone,
-}: {
-  task: OperatorTask;
-  onClose: () => void;
-  onDone: () => unknown;
-}) {
+function DecideDialog({ task, onDone }: { task: OperatorTask; onDone: () => unknown }) {
+  const close = useClose();
   const isHeld = task.phase === 'held';
   const { value, set, drop } = useDraft(`decision ${task.id}`, () => ({ decision: '', jobId: '' }));
   const { jobId } = value;
@@ -200,7 +188,7 @@ function DecideDialog({
       }}
       onClose={() => {
         drop();
-        onClose();
+        close();
       }}
       onDone={onDone}
     >

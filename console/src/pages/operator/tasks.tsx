@@ -5,6 +5,7 @@ import type { OperatorHeld, OperatorTaskRow } from '../../operator-shapes.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { openDialog, useClose } from '../../ui/dialog.tsx';
 import { Segments, Select } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
@@ -101,9 +102,10 @@ const ALL = { provider: '', account: '', held_hours: '', cause: '' };
 export function HeldPage() {
   const [filter, setFilter] = useState(ALL);
   const { data, ...loaded } = useLoad('/console/api/operator/held', { query: filter });
-  // What the dialog opened with: a list that is read again is not what was shown.
-  const [deciding, setDeciding] = useState<OperatorHeld>();
   const [left, setLeft] = useState<string[]>([]);
+  // The dialog keeps the tasks that were shown, also when the list is read again.
+  const decide = (held: OperatorHeld) =>
+    openDialog(<DecideAll filter={filter} held={held} reload={loaded.reload} onDone={setLeft} />);
   return (
     <ListPage
       title="Decide held tasks"
@@ -112,7 +114,7 @@ export function HeldPage() {
       empty={<Empty title="No held task fits" />}
       card={{
         title: `Held tasks: ${data?.tasks.length}`,
-        actions: <Button onClick={() => setDeciding(data)}>Decide all of these</Button>,
+        actions: <Button onClick={() => data && decide(data)}>Decide all of these</Button>,
       }}
       caption="Held tasks"
       columns={HELD_TASKS}
@@ -120,17 +122,6 @@ export function HeldPage() {
     >
       <Filter onFind={setFilter} />
       {left.length > 0 && <Left reasons={left} />}
-      {deciding && (
-        <DecideAll
-          filter={filter}
-          held={deciding}
-          onClose={() => {
-            setDeciding(undefined);
-            void loaded.reload();
-          }}
-          onDone={setLeft}
-        />
-      )}
     </ListPage>
   );
 }
@@ -186,14 +177,15 @@ const DECISIONS = [
 function DecideAll({
   filter,
   held: { tasks, confirm },
-  onClose,
+  reload,
   onDone,
 }: {
   filter: typeof ALL;
   held: OperatorHeld;
-  onClose: () => void;
+  reload: () => Promise<void>;
   onDone: (left: string[]) => void;
 }) {
+  const close = useClose();
   const [decision, setDecision] = useState('not_accepted');
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   return (
@@ -203,7 +195,10 @@ function DecideAll({
         given: { ...given, [decision]: true, confirm },
         title: tasks.length === 1 ? 'Decide a held task' : `Decide ${tasks.length} held tasks`,
       }}
-      onClose={onClose}
+      onClose={() => {
+        close();
+        void reload();
+      }}
       onDone={(result) => onDone((result as { left: string[] }).left)}
     >
       <Segments label="What you know" value={decision} choices={DECISIONS} onChange={setDecision} />

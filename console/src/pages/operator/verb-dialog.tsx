@@ -23,7 +23,8 @@ export type Change = GivenChange & {
 
 interface Props {
   change: Change;
-  onClose: () => void;
+  /** In place of closing the open dialog. */
+  onClose?: () => void;
   onDone: (result: object) => unknown;
   /** Controls of the page, in place of those of the fields. Their values are in the change. */
   children?: ComponentChildren;

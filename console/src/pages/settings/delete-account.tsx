@@ -5,6 +5,7 @@ import { useLoad } from '../../load.ts';
 import { forgetPerson } from '../../personal.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { FormDialog } from '../../ui/form/form-dialog.tsx';
 import { leaveFor } from '../../ui/form/sending.tsx';
@@ -12,16 +13,14 @@ import { Credits, formatNumber } from '../../ui/format.tsx';
 
 /** Closes the account, after its address was typed. It is erased after a grace period. */
 export function DeleteAccount({ me }: { me: Me }) {
-  const [isOpen, setOpen] = useState(false);
   return (
     <Card
       title="Delete the account"
       note="It stops working at once. For seven days you can sign in to keep it. Then its videos, prompts and address are erased, and its credits are lost. The records of credits stay, without your address."
     >
-      <Button look="danger" onClick={() => setOpen(true)}>
+      <Button look="danger" onClick={() => openDialog(<DeleteForm me={me} />)}>
         Delete the account
       </Button>
-      {isOpen && <DeleteForm me={me} onClose={() => setOpen(false)} />}
     </Card>
   );
 }
@@ -55,8 +54,7 @@ function Consequences() {
   );
 }
 
-function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
-  const { email } = me;
+function DeleteForm({ me: { email } }: { me: Me }) {
   const [typed, setTyped] = useState('');
   const send = async () => {
     const { erase_at } = await api('POST /console/api/account/delete', { body: { email: typed } });
@@ -69,7 +67,6 @@ function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
       action="Delete the account"
       isDangerous
       disabled={typed.trim().toLowerCase() !== email.toLowerCase()}
-      onClose={onClose}
       onSend={send}
       isBeside={() => true}
     >

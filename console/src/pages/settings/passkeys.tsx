@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import type { PasskeyItem } from '../../../../server/src/site/account/passkeys.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
@@ -6,6 +5,7 @@ import { useLoad } from '../../load.ts';
 import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { Confirm, DraftDialog } from '../../ui/form/form-dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
@@ -13,22 +13,17 @@ import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-/** What is open over the list. */
-type Open = { kind: 'add' } | { kind: 'rename' | 'remove'; passkey: PasskeyItem };
-
 /** The passkeys of the account. They are offered only where browsers can make them. */
 export function Passkeys() {
   const about = useSiteInfo();
   const list = useLoad('/console/api/passkeys');
-  const [open, setOpen] = useState<Open>();
-  const close = () => setOpen(undefined);
   const isOffered = about.data?.sign_in.passkeys === true && 'PublicKeyCredential' in window;
-  const changed = async (said: string) => {
+  const onChanged = async (said: string) => {
     toast(said);
     await list.reload();
   };
   const actions = isOffered && (
-    <Button icon="plus" onClick={() => setOpen({ kind: 'add' })}>
+    <Button icon="plus" onClick={() => openDialog(<AddPasskey onChanged={onChanged} />)}>
       Add a passkey
     </Button>
   );
@@ -43,7 +38,7 @@ export function Passkeys() {
           items.length > 0 ? (
             <Table
               caption="Passkeys"
-              columns={columnsWith(setOpen)}
+              columns={columnsWith(onChanged)}
               rows={items}
               keyOf={(passkey) => passkey.id}
             />
@@ -52,39 +47,25 @@ export function Passkeys() {
           )
         }
       </Load>
-      {open && <OpenDialog open={open} onClose={close} onChanged={changed} />}
     </Card>
   );
 }
 
-function OpenDialog({
-  open,
-  onClose,
-  onChanged,
-}: {
-  open: Open;
-  onClose: () => void;
-  onChanged: (said: string) => Promise<void>;
-}) {
-  if (open.kind === 'add') {
-    return <AddPasskey onClose={onClose} onAdded={() => onChanged('The passkey is added.')} />;
-  }
-  const { kind, passkey } = open;
-  if (kind === 'rename') {
-    const onRenamed = () => onChanged('The passkey is renamed.');
-    return <RenamePasskey passkey={passkey} onClose={onClose} onRenamed={onRenamed} />;
-  }
+/** Says what has changed, and reads the list again. */
+type Changed = (said: string) => Promise<void>;
+
+interface ChangeProps {
+  passkey: PasskeyItem;
+  onChanged: Changed;
+}
+
+function RemovePasskey({ passkey: { id, name }, onChanged }: ChangeProps) {
   const remove = async () => {
-    await api('DELETE /console/api/passkeys/:id', { params: { id: passkey.id } });
+    await api('DELETE /console/api/passkeys/:id', { params: { id } });
     await onChanged('The passkey is removed. Delete it on your device, too.');
   };
   return (
-    <Confirm
-      onClose={onClose}
-      title={`Remove “${passkey.name}”?`}
-      action="Remove the passkey"
-      onConfirm={remove}
-    >
+    <Confirm title={`Remove “${name}”?`} action="Remove the passkey" onConfirm={remove}>
       It can no longer be used to sign in. You can still sign in with a code sent by e-mail.
     </Confirm>
   );
@@ -99,7 +80,7 @@ function NotOffered() {
   );
 }
 
-function columnsWith(onOpen: (open: Open) => void): Column<PasskeyItem>[] {
+function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
   return [
     {
       title: 'Passkey',
@@ -118,8 +99,8 @@ function columnsWith(onOpen: (open: Open) => void): Column<PasskeyItem>[] {
         <RowButtons
           of={passkey.name}
           on={{
-            Rename: () => onOpen({ kind: 'rename', passkey }),
-            Remove: () => onOpen({ kind: 'remove', passkey }),
+            Rename: () => openDialog(<RenamePasskey passkey={passkey} onChanged={onChanged} />),
+            Remove: () => openDialog(<RemovePasskey passkey={passkey} onChanged={onChanged} />),
           }}
         />
       ),
@@ -136,7 +117,6 @@ interface NameProps {
   hint: string;
   action: string;
   initial: string;
-  onClose: () => void;
   onName: (name: string) => Promise<unknown>;
   onNamed: () => Promise<void>;
 }
@@ -182,13 +162,7 @@ async function add(name: string): Promise<void> {
   await api('POST /auth/passkeys', { body: { name, response } });
 }
 
-interface AddProps {
-  onClose: () => void;
-  onAdded: () => Promise<void>;
-}
-
-/** The dialog that adds a passkey. */
-function AddPasskey({ onClose, onAdded }: AddProps) {
+function AddPasskey({ onChanged }: { onChanged: Changed }) {
   return (
     <NameDialog
       of="passkey"
@@ -196,33 +170,22 @@ function AddPasskey({ onClose, onAdded }: AddProps) {
       hint="To recognize it, such as “laptop”. Then your browser asks where to save the passkey."
       action="Continue"
       initial=""
-      onClose={onClose}
       onName={add}
-      onNamed={onAdded}
+      onNamed={() => onChanged('The passkey is added.')}
     />
   );
 }
 
-interface RenameProps {
-  passkey: PasskeyItem;
-  onClose: () => void;
-  onRenamed: () => Promise<void>;
-}
-
-/** The dialog that renames a passkey. */
-function RenamePasskey({ passkey: { id, name }, onClose, onRenamed }: RenameProps) {
+function RenamePasskey({ passkey: { id, name: initial }, onChanged }: ChangeProps) {
   return (
     <NameDialog
       of={`passkey ${id}`}
       title="Rename the passkey"
       hint="To recognize it, such as “laptop”."
       action="Save"
-      initial={name}
-      onClose={onClose}
-      onName={(given) =>
-        api('PATCH /console/api/passkeys/:id', { params: { id }, body: { name: given } })
-      }
-      onNamed={onRenamed}
+      initial={initial}
+      onName={(name) => api('PATCH /console/api/passkeys/:id', { params: { id }, body: { name } })}
+      onNamed={() => onChanged('The passkey is renamed.')}
     />
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { api } from '../../api.ts';
@@ -6,8 +6,8 @@ import { useEvery } from '../../every.ts';
 import { isMissing, useLoad } from '../../load.ts';
 import { useSession } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { Confirm, type ConfirmProps } from '../../ui/form/form-dialog.tsx';
-import type { IconName } from '../../ui/icon.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
+import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -106,8 +106,14 @@ interface Props {
 /** Cancels a video that is being made, or deletes one that is there. */
 export function EndButtons(props: Props) {
   const { status, held, video_url: url } = props.task;
-  if (status === 'processing' && held === null) return <CancelButton {...props} />;
-  return url === null ? null : <DeleteButton {...props} />;
+  if (status === 'processing' && held === null)
+    return <Button onClick={() => openDialog(<CancelVideo {...props} />)}>Cancel</Button>;
+  if (url === null) return null;
+  return (
+    <Button icon="trash" onClick={() => openDialog(<DeleteVideo {...props} />)}>
+      Delete
+    </Button>
+  );
 }
 
 const SAID = {
@@ -117,7 +123,7 @@ const SAID = {
   provider_cannot: 'This video can’t be cancelled any more. It goes on.',
 };
 
-function CancelButton({ task: { id }, onChange }: Props) {
+function CancelVideo({ task: { id }, onChange }: Props) {
   const cancel = async () => {
     const { cancel: outcome, refusal } = await api('POST /console/api/tasks/:id/cancel', {
       params: { id },
@@ -126,8 +132,7 @@ function CancelButton({ task: { id }, onChange }: Props) {
     await onChange();
   };
   return (
-    <AskedButton
-      word="Cancel"
+    <Confirm
       title="Cancel this video?"
       action="Cancel the video"
       dismiss="Keep it"
@@ -135,40 +140,19 @@ function CancelButton({ task: { id }, onChange }: Props) {
     >
       If it can still be stopped, no video is made and its credits are refunded. If not, it goes on
       and is charged as usual.
-    </AskedButton>
+    </Confirm>
   );
 }
 
-function DeleteButton({ task: { id }, onChange }: Props) {
+function DeleteVideo({ task: { id }, onChange }: Props) {
   const remove = async () => {
     await api('DELETE /console/api/tasks/:id/output', { params: { id } });
     toast('The video is deleted.');
     await onChange();
   };
   return (
-    <AskedButton
-      word="Delete"
-      icon="trash"
-      title="Delete this video?"
-      action="Delete the video"
-      onConfirm={remove}
-    >
+    <Confirm title="Delete this video?" action="Delete the video" onConfirm={remove}>
       Its file is deleted for good, and its links stop working. The credits stay charged.
-    </AskedButton>
-  );
-}
-
-type AskedProps = Omit<ConfirmProps, 'onClose'> & { word: string; icon?: IconName };
-
-/** A button that asks before it acts. */
-function AskedButton({ word, icon, ...question }: AskedProps) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <Button icon={icon} onClick={() => setOpen(true)}>
-        {word}
-      </Button>
-      {isOpen && <Confirm {...question} onClose={() => setOpen(false)} />}
-    </>
+    </Confirm>
   );
 }

@@ -1,9 +1,9 @@
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
-import { showOverPages } from '../../over-pages.tsx';
 import { useMode } from '../../session.tsx';
 import type { Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { DraftDialog, type DraftField } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
@@ -54,17 +54,14 @@ type Made = Result<'POST /console/api/webhooks'>;
 
 /** Shows the secret of an endpoint, whatever page comes next. */
 export function showSecret(made: Made): void {
-  showOverPages(
-    <NewSecret
-      title="The secret of the endpoint"
-      secret={made.secret}
-      onClose={() => showOverPages(null)}
-    >
+  openDialog(
+    <NewSecret title="The secret of the endpoint" secret={made.secret}>
       <p class="mt-6 [overflow-wrap:anywhere] text-dim">
         Your server ({hostOf(made)}) verifies with it that an event comes from here, as Standard
         Webhooks describes.
       </p>
     </NewSecret>,
+    { isKept: true },
   );
 }
 
@@ -75,7 +72,7 @@ const EMPTY = {
 };
 
 /** The dialog that makes an endpoint. */
-export function CreateEndpoint({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
+export function CreateEndpoint({ onMade }: { onMade: () => void }) {
   const mode = useMode();
   const draft = useDraft('webhook', () => EMPTY);
   return (
@@ -83,7 +80,6 @@ export function CreateEndpoint({ onClose, onMade }: { onClose: () => void; onMad
       title={mode === 'test' ? 'New test endpoint' : 'New endpoint'}
       action="Create the endpoint"
       draft={draft}
-      onClose={onClose}
       onSend={() => api('POST /console/api/webhooks', { query: { mode }, body: draft.value })}
       onSent={(made) => {
         showSecret(made);
@@ -112,12 +108,11 @@ export function CreateEndpoint({ onClose, onMade }: { onClose: () => void; onMad
 
 interface EditProps {
   endpoint: Endpoint;
-  onClose: () => void;
   onSaved: (saved: Endpoint) => void;
 }
 
 /** The dialog that changes what an endpoint hears of. */
-export function EditEndpoint({ endpoint, onClose, onSaved }: EditProps) {
+export function EditEndpoint({ endpoint, onSaved }: EditProps) {
   const { id, description, events } = endpoint;
   const draft = useDraft(`webhook ${id}`, () => ({ description: description ?? '', events }));
   return (
@@ -125,7 +120,6 @@ export function EditEndpoint({ endpoint, onClose, onSaved }: EditProps) {
       title="Edit the endpoint"
       action="Save"
       draft={draft}
-      onClose={onClose}
       onSend={() =>
         api('PATCH /console/api/webhooks/:id', { ...namesOf(endpoint), body: draft.value })
       }

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import { api } from '../../api.ts';
 import { asFailure, isMissing, useList, useLoad } from '../../load.ts';
@@ -6,6 +5,7 @@ import { useMode } from '../../session.tsx';
 import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -63,15 +63,16 @@ export default function EndpointPage() {
   );
 }
 
-type Open = 'edit' | 'secret' | 'disable' | 'delete';
-
 interface Changes {
   endpoint: Endpoint;
   onChanged: (changed: Endpoint) => void;
 }
 
 function Settings({ endpoint, onChanged }: Changes) {
-  const [open, setOpen] = useState<Open>();
+  const { route } = useLocation();
+  const questions = questionsOf({ endpoint, onChanged, onDeleted: () => route('/webhooks') });
+  const ask = (question: keyof typeof questions) =>
+    openDialog(<Confirm {...questions[question]} />);
   const enable = () =>
     api('PATCH /console/api/webhooks/:id', {
       ...namesOf(endpoint),
@@ -82,28 +83,24 @@ function Settings({ endpoint, onChanged }: Changes) {
       title="Settings"
       actions={
         <>
-          <Button onClick={() => setOpen('edit')}>Edit</Button>
+          <Button
+            onClick={() => openDialog(<EditEndpoint endpoint={endpoint} onSaved={onChanged} />)}
+          >
+            Edit
+          </Button>
           {endpoint.disabled_at === null ? (
-            <Button onClick={() => setOpen('disable')}>Disable</Button>
+            <Button onClick={() => ask('disable')}>Disable</Button>
           ) : (
             <Button look="primary" onClick={enable}>
               Enable
             </Button>
           )}
-          <Button onClick={() => setOpen('secret')}>Replace the secret</Button>
-          <Button onClick={() => setOpen('delete')}>Delete</Button>
+          <Button onClick={() => ask('secret')}>Replace the secret</Button>
+          <Button onClick={() => ask('delete')}>Delete</Button>
         </>
       }
     >
       <Facts facts={factsOf(endpoint)} />
-      {open && (
-        <OpenDialog
-          open={open}
-          endpoint={endpoint}
-          onChanged={onChanged}
-          onClose={() => setOpen(undefined)}
-        />
-      )}
     </Card>
   );
 }
@@ -125,32 +122,15 @@ function factsOf(endpoint: Endpoint) {
   ];
 }
 
-function OpenDialog({
-  open,
-  endpoint,
-  onChanged,
-  onClose,
-}: Changes & { open: Open; onClose: () => void }) {
-  const { route } = useLocation();
-  if (open === 'edit')
-    return <EditEndpoint endpoint={endpoint} onClose={onClose} onSaved={onChanged} />;
-  const questions = questionsOf({ endpoint, onChanged, onDeleted: () => route('/webhooks') });
-  const { title, action, text, run } = questions[open];
-  return (
-    <Confirm onClose={onClose} title={title} action={action} onConfirm={run}>
-      {text}
-    </Confirm>
-  );
-}
-
 function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: () => void }) {
   const named = namesOf(endpoint);
   return {
     secret: {
       title: 'Replace the secret?',
       action: 'Replace the secret',
-      text: 'The present secret signs beside the new one for a day. A secret that was replaced before ends now.',
-      run: async () => {
+      children:
+        'The present secret signs beside the new one for a day. A secret that was replaced before ends now.',
+      onConfirm: async () => {
         const made = await api('POST /console/api/webhooks/:id/secret', named);
         const { secret: _, ...changed } = made;
         onChanged(changed);
@@ -160,8 +140,8 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
     disable: {
       title: 'Disable the endpoint?',
       action: 'Disable the endpoint',
-      text: 'Nothing is sent to it. What happens until you enable it again is not sent later.',
-      run: async () => {
+      children: 'Nothing is sent to it. What happens until you enable it again is not sent later.',
+      onConfirm: async () => {
         const body = { enabled: false };
         onChanged(await api('PATCH /console/api/webhooks/:id', { ...named, body }));
       },
@@ -169,8 +149,8 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
     delete: {
       title: 'Delete the endpoint?',
       action: 'Delete the endpoint',
-      text: 'Nothing more is sent to it, and its log is deleted. This can’t be undone.',
-      run: async () => {
+      children: 'Nothing more is sent to it, and its log is deleted. This can’t be undone.',
+      onConfirm: async () => {
         await api('DELETE /console/api/webhooks/:id', named);
         toast('The endpoint is deleted.');
         onDeleted();

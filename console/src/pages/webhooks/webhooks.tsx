@@ -1,7 +1,7 @@
-import { useState } from 'preact/hooks';
 import { useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { Button, Link } from '../../ui/button.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
@@ -16,10 +16,13 @@ const MADE = {
 export default function WebhooksPage() {
   const mode = useMode();
   const list = useLoad('/console/api/webhooks', { query: { mode } });
-  const [isOpen, setOpen] = useState(false);
   const { data } = list;
   const create = (
-    <Button look="primary" icon="plus" onClick={() => setOpen(true)}>
+    <Button
+      look="primary"
+      icon="plus"
+      onClick={() => openDialog(<CreateEndpoint onMade={() => void list.reload()} />)}
+    >
       New endpoint
     </Button>
   );
@@ -41,9 +44,6 @@ export default function WebhooksPage() {
         columns={COLUMNS}
         keyOf={({ id }) => id}
       />
-      {isOpen && (
-        <CreateEndpoint onClose={() => setOpen(false)} onMade={() => void list.reload()} />
-      )}
     </Page>
   );
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { type ApiFailure, besideField } from '../../api.ts';
 import type { Draft } from '../../draft.ts';
 import { Button } from '../button.tsx';
-import { Dialog } from '../dialog.tsx';
+import { Dialog, useClose } from '../dialog.tsx';
 import { useSending } from './sending.tsx';
 
 interface DialogWords {
@@ -13,7 +13,8 @@ interface DialogWords {
   dismiss?: string;
   isDangerous?: boolean;
   disabled?: boolean;
-  onClose: () => void;
+  /** In place of closing the open dialog. */
+  onClose?: (() => void) | undefined;
 }
 
 interface FormDialogProps extends DialogWords {
@@ -26,7 +27,8 @@ interface FormDialogProps extends DialogWords {
 
 /** A form in a dialog: its fields, what went wrong, and the buttons that cancel and send. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, action, dismiss = 'Cancel', isDangerous, onClose, children } = props;
+  const close = useClose();
+  const { title, action, dismiss = 'Cancel', isDangerous, onClose = close, children } = props;
   const { isBusy, failure, send } = useSending(props.onSend);
   const submit = (event: Event) => {
     event.preventDefault();
@@ -55,14 +57,15 @@ export function FormDialog(props: FormDialogProps) {
   );
 }
 
-export type ConfirmProps = DialogWords & {
+type ConfirmProps = DialogWords & {
   onConfirm: () => Promise<void>;
   children: ComponentChildren;
 };
 
 /** Asks before something that can't be undone. An error stays in the dialog. */
 export function Confirm({ onConfirm, children, ...words }: ConfirmProps) {
-  const send = () => onConfirm().then(words.onClose);
+  const close = useClose();
+  const send = () => onConfirm().then(words.onClose ?? close);
   return (
     <FormDialog isDangerous {...words} onSend={send}>
       {() => <div class="text-dim">{children}</div>}
@@ -91,9 +94,10 @@ export interface DraftField<Value> {
 /** A form in a dialog whose fields are a draft; a failure stands at the field that it names. */
 export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<Value, Sent>) {
   const { draft, onSend, onSent, children, ...words } = props;
+  const closeDialog = useClose();
   const close = () => {
     draft.drop();
-    words.onClose();
+    (words.onClose ?? closeDialog)();
   };
   const send = async () => {
     const sent = await onSend();

@@ -2,27 +2,26 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../button.tsx';
 import { CopyButton } from '../code.tsx';
-import { Dialog } from '../dialog.tsx';
+import { Dialog, useClose } from '../dialog.tsx';
 
 /**
- * Shows a secret that was just made. It can't be shown again, so the dialog stays until
- * the secret was copied, or its reader says that they have stored it.
+ * Shows a secret that was just made, in a dialog that is kept until the secret was copied, or its
+ * reader says that they have stored it.
  */
 export function NewSecret({
   title,
   secret,
   children,
-  onClose,
 }: {
   title: string;
   secret: string;
   /** What to do with it. */
   children: ComponentChildren;
-  onClose: () => void;
 }) {
+  const close = useClose();
   const [isStored, setStored] = useState(false);
   return (
-    <Dialog isKept onClose={onClose} title={title}>
+    <Dialog title={title}>
       <p class="text-dim">
         Copy it now: it is shown only this once. Keep it on your server, never in a browser or an
         app.
@@ -51,7 +50,7 @@ export function NewSecret({
           />
           I have stored it
         </label>
-        <Button look="primary" disabled={!isStored} onClick={onClose}>
+        <Button look="primary" disabled={!isStored} onClick={close}>
           Done
         </Button>
       </div>

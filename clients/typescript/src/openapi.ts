@@ -1,37 +1,27 @@
-// Written from openapi.json by `npm run openapi`.
+// The JSON of the API, as openapi.json describes it (test/openapi.test.ts).
 
-export interface RefusedInput {
-  /** The field of the body */
-  field: string;
-  /** In a list field, from 0 */
-  index?: number | undefined;
-  /** The reasons are listed at /docs/errors#reason */
-  reason: string;
-  /** A sentence for people */
-  message: string;
-}
+export type Model = 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini';
+export type Mode = 'text-to-video' | 'image-to-video' | 'media-to-video';
+export type EventType = 'task.completed' | 'task.failed' | 'task.held' | 'credits.low';
 
 export interface VideoTask {
-  /** At most 120 characters */
   id: string;
-  /** completed and failed are final */
+  /** `completed` and `failed` are final. */
   status: 'processing' | 'completed' | 'failed';
-  /** Of the request */
-  model: 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini';
-  /** Of the request */
-  mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
-  /** Credits charged for the task */
+  model: Model;
+  mode: Mode;
+  /** What the task costs. */
   credits_used: number;
-  /** Credits returned to the balance */
+  /** What was returned to the balance. */
   credits_refunded: number;
-  /** null until the task is completed */
+  /** null until the task is completed. */
   output: {
-    /** A link that needs no API key and expires. Each read of the task makes a new one */
+    /** A link that needs no API key and expires. Each read of the task makes a new one. */
     video_url: string;
   } | null;
-  /** null unless the task failed; then its credits are refunded */
+  /** null unless the task failed; then its credits are refunded. */
   error: {
-    /** Each is explained at /docs/errors#failed-tasks */
+    /** Each is explained at /docs/errors#failed-tasks. */
     code:
       | 'invalid_media'
       | 'content_refused'
@@ -42,44 +32,52 @@ export interface VideoTask {
       | 'generation_expired'
       | 'output_unavailable'
       | 'cancelled';
-    /** A sentence for people */
+    /** A sentence for people. */
     message: string;
   } | null;
-  /** When the task was created */
   created_at: string | null;
-  /** When the task last changed */
   updated_at: string | null;
 }
 
+/** A file that was refused. */
+export interface RefusedInput {
+  /** The field of the body. */
+  field: string;
+  /** In a list field, from 0. */
+  index?: number | undefined;
+  /** The reasons are listed at /docs/errors#reason. */
+  reason: string;
+  /** A sentence for people. */
+  message: string;
+}
+
 export interface ErrorDetails {
-  /** Of a create: what became of its credits; reserved also if it is not known */
+  /** Of a create: what became of its credits; `reserved` also if it is not known. */
   charged?: 'no' | 'reserved' | 'refunded' | undefined;
-  /** Of a create: the Idempotency-Key to send the same body with */
+  /** Of a create: the Idempotency-Key to send the same body with. */
   retry?: 'same_key' | 'new_key' | 'never' | undefined;
-  /** Where the error is */
+  /** Where the error is. */
   field?: string | undefined;
-  /** In a list field, from 0 */
+  /** In a list field, from 0. */
   entry?: number | undefined;
-  /** The reasons are listed at /docs/errors#reason */
+  /** The reasons are listed at /docs/errors#reason. */
   reason?: string | undefined;
-  /** Each file that was refused */
   inputs?: RefusedInput[] | undefined;
-  /** The task that was created */
+  /** The task that was created. */
   task_id?: string | undefined;
-  /** The task as it is now */
+  /** The task as it is now. */
   task?: VideoTask | undefined;
-  /** What happened to the credits of the task */
+  /** What happened to the credits of the task. */
   credits?: 'refunded' | 'held' | undefined;
-  /** With 402: the price of the request */
+  /** With 402: the price of the request. */
   required_credits?: number | undefined;
-  /** true: the request has a test key */
+  /** true: the request has a test key. */
   test?: boolean | undefined;
 }
 
 export interface ErrorResponse {
-  /** What went wrong */
   error: {
-    /** Decide by it, never by the message */
+    /** Decide by it, never by the message. */
     code:
       | 'invalid_request'
       | 'unauthorized'
@@ -94,209 +92,164 @@ export interface ErrorResponse {
       | 'not_cancellable'
       | 'no_output'
       | 'upload_in_use';
-    /** A sentence for people */
+    /** A sentence for people. */
     message: string;
-    /** What is known beside it */
     details?: ErrorDetails | undefined;
   };
 }
 
 export interface VideoRequest {
   /**
-   * image-to-video takes image_url (required) and end_image_url; media-to-video
-   * takes the reference fields, at least one image or video; text-to-video takes
-   * none of them
+   * `image-to-video` takes `image_url` (required) and `end_image_url`; `media-to-video` takes the
+   * reference fields, at least one image or video; `text-to-video` takes none of them.
    */
-  mode?: 'text-to-video' | 'image-to-video' | 'media-to-video' | undefined;
-  /** GET /models has their prices */
-  model?: 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini' | undefined;
-  /** What the video shows */
+  mode?: Mode | undefined;
+  /** `models.list` has their prices. */
+  model?: Model | undefined;
+  /** What the video shows. */
   prompt: string;
-  /** Width to height. adaptive: the ratio nearest to the first image or video, else 16:9 */
+  /** Width to height. `adaptive`: the ratio nearest to the first image or video, else 16:9. */
   aspect_ratio?: '1:1' | '21:9' | '4:3' | '3:4' | '16:9' | '9:16' | 'adaptive' | undefined;
-  /** Seconds */
+  /** Seconds. */
   duration?: number | undefined;
-  /** Not every model offers each */
+  /** Not every model offers each. */
   resolution?: '480p' | '720p' | '1080p' | '4k' | undefined;
-  /** The first frame: HTTPS, or an upload */
+  /** The first frame: HTTPS, or an upload. */
   image_url?: string | undefined;
-  /** The last frame: HTTPS, or an upload */
+  /** The last frame: HTTPS, or an upload. */
   end_image_url?: string | undefined;
-  /** Images that the video refers to */
+  /** Images that the video refers to. */
   reference_image_urls?: string[] | undefined;
-  /** Videos that the video refers to; their seconds are added, and all have a lower rate */
+  /** Videos that the video refers to; their seconds are added, and all have a lower rate. */
   reference_video_urls?: string[] | undefined;
-  /** Whole seconds of each reference video, in order */
+  /** Whole seconds of each reference video, in order. */
   reference_video_durations?: number[] | undefined;
-  /** Whether the video has sound */
+  /** Whether the video has sound. */
   generate_audio?: boolean | undefined;
-  /** -1: the service draws one */
+  /** -1: the service draws one. */
   seed?: number | undefined;
 }
 
 export interface Quote {
-  /** What a create with this body reserves */
+  /** What a create with this body reserves. */
   credits: number;
-  /** Of the output and of the reference videos */
   credits_per_second: number;
-  /** Of the video */
   output_seconds: number;
-  /** Of all reference videos together, as declared */
+  /** Of all reference videos together, as declared. */
   reference_seconds: number;
-  /** Paid credits that the API can spend now */
+  /** Paid credits that the API can spend now. */
   available_credits: number;
-  /** Whether they, and the monthly cap of the API key, suffice for a create now */
+  /** Whether they, and the monthly cap of the API key, suffice for a create now. */
   enough: boolean;
 }
 
 export interface TaskList {
-  /** The newest task first */
+  /** The newest task first. */
   data: VideoTask[];
   /**
-   * Opaque. Send it as cursor, with the same filters, for the next page. null: there
-   * are no more tasks. With a filter, a page may have fewer tasks than limit, or
-   * none, and still a next page
+   * Send it as cursor, with the same filters, for the next page; null: there are no more tasks.
+   * With a filter, a page may have fewer tasks than its limit, and still a next page.
    */
   next_cursor: string | null;
 }
 
 export interface CreditMovement {
-  /** When they moved */
   created_at: string;
-  /** Of the credits: paid */
+  /** Of the credits: paid. */
   kind: string;
-  /**
-   * reserve: set aside for the task; capture: spent, because it was completed;
-   * refund: returned to the balance, because it failed
-   */
+  /** `reserve`: set aside for the task; `capture`: spent; `refund`: returned to the balance. */
   reason: string;
-  /** How many */
   credits: number;
 }
 
 export interface TaskLedger {
-  /** The oldest movement first */
+  /** The oldest movement first. */
   data: CreditMovement[];
 }
 
 export interface CancelResult {
   /**
-   * cancelled: the task failed and its credits are refunded. pending: the provider
-   * was asked; read the task to see how it ends. refused: the task goes on
+   * `cancelled`: the task failed and its credits are refunded. `pending`: the provider was asked;
+   * read the task to see how it ends. `refused`: the task goes on.
    */
   cancel: 'cancelled' | 'pending' | 'refused';
   /**
-   * Why it was refused. video_is_finished: the video is there already, or is being
-   * copied. provider_cannot: the provider does not cancel this job
+   * Why it was refused. `video_is_finished`: the video is there already, or is being copied.
+   * `provider_cannot`: the provider does not cancel this job.
    */
   refusal: string | null;
-  /** The task as it is now */
   task: VideoTask;
 }
 
 export interface CreditBalance {
-  /** Paid credits that the API can spend */
+  /** Paid credits that the API can spend. */
   available_credits: number;
-  /** Always paid */
   balance_type: 'paid';
 }
 
+/** Both are included. */
+export interface Bounds {
+  min: number;
+  max: number;
+}
+
 export interface ModelCatalog {
-  /** Each model */
   data: {
-    /** Its name in a request */
     id: string;
-    /** That it offers */
     resolutions: string[];
-    /** Of the output. `referenced`: with reference videos, whose seconds count as well */
+    /** Of the output, by resolution; one that is missing is not offered. */
     credits_per_second: {
-      /** By resolution; a resolution that is missing is not offered */
       standard: Record<string, number>;
-      /** By resolution; a resolution that is missing is not offered */
+      /** With reference videos, whose seconds count as well. */
       referenced: Record<string, number>;
     };
   }[];
-  /** Grows whenever a price changes. A task keeps the price of its create */
+  /** Grows whenever a price changes. A task keeps the price of its create. */
   price_version: number;
-  /** What a request can be made from */
+  /** What a request can be made from. */
   modes: {
-    /** Its name in a request */
     id: string;
-    /** The media fields that the mode takes */
+    /** The media fields that the mode takes. */
     accepts: string[];
-    /** The mode needs at least one of these fields */
+    /** The mode needs at least one of these fields. */
     requires_one_of: string[];
   }[];
-  /** Width to height */
   aspect_ratios: string[];
-  /** Of a prompt. All bounds are included */
-  prompt_characters: {
-    /** At least */
-    min: number;
-    /** At most */
-    max: number;
-  };
-  /** Of the video */
-  duration_seconds: {
-    /** At least */
-    min: number;
-    /** At most */
-    max: number;
-  };
-  /** Of the files of a request */
+  prompt_characters: Bounds;
+  duration_seconds: Bounds;
+  /** Of the files of a request. */
   media: {
-    /** Of all files together */
     max_total_bytes: number;
-    /** Images */
     max_reference_images: number;
-    /** Videos */
     max_reference_videos: number;
-    /** Of each reference video */
-    reference_video_seconds: {
-      /** At least */
-      min: number;
-      /** At most */
-      max: number;
-    };
-    /** Of all reference videos together */
+    reference_video_seconds: Bounds;
     max_total_reference_seconds: number;
-    /** Pixels of the shorter side, as displayed */
-    reference_video_short_side: {
-      /** At least */
-      min: number;
-      /** At most */
-      max: number;
-    };
-    /** Width by height */
+    /** Pixels of the shorter side, as displayed. */
+    reference_video_short_side: Bounds;
     max_image_pixels: number;
-    /** Width by height */
     max_video_pixels: number;
   };
 }
 
 export interface Upload {
-  /** The id of the upload */
   id: string;
-  /** For the media fields of a create of the same account. Nobody can fetch it */
+  /** For the media fields of a create of the same account. Nobody can fetch it. */
   url: string;
-  /** When the file is deleted. Each use makes it a day from then */
+  /** When the file is deleted. Each use makes it a day from then. */
   expires_at: string;
-  /** What the bytes are */
   kind: 'image' | 'video';
-  /** Their type, such as video/mp4 */
+  /** Such as video/mp4. */
   media_type: string;
-  /** Bytes of the file */
   size_bytes: number;
-  /** Pixels as displayed */
+  /** Pixels as displayed. */
   width: number | null;
-  /** Pixels as displayed */
+  /** Pixels as displayed. */
   height: number | null;
-  /** Of a video, not rounded. reference_video_durations takes it rounded */
+  /** Of a video, not rounded. `reference_video_durations` takes it rounded. */
   duration_seconds: number | null;
 }
 
 export interface PresignedUploadRequest {
-  /** The type of the file */
   content_type:
     | 'image/jpeg'
     | 'image/png'
@@ -305,197 +258,131 @@ export interface PresignedUploadRequest {
     | 'video/quicktime'
     | 'video/webm'
     | 'video/x-matroska';
-  /** Bytes of the file */
   size_bytes: number;
 }
 
 export interface PresignedUpload {
-  /** The id of the upload */
   id: string;
-  /** For the media fields of a create of the same account. Nobody can fetch it */
+  /** For the media fields of a create of the same account. Nobody can fetch it. */
   url: string;
-  /** When the file is deleted if it was not used before */
+  /** When the file is deleted if it was not used before. */
   expires_at: string;
-  /** How to send the bytes */
+  /** How to send the bytes: to this address, without a key, with exactly these headers. */
   upload: {
-    /** Of the request that sends them */
     method: 'PUT';
-    /** Where to send the bytes, without a key */
     url: string;
-    /** Send exactly these */
-    headers: {
-      /** As asked for */
-      'content-type': string;
-      /** size_bytes, as asked for */
-      'content-length': string;
-    };
-    /** Until when the PUT can begin */
+    headers: { 'content-type': string; 'content-length': string };
+    /** Until when the PUT can begin. */
     expires_at: string;
   };
 }
 
 export interface WebhookEndpoint {
-  /** The id of the endpoint */
   id: string;
-  /** Whether it hears of live or of test tasks */
+  /** Whether it hears of live or of test tasks. */
   mode: 'live' | 'test';
-  /** Where events are sent; null: they are only kept in the log */
+  /** Where events are sent; null: they are only kept in the log. */
   url: string | null;
-  /** What its owner calls it */
   description: string | null;
-  /** What it hears of */
-  events: ('task.completed' | 'task.failed' | 'task.held' | 'credits.low')[];
-  /** When it was made */
+  /** What it hears of. */
+  events: EventType[];
   created_at: string | null;
-  /** Since when nothing is sent to it; null: it is enabled */
+  /** Since when nothing is sent to it; null: it is enabled. */
   disabled_at: string | null;
-  /**
-   * owner: it was disabled. gone: it responded 410. failing: every delivery failed
-   * for five days
-   */
+  /** `owner`: it was disabled. `gone`: it responded 410. `failing`: it failed for five days. */
   disabled_because: string | null;
-  /** Since when every delivery fails; null: the last one arrived */
+  /** Since when every delivery fails; null: the last one arrived. */
   failing_since: string | null;
-  /** Until when the secret before the last one signs too */
+  /** Until when the secret before the last one signs too. */
   earlier_secret_until: string | null;
 }
 
+export interface WebhookEndpointWithSecret extends WebhookEndpoint {
+  /** Signs the deliveries. It is shown only in this response. */
+  secret: string;
+}
+
 export interface WebhookEndpointList {
-  /** The oldest first */
+  /** The oldest first. */
   data: WebhookEndpoint[];
 }
 
 export interface WebhookEndpointRequest {
-  /** A public https address that takes a POST; without it, events are only logged */
+  /** A public https address that takes a POST; without it, events are only logged. */
   url?: string | undefined;
-  /** What it hears of */
-  events: ('task.completed' | 'task.failed' | 'task.held' | 'credits.low')[];
-  /** What its owner calls it, without control characters */
+  events: EventType[];
+  /** Without control characters. */
   description?: string | undefined;
 }
 
-export interface WebhookEndpointWithSecret {
-  /** The id of the endpoint */
-  id: string;
-  /** Whether it hears of live or of test tasks */
-  mode: 'live' | 'test';
-  /** Where events are sent; null: they are only kept in the log */
-  url: string | null;
-  /** What its owner calls it */
-  description: string | null;
-  /** What it hears of */
-  events: ('task.completed' | 'task.failed' | 'task.held' | 'credits.low')[];
-  /** When it was made */
-  created_at: string | null;
-  /** Since when nothing is sent to it; null: it is enabled */
-  disabled_at: string | null;
-  /**
-   * owner: it was disabled. gone: it responded 410. failing: every delivery failed
-   * for five days
-   */
-  disabled_because: string | null;
-  /** Since when every delivery fails; null: the last one arrived */
-  failing_since: string | null;
-  /** Until when the secret before the last one signs too */
-  earlier_secret_until: string | null;
-  /** The secret that signs the deliveries. It is shown only in this response. */
-  secret: string;
-}
-
-export interface WebhookEndpointChanges {
-  /** A public https address that takes a POST; without it, events are only logged */
-  url?: string | undefined;
-  /** What it hears of */
-  events?: ('task.completed' | 'task.failed' | 'task.held' | 'credits.low')[] | undefined;
-  /** What its owner calls it, without control characters */
-  description?: string | undefined;
-  /** true also forgets the failures of before */
+export interface WebhookEndpointChanges extends Omit<WebhookEndpointRequest, 'events'> {
+  events?: EventType[] | undefined;
+  /** true also forgets the failures of before. */
   enabled?: boolean | undefined;
 }
 
 export interface WebhookAttempt {
-  /** When it began */
+  /** When it began. */
   at: string | null;
-  /** Milliseconds until the response */
+  /** Milliseconds until the response. */
   duration_ms: number;
-  /** The HTTP status; null without a response */
+  /** The HTTP status; null without a response. */
   status: number | null;
-  /** Why there was no response */
+  /** Why there was no response. */
   cause: string | null;
-  /** The first KiB of the body of the response */
+  /** The first KiB of the body of the response. */
   response: string | null;
 }
 
 export interface WebhookDelivery {
-  /** The same in each try, and in the header webhook-id */
+  /** The same in each try, and in the header webhook-id. */
   event_id: string;
-  /** Of the event, such as task.completed */
+  /** Of the event, such as task.completed. */
   type: string;
-  /** The task that the event is about */
+  /** The task that the event is about. */
   task_id: string | null;
-  /** What the event says; null: it is about a task, which is read when it is sent */
+  /** What the event says; null: it is about a task, which is read when it is sent. */
   data: Record<string, unknown> | null;
-  /** When it happened */
+  /** When it happened. */
   created_at: string | null;
-  /** failed: no further try is made. logged: the endpoint had no URL, so nothing is sent */
+  /** `failed`: no further try is made. `logged`: the endpoint had no URL, so nothing is sent. */
   state: 'waiting' | 'delivered' | 'failed' | 'logged';
-  /** When it is sent next; null: not any more */
+  /** null: it is not sent any more. */
   next_attempt_at: string | null;
-  /** The oldest first */
+  /** The oldest first. */
   attempts: WebhookAttempt[];
 }
 
 export interface WebhookDeliveryList {
-  /** The newest event first */
+  /** The newest event first. */
   data: WebhookDelivery[];
-  /** Send it as cursor for the next page; null: there are no more */
+  /** Send it as cursor for the next page; null: there are no more. */
   next_cursor: string | null;
 }
 
 export interface WebhookEventId {
-  /** The event, as in the header webhook-id */
+  /** As in the header webhook-id. */
   event_id: string;
 }
 
-export interface TaskEvent {
-  /** What happened */
-  type: 'task.completed' | 'task.failed' | 'task.held';
-  /** When it happened */
+interface EventOf<Type, Data> {
+  type: Type;
+  /** When it happened. */
   timestamp: string;
-  /** Whether it is about a test task */
+  /** Whether it is about a test task. */
   mode: 'live' | 'test';
-  /** As it is when the event is sent */
-  data: VideoTask;
+  /** As it is when the event is sent. */
+  data: Data;
 }
 
-export interface CreditsLowEvent {
-  /** What happened */
-  type: 'credits.low';
-  /** When it happened */
-  timestamp: string;
-  /** Whether it is about a test task */
-  mode: 'live' | 'test';
-  /** As it is when the event is sent */
-  data: {
-    /** Paid credits */
-    available_credits: number;
-    /** The limit of the account: they have fallen below it */
-    below_credits: number;
-  };
-}
+export type TaskEvent = EventOf<'task.completed' | 'task.failed' | 'task.held', VideoTask>;
 
-export interface TestEvent {
-  /** What happened */
-  type: 'webhook.test';
-  /** When it happened */
-  timestamp: string;
-  /** Whether it is about a test task */
-  mode: 'live' | 'test';
-  /** As it is when the event is sent */
-  data: {
-    /** A sentence for people */
-    message: string;
-  };
-}
+/** `available_credits` have fallen below the limit of the account. */
+export type CreditsLowEvent = EventOf<
+  'credits.low',
+  { available_credits: number; below_credits: number }
+>;
+
+export type TestEvent = EventOf<'webhook.test', { message: string }>;
 
 export type WebhookEvent = TaskEvent | CreditsLowEvent | TestEvent;

@@ -15,7 +15,6 @@ import {
 } from '../../../server/test/clients/fault-cases.ts';
 import { type MediaFixture, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
-import { TYPES_FILE, typesText } from '../write-declarations.ts';
 
 const run = promisify(execFile);
 const PACK = new URL('../../packing/pack.ts', import.meta.url).pathname;
@@ -50,10 +49,6 @@ before(async () => {
   published = packages.find((one) => one.includes('-client-')) ?? assert.fail('no client');
 });
 after(() => cleanup.disposeAsync());
-
-test('the types are those of openapi.json: npm run openapi', async () => {
-  assert.equal(await readFile(TYPES_FILE, 'utf8'), typesText());
-});
 
 /** What a bundler makes of a program. */
 async function bundled(entry: string) {

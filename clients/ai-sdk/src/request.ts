@@ -4,9 +4,11 @@ import type {
   Experimental_VideoModelV4File as VideoFile,
 } from '@ai-sdk/provider';
 import type { GenerateRequest, Media } from '@framewright/client';
+import openapi from '../../../openapi.json' with { type: 'json' };
 
 type Model = NonNullable<GenerateRequest['model']>;
 type Ratio = NonNullable<GenerateRequest['aspect_ratio']>;
+type Resolution = NonNullable<GenerateRequest['resolution']>;
 
 /** A request of the API, and what of the options it can't say. */
 interface Mapped {
@@ -16,14 +18,12 @@ interface Mapped {
   warnings: SharedV4Warning[];
 }
 
-const RESOLUTIONS = new Map<number, NonNullable<GenerateRequest['resolution']>>([
-  [480, '480p'],
-  [720, '720p'],
-  [1080, '1080p'],
-  [2160, '4k'],
-]);
+const { resolution, aspect_ratio } = openapi.components.schemas.VideoRequest.properties;
+const RESOLUTIONS = resolution.enum as readonly Resolution[];
+const RATIOS = aspect_ratio.enum as readonly Ratio[];
 
-const RATIOS: readonly Ratio[] = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'];
+/** Pixels of the short side: of 720p, for example, 720. */
+const linesOf = (name: Resolution) => (name === '4k' ? 2160 : Number.parseInt(name, 10));
 
 /** As long as the AI SDK waits by default. */
 const DEFAULT_TIMEOUT_MS = 600_000;
@@ -61,10 +61,13 @@ function sizeOf({ aspectRatio, resolution }: CallOptions) {
   const ratio = RATIOS.find((one) => one === wanted);
   if (ratio) fields.aspect_ratio = ratio;
   else if (wanted) warnings.push(warning('aspectRatio', `It is one of ${RATIOS.join(', ')}.`));
-  const lines = RESOLUTIONS.get(Math.min(width, height));
-  if (lines) fields.resolution = lines;
-  else if (resolution)
-    warnings.push(warning('resolution', 'Its short side is 480, 720, 1080 or 2160.'));
+  const named = RESOLUTIONS.find((one) => linesOf(one) === Math.min(width, height));
+  if (named) fields.resolution = named;
+  else if (resolution) {
+    const sides = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+    const known = sides.format(RESOLUTIONS.map((one) => String(linesOf(one))));
+    warnings.push(warning('resolution', `Its short side is ${known}.`));
+  }
   return { fields, warnings };
 }
 

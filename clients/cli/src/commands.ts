@@ -1,5 +1,6 @@
 import type { Command, Option } from './command.ts';
 import { OUTCOMES } from './outcomes.ts';
+import { EVENT_TYPES, SETTING_OPTIONS, STATUSES, TEST_EVENT } from './request-options.ts';
 
 const flag = (summary: string): Option => ({ kind: 'flag', summary });
 const integer = (summary: string): Option => ({ kind: 'integer', value: 'N', summary });
@@ -20,16 +21,7 @@ const SETTINGS: Record<string, Option> = {
     'image or video to follow; may be repeated; a URL of a video of 5 s ends with #5',
     { isList: true },
   ),
-  model: text('NAME', 'see fw models; default video-2.0-fast'),
-  resolution: text('R', '480p, 720p (default), 1080p or 4k', {
-    values: ['480p', '720p', '1080p', '4k'],
-  }),
-  duration: integer('seconds, 4 to 15; default 5'),
-  'aspect-ratio': text('W:H', '16:9 (default), 9:16, 1:1, 4:3, 3:4, 21:9 or adaptive', {
-    values: ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'],
-  }),
-  seed: integer('the same seed gives a similar video'),
-  'no-audio': flag('without sound'),
+  ...SETTING_OPTIONS,
 };
 
 const PROMPT = { usage: 'PROMPT', min: 1, max: 1 };
@@ -105,7 +97,7 @@ export const COMMANDS: readonly Command[] = [
     words: { usage: '[TASK]', min: 0, max: 1 },
     options: {
       status: text('S', 'processing, completed or failed', {
-        values: ['processing', 'completed', 'failed'],
+        values: STATUSES,
       }),
       model: text('NAME', 'only of this model'),
       after: text('TIME', 'created after it, such as 2026-11-01T00:00:00Z'),
@@ -155,7 +147,7 @@ export const COMMANDS: readonly Command[] = [
       forward: text('URL', 'where the events go'),
       events: text('TYPE', 'only these; may be repeated', {
         isList: true,
-        values: ['task.completed', 'task.failed', 'task.held', 'credits.low', 'webhook.test'],
+        values: [...EVENT_TYPES, TEST_EVENT],
       }),
       'print-secret': flag('print the secret that signs them, and end'),
     },

@@ -12,6 +12,7 @@ import { cwd } from 'node:process';
 import type { VideoRequest } from '@framewright/client';
 import type { Call } from '../command.ts';
 import { Failure } from '../failure.ts';
+import { settingsOf } from '../request-options.ts';
 import type { Media } from '../state/journal.ts';
 
 /** What a command line asks for: the request without its media, and the media. */
@@ -42,20 +43,6 @@ export function planOf(call: Call): Plan {
     },
     media: [...framesOf(frames), ...references.map(referenceOf)],
   };
-}
-
-/** The service checks the values: it knows its models. */
-function settingsOf(call: Call): Partial<VideoRequest> {
-  const settings = {
-    model: call.text('model'),
-    resolution: call.text('resolution'),
-    duration: call.integer('duration'),
-    aspect_ratio: call.text('aspect-ratio'),
-    seed: call.integer('seed'),
-    generate_audio: call.flag('no-audio') ? false : undefined,
-  };
-  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given);
 }
 
 function framesOf([image, endImage]: (string | undefined)[]): Media[] {

@@ -13,6 +13,7 @@ import {
 } from '@framewright/client';
 import type { Call } from '../command.ts';
 import { asFailure, Failure, failureLines } from '../failure.ts';
+import { EVENT_TYPES } from '../request-options.ts';
 import { stateFolder, writeSynced } from '../state/folders.ts';
 import { clientOf } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
@@ -23,8 +24,6 @@ const POLL_MS = 5_000;
 const FORWARD_MS = 15_000;
 const PAGE = 100;
 const MAX_DESCRIPTION = 200;
-
-const EVENTS = ['task.completed', 'task.failed', 'task.held', 'credits.low'];
 
 /**
  * Relays the events of the account from the log of an endpoint that has no address, and deletes it
@@ -105,7 +104,7 @@ async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
   const { data } = await client.request<WebhookEndpointList>('GET', '/webhooks');
   const left = data.find((one) => one.description === description && one.disabled_at === null);
   if (left) return left;
-  const body = { events: EVENTS, description };
+  const body = { events: EVENT_TYPES, description };
   return client.request<WebhookEndpoint>('POST', '/webhooks', { body });
 }
 

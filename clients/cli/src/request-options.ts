@@ -1,0 +1,96 @@
+import type { VideoRequest } from '@framewright/client';
+import openapi from '../../../openapi.json' with { type: 'json' };
+import type { Call, Option } from './command.ts';
+
+// The options that are fields of the request. What the API defines is read from openapi.json.
+
+interface Property {
+  type: string;
+  format?: string;
+  description?: string;
+  enum?: string[];
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+}
+
+interface Setting {
+  field: string;
+  /** The option without its dashes. */
+  name: string;
+  option: Option;
+}
+
+/** Where the schema's own words don't read well on a command line. */
+const WORDS: Record<string, { name?: string; value?: string; summary?: string }> = {
+  model: { value: 'NAME', summary: 'see fw models; default' },
+  resolution: { value: 'R' },
+  aspect_ratio: { value: 'W:H' },
+  generate_audio: { name: 'no-audio', summary: 'without sound' },
+  seed: { summary: 'the same seed gives a similar video' },
+};
+
+const SCHEMAS = openapi.components.schemas;
+
+/** The prompt and the files have options of their own, from which the mode follows. */
+const isSetting = ([field, { type, format }]: [string, Property]) =>
+  field !== 'mode' && field !== 'prompt' && type !== 'array' && format !== 'uri';
+
+const SETTINGS: readonly Setting[] = Object.entries<Property>(SCHEMAS.VideoRequest.properties)
+  .filter(isSetting)
+  .map(([field, property]) => ({
+    field,
+    name: WORDS[field]?.name ?? field.replaceAll('_', '-'),
+    option: optionOf(field, property),
+  }));
+
+/** Options by name. */
+export const SETTING_OPTIONS: Record<string, Option> = Object.fromEntries(
+  SETTINGS.map(({ name, option }) => [name, option]),
+);
+
+function optionOf(field: string, property: Property): Option {
+  const { type, description = '', enum: values = [], default: usual } = property;
+  const { minimum, maximum } = property;
+  const words = WORDS[field];
+  const text = words?.summary ?? description.charAt(0).toLowerCase() + description.slice(1);
+  if (type === 'boolean') return { kind: 'flag', summary: text };
+  if (type === 'integer') {
+    const range = usual === undefined ? '' : `, ${minimum} to ${maximum}; default ${usual}`;
+    return { kind: 'integer', value: 'N', summary: text + range };
+  }
+  const value = words?.value ?? 'VALUE';
+  // The service checks the model: it may offer more than this fw knows of.
+  if (field === 'model') return { kind: 'text', value, summary: `${text} ${usual}` };
+  return { kind: 'text', value, summary: listed(values, usual), values };
+}
+
+/** Such as `480p, 720p (default) or 1080p`. */
+function listed(values: string[], usual: unknown): string {
+  const shown = values.map((value) => (value === usual ? `${value} (default)` : value));
+  return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(shown);
+}
+
+/** The fields that a command line sets. The service checks the values. */
+export function settingsOf(call: Call): Partial<VideoRequest> {
+  const given = SETTINGS.map(({ field, name, option }) => [
+    field,
+    givenFor(call, name, option.kind),
+  ]);
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
+
+/** A flag switches off what is on by default: `--no-audio`. */
+function givenFor(call: Call, name: string, kind: Option['kind']) {
+  if (kind === 'flag') return call.flag(name) ? !name.startsWith('no-') : undefined;
+  return kind === 'integer' ? call.integer(name) : call.text(name);
+}
+
+/** The values of `status` of a task. */
+export const STATUSES: readonly string[] = SCHEMAS.VideoTask.properties.status.enum;
+
+/** The types of events that an endpoint can choose. */
+export const EVENT_TYPES = SCHEMAS.WebhookEndpointRequest.properties.events.items.enum;
+
+/** The type of the event that tests an endpoint. */
+export const [TEST_EVENT = ''] = SCHEMAS.TestEvent.properties.type.enum;

@@ -1,5 +1,4 @@
 import { type Queryable, statement } from '../database/database.ts';
-import { migratedAt } from '../database/migration/applied-migrations.ts';
 import type { BalanceKind, BalanceName, Reason } from '../ledger/transfer.ts';
 
 /** What the words of a movement are made of. */
@@ -64,20 +63,11 @@ export async function offersOf(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-// From then on operators are told that the customer reads the reason of an adjustment.
-const SINCE = '0044_billing.sql';
-
 /**
- * Which note of a movement the customer reads: what the service wrote about an order, and why an
- * operator corrected the balance. All others are the operators' own, also the reasons of
- * adjustments from before customers had a statement.
+ * The note of a movement, if it is for the customer: what the service wrote about an order, and why
+ * an operator corrected the balance. All others are the operators' own.
  */
-export async function publicNotes(
-  db: Queryable,
-): Promise<(movement: Described & { at: Date }) => string | null> {
-  const since = await migratedAt(db, SINCE);
-  return (movement) => {
-    const isTold = movement.reason === 'adjust' && since !== undefined && movement.at >= since;
-    return isTold || orderIdOf(movement) !== null ? movement.note : null;
-  };
+export function publicNote(movement: Described): string | null {
+  const isPublic = movement.reason === 'adjust' || orderIdOf(movement) !== null;
+  return isPublic ? movement.note : null;
 }

@@ -333,14 +333,14 @@ test('a video is taken down by its task, and a file that a live task needs is no
 });
 
 /** A stored upload of so many bytes. */
-async function makeUpload(accountId: string, mailbox: string | null, sizeBytes: number) {
+async function makeUpload(accountId: string, mailbox: string, sizeBytes: number) {
   const id = newId('object');
   const object = `insert into stored_objects (id, owner_id, role, media_type, size_bytes, state)
     values ($1, $2, 'upload', 'image/png', $3, 'ready')`;
   await sql(fixture.db, object, [id, accountId, sizeBytes]);
   const upload = `insert into uploads (object_id, account_id, mailbox_hash, kind, width, height)
     values ($1, $2, $3, 'image', 8, 8)`;
-  await sql(fixture.db, upload, [id, accountId, mailbox && Buffer.from(mailbox)]);
+  await sql(fixture.db, upload, [id, accountId, Buffer.from(mailbox)]);
   return id;
 }
 
@@ -349,7 +349,7 @@ test('uploads are listed, by mailbox too, and removed one by one or with their m
   assert.ok(ann && plus && bob);
   const first = await makeUpload(ann.accountId, 'ann', 20);
   const second = await makeUpload(plus.accountId, 'ann', 30);
-  const older = await makeUpload(bob.accountId, null, 40);
+  const older = await makeUpload(bob.accountId, 'bob', 40);
   const [largest, next] = await does('uploads mailboxes');
   assert.deepEqual([largest.accounts, largest.uploads, largest.bytes], [2, 2, 50]);
   assert.deepEqual([next.account_id, next.accounts, next.bytes], [bob.accountId, 1, 40]);

@@ -3,10 +3,9 @@ import pg from 'pg';
 import { UsageError } from '../kernel/errors.ts';
 import { searchPath } from './connection.ts';
 import {
+  makeMigrationsTable,
   pendingFiles,
-  prepareMigrationsTable,
   readApplied,
-  recordMissingChecksums,
   refuseChangedFiles,
   refuseNewerSchema,
 } from './migration/applied-migrations.ts';
@@ -34,7 +33,8 @@ const DEFAULTS: RunSettings = {
  * each in its own transaction (unless its header says otherwise). Several processes may call it at
  * once: an advisory lock lets only one of them run at a time.
  * @returns the names of the files that ran
- * @throws UsageError when a newer program has migrated the database, or an applied file changed
+ * @throws UsageError when the database is from before 1.0.0, a newer program has migrated it, or an
+ * applied file changed
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<string[]> {
   const { folder = MIGRATIONS_FOLDER, ...given } = options;
@@ -44,11 +44,10 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     if (await isUpToDate(client, files)) return []; // a role that only serves may start
     await requireOwner(client);
     await lock(client, settings);
-    await prepareMigrationsTable(client);
+    await makeMigrationsTable(client);
     const applied = await readApplied(client);
     refuseNewerSchema(files, applied);
     refuseChangedFiles(files, applied);
-    await recordMissingChecksums(client, files, applied);
     const ran: string[] = [];
     for (const file of pendingFiles(files, applied)) {
       if (applied.length > 0) settings.report(`${file.name} runs`);
@@ -64,8 +63,7 @@ async function isUpToDate(client: pg.Client, files: readonly MigrationFile[]): P
   const applied = await readApplied(client);
   refuseNewerSchema(files, applied);
   refuseChangedFiles(files, applied);
-  const isRecorded = applied.every(({ checksum }) => checksum !== null);
-  return isRecorded && pendingFiles(files, applied).length === 0;
+  return pendingFiles(files, applied).length === 0;
 }
 
 const ADVICE = 'see docs/operations/database-roles.md.';
@@ -125,10 +123,10 @@ function readOnly(): UsageError {
 
 /**
  * Checks that this program can work on the schema, and changes nothing.
- * @throws UsageError when migrations are pending, or a newer program has migrated the database
+ * @throws UsageError when migrations are pending, and as {@link migrate}
  */
-export async function checkSchema(url: string): Promise<void> {
-  const files = await readMigrations(MIGRATIONS_FOLDER);
+export async function checkSchema(url: string, folder = MIGRATIONS_FOLDER): Promise<void> {
+  const files = await readMigrations(folder);
   await withConnection(url, async (client) => {
     const applied = await readApplied(client);
     refuseNewerSchema(files, applied);

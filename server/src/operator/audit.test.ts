@@ -238,9 +238,7 @@ test('the audit finds a task of a test key that a real provider was given', asyn
   const fixture = await openTaskFixture();
   t.after(() => fixture.close());
   const { id } = await complete(fixture);
-  await sql(fixture.db, `update tasks set surface = 'test', test_settled = true where id = $1`, [
-    id,
-  ]);
+  await sql(fixture.db, `update tasks set surface = 'test' where id = $1`, [id]);
   await sql(fixture.db, `update attempts set provider = 'ark' where task_id = $1`, [id]);
   const { problems } = await audit(fixture.db);
   assert.ok(problems.includes(`${id}: a task of a test key, but ark was given it`));

@@ -179,7 +179,7 @@ test('when two operator decisions run at once, one is applied and the other is r
   assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   const transfers = await sql(
     fixture.db,
-    `select 1 from task_reservations where task_id = $1 and outcome = 'refund'`,
+    `select 1 from ledger_transfers where reference = 'settle:' || $1 and reason = 'refund'`,
     [held.id],
   );
   assert.equal(transfers.length, 1);

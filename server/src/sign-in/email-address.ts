@@ -9,11 +9,6 @@ export function normalEmail(text: string): string | undefined {
   return isAddress && email.length <= 254 ? email.toLowerCase() : undefined;
 }
 
-/** An address without what follows a plus sign in its name. */
-export function untagged(email: string): string {
-  return email.toLowerCase().replace(/\+[^@]*@/, '@');
-}
-
 /**
  * The characters that a mail service ignores in the names of its addresses: Google at
  * https://support.google.com/mail/answer/7436150, Proton at
@@ -32,7 +27,9 @@ const IGNORED = new Map([
  * Fastmail's subdomains: https://www.fastmail.help/hc/en-us/articles/360060591053.
  */
 export function mailboxOf(email: string): string {
-  const [name = '', domain = ''] = untagged(email)
+  const [name = '', domain = ''] = email
+    .toLowerCase()
+    .replace(/\+[^@]*@/, '@')
     .replace(/@googlemail\.com$/, '@gmail.com')
     .replace(/^[^@]*@([^@.]+)\.(fastmail\.(?:com|fm))$/, '$1@$2')
     .split('@');

@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { countRequest } from '../accounts/rate-window.ts';
-import {
-  MIGRATIONS_FOLDER,
-  numberOf,
-  readMigrations,
-} from '../database/migration/migration-files.ts';
 import { balances } from '../ledger/ledger.ts';
 import { mailboxOf } from './email-address.ts';
 import { enterByEmail } from './enter.ts';
@@ -90,29 +84,6 @@ test('a mailbox gets its credits once, whatever its mail service ignores in addr
     const given = await Promise.all([...accounts].map(promotionalOf));
     assert.deepEqual(given.filter(Boolean), [250], addresses.join(' '));
   }
-});
-
-test('a mailbox that got its credits before migration 0069 gets no others', async () => {
-  const { db } = database;
-  const owners = ['b.o.b@gmail.com', 'b_ob@protonmail.com', 'x@bob.fastmail.fm', 'bob@example.org'];
-  for (const email of owners) await createAccount(db, email);
-  const before = [...owners, 'er.ased@gmail.com'].map((email) => hash('sha256', email, 'buffer'));
-  await sql(db, 'insert into signup_grants (address_hash) select unnest($1::bytea[])', [before]);
-  const files = await readMigrations(MIGRATIONS_FOLDER);
-  const { text = '' } = files.find(({ name }) => numberOf(name) === '0069') ?? {};
-  for (let run = 0; run < 2; run += 1) await sql(db, text);
-  const again = [
-    'bob@googlemail.com',
-    'b.o.b+1@gmail.com',
-    'b.ob@protonmail.com',
-    'bob@fastmail.fm',
-    'bob+1@example.org',
-    'er.ased@gmail.com',
-  ];
-  for (const email of again) assert.equal(await promotionalOf(await enterOnce(email)), 0, email);
-  const kept = await sql<{ address_hash: Buffer }>(db, 'select address_hash from signup_grants');
-  const hashes = new Set(kept.map((row) => row.address_hash.toString('hex')));
-  for (const email of owners) assert.ok(hashes.has(hash('sha256', mailboxOf(email))), email);
 });
 
 test('an account that an operator made gets no credits at the first sign-in', async () => {

@@ -4,7 +4,7 @@ import { reopenAccount } from '../accounts/closing.ts';
 import { type Database, statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { transfer } from '../ledger/transfer.ts';
-import { mailboxOf, untagged } from './email-address.ts';
+import { mailboxOf } from './email-address.ts';
 import { beginSession, type SignedInFrom } from './sessions.ts';
 
 /** Is called in the transaction that reopens an account which its owner had closed. */
@@ -40,18 +40,16 @@ export async function enterByEmail(
   return { accountId, isNew };
 }
 
-// Before migration 0069, rows had the hash of the address without its tag.
 const NOTE = statement(
   'signup_grant_note',
-  `insert into signup_grants (address_hash)
-   select $1 where not exists (select from signup_grants where address_hash = $2)
+  `insert into signup_grants (address_hash) values ($1)
    on conflict do nothing returning address_hash`,
 );
 
 /** Whether a mailbox has had no promotional credits yet, also for an account deleted since. */
 async function isFirstGrant(tx: Transaction, email: string): Promise<boolean> {
-  const hashes = [mailboxOf(email), untagged(email)].map((one) => hash('sha256', one, 'buffer'));
-  return (await tx.query(NOTE, hashes)).length > 0;
+  const mailbox = hash('sha256', mailboxOf(email), 'buffer');
+  return (await tx.query(NOTE, [mailbox])).length > 0;
 }
 
 async function giveSignupCredits(tx: Transaction, accountId: string, credits: number) {

@@ -44,7 +44,7 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
 
 /**
  * Of a query: which side of the account a page shows, and whose credits it spends: `live`, or
- * `test` with test credits. Open pages of earlier releases send none: they are live.
+ * `test` with test credits. Without one, it is live.
  */
 export const ModeSchema = Type.Optional(Type.Enum(['live', 'test']));
 

@@ -106,8 +106,6 @@ const MOVE = statement(
          else clock_now() + given.delay_seconds * interval '1 second' end,
        leased_until = case when given.delay_seconds = 0
          and given."to" not in ('completed', 'failed') then tasks.leased_until end,
-       promotional_settled = given."to" in ('completed', 'failed'),
-       test_settled = given."to" in ('completed', 'failed'),
        internal_failures = 0, refused_at = null, updated_at = clock_now()
      from given
      where tasks.id = any($1) and tasks.id = given.id and tasks.phase = given."from"

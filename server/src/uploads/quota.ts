@@ -43,7 +43,6 @@ const LOCK_MAILBOX = statement(
   `select pg_advisory_xact_lock(${QUOTA_LOCK}, hashtext(encode($1::bytea, 'hex')))`,
 );
 
-// Uploads without a mailbox count for their account.
 const STORED = namedStatement(
   'upload_stored',
   ['accountId', 'mailboxHash'],

@@ -161,7 +161,7 @@ export const uploadsOfMailbox = queryColumn<[accountId: string], string>(
   'uploads_of_mailbox',
   `select object_id as id from uploads
    where account_id = $1 or mailbox_hash = any(array(
-     select mailbox_hash from uploads where account_id = $1 and mailbox_hash is not null))`,
+     select mailbox_hash from uploads where account_id = $1))`,
 );
 
 export const isUpload = whether<[id: string]>(

@@ -82,8 +82,8 @@ const REST = {
   files: `insert into stored_objects (id, owner_id, role, state, media_type, size_bytes, delete_after, created_at)
    select 'up_' || id, account_id, 'upload', case when id like '%9' then 'writing' else 'ready' end,
      'image/png', 1000, clock_now() + interval '1 day', clock_now() from tasks where phase = 'completed'`,
-  uploads: `insert into uploads (object_id, account_id, kind)
-   select id, owner_id, 'image' from stored_objects where role = 'upload'`,
+  uploads: `insert into uploads (object_id, account_id, mailbox_hash, kind)
+   select id, owner_id, sha256(owner_id::bytea), 'image' from stored_objects where role = 'upload'`,
 };
 
 const TABLES = {

@@ -156,6 +156,12 @@ async function checkOut(
   commit: string,
   parent: string,
 ): Promise<string[]> {
+  const baseline = `${commit}:server/migrations/0001_baseline.sql`;
+  await run('git', ['cat-file', '-e', baseline], { cwd: ROOT }).catch(() =>
+    assert.fail(
+      `FRAMEWRIGHT_PREVIOUS: ${commit} is from before 1.0.0 (or no commit): no upgrade begins there`,
+    ),
+  );
   const tree = path.join(parent, 'previous');
   await run('git', ['worktree', 'add', '--detach', tree, commit], { cwd: ROOT });
   cleanup.defer(async () => {

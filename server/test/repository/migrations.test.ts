@@ -8,31 +8,20 @@ import {
 } from '../../src/database/migration/migration-files.ts';
 
 const files = await readMigrations(MIGRATIONS_FOLDER);
-/** The files that were written before there were rules; they have run and are never edited. */
-const LAST_OF_OLD = '0013';
-const held = files.filter(({ name }) => numberOf(name) > LAST_OF_OLD);
 
 test('a number of a migration is used once', () => {
   const numbers = files.map(({ name }) => numberOf(name));
   assert.deepEqual([...new Set(numbers)], numbers);
 });
 
-test('each migration says which programs work on its schema (server/migrations/README.md)', () => {
-  const silent = held.filter(({ oldestProgram }) => oldestProgram === null);
-  assert.deepEqual(
-    silent.map(({ name }) => `${name} needs a header "-- oldest-program: NNNN"`),
-    [],
-  );
-});
-
 test('a file without a transaction has only statements that may run again', () => {
-  for (const file of held.filter(({ isTransaction }) => !isTransaction)) {
+  for (const file of files.filter(({ isTransaction }) => !isTransaction)) {
     assert.ok(statementsOf(file).length > 0, file.name);
   }
 });
 
 test('a transaction builds an index only on a table that it creates', () => {
-  const wrong = held
+  const wrong = files
     .filter(({ isTransaction }) => isTransaction)
     .flatMap(({ name, text }) => {
       const created = tablesIn(text, /^create (?:unlogged )?table (\w+)/gim);

@@ -64,35 +64,6 @@ test('each table of the schema has one owner', async () => {
   }
 });
 
-/** Each writes, locks or reads as a program of before the tables were renamed does. */
-const EARLIER = [
-  `insert into rate_windows as w (key_id, hits) values ('ip:1', array[clock_now()]), ('ip:2', '{}')
-   on conflict (key_id) do update set hits = w.hits || clock_now()
-     where cardinality(w.hits) < 2 returning key_id`,
-  `delete from rate_windows where ctid = any(array(
-     select ctid from rate_windows where cardinality(hits) = 0 limit 10))`,
-  `insert into objects (id, task_id, role, media_type) select id, 'task_1', 'output', 'video/mp4'
-   from unnest(array['obj_1', 'obj_2']) as given (id)`,
-  `with due as materialized (
-     select id from objects where state = 'writing' order by id limit 1 for update skip locked)
-   update objects o set state = 'ready' where id = any(array(select id from due)) returning task_id`,
-  `delete from objects where task_id = 'task_1' and state = 'writing'`,
-];
-
-test('an older program works with renamed tables by their earlier names', async () => {
-  const { db, close } = await createTestDatabase();
-  try {
-    for (const text of [...EARLIER, ...EARLIER.slice(0, 2)]) await sql(db, text);
-    const windows = await sql(db, 'select subject, cardinality(hits) as hits from request_windows');
-    assert.deepEqual(windows, [{ subject: 'ip:1', hits: 2 }]);
-    const objects = await sql(db, 'select id, owner_id, state, poster_tries from stored_objects');
-    const stored = { id: 'obj_1', owner_id: 'task_1', state: 'ready', poster_tries: 0 };
-    assert.deepEqual(objects, [stored]);
-  } finally {
-    await close();
-  }
-});
-
 test('only the room of a table names it in SQL, but for listings of several rooms', () => {
   const wrong = named
     .filter(({ name }) => !name.startsWith(LISTINGS))

@@ -10,11 +10,8 @@ export interface MigrationFile {
   text: string;
   /** SHA-256 of the text with the line endings of Unix, as hexadecimal digits. */
   checksum: string;
-  /**
-   * Number of the oldest program that works on a schema with this migration. Null: not stated, so
-   * only programs that have the file do.
-   */
-  oldestProgram: string | null;
+  /** Number of the oldest program that works on a schema with this migration. */
+  oldestProgram: string;
   /** False: each statement runs and commits by itself. */
   isTransaction: boolean;
 }
@@ -30,7 +27,7 @@ export async function readMigrations(folder: URL): Promise<MigrationFile[]> {
   );
 }
 
-/** A program and a schema are named by the number of their newest migration, such as `0013`. */
+/** A program and a schema are named by the number of their newest migration, such as `0002`. */
 export function numberOf(name: string): string {
   return name.slice(0, 4);
 }
@@ -38,12 +35,15 @@ export function numberOf(name: string): string {
 /** @throws Error when the name or the header is wrong */
 function parseMigration(name: string, stored: string): MigrationFile {
   if (!/^\d{4}_[a-z0-9_]+\.sql$/.test(name)) {
-    throw new Error(`${name}: the name of a migration is like 0014_some_words.sql`);
+    throw new Error(`${name}: the name of a migration is like 0002_some_words.sql`);
   }
   const text = stored.replaceAll('\r\n', '\n');
   const header = readHeader(name, text);
-  const oldestProgram = header.get('oldest-program') ?? null;
-  if (oldestProgram !== null && oldestProgram > numberOf(name)) {
+  const oldestProgram = header.get('oldest-program');
+  if (oldestProgram === undefined) {
+    throw new Error(`${name}: it needs a header "-- oldest-program: NNNN"`);
+  }
+  if (oldestProgram > numberOf(name)) {
     throw new Error(`${name}: the program with this migration must be able to use it`);
   }
   const checksum = createHash('sha256').update(text).digest('hex');

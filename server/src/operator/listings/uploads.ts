@@ -35,6 +35,6 @@ export const listUploadMailboxes = query<[], object>(
    select max(a.id) as account_id, max(a.email) as email, count(distinct a.id)::int as accounts,
      count(*)::int as uploads, sum(s.size_bytes)::int8 as bytes
    from stored s join uploads u on u.object_id = s.id join accounts a on a.id = u.account_id
-   group by coalesce(encode(u.mailbox_hash, 'hex'), u.account_id)
+   group by u.mailbox_hash
    order by bytes desc, account_id limit 20`,
 );

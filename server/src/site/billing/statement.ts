@@ -1,11 +1,6 @@
 import { Readable } from 'node:stream';
 import { type Static, Type } from 'typebox';
-import {
-  describeMovement,
-  offersOf,
-  orderIdOf,
-  publicNotes,
-} from '../../billing/movement-words.ts';
+import { describeMovement, offersOf, orderIdOf, publicNote } from '../../billing/movement-words.ts';
 import type { Database } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
@@ -57,8 +52,8 @@ export const getStatement = siteRoute('GET /console/api/statement', {
       before: query.cursor === undefined ? null : Number(query.cursor),
       limit,
     });
-    const [offers, noteOf] = [await offersOf(db, rows), await publicNotes(db)];
-    const items = rows.map((row) => ({ ...lineOf(row, offers), note: noteOf(row) }));
+    const offers = await offersOf(db, rows);
+    const items = rows.map((row) => ({ ...lineOf(row, offers), note: publicNote(row) }));
     return { items, next: rows.length < limit ? null : String(rows.at(-1)?.id) };
   },
 });
@@ -146,8 +141,7 @@ const CSV_ROWS = 500;
 
 async function* csv(db: Database, movements: AsyncIterable<Movement>): AsyncGenerator<string> {
   yield csvLine(CSV_COLUMNS);
-  const noteOf = await publicNotes(db);
-  const textOf = async (rows: Movement[]) => csvText(rows, await offersOf(db, rows), noteOf);
+  const textOf = async (rows: Movement[]) => csvText(rows, await offersOf(db, rows));
   let rows: Movement[] = [];
   for await (const row of movements) {
     rows.push(row);
@@ -158,11 +152,7 @@ async function* csv(db: Database, movements: AsyncIterable<Movement>): AsyncGene
   yield await textOf(rows);
 }
 
-function csvText(
-  rows: Movement[],
-  offers: Map<string, string>,
-  noteOf: Awaited<ReturnType<typeof publicNotes>>,
-): string {
+function csvText(rows: Movement[], offers: Map<string, string>): string {
   return rows
     .map((row) =>
       csvLine([
@@ -175,7 +165,7 @@ function csvText(
         row.to,
         row.task_id,
         orderIdOf(row),
-        noteOf(row),
+        publicNote(row),
         row.expires_at,
         row.available_after,
         row.reserved_after,

@@ -51,10 +51,8 @@ export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Li
   };
 }
 
-/** Undefined: not recorded, as by an earlier release. */
 function cancellerOf({ history }: TaskRecord) {
-  const cause = history.findLast(({ phase }) => phase === 'failed')?.cause;
-  return cause?.cancelled_by ?? (cause?.operator === undefined ? undefined : 'operator');
+  return history.findLast(({ phase }) => phase === 'failed')?.cause?.cancelled_by;
 }
 
 /** Empty lists are left out: a mode that does not take them would refuse them. */
@@ -99,7 +97,7 @@ function shownInput(task: TaskRecord, input: RequestedInput) {
   };
 }
 
-/** A task that failed with an older program has only the one refusal that its error is about. */
+/** The refused files; `field` and `entry`: the one that the task's error is about. */
 interface RefusedFiles {
   inputs?: { field: string; index?: number; message: string }[];
   field?: string;

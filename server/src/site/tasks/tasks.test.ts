@@ -242,7 +242,6 @@ test('a cancelled task says who cancelled it, as far as that was recorded', asyn
   const cases: [cause: object | null, advice: RegExp][] = [
     [{ cancelled_by: 'customer' }, /^You cancelled it/],
     [{ job: 'j', cancelled: true, cancelled_by: 'operator' }, /^The operator of this service/],
-    [{ operator: 'by an earlier release' }, /^The operator of this service/],
     [{ job: 'j', cancelled: true }, /^You or the operator of this service/],
     [null, /^You or the operator of this service/],
   ];
@@ -320,11 +319,9 @@ test('usage has a row for each day, model and key; refunds are subtracted', asyn
   await make(ivy.accountId, { ...at('2026-04-01'), ended: 'completed' });
   await make(ivy.accountId, { ...at('2026-04-02'), ended: 'completed', model: 'video-2.0' });
   await make(ivy.accountId, { createdAt: '2026-04-02T00:00:00Z', surface: 'web' });
-  await sql(
-    db,
-    `update tasks set surface = 'test', provider = 'scripted', test_settled = true where id = $1`,
-    [await make(ivy.accountId, { ...at('2026-04-02'), ended: 'completed' })],
-  );
+  await sql(db, `update tasks set surface = 'test', provider = 'scripted' where id = $1`, [
+    await make(ivy.accountId, { ...at('2026-04-02'), ended: 'completed' }),
+  ]);
   const period = '?from=2026-04-01&to=2026-04-02';
   const { body } = await ivy.get(`/console/api/usage${period}`);
   const [first, web, other] = body.rows.sort((a: { day: string }, b: { day: string }) =>

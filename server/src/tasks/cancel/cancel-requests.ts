@@ -8,8 +8,7 @@ import { wakeTask } from '../transitions.ts';
 export interface CancelRequest {
   state: 'requested' | 'accepted' | 'refused';
   cause: string | null;
-  /** Null: a process of an earlier release did not record it. */
-  requested_by: Canceller | null;
+  requested_by: Canceller;
 }
 
 export type Canceller = 'customer' | 'operator';

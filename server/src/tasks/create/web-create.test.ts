@@ -108,9 +108,3 @@ for (const phase of ['completed', 'failed'] as const) {
     assert.deepEqual(await balancesOf(accountId), settled[phase]);
   });
 }
-
-test('a program that knows no promotional credits can’t end a task that has some', async () => {
-  const { id } = await webTask(await customer({ paid: PRICE.credits, promotional: 100 }));
-  const end = `update tasks set phase = 'failed', error_code = 'cancelled', due_at = null where id = $1`;
-  await assert.rejects(sql(db, end, [id]), /promotional_credits_are_settled/);
-});

@@ -16,7 +16,7 @@ interface RecordedFile {
 
 /** Why a task has moved, as far as its account may read it. */
 interface HistoryCause {
-  cancelled_by?: 'customer' | 'operator' | null;
+  cancelled_by?: 'customer' | 'operator';
   /** The reason of an operator who cancelled the task. */
   operator?: string | null;
 }

@@ -3,7 +3,7 @@ import { TOUCH_WINDOWS } from './accounts/rate-window.ts';
 import { type Database, type Queryable, statement } from './database/database.ts';
 import type { Log } from './kernel/log.ts';
 import { TOUCH_LEDGER } from './ledger/ledger.ts';
-import { TOUCH_TASKS } from './tasks/create/insert.ts';
+import { TOUCH_TASKS } from './tasks/create/new-task.ts';
 
 /**
  * Takes the locks of a create on its tables, but writes no row. It names columns, so that it fails

@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { emailOf } from './accounts/accounts.ts';
 import { forgetFutureRequests } from './accounts/admission.ts';
+import { askForCancels } from './attempts/cancel-requests.ts';
+import { createFirstSeen } from './attempts/find-job.ts';
+import { deleteHistory } from './attempts/history.ts';
+import { checkOrphans } from './attempts/orphans.ts';
 import { startBillingJobs } from './billing/sweep.ts';
 import type { Config } from './config/config.ts';
 import type { Transaction } from './database/database.ts';
@@ -16,23 +20,17 @@ import { videoTask } from './requests/video-task.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { deleteExpired } from './sign-in/upkeep.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
-import { createFirstSeen } from './tasks/attempts/first-seen.ts';
-import { checkOrphans } from './tasks/attempts/orphan-check.ts';
-import { askForCancels } from './tasks/cancel/cancel-requests.ts';
-import { repairClockJump } from './tasks/clock-jump.ts';
 import { drawPosters } from './tasks/gallery/draw-posters.ts';
-import { deleteHistory } from './tasks/history.ts';
-import { openJobTimes } from './tasks/job-times.ts';
-import { hasTasks } from './tasks/listing/task-listing.ts';
-import { readOwned } from './tasks/owned.ts';
-import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
-import { createSteps, providerFor } from './tasks/steps/steps.ts';
-import { publicColumns } from './tasks/task.ts';
-import { createWorker, type Worker } from './tasks/worker.ts';
+import { publicColumns, readOwned } from './tasks/task.ts';
+import { hasTasks } from './tasks/task-listing.ts';
 import { forgetUploads } from './uploads/forget-uploads.ts';
 import { wakeDeliveries } from './webhooks/claim.ts';
 import { startWebhooks } from './webhooks/deliver.ts';
 import { purgeDeliveries } from './webhooks/log.ts';
+import { repairClockJump } from './worker/clock-jump.ts';
+import { openJobTimes } from './worker/job-times.ts';
+import { createSteps, instrumentedSteps, providerFor } from './worker/steps.ts';
+import { createWorker, type Worker } from './worker/worker.ts';
 
 /** What rooms other than the tasks' repair when the clock was set back. */
 async function forgetFuture(tx: Transaction): Promise<void> {

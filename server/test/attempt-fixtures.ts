@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import type { Callback, FindOutcome, JobStatus, Provider } from '../src/providers/provider.ts';
-import { currentAttempt } from '../src/tasks/attempts/attempts.ts';
+import { currentAttempt } from '../src/attempts/attempts.ts';
 import {
   type CallbackDeps,
   type CallbackResult,
   receiveCallback,
-} from '../src/tasks/attempts/callback.ts';
-import { findJobOf } from '../src/tasks/attempts/find-job.ts';
-import { showTask } from '../src/tasks/listing/task-listing.ts';
+} from '../src/attempts/callback.ts';
+import { findJobOf } from '../src/attempts/find-job.ts';
+import { showTask } from '../src/operator/listings/task-records.ts';
+import type { Callback, FindOutcome, JobStatus, Provider } from '../src/providers/provider.ts';
 import { readTask, type Task } from '../src/tasks/task.ts';
 import { quiet } from './database.ts';
 import { scriptedProvider, submitDeps, type TaskFixture } from './task-fixtures.ts';

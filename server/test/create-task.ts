@@ -1,12 +1,12 @@
 import { isDatabaseUnavailable } from '../src/database/database.ts';
 import { ApiError } from '../src/kernel/errors.ts';
-import type { CheckedRequest } from '../src/tasks/create/checked-request.ts';
 import {
   type CreateDeps,
   type Created,
   createAccountGroup,
   failedCreate,
 } from '../src/tasks/create/create-group.ts';
+import type { CheckedRequest } from '../src/tasks/create/new-task.ts';
 
 /** Creates the task of a request in a transaction of its own. */
 export async function createTask(deps: CreateDeps, checked: CheckedRequest): Promise<Created> {

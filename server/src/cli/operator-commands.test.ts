@@ -18,6 +18,8 @@ import {
   untilBlocked,
 } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { recordEvidence } from '../attempts/evidence.ts';
+import { recordOrphans } from '../attempts/orphans.ts';
 import { newId } from '../kernel/ids.ts';
 import { readFigures } from '../operator/figures.ts';
 import { reconcile } from '../operator/reconcile.ts';
@@ -26,10 +28,8 @@ import { closeAccount } from '../sign-in/deletion.ts';
 import { beginSession } from '../sign-in/sessions.ts';
 import { diskStorage } from '../storage/disk.ts';
 import { markReady } from '../storage/objects.ts';
-import { recordEvidence } from '../tasks/attempts/evidence.ts';
-import { recordOrphans } from '../tasks/attempts/orphans.ts';
-import { submitTask } from '../tasks/steps/submit.ts';
 import { moveNow } from '../tasks/transitions.ts';
+import { submitTask } from '../worker/submit.ts';
 import { parseCommandLine } from './command-line.ts';
 
 let fixture: TaskFixture;

@@ -6,7 +6,7 @@ import { mountSmallDisk } from '../../test/crash/small-disk.ts';
 import { createTestDatabase, quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
-import { hasTasks } from '../tasks/listing/task-listing.ts';
+import { hasTasks } from '../tasks/task-listing.ts';
 import type { Database } from './database.ts';
 import { advanceMark, endRecovery, type Mark, readLineage } from './lineage.ts';
 import { rememberMark } from './remembered-mark.ts';

@@ -3,7 +3,7 @@ import { validKeys } from '../accounts/api-keys.ts';
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { readBalances } from '../ledger/overview.ts';
-import { countTasks } from '../tasks/listing/task-listing.ts';
+import { countTasks } from '../tasks/task-listing.ts';
 
 /** An account with its balances, the number of its valid API keys, and of its tasks by phase. */
 export async function showAccount(db: Database, accountId: string) {

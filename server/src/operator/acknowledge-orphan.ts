@@ -1,6 +1,6 @@
+import { markAcknowledged } from '../attempts/orphans.ts';
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { markAcknowledged } from '../tasks/attempts/orphans.ts';
 import { type Action, performAction } from './actions.ts';
 
 /**

@@ -13,16 +13,16 @@ import {
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
+import { beginCancel } from '../attempts/cancel.ts';
+import { cancelOwn } from '../attempts/cancel-own.ts';
+import { askForCancels, readCancel } from '../attempts/cancel-requests.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { CancelOutcome, JobStatus, Provider } from '../providers/provider.ts';
-import { beginCancel } from '../tasks/cancel/cancel.ts';
-import { cancelOwn } from '../tasks/cancel/cancel-own.ts';
-import { askForCancels, readCancel } from '../tasks/cancel/cancel-requests.ts';
-import { generate } from '../tasks/steps/generate.ts';
-import { submitTask } from '../tasks/steps/submit.ts';
 import { readTask, type Task } from '../tasks/task.ts';
 import { Superseded } from '../tasks/transitions.ts';
+import { generate } from '../worker/generate.ts';
+import { submitTask } from '../worker/submit.ts';
 import { listActions } from './actions.ts';
 import { cancelTask } from './cancel.ts';
 

@@ -1,12 +1,12 @@
-import type { Database } from '../database/database.ts';
-import { UsageError } from '../kernel/errors.ts';
 import {
   beginCancel,
   type CancelBegun,
   type CancelObstacle,
   NotCancellable,
   providerResponse,
-} from '../tasks/cancel/cancel.ts';
+} from '../attempts/cancel.ts';
+import type { Database } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
 import { type Action, performAction } from './actions.ts';
 
 /** `accepted`: the provider cancels the job. */

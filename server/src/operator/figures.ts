@@ -3,8 +3,8 @@ import type { Queryable } from '../database/database.ts';
 import { recoverySeconds } from '../database/lineage.ts';
 import { closedSubjects } from '../providers/circuit-breaker/closures.ts';
 import { deletingObjects } from '../storage/removal.ts';
-import { readTaskFigures } from '../tasks/listing/task-figures.ts';
 import { webhookFigures } from '../webhooks/claim.ts';
+import { readTaskFigures } from './listings/task-figures.ts';
 
 /** Figures about the whole service, for metrics. Ages are in seconds. */
 export type Figures = Awaited<ReturnType<typeof readFigures>>;

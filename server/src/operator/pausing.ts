@@ -6,9 +6,9 @@ import {
 } from '../providers/circuit-breaker/outages.ts';
 import { endPause, listPauses, pause } from '../providers/circuit-breaker/pauses.ts';
 import { PROVIDER_NAMES } from '../providers/registry.ts';
-import { wakeWaiting } from '../tasks/attempts/not-accepted.ts';
-import { type RefusedSubmits, refusedSubmits, waitingTasks } from '../tasks/listing/submits.ts';
+import { wakeWaiting } from '../tasks/not-accepted.ts';
 import { type Action, performAction } from './actions.ts';
+import { type RefusedSubmits, refusedSubmits, waitingTasks } from './listings/submits.ts';
 
 /** Creates get 503, and nothing is reserved, until they are resumed. Tasks go on. */
 export function pauseCreates(db: Database, action: Action) {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { findAccount } from '../accounts/accounts.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { type HeldTask, heldTasks } from '../tasks/listing/held-tasks.ts';
 import type { Task } from '../tasks/task.ts';
+import { type HeldTask, heldTasks } from '../tasks/task-listing.ts';
 import { type Action, recordAction } from './actions.ts';
 import { type OperatorDecision, reconcile } from './reconcile.ts';
 

@@ -23,17 +23,17 @@ import {
   submitDeps,
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
+import { recordEvidence } from '../attempts/evidence.ts';
+import { findJobOf } from '../attempts/find-job.ts';
+import { checkOrphans } from '../attempts/orphans.ts';
 import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { balances } from '../ledger/ledger.ts';
 import { markReadyWith } from '../storage/objects.ts';
-import { recordEvidence } from '../tasks/attempts/evidence.ts';
-import { findJobOf } from '../tasks/attempts/find-job.ts';
-import { checkOrphans } from '../tasks/attempts/orphan-check.ts';
-import { announce } from '../tasks/create/announce.ts';
-import { submitTask } from '../tasks/steps/submit.ts';
+import { announce } from '../tasks/create/idempotency-keys.ts';
 import { readTask, type Task } from '../tasks/task.ts';
 import { move, moveNow, Superseded } from '../tasks/transitions.ts';
+import { submitTask } from '../worker/submit.ts';
 import { reconcile } from './reconcile.ts';
 
 let fixture: TaskFixture;

@@ -1,18 +1,18 @@
-import { type Database, type Transaction, violatedConstraint } from '../database/database.ts';
-import { UsageError } from '../kernel/errors.ts';
-import { type AttemptOutcome, applyOutcome } from '../tasks/attempts/apply-outcome.ts';
+import { type AttemptOutcome, applyOutcome } from '../attempts/apply-outcome.ts';
 import {
   type Attempt,
   correctJob,
   currentAttempt,
   lockCurrentAttempt,
-} from '../tasks/attempts/attempts.ts';
-import { otherTaskOf, recordEvidence } from '../tasks/attempts/evidence.ts';
-import { notAccepted } from '../tasks/attempts/not-accepted.ts';
-import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
+} from '../attempts/attempts.ts';
+import { otherTaskOf, recordEvidence } from '../attempts/evidence.ts';
+import { recordOrphans, removeOrphan } from '../attempts/orphans.ts';
+import { type Database, type Transaction, violatedConstraint } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
 import { takeLease } from '../tasks/lease.ts';
-import { phaseOf, requireTask } from '../tasks/listing/task-listing.ts';
+import { notAccepted } from '../tasks/not-accepted.ts';
 import { LIVE_PHASES, type Task } from '../tasks/task.ts';
+import { phaseOf, requireTask } from '../tasks/task-listing.ts';
 import { move } from '../tasks/transitions.ts';
 
 /**

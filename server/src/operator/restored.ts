@@ -1,7 +1,7 @@
+import { holdForgotten } from '../attempts/forgotten.ts';
 import type { Database } from '../database/database.ts';
 import { beginRecovery, endRecovery, readLineage } from '../database/lineage.ts';
 import { lastGrantAt } from '../ledger/overview.ts';
-import { holdForgotten } from '../tasks/attempts/forgotten.ts';
 import { type Action, recordAction } from './actions.ts';
 import { type LastKnown, lastKnown } from './listings/last-known.ts';
 

@@ -1,9 +1,9 @@
+import { takeDownOutput } from '../attempts/delete-output.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type LockedObject, lockObject, takeDownObject } from '../storage/removal.ts';
-import { takeDownOutput } from '../tasks/cancel/delete-output.ts';
-import { outputOf, phaseOf } from '../tasks/listing/task-listing.ts';
 import { LIVE_PHASES, type Phase } from '../tasks/task.ts';
+import { outputOf, phaseOf } from '../tasks/task-listing.ts';
 import { type Action, performAction } from './actions.ts';
 
 /**

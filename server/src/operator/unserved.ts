@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { neededVariables } from '../providers/registry.ts';
-import { unservedTasks } from '../tasks/live-workers.ts';
+import { unservedTasks } from '../worker/live-workers.ts';
 
 /**
  * Warns of live tasks whose provider neither this process nor a running worker has, and says what

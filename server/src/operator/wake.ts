@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { lockState } from '../tasks/listing/task-listing.ts';
+import { lockState } from '../tasks/task-listing.ts';
 import { wakeTask } from '../tasks/transitions.ts';
 import { type Action, performAction } from './actions.ts';
 

@@ -3,7 +3,7 @@ import type { Provider } from './provider.ts';
 /** An adapter's provider, and what the calling code adds to it. */
 export interface HostedProvider extends Provider {
   /**
-   * The operator's policy for weak absence, see `tasks/attempts/find-job.ts`. undefined: weak
+   * The operator's policy for weak absence, see `attempts/find-job.ts`. undefined: weak
    * absence never ends a task.
    */
   readonly assumeAbsentAfterHours?: number | undefined;

@@ -8,7 +8,6 @@ import { insufficientCredits } from '../ledger/reserve.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { HostRules } from '../outbound/addresses.ts';
 import type { FreeSpace } from '../storage/free-space.ts';
-import type { Binding, CheckedRequest } from '../tasks/create/checked-request.ts';
 import {
   type CreateClosures,
   createUnlessClosed,
@@ -17,7 +16,7 @@ import {
 import type { CreateDeps, Created } from '../tasks/create/create-group.ts';
 import { fingerprintOf, type Json } from '../tasks/create/fingerprint.ts';
 import { type KnownKey, replay } from '../tasks/create/idempotency-keys.ts';
-import { providerOfNew } from '../tasks/create/insert.ts';
+import { type Binding, type CheckedRequest, providerOfNew } from '../tasks/create/new-task.ts';
 import type { Task } from '../tasks/task.ts';
 import { report } from '../telemetry/reports.ts';
 import type { ArrivalDeps } from '../uploads/arrival.ts';

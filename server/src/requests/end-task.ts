@@ -1,11 +1,10 @@
+import { NotCancellable } from '../attempts/cancel.ts';
+import { cancelOwn, type OwnCancel } from '../attempts/cancel-own.ts';
+import { deleteOutput } from '../attempts/delete-output.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { Links } from '../storage/links.ts';
-import { NotCancellable } from '../tasks/cancel/cancel.ts';
-import { cancelOwn, type OwnCancel } from '../tasks/cancel/cancel-own.ts';
-import { deleteOutput } from '../tasks/cancel/delete-output.ts';
-import { readOwned } from '../tasks/owned.ts';
-import { type PublicColumns, publicColumns, type Task } from '../tasks/task.ts';
+import { type PublicColumns, publicColumns, readOwned, type Task } from '../tasks/task.ts';
 import type { Waiting } from '../tasks/waiting.ts';
 import { videoTask } from './video-task.ts';
 

@@ -7,8 +7,8 @@ import {
   sql,
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
-import { acceptShared } from './attempts/apply-outcome.ts';
-import { insertAttempt } from './attempts/attempts.ts';
+import { acceptShared } from '../attempts/apply-outcome.ts';
+import { insertAttempt } from '../attempts/attempts.ts';
 import { moveNow, Superseded } from './transitions.ts';
 
 let fixture: TaskFixture;

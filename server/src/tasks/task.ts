@@ -1,6 +1,6 @@
 import type { AspectRatio, Mode, Model } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
-import { type Queryable, query, queryFirst } from '../database/database.ts';
+import { first, type Queryable, query, queryFirst, statement } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import { taskOfObject } from '../storage/object-sql.ts';
 
@@ -153,6 +153,25 @@ export async function readTask(db: Queryable, id: string): Promise<Task> {
   if (!task) throw new Error(`there is no task ${id}`);
   return task;
 }
+
+const READ_OWNED = statement(
+  'task_read_owned',
+  `select ${TASK_COLUMNS} from tasks
+   where id = $1 and account_id = $2 and ($3::text is null or surface = $3)`,
+);
+
+/** A task of an account, of this surface if it is given. */
+export function readOwned(
+  db: Queryable,
+  { accountId, id, surface }: { accountId: string; id: string; surface?: string },
+): Promise<Task | undefined> {
+  return first<Task>(db, READ_OWNED, [id, accountId, surface ?? null]);
+}
+
+/** SQL for a JSON array of the transitions of a task, the oldest first. */
+export const HISTORY_OF_TASK = `(
+     select coalesce(jsonb_agg(to_jsonb(h) - 'task_id' order by h.at), '[]')
+     from task_history h where h.task_id = tasks.id)`;
 
 /** The public columns, taken from a task's row. */
 export function publicColumns(task: Task): PublicColumns {

@@ -13,8 +13,8 @@ import {
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
-import { findDueWork } from '../tasks/claim.ts';
 import { moveNow } from '../tasks/transitions.ts';
+import { findDueWork } from '../worker/claim.ts';
 import { claimEndpoints } from './claim.ts';
 import { type DeliverDeps, deliverDue } from './deliver.ts';
 import {

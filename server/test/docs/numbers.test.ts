@@ -220,7 +220,7 @@ const FACTS: Fact[] = [
     said: { ERRORS: ['more than 32 levels'] },
   },
   {
-    file: 'tasks/steps/ingest.ts',
+    file: 'worker/ingest.ts',
     code: 'MORE_REFUSALS_MS = 2000;',
     said: { ERRORS: ['up to two seconds after the first one'] },
   },

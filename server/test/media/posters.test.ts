@@ -15,8 +15,8 @@ import { readPoster } from '../../src/storage/posters.ts';
 import { openS3Storage } from '../../src/storage/s3/s3.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { drawPosters, type PosterDeps } from '../../src/tasks/gallery/draw-posters.ts';
-import { archive } from '../../src/tasks/steps/archive.ts';
 import { moveNow } from '../../src/tasks/transitions.ts';
+import { archive } from '../../src/worker/archive.ts';
 import { quiet } from '../database.ts';
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import {

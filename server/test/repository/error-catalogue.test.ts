@@ -105,6 +105,8 @@ const FOLDERS = [
   'http',
   'catalog',
   'tasks',
+  'attempts',
+  'worker',
   'uploads',
   'outbound',
   'media',

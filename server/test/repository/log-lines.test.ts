@@ -17,8 +17,11 @@ const OTHERS = [
 const LINE = /\blog\??\.(?:debug|info|warn|error|fatal)\(([\s\S]*?)\);/g;
 
 test('a log line about a task names the task, and one about a request names the request', () => {
+  const ofTask = /\btask\b|\.\.\.ids/;
   const rooms: [RegExp, RegExp][] = [
-    [/^server\/src\/tasks\//, /\btask\b|\.\.\.ids/],
+    [/^server\/src\/tasks\//, ofTask],
+    [/^server\/src\/attempts\//, ofTask],
+    [/^server\/src\/worker\//, ofTask],
     [/^server\/src\/(?:requests|http)\//, /\brequest\b|^line$/], // `line` is that of each response
   ];
   for (const [room, field] of rooms) {

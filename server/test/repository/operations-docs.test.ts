@@ -168,7 +168,7 @@ test('every metric is explained, with all its labels', () => {
 test('the rules ask for values that there are', async () => {
   const known =
     (await read('server/src/providers/instrumented.ts')) +
-    (await read('server/src/tasks/attempts/callback.ts')) +
+    (await read('server/src/attempts/callback.ts')) +
     (await read('server/src/telemetry/reports.ts'));
   const rules = page('docs/operations/alerts.yml');
   for (const phase of groups(rules, /phase="(\w+)"/g)) assert.ok(phase in TRANSITIONS, phase);

@@ -1,5 +1,5 @@
-import { receiveCallback } from '../../src/tasks/attempts/callback.ts';
-import { checkOrphans } from '../../src/tasks/attempts/orphan-check.ts';
+import { receiveCallback } from '../../src/attempts/callback.ts';
+import { checkOrphans } from '../../src/attempts/orphans.ts';
 import { quiet } from '../database.ts';
 import { LINKS, LOST_WAKE_UPS } from './fake-deps.ts';
 import type { PendingCallback } from './provider-state.ts';

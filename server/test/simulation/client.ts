@@ -2,7 +2,7 @@ import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { TEST_SURFACE } from '../../src/ledger/transfer.ts';
 import { videoTask } from '../../src/requests/video-task.ts';
-import { WEB_SURFACE } from '../../src/tasks/create/checked-request.ts';
+import { WEB_SURFACE } from '../../src/tasks/create/new-task.ts';
 import { awaitResponse } from '../../src/tasks/create/response.ts';
 import { publicColumns, readTasks, type Task } from '../../src/tasks/task.ts';
 import { isBeforeAcceptance, type Waiting } from '../../src/tasks/waiting.ts';

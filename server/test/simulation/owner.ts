@@ -1,8 +1,8 @@
+import { beginCancel, NotCancellable } from '../../src/attempts/cancel.ts';
+import { askForCancels } from '../../src/attempts/cancel-requests.ts';
+import { deleteOutput } from '../../src/attempts/delete-output.ts';
 import type { Database } from '../../src/database/database.ts';
 import { refillTestCredits } from '../../src/ledger/kinds/test-credits.ts';
-import { beginCancel, NotCancellable } from '../../src/tasks/cancel/cancel.ts';
-import { askForCancels } from '../../src/tasks/cancel/cancel-requests.ts';
-import { deleteOutput } from '../../src/tasks/cancel/delete-output.ts';
 import { readTasks } from '../../src/tasks/task.ts';
 import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../src/webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../../src/webhooks/events.ts';

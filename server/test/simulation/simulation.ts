@@ -1,9 +1,9 @@
+import { createFirstSeen } from '../../src/attempts/find-job.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { openClosures } from '../../src/providers/circuit-breaker/closures.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { createFirstSeen } from '../../src/tasks/attempts/first-seen.ts';
-import { providerFor, type StepDeps } from '../../src/tasks/steps/steps.ts';
+import { providerFor, type StepDeps } from '../../src/worker/steps.ts';
 import { quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import { databaseOf, START_SECONDS } from './database.ts';

@@ -1,10 +1,10 @@
 import { type Database, statement } from '../../src/database/database.ts';
-import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from '../../src/tasks/claim.ts';
 import { release, renew } from '../../src/tasks/lease.ts';
-import { createSteps } from '../../src/tasks/steps/steps.ts';
 import type { Task } from '../../src/tasks/task.ts';
 import { LEASE_SECONDS } from '../../src/tasks/transitions.ts';
-import { type AdvanceDeps, advance } from '../../src/tasks/worker.ts';
+import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from '../../src/worker/claim.ts';
+import { createSteps } from '../../src/worker/steps.ts';
+import { type AdvanceDeps, advance } from '../../src/worker/worker.ts';
 import { quiet } from '../database.ts';
 import { shuffled } from '../random.ts';
 import { claim } from '../task-fixtures.ts';

@@ -11,8 +11,8 @@ import {
 import { reconcile } from '../../operator/reconcile.ts';
 import { instrumentedStorage } from '../../storage/instrumented-storage.ts';
 import { ObjectMissing } from '../../storage/storage.ts';
-import { instrumentedSteps } from '../../tasks/steps/instrumented-steps.ts';
 import { Superseded } from '../../tasks/transitions.ts';
+import { instrumentedSteps } from '../../worker/steps.ts';
 import { createMetrics } from './metrics.ts';
 
 let fixture: TaskFixture;

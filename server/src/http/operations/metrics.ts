@@ -1,10 +1,10 @@
 import { fastify } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { CallbackResult } from '../../attempts/callback.ts';
 import type { Database } from '../../database/database.ts';
 import { openRecentMinutes } from '../../operator/recent-minutes.ts';
 import type { ProviderCall } from '../../providers/instrumented.ts';
 import { OBJECT_ROLES } from '../../storage/objects.ts';
-import type { CallbackResult } from '../../tasks/attempts/callback.ts';
 import { onReport } from '../../telemetry/reports.ts';
 import {
   type CounterName,

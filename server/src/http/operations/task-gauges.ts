@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import { type Figures, readFigures } from '../../operator/figures.ts';
-import { WORKER_POOLS } from '../../tasks/claim.ts';
 import { LIVE_PHASES } from '../../tasks/task.ts';
+import { WORKER_POOLS } from '../../worker/claim.ts';
 import { type DatabaseGaugeName, metric } from './metric-list.ts';
 
 type Labels = Record<string, string>;

@@ -8,10 +8,10 @@ import { assertError } from '../../../test/envelope.ts';
 import { recordAccepted, scriptedProvider } from '../../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
+import { askForCancels, readCancel } from '../../attempts/cancel-requests.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { CancelOutcome } from '../../providers/provider.ts';
 import { markReady, storeFile } from '../../storage/objects.ts';
-import { askForCancels, readCancel } from '../../tasks/cancel/cancel-requests.ts';
 import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 

@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
+import type { OwnCancel } from '../../attempts/cancel-own.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
-import type { OwnCancel } from '../../tasks/cancel/cancel-own.ts';
-import { readOwned } from '../../tasks/owned.ts';
-import { publicColumns } from '../../tasks/task.ts';
+import { publicColumns, readOwned } from '../../tasks/task.ts';
 import { callerOf, described, type Endpoint, type PublicRoute } from './endpoint.ts';
 import { namedTaskRead, TaskParamsSchema } from './named-task.ts';
 import { conflictResponse, EXAMPLE_TASK, errorResponses } from './schemas.ts';

@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { readOwned } from '../../tasks/owned.ts';
-import { type PublicColumns, publicColumns, TASK_OF_CALLER } from '../../tasks/task.ts';
+import { type PublicColumns, publicColumns, readOwned, TASK_OF_CALLER } from '../../tasks/task.ts';
 import { type Admit, callerOf, fusedRead, type PublicRequest } from './endpoint.ts';
 
 /** The longest task id in the path (contract, "Limits"). */

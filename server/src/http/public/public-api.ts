@@ -4,7 +4,7 @@ import { KEY_POLICY, openKeyGate } from '../../accounts/key-gate.ts';
 import { acceptJsonOnly } from '../../requests/bodies.ts';
 import { rateLimitHeaders } from '../../requests/errors.ts';
 import type { WebhookDeps } from '../../requests/webhook-requests.ts';
-import { API_SURFACE } from '../../tasks/create/checked-request.ts';
+import { API_SURFACE } from '../../tasks/create/new-task.ts';
 import { refillTest } from '../test-keys/refill-test-credits.ts';
 import { createPresignedUpload } from '../uploads/create-presigned-upload.ts';
 import { createUpload } from '../uploads/create-upload.ts';

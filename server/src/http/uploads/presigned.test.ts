@@ -12,8 +12,8 @@ import { removeUpload } from '../../operator/remove-uploads.ts';
 import { deleteMarked, markExpired } from '../../storage/objects.ts';
 import { openS3Storage } from '../../storage/s3/s3.ts';
 import { auditStorage } from '../../storage/vanished.ts';
-import { ingest, startTask } from '../../tasks/steps/ingest.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
+import { ingest, startTask } from '../../worker/ingest.ts';
 
 const DAY = 86_400;
 

@@ -10,12 +10,11 @@ import {
 } from '../../../test/task-fixtures.ts';
 import { createAccount, disableAccount, enableAccount } from '../../accounts/accounts.ts';
 import { reopenAccount } from '../../accounts/closing.ts';
+import { recordEvidence } from '../../attempts/evidence.ts';
+import { checkOrphans, recordOrphans } from '../../attempts/orphans.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
-import { recordEvidence } from '../../tasks/attempts/evidence.ts';
-import { checkOrphans } from '../../tasks/attempts/orphan-check.ts';
-import { recordOrphans } from '../../tasks/attempts/orphans.ts';
 import type { Task } from '../../tasks/task.ts';
 import { listActions } from '../actions.ts';
 import { reconcile } from '../reconcile.ts';

@@ -1,13 +1,13 @@
 import { endDeletion, endGrace } from '../../accounts/closing.ts';
 import { type Erasable, eraseOf as eraseAccountRows, lockErasable } from '../../accounts/erase.ts';
+import { eraseOf as eraseTasks } from '../../attempts/erase.ts';
 import { eraseOf as eraseBilling } from '../../billing/payment-pages.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { eraseOf as eraseMails } from '../../mail/outbox.ts';
 import { eraseOf as eraseSignIn } from '../../sign-in/deletion.ts';
 import { eraseOf as eraseUploads } from '../../storage/removal.ts';
-import { eraseOf as eraseTasks } from '../../tasks/erase.ts';
-import { liveTasks } from '../../tasks/listing/task-listing.ts';
+import { liveTasks } from '../../tasks/task-listing.ts';
 import { eraseOf as eraseUploadFacts } from '../../uploads/uploads.ts';
 import { eraseOf as eraseWebhooks } from '../../webhooks/endpoints.ts';
 import { type Action, performAction } from '../actions.ts';

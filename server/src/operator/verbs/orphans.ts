@@ -1,4 +1,4 @@
-import { listOrphans } from '../../tasks/attempts/orphans.ts';
+import { listOrphans } from '../../attempts/orphans.ts';
 import { acknowledgeOrphan } from '../acknowledge-orphan.ts';
 import { flag, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';

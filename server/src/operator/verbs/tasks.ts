@@ -1,9 +1,10 @@
 import { findAccount, withEmail, withEmails } from '../../accounts/accounts.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import { listDue, listTasks, showTask } from '../../tasks/listing/task-listing.ts';
 import type { Phase } from '../../tasks/task.ts';
+import { listDue, listTasks } from '../../tasks/task-listing.ts';
 import { TRANSITIONS } from '../../tasks/transitions.ts';
 import { cancelTask } from '../cancel.ts';
+import { showTask } from '../listings/task-records.ts';
 import { reconcileHeld, selectHeld } from '../reconcile-held.ts';
 import { choiceOf, flag, optional, text, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';

@@ -23,7 +23,7 @@ const SHARE_OF_RATE = 0.9;
 const SHARE_OF_FIND_RATE = 0.75;
 
 /**
- * A submit is sent within 5 s of its record (`tasks/attempts/attempts.ts`); the remaining
+ * A submit is sent within 5 s of its record (`attempts/attempts.ts`); the remaining
  * 1 s is for connecting.
  */
 const MAX_WAIT_SECONDS = 4;

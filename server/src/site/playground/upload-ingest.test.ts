@@ -15,8 +15,8 @@ import { grant } from '../../ledger/ledger.ts';
 import { createMeasurer } from '../../media/measure.ts';
 import { audit } from '../../operator/audit.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { type IngestDeps, ingest, startTask } from '../../tasks/steps/ingest.ts';
 import type { Task } from '../../tasks/task.ts';
+import { type IngestDeps, ingest, startTask } from '../../worker/ingest.ts';
 
 const [PROMOTIONAL, PAID] = [100, 150];
 

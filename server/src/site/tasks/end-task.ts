@@ -1,7 +1,6 @@
 import { ApiError } from '../../kernel/errors.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
-import { readOwned } from '../../tasks/owned.ts';
-import { publicColumns, type Task } from '../../tasks/task.ts';
+import { publicColumns, readOwned, type Task } from '../../tasks/task.ts';
 import { siteRoute } from '../route.ts';
 
 /** POST: cancels a task of the account, of any surface. */

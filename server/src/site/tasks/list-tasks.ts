@@ -5,7 +5,7 @@ import { invalidRequest } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
 import type { Links } from '../../storage/links.ts';
-import { API_SURFACE, WEB_SURFACE } from '../../tasks/create/checked-request.ts';
+import { API_SURFACE, WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import { listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
 import { ModeSchema, siteRoute } from '../route.ts';
 import { dayAfter, startOfDay } from './days.ts';

@@ -3,7 +3,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished } from '../../storage/vanished.ts';
-import { accountPoster } from '../../tasks/gallery/account-poster.ts';
+import { accountPoster } from '../../tasks/gallery/task-record.ts';
 import { siteRoute } from '../route.ts';
 
 /**

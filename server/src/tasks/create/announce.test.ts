@@ -10,8 +10,8 @@ import {
   untilBlocked,
 } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
-import { notAccepted } from '../attempts/not-accepted.ts';
-import { announce } from './announce.ts';
+import { notAccepted } from '../not-accepted.ts';
+import { announce } from './idempotency-keys.ts';
 
 let fixture: TaskFixture;
 let db: Database;

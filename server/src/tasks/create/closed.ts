@@ -3,7 +3,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import { allowNextCreate, tryCreate } from '../../providers/circuit-breaker/outages.ts';
 import { DiskFull, type FreeSpace } from '../../storage/free-space.ts';
 import { expectedOutputBytes } from '../expected-output.ts';
-import type { CheckedRequest } from './checked-request.ts';
+import type { CheckedRequest } from './new-task.ts';
 
 /** Whether new tasks can be submitted, read by the statement that admits the create. */
 export interface CreateClosures {

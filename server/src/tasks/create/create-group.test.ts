@@ -16,9 +16,9 @@ import {
 } from '../../../test/task-fixtures.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../../database/database.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
-import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import { openCreates } from './create.ts';
 import type { Created } from './create-group.ts';
+import { type CheckedRequest, WEB_SURFACE } from './new-task.ts';
 
 let fixture: TaskFixture;
 let db: Database;

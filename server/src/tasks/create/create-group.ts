@@ -17,10 +17,16 @@ import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { renewUploads } from '../../uploads/uploads.ts';
 import type { Task } from '../task.ts';
 import type { WakeUps } from '../wake-ups.ts';
-import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import { bindKeys, readBoundKey, replay, unbindKeys } from './idempotency-keys.ts';
-import { insertTasks, type NewTask, newTask, wakeUpFor } from './insert.ts';
 import { readSpending } from './key-cap.ts';
+import {
+  type CheckedRequest,
+  insertTasks,
+  type NewTask,
+  newTask,
+  WEB_SURFACE,
+  wakeUpFor,
+} from './new-task.ts';
 
 export interface CreateDeps {
   db: Database;

@@ -18,11 +18,11 @@ import type { GenerationRequest } from '../../catalog/request.ts';
 import { type Database, openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { balances } from '../../ledger/ledger.ts';
-import { notAccepted } from '../attempts/not-accepted.ts';
+import { notAccepted } from '../not-accepted.ts';
 import type { Task } from '../task.ts';
-import type { Binding, CheckedRequest } from './checked-request.ts';
 import { openCreates } from './create.ts';
 import type { CreateDeps, Created } from './create-group.ts';
+import type { Binding, CheckedRequest } from './new-task.ts';
 
 let fixture: TaskFixture;
 let db: Database;

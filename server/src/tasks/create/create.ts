@@ -3,7 +3,6 @@ import { batch } from '../../kernel/batch.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { namesUploads } from '../../uploads/uploads.ts';
-import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import {
   type CreateDeps,
   type Created,
@@ -11,6 +10,7 @@ import {
   createGroup,
   failedCreate,
 } from './create-group.ts';
+import { type CheckedRequest, WEB_SURFACE } from './new-task.ts';
 
 /** How many transactions for creates of many accounts a process may run at once. */
 const MAX_TRANSACTIONS = 2;

@@ -1,16 +1,16 @@
 import {
   type Database,
+  first,
   namedStatement,
+  type Queryable,
   queryFirst,
   statement,
   type Transaction,
 } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { WhenLocked } from '../../ledger/reserve.ts';
-import type { Task } from '../task.ts';
-import { announce } from './announce.ts';
-import type { Binding } from './checked-request.ts';
-import type { NewTask } from './insert.ts';
+import { TASK_COLUMNS, type Task } from '../task.ts';
+import type { Binding, NewTask } from './new-task.ts';
 
 /**
  * The row of a known key: the body that it belongs to, and its task unless the key was released.
@@ -134,4 +134,30 @@ function namesOf(tasks: NewTask[]) {
     surfaces: tasks.map(({ binding }) => binding.surface),
     keys: tasks.map(({ binding }) => binding.idempotencyKey),
   };
+}
+
+const ANNOUNCE = statement(
+  'task_announce',
+  `update tasks set announced_at = coalesce(announced_at, clock_now())
+   where id = $1 and phase in ('reserved', 'ingesting', 'submitting', 'held')
+   returning ${TASK_COLUMNS}`,
+);
+
+const READ_BOUND = statement(
+  'task_read_bound',
+  `select ${TASK_COLUMNS} from tasks
+   where id = $1 and exists (select from idempotency_keys k where k.task_id = tasks.id
+     and k.account_id = tasks.account_id and k.surface = tasks.surface
+     and k.key = tasks.idempotency_key)`,
+);
+
+/**
+ * Announces a task (C2): records, by compare-and-set, that a client is about to get a response that
+ * it may rely on, so that the task's Idempotency-Key is not released any more.
+ * @returns the task; undefined when the task has failed already and its key was released
+ */
+export async function announce(db: Queryable, taskId: string): Promise<Task | undefined> {
+  const [announced] = await db.query<Task>(ANNOUNCE, [taskId]);
+  if (announced) return announced;
+  return first<Task>(db, READ_BOUND, [taskId]);
 }

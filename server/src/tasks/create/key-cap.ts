@@ -1,7 +1,7 @@
 import { readCaps } from '../../accounts/api-keys.ts';
 import { type Queryable, statement, type Transaction, together } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import type { CheckedRequest } from './checked-request.ts';
+import type { CheckedRequest } from './new-task.ts';
 
 // A task counts in the month in which it was created, also if it is refunded later. A failed task
 // is always refunded in full.

@@ -10,10 +10,10 @@ import {
 } from '../../../test/task-fixtures.ts';
 import { openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { notAccepted } from '../attempts/not-accepted.ts';
+import { notAccepted } from '../not-accepted.ts';
 import { type FailureCode, type Phase, readTask, type Task } from '../task.ts';
 import { createWaiting, type Waiting } from '../waiting.ts';
-import { announce } from './announce.ts';
+import { announce } from './idempotency-keys.ts';
 import { awaitResponse } from './response.ts';
 
 let fixture: TaskFixture;

@@ -2,7 +2,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { type FailureCode, readTask, type Task } from '../task.ts';
 import type { Waiting } from '../waiting.ts';
-import { announce } from './announce.ts';
+import { announce } from './idempotency-keys.ts';
 
 /** The Retry-After if the provider did not ask for another wait. */
 const RETRY_AFTER_SECONDS = 5;

@@ -17,8 +17,8 @@ import type { ApiError } from '../../kernel/errors.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import type { Task } from '../task.ts';
 import { moveNow } from '../transitions.ts';
-import { WEB_SURFACE } from './checked-request.ts';
 import { openCreates } from './create.ts';
+import { WEB_SURFACE } from './new-task.ts';
 
 let fixture: TaskFixture;
 let db: Database;

@@ -1,7 +1,6 @@
 import { queryFirst } from '../../database/database.ts';
-import { objectsOfTask } from '../../storage/object-sql.ts';
-import { jsonRowsOf } from '../listing/records.ts';
-import { type Phase, TASK_COLUMNS, type Task } from '../task.ts';
+import { objectsOfTask, posterOf } from '../../storage/object-sql.ts';
+import { HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from '../task.ts';
 
 /** What is known of a stored file. Times in records are ISO texts. */
 interface RecordedFile {
@@ -44,7 +43,17 @@ const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
 /** A task of the account, of any surface; undefined if it has none. */
 export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRecord>(
   'gallery_task',
-  `select ${TASK_COLUMNS}, ${EXTRA}, ${jsonRowsOf('task_history', 'tasks.id', 'r.at')} as history,
+  `select ${TASK_COLUMNS}, ${EXTRA}, ${HISTORY_OF_TASK} as history,
      ${objectsOfTask('tasks.id')} as files
    from tasks where account_id = $1 and id = $2`,
+);
+
+/** The stored poster of a task, if the account has the task and the task has a poster. */
+export const accountPoster = queryFirst<
+  [accountId: string, taskId: string],
+  { id: string; size_bytes: number }
+>(
+  'gallery_poster',
+  `select p.id, p.size_bytes from tasks cross join lateral (${posterOf('tasks.id')}) p
+   where tasks.account_id = $1 and tasks.id = $2`,
 );

@@ -1,0 +1,164 @@
+import { namedStatement, statement, type Transaction, together } from '../database/database.ts';
+import { jsonText } from '../database/json-text.ts';
+import { NotTogether, sharedWork } from '../database/shared-work.ts';
+import { reclaimLease } from '../tasks/lease.ts';
+import { notAccepted } from '../tasks/not-accepted.ts';
+import type { FailureCode, Task } from '../tasks/task.ts';
+import { move, moveRows, type StepResult, Superseded } from '../tasks/transitions.ts';
+import type { Attempt, OutcomeSource } from './attempts.ts';
+import { recordOrphans } from './orphans.ts';
+
+/**
+ * The outcome of an attempt, as the sender, a find, a callback or an operator reported it.
+ * `absent`: the attempt has no job, and no job of it can appear any more.
+ */
+export type AttemptOutcome =
+  | { kind: 'accepted'; jobId: string }
+  | { kind: 'rejected'; fault: 'request'; code: FailureCode; message: string }
+  | { kind: 'rejected'; fault: 'busy' | 'operator'; retryAfterSeconds?: number }
+  | { kind: 'not_sent' }
+  | { kind: 'absent' }
+  | { kind: 'unknown' };
+
+interface ReportedOutcome {
+  outcome: AttemptOutcome;
+  by: OutcomeSource;
+  /** For operators: kept in the task's history and, unless a job was accepted, with the attempt. */
+  cause: Record<string, unknown>;
+  submitRetrySeconds: number;
+}
+
+/**
+ * The only function that records an attempt's outcome, by compare-and-set, and moves its task.
+ * `accepted`: the task is moved to `generating`. `unknown`: it is moved to `held`. `rejected` with
+ * fault `request`: it fails. Otherwise see {@link notAccepted}. All code locks the attempt before
+ * the task, so that two transactions can't deadlock.
+ *
+ * The sender is certain of every outcome except `unknown`, so its outcome applies even after
+ * another worker has leased the task; that worker's own change is then refused.
+ * @throws Superseded when the attempt has another outcome already, or another worker has leased the
+ *   task
+ */
+export async function applyOutcome(
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  reported: ReportedOutcome,
+): Promise<StepResult> {
+  const { outcome, by } = reported;
+  if (outcome.kind !== 'unknown' || attempt.state === 'in_flight') {
+    await recordOutcome(tx, attempt.id, reported);
+  }
+  if (by !== 'sender' || outcome.kind === 'unknown') return moveByOutcome(tx, task, reported);
+  const current = await reclaimLease(tx, task);
+  const result = await moveByOutcome(tx, current, reported);
+  // Another worker's lease was replaced by an expired one: this worker must not run the next step.
+  return current === task ? result : 'postponed';
+}
+
+/** A job that the sender of an attempt has got from the provider. */
+interface Acceptance {
+  task: Task;
+  attempt: Attempt;
+  jobId: string;
+}
+
+const ACCEPT = statement(
+  'attempts_accept',
+  `update attempts set state = 'accepted', job_id = given.job_id, cause = null,
+     outcome_by = 'sender', outcome_at = clock_now()
+   from unnest($1::text[], $2::text[]) as given (id, job_id)
+   where attempts.id = any($1) and attempts.id = given.id
+     and attempts.state in ('in_flight', 'unknown')
+   returning attempts.id`,
+);
+
+/**
+ * Does {@link applyOutcome} for accepted jobs that the sender knows of; those that arrive together
+ * share a transaction.
+ * @returns undefined when that is not possible, because another worker or an outcome was faster:
+ *   nothing was recorded, and {@link applyOutcome} decides
+ */
+export const acceptShared = sharedWork<Acceptance, Task | undefined>({
+  keyOf: ({ task }) => task.id,
+  async work(db, items) {
+    try {
+      return await db.transaction((tx) => acceptAll(tx, items));
+    } catch (error) {
+      if (error instanceof NotTogether && items.length === 1) return [undefined];
+      throw error;
+    }
+  },
+});
+
+async function acceptAll(tx: Transaction, items: Acceptance[]): Promise<Task[]> {
+  const ids = items.map(({ attempt }) => attempt.id);
+  const steps = items.map(({ task, attempt, jobId }) => {
+    const cause = { attempt: attempt.id, kind: 'accepted', jobId };
+    return { task, step: { to: 'generating', cause } as const };
+  });
+  const [recorded, , moved] = await together(
+    tx.query(ACCEPT, [ids, items.map(({ jobId }) => jobId)]),
+    recordOrphans(tx, ...ids),
+    moveRows(tx, steps),
+  );
+  const all = moved.flatMap((task, i) =>
+    task ? [{ ...task, known_job: (items[i] as Acceptance).jobId }] : [],
+  );
+  if (recorded.length === items.length && all.length === items.length) return all;
+  throw new NotTogether('not every attempt is open, or not every task is leased');
+}
+
+const RECORD = namedStatement(
+  'attempt_record_outcome',
+  ['attempt', 'state', 'job', 'cause', 'by'],
+  `update attempts set state = :state, job_id = :job, cause = :cause, outcome_by = :by,
+     outcome_at = clock_now()
+   where id = :attempt and state in ('in_flight', 'unknown') returning id`,
+);
+
+/**
+ * Records the outcome. Unless it is `unknown`, also records as orphan jobs the jobs that the sender
+ * or a callback named for the attempt and that belong to no attempt.
+ */
+async function recordOutcome(
+  tx: Transaction,
+  attemptId: string,
+  { outcome, by, cause }: ReportedOutcome,
+): Promise<void> {
+  const isAccepted = outcome.kind === 'accepted';
+  const values = RECORD.values({
+    attempt: attemptId,
+    state: outcome.kind,
+    job: isAccepted ? outcome.jobId : null,
+    cause: isAccepted ? null : jsonText(cause),
+    by,
+  });
+  const rows = await tx.query(RECORD, values);
+  if (rows.length === 0) throw new Superseded(`${attemptId} has an outcome already`);
+  if (outcome.kind !== 'unknown') await recordOrphans(tx, attemptId);
+}
+
+function moveByOutcome(
+  tx: Transaction,
+  task: Task,
+  { outcome, cause, submitRetrySeconds }: ReportedOutcome,
+): Promise<StepResult> {
+  switch (outcome.kind) {
+    case 'accepted':
+      return move(tx, task, { to: 'generating', cause });
+    case 'unknown':
+      return move(tx, task, { to: 'held', changes: { heldCause: 'acceptance' }, cause });
+    case 'not_sent':
+    case 'absent':
+      return notAccepted(tx, task, { submitRetrySeconds, cause });
+    case 'rejected': {
+      if (outcome.fault !== 'request') {
+        const { retryAfterSeconds } = outcome;
+        return notAccepted(tx, task, { submitRetrySeconds, cause, retryAfterSeconds });
+      }
+      const { code, message } = outcome;
+      return move(tx, task, { to: 'failed', changes: { error: { code, message } }, cause });
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { type Database, queryFirst, statement } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Callback, Provider } from '../providers/provider.ts';
+import type { Links } from '../storage/links.ts';
+import { wakeTask } from '../tasks/transitions.ts';
+import type { WakeUps } from '../tasks/wake-ups.ts';
+import { recordEvidence } from './evidence.ts';
+import { recordOrphans } from './orphans.ts';
+
+export interface CallbackDeps {
+  db: Database;
+  log: Log;
+  links: Pick<Links, 'attemptOf'>;
+  providers: ReadonlyMap<string, Provider>;
+  wakeUps: Pick<WakeUps, 'send'>;
+}
+
+/** A POST to an address under `/callbacks/`. Header names are in lower case. */
+interface IncomingCallback {
+  provider: string;
+  /** The last segment of the path: the attempt's id and its token. */
+  segment: string;
+  body: Uint8Array;
+  headers: Record<string, string | undefined>;
+}
+
+/**
+ * The result of a callback. `no_such_path`: its address does not belong to an attempt. `forged`:
+ * the address is valid, but the signature or the body is not valid.
+ */
+export type CallbackResult = 'received' | 'no_such_path' | 'forged';
+
+/**
+ * Receives a provider's callback: records it as evidence and wakes the task. It does not adopt the
+ * named job: the task's next step decides what the callback proves (find-job.ts). For a task that
+ * has ended or has another job, the callback is late evidence (C16).
+ * @throws Error if the signature can't be checked now, so that the provider sends the callback
+ *   again
+ */
+export async function receiveCallback(
+  deps: CallbackDeps,
+  incoming: IncomingCallback,
+): Promise<CallbackResult> {
+  const { links, db, log } = deps;
+  const attemptId = links.attemptOf(incoming.provider, incoming.segment);
+  if (attemptId === undefined) return 'no_such_path';
+  const found = await readTaskOf(db, incoming.provider, attemptId);
+  if (found === undefined) return 'no_such_path';
+  const { task_id: taskId } = found;
+  const callback = await readCallback(deps, incoming);
+  if (callback.kind === 'forged') {
+    log.warn(
+      { task: taskId, attempt: attemptId, cause: callback.cause },
+      'rejected a forged callback',
+    );
+    return 'forged';
+  }
+  const wake = async () => {
+    await wakeTask(db, taskId);
+    deps.wakeUps.send('poll');
+  };
+  // While the task generates, its step reads the job and no evidence: it need not wait for that.
+  if (found.is_generating) await wake();
+  if (!(await record(db, attemptId, callback))) return 'no_such_path';
+  if (!found.is_generating) await wake();
+  return 'received';
+}
+
+/** @throws Error if this process has not configured the provider; another process may have */
+async function readCallback(deps: CallbackDeps, incoming: IncomingCallback): Promise<Callback> {
+  const provider = deps.providers.get(incoming.provider);
+  if (!provider) throw new Error(`this process has no provider named ${incoming.provider}`);
+  if (!provider.readCallback) return { kind: 'report', jobId: null, verified: false };
+  return provider.readCallback({ body: incoming.body, headers: incoming.headers });
+}
+
+const readTaskOf = queryFirst<
+  [provider: string, attemptId: string],
+  { task_id: string; is_generating: boolean }
+>(
+  'attempt_task_of',
+  `select task_id, phase = 'generating' as is_generating
+   from attempts join tasks on tasks.id = task_id
+   where attempts.provider = $1 and attempts.id = $2`,
+);
+
+const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for update');
+
+/**
+ * Locks the attempt, so that this finding and an outcome are recorded one after the other. The
+ * second transaction then sees the first, so no orphan job is missed.
+ * @returns false when the task was archived meanwhile
+ */
+async function record(
+  db: Database,
+  attemptId: string,
+  { jobId, verified }: Extract<Callback, { kind: 'report' }>,
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    if ((await tx.query(LOCK, [attemptId])).length === 0) return false;
+    await recordEvidence(tx, attemptId, 'callback', { job: jobId, verified });
+    await recordOrphans(tx, attemptId);
+    return true;
+  });
+}

@@ -1,0 +1,74 @@
+import { statement, type Transaction } from '../database/database.ts';
+import { eraseJobs } from '../providers/registry.ts';
+import { takeDownObjectsOf } from '../storage/removal.ts';
+import { attemptsOf } from './attempts.ts';
+import { FINDING_TEXTS } from './evidence.ts';
+
+/** What stands in the place of a text that was erased. */
+const ERASED = 'erased';
+
+/** SQL: a request without what the client wrote in it. */
+function erasedRequest(request: string): string {
+  return `(${request}) - '{image_url,end_image_url}'::text[] || '{"prompt": "${ERASED}",
+         "erased": true, "reference_image_urls": [], "reference_video_urls": []}'::jsonb`;
+}
+
+/** How many tasks one transaction erases, so that it is short. */
+const BATCH = 200;
+
+const NEXT = statement(
+  'erase_next_tasks',
+  `select id from tasks
+   where account_id = $1 and due_at is null and request->'erased' is null
+   order by created_at limit ${BATCH} for update`,
+);
+
+// Ids, sizes, times, prices and states stay: the books and the audit need them.
+const ERASE_TASKS = [
+  statement(
+    'erase_task',
+    `update tasks set provider_output = null, error_details = null,
+       error_message = case when error_message is null then null else '${ERASED}' end,
+       request = ${erasedRequest('request')}
+     where id = any($1)`,
+  ),
+  statement('erase_history', 'update task_history set cause = null where task_id = any($1)'),
+  statement(
+    'erase_evidence',
+    `update evidence set finding = finding - ${FINDING_TEXTS}
+     where attempt_id = any(array(select id from attempts where task_id = any($1)))`,
+  ),
+  // The status of an orphan job has a link.
+  statement('erase_orphans', 'update orphan_jobs set status = null where task_id = any($1)'),
+  statement('erase_attempts', 'update attempts set cause = null where task_id = any($1)'),
+];
+
+const ERASE_REST = [
+  // The fingerprint is a hash of the request: a short prompt could be guessed.
+  statement(
+    'erase_fingerprints',
+    `update idempotency_keys set fingerprint = '' where account_id = $1 and fingerprint <> ''`,
+  ),
+];
+
+/**
+ * Removes the personal data of some ended tasks of an account; if there are none any more, of its
+ * keys.
+ * @returns of how many tasks: call it again in another transaction until there are none
+ */
+export async function eraseOf(tx: Transaction, accountId: string): Promise<number> {
+  const erased = await eraseTasks(tx, accountId);
+  if (erased === 0) for (const erase of ERASE_REST) await tx.query(erase, [accountId]);
+  return erased;
+}
+
+async function eraseTasks(tx: Transaction, accountId: string): Promise<number> {
+  const tasks = await tx.query<{ id: string }>(NEXT, [accountId]);
+  if (tasks.length === 0) return 0;
+  const ids = tasks.map(({ id }) => id);
+  const { attemptIds, jobIds } = await attemptsOf(tx, ids);
+  await takeDownObjectsOf(tx, ids, jobIds);
+  await eraseJobs(tx, attemptIds);
+  for (const erase of ERASE_TASKS) await tx.query(erase, [ids]);
+  return ids.length;
+}

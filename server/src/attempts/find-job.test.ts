@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  ABSENT,
+  callBack,
+  callbackDeps,
+  detailsOf,
+  findAgain,
+  providerWith,
+  report,
+} from '../../test/attempt-fixtures.ts';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import {
+  claimTask,
+  makeHeldTask,
+  makeSubmittingTask,
+  openTaskFixture,
+  PRICE,
+  scriptedProvider,
+  sql,
+  submitDeps,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
+import { balances } from '../ledger/ledger.ts';
+import { reconcile } from '../operator/reconcile.ts';
+import type { Provider } from '../providers/provider.ts';
+import { announce } from '../tasks/create/idempotency-keys.ts';
+import { readTask } from '../tasks/task.ts';
+import { currentAttempt, insertAttempt, SEND_WITHIN_SECONDS } from './attempts.ts';
+import { receiveCallback } from './callback.ts';
+import { recordEvidence } from './evidence.ts';
+import { findJobOf } from './find-job.ts';
+
+let fixture: TaskFixture;
+
+before(async () => {
+  fixture = await openTaskFixture();
+});
+after(() => fixture.closeAudited());
+
+test('a callback wakes its task, and the job it names is adopted when the provider knows it', async () => {
+  await freezeClock(fixture.db, 0);
+  const { held, attempt } = await makeHeldTask(fixture);
+  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
+  assert.equal(await callBack(fixture, attempt.id, report('job-1')), 'received');
+  const woken = await claimTask(fixture.db, held.id);
+  assert.equal(
+    (await findAgain(fixture, woken, providerWith({ 'job-1': 'working' }))).phase,
+    'generating',
+  );
+  const [shownAttempt] = (await detailsOf(fixture, held.id)).attempts;
+  assert.equal(shownAttempt?.outcome_by, 'callback');
+  assert.equal(shownAttempt?.job_id, 'job-1');
+});
+
+test('a callback that arrives during a find is not lost: the task is due at once', async () => {
+  await freezeClock(fixture.db, 0);
+  const { held, attempt } = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 1);
+  const callsBackDuringFind = scriptedProvider({
+    find: async () => {
+      await callBack(fixture, attempt.id, report('job-meanwhile'));
+      return ABSENT;
+    },
+  });
+  assert.equal((await findAgain(fixture, held, callsBackDuringFind)).phase, 'held');
+  assert.equal((await claimTask(fixture.db, held.id)).phase, 'held', 'it is due at once');
+});
+
+test('an unsigned callback about a job that the provider does not know changes nothing', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  await callBack(fixture, attempt.id, report('job-invented'));
+  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
+});
+
+test('a job that a signed callback named is adopted without asking the provider', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  await callBack(fixture, attempt.id, report('job-signed', true));
+  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
+});
+
+test('a callback does not adopt a job of another attempt', async () => {
+  const first = await makeHeldTask(fixture);
+  await callBack(fixture, first.attempt.id, report('job-owned', true));
+  assert.equal((await findAgain(fixture, first.held, providerWith({}))).phase, 'generating');
+  const second = await makeHeldTask(fixture);
+  await callBack(fixture, second.attempt.id, report('job-owned', true));
+  assert.equal((await findAgain(fixture, second.held, providerWith({}))).phase, 'held');
+});
+
+test('a callback does not adopt a confirmed orphan job', async () => {
+  const first = await makeHeldTask(fixture);
+  await callBack(fixture, first.attempt.id, report('job-orphan', true));
+  await reconcile(fixture.db, first.held.id, { kind: 'failed' }, 'the customer can’t wait');
+  const second = await makeHeldTask(fixture);
+  await callBack(fixture, second.attempt.id, report('job-orphan', true));
+  assert.equal((await findAgain(fixture, second.held, providerWith({}))).phase, 'held');
+});
+
+test('forged callbacks and unknown addresses change nothing', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  assert.equal(
+    await callBack(fixture, attempt.id, { kind: 'forged', cause: 'bad signature' }),
+    'forged',
+  );
+  assert.equal(await callBack(fixture, 'att_unknown', report('job-x', true)), 'no_such_path');
+  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
+});
+
+test('a job found by likeness is adopted only if no other attempt can own it', async () => {
+  const found = { kind: 'found', jobId: 'job-alike', by: 'likeness' } as const;
+  await freezeClock(fixture.db, 10_000);
+  const first = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 10_100);
+  const second = await makeHeldTask(fixture);
+  // The mode differs, but job specs are not compared.
+  const other = `update tasks set request = request || '{"mode": "image-to-video"}' where id = $1`;
+  await sql(fixture.db, other, [second.held.id]);
+  assert.equal((await findAgain(fixture, first.held, providerWith({}, found))).phase, 'held');
+  await reconcile(fixture.db, second.held.id, { kind: 'not_accepted' }, 'may be a mistake');
+  const again = await readTask(fixture.db, first.held.id);
+  assert.equal(
+    (await findAgain(fixture, again, providerWith({}, found))).phase,
+    'held',
+    'it may belong to the other attempt',
+  );
+  const proven = `update attempts set outcome_by = 'find' where id = $1`;
+  await sql(fixture.db, proven, [second.attempt.id]);
+  assert.equal((await findAgain(fixture, again, providerWith({}, found))).phase, 'generating');
+});
+
+test('a job that a callback named for another attempt is not adopted by likeness', async () => {
+  const found = { kind: 'found', jobId: 'job-named', by: 'likeness' } as const;
+  await freezeClock(fixture.db, 20_000);
+  const { held } = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 30_000);
+  const other = await makeHeldTask(fixture);
+  await callBack(fixture, other.attempt.id, report('job-named'));
+  assert.equal((await findAgain(fixture, held, providerWith({}, found))).phase, 'held');
+});
+
+test('a callback is recorded even after the limit of 100 different find failures', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  for (let n = 0; n < 101; n += 1) {
+    await recordEvidence(fixture.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
+  }
+  await recordEvidence(fixture.db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
+  await callBack(fixture, attempt.id, report('job-recorded', true));
+  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
+  const { evidence } = (await detailsOf(fixture, held.id)).attempts[0] ?? { evidence: [] };
+  assert.equal(
+    evidence.length,
+    1 + 100 + 1,
+    'one from the sender, 100 from finds, one from the callback',
+  );
+  assert.match(JSON.stringify(evidence), /"times": ?2/, 'a repeated failure is still counted');
+});
+
+test('invented jobs of a callback URL are kept and read at most ten times, and a verified one is still adopted', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  for (let n = 0; n < 30; n += 1) await callBack(fixture, attempt.id, report(`invented-${n}`));
+  let reads = 0;
+  const counting = scriptedProvider({
+    find: async () => ABSENT,
+    read: async () => {
+      reads += 1;
+      return { kind: 'missing' };
+    },
+  });
+  assert.equal((await findAgain(fixture, held, counting)).phase, 'held');
+  assert.equal(reads, 10);
+  await callBack(fixture, attempt.id, report('job-true', true));
+  const adopted = await findAgain(fixture, await readTask(fixture.db, held.id), counting);
+  assert.equal(adopted.phase, 'generating');
+});
+
+test('a named job that can’t be read does not stop the provider’s find', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  await callBack(fixture, attempt.id, report('job-unreadable'));
+  const unreadable = { read: () => Promise.reject(new Error('HTTP 500')) };
+  const found = { kind: 'found', jobId: 'job-listed', by: 'mark' } as const;
+  const lists = scriptedProvider({ ...unreadable, find: async () => found });
+  assert.equal((await findAgain(fixture, held, lists)).phase, 'generating');
+  const second = await makeHeldTask(fixture);
+  await callBack(fixture, second.attempt.id, report('job-unreadable-2'));
+  const absent = scriptedProvider({
+    ...unreadable,
+    find: async () => ({ ...ABSENT, proof: 'final' }),
+  });
+  assert.equal(
+    (await findAgain(fixture, second.held, absent)).phase,
+    'held',
+    'the unreadable job may be the attempt’s own',
+  );
+  const [read] = (await detailsOf(fixture, second.held.id)).attempts;
+  assert.match(JSON.stringify(read?.evidence), /HTTP 500/);
+});
+
+test('a task whose worker died during the submit is held when the find of its job fails', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  await insertAttempt(fixture.db, task, 'test');
+  const failing = scriptedProvider({ find: () => Promise.reject(new Error('HTTP 401')) });
+  const held = await findAgain(fixture, task, failing);
+  assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
+  const [attempt] = (await detailsOf(fixture, task.id)).attempts;
+  assert.equal(attempt?.state, 'unknown');
+  assert.match(JSON.stringify(attempt?.evidence), /HTTP 401/);
+});
+
+test('strong absence counts only at the identity that the attempt was sent with, and only if the process’s own clock confirms that the submit is over', async () => {
+  const strong = providerWith({}, { kind: 'absent', proof: 'strong' });
+  const elsewhere = { ...strong, identity: 'another account' };
+  await freezeClock(fixture.db, 40_000);
+  const { held, attempt } = await makeHeldTask(fixture);
+  await announce(fixture.db, held.id);
+  await freezeClock(fixture.db, 41_000);
+  assert.equal((await findAgain(fixture, held, elsewhere)).phase, 'held');
+  const clockJumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
+  const late = await currentAttempt(fixture.db, held.id);
+  assert.ok(late);
+  await findJobOf(clockJumped, await readTask(fixture.db, held.id), late);
+  assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
+  await findAgain(fixture, await readTask(fixture.db, held.id), strong);
+  assert.equal((await readTask(fixture.db, held.id)).phase, 'failed');
+  assert.equal(attempt.provider_identity, 'test');
+});
+
+test('text that Postgres can’t store is replaced in evidence, and the evidence is recorded', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  const failure = `cut ${'🎬'.slice(0, 1)}, ended \0`;
+  const failing = scriptedProvider({ find: () => Promise.reject(new Error(failure)) });
+  await findAgain(fixture, held, failing);
+  await callBack(fixture, attempt.id, report('job-odd', true));
+  const [{ evidence } = { evidence: [] }] = (await detailsOf(fixture, held.id)).attempts;
+  assert.match(JSON.stringify(evidence), /cut �, ended �/);
+});
+
+test('a process that has not configured the provider rejects its callback, so that the provider sends it again', async () => {
+  const { attempt } = await makeHeldTask(fixture);
+  const deps = { ...callbackDeps(fixture, report('job-x')), providers: new Map() };
+  const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };
+  await assert.rejects(
+    receiveCallback(deps, { ...incoming, body: new Uint8Array() }),
+    /no provider/,
+  );
+});
+
+test('the evidence has counts, bytes sent and each different finding once', async () => {
+  await freezeClock(fixture.db, 0);
+  const { held, attempt } = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 1); // evidence is listed by its time
+  await findAgain(fixture, held, providerWith({}));
+  await findAgain(fixture, await readTask(fixture.db, held.id), providerWith({}));
+  await freezeClock(fixture.db, 2);
+  await callBack(fixture, attempt.id, report(null));
+  const [one] = (await detailsOf(fixture, held.id)).attempts;
+  const evidence = one?.evidence.map((row) => {
+    const { source, finding, times } = row as { source: string; finding: object; times: number };
+    return { source, finding, times };
+  });
+  const sender = { kind: 'unknown', cause: 'timed out', bytesSent: 700 };
+  assert.deepEqual(evidence, [
+    { source: 'sender', finding: sender, times: 1 },
+    { source: 'find', finding: ABSENT, times: 2 },
+    { source: 'callback', finding: { job: null, verified: false }, times: 1 },
+  ]);
+});
+
+test('with the operator’s policy, weak absence ends a held task after its hours as an assumption, and a later job is an orphan', async () => {
+  await freezeClock(fixture.db, 100_000);
+  const { held, attempt } = await makeHeldTask(fixture);
+  await announce(fixture.db, held.id);
+  const assuming = { ...providerWith({}), assumeAbsentAfterHours: 2 };
+  const findAfter = async (seconds: number, by: Provider) => {
+    await freezeClock(fixture.db, 100_000 + SEND_WITHIN_SECONDS + seconds);
+    return findAgain(fixture, await readTask(fixture.db, held.id), by);
+  };
+  assert.equal((await findAfter(7199, assuming)).phase, 'held', 'too early');
+  assert.equal((await findAfter(7201, providerWith({}))).phase, 'held', 'no policy');
+  assert.equal((await findAfter(7201, { ...assuming, identity: 'elsewhere' })).phase, 'held');
+  const unreadable = scriptedProvider({ find: () => Promise.reject(new Error('HTTP 500')) });
+  const failing = { ...unreadable, assumeAbsentAfterHours: 2 };
+  assert.equal((await findAfter(7201, failing)).phase, 'held', 'a failed find assumes nothing');
+  const ended = await findAfter(7201, assuming);
+  assert.deepEqual([ended.phase, ended.error_code], ['failed', 'not_accepted']);
+  const { paid } = await balances(fixture.db, held.account_id);
+  assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
+  await callBack(fixture, attempt.id, report('job-after-assumption', true));
+  const { attempts, history, orphan_jobs: orphans } = await detailsOf(fixture, held.id);
+  assert.deepEqual([attempts[0]?.state, attempts[0]?.outcome_by], ['absent', 'assumption']);
+  assert.match(JSON.stringify(history.at(-1)), /assumed_absent_after_hours/);
+  assert.equal(orphans[0]?.state, 'confirmed');
+});
+
+test('an attempt that was assumed absent may own a job that looks like another attempt’s', async () => {
+  const found = { kind: 'found', jobId: 'job-of-either', by: 'likeness' } as const;
+  await freezeClock(fixture.db, 200_000);
+  const first = await makeHeldTask(fixture);
+  const second = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 210_000);
+  const assuming = { ...providerWith({}), assumeAbsentAfterHours: 2 };
+  assert.equal((await findAgain(fixture, second.held, assuming)).phase, 'failed');
+  assert.equal((await findAgain(fixture, first.held, providerWith({}, found))).phase, 'held');
+});

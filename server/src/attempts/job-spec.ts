@@ -1,0 +1,57 @@
+import { parametersOf } from '../catalog/request.ts';
+import type { Database } from '../database/database.ts';
+import type { FindJobInput, JobSpec, ProviderInput } from '../providers/provider.ts';
+import type { Links } from '../storage/links.ts';
+import type { Task, TaskInput } from '../tasks/task.ts';
+import { type Attempt, takenJobs } from './attempts.ts';
+
+export interface JobSpecDeps {
+  db: Database;
+  submitTimeoutSeconds: number;
+  /** Signs the links that a provider may fetch and the address that it may call back. */
+  links: Pick<Links, 'inputLinkTo' | 'callbackTo'>;
+}
+
+/**
+ * The task's copied files, each with a link that stays valid as long as a provider may wait before
+ * it fetches the file.
+ */
+export function inputsFor(
+  { links }: Pick<JobSpecDeps, 'links'>,
+  task: Task,
+): Promise<ProviderInput[]> {
+  const urlOf = ({ objectId, mediaType }: TaskInput) =>
+    links.inputLinkTo(objectId, task.now_seconds, mediaType);
+  return Promise.all(task.inputs.map(async (input) => ({ ...input, url: await urlOf(input) })));
+}
+
+/** The job spec of an attempt. A find gets the same one, except that its links expire later. */
+export async function jobSpecOf(
+  { links }: Pick<JobSpecDeps, 'links'>,
+  task: Task,
+  attempt: Attempt,
+): Promise<JobSpec> {
+  return {
+    ...parametersOf(task.request),
+    attemptId: attempt.id,
+    aspect_ratio: task.aspect_ratio ?? '16:9',
+    seed: task.seed,
+    inputs: await inputsFor({ links }, task),
+    callbackUrl: links.callbackTo(attempt.provider, attempt.id),
+  };
+}
+
+/** What a provider needs to find the attempt's job. */
+export async function findJobInput(
+  deps: JobSpecDeps,
+  task: Task,
+  attempt: Attempt,
+): Promise<FindJobInput> {
+  const sendBeforeMs = attempt.now_ms - attempt.seconds_past_send_before * 1000;
+  const latestMs = sendBeforeMs + deps.submitTimeoutSeconds * 1000;
+  return {
+    jobSpec: await jobSpecOf(deps, task, attempt),
+    sentBetween: { from: attempt.created_at_ms, to: Math.min(latestMs, attempt.now_ms) },
+    takenJobIds: (jobIds) => takenJobs(deps.db, attempt.provider, jobIds),
+  };
+}

@@ -1,0 +1,90 @@
+import { type Queryable, query } from '../../database/database.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
+import { FREE, NOW } from '../../tasks/lease.ts';
+import { HELD_SINCE } from '../../tasks/task-listing.ts';
+import { POOL } from '../../worker/claim.ts';
+import { IS_ALIVE, unservedTasks } from '../../worker/live-workers.ts';
+
+/** Not of a test key, whose credits are worth nothing. */
+const IS_LIVE = `surface <> '${TEST_SURFACE}'`;
+
+const readLive = query<
+  [],
+  { phase: string; tasks: number; credits: number; oldest_seconds: number }
+>(
+  'figures_live',
+  `select phase, count(*)::int as tasks,
+     coalesce(sum(credits) filter (where ${IS_LIVE}), 0)::int8 as credits,
+     max(extract(epoch from clock_now() - updated_at))::float8 as oldest_seconds
+   from tasks where due_at is not null group by phase`,
+);
+
+// The age counts from the first time that the task was held. Tasks of test keys are held because
+// their prompts ask for it.
+const readHeld = query<
+  [],
+  { cause: string; tasks: number; credits: number; oldest_seconds: number }
+>(
+  'figures_held',
+  `select held_cause as cause, count(*)::int as tasks, sum(credits)::int8 as credits,
+     max(extract(epoch from clock_now() - ${HELD_SINCE}))::float8 as oldest_seconds
+   from tasks where phase = 'held' and ${IS_LIVE} group by held_cause`,
+);
+
+const readReconciled = query<[], { by: string; result: string; attempts: number }>(
+  'figures_reconciled',
+  `select outcome_by as by, state as result, count(*)::int as attempts from attempts
+   where outcome_by in ('find', 'callback') and state in ('accepted', 'absent')
+     and provider <> '${TEST_PROVIDER}'
+   group by outcome_by, state
+   union all
+   select outcome_by, state, count(*)::int from attempts
+   where outcome_by = 'assumption' group by outcome_by, state
+   union all
+   select source, finding->'decision'->>'kind', count(*)::int from evidence
+   where source = 'operator' group by 1, 2`,
+);
+
+const readOrphans = query<[], { provider: string; state: string; jobs: number }>(
+  'figures_orphans',
+  `select provider, state, count(*)::int as jobs from orphan_jobs
+   where acknowledged_at is null group by provider, state`,
+);
+
+const readLosses = query<[], { provider: string; tasks: number; credits: number }>(
+  'figures_losses',
+  `select provider, count(*)::int as tasks, sum(credits)::int8 as credits from tasks
+   where provider_billed and phase = 'failed' and ${IS_LIVE} group by provider`,
+);
+
+const readDue = query<[], { pool: string; tasks: number; oldest_seconds: number }>(
+  'figures_due',
+  `select ${POOL} as pool, count(*)::int as tasks,
+     max(extract(epoch from clock_now() - due_at))::float8 as oldest_seconds
+   from tasks where due_at is not null and due_at <= ${NOW} and ${FREE} group by 1`,
+);
+
+const readWorkers = query<[], { provider: string; workers: number }>(
+  'figures_workers',
+  `select provider, count(*)::int as workers from workers, unnest(providers) as provider
+   where ${IS_ALIVE} group by provider`,
+);
+
+/**
+ * Reads figures about all tasks, for metrics. Ages are in seconds. This is cheap, because the
+ * indexes that the statements use contain only live tasks and rare rows.
+ */
+export async function readTaskFigures(db: Queryable) {
+  const [live, held, reconciled, orphans, losses, unserved, due, workers] = await Promise.all([
+    readLive(db),
+    readHeld(db),
+    readReconciled(db),
+    readOrphans(db),
+    readLosses(db),
+    unservedTasks(db),
+    readDue(db),
+    readWorkers(db),
+  ]);
+  return { live, held, reconciled, orphans, losses, unserved, due, workers };
+}

@@ -1,0 +1,144 @@
+import { randomInt } from 'node:crypto';
+import type { Price } from '../../catalog/price.ts';
+import { type GenerationRequest, inputsOf } from '../../catalog/request.ts';
+import { namedStatement, type Transaction } from '../../database/database.ts';
+import { newId } from '../../kernel/ids.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
+import { TASK_COLUMNS, type Task } from '../task.ts';
+import type { WakeUp } from '../wake-ups.ts';
+
+/**
+ * The surface of the website (C20). Its tasks spend promotional credits first, then paid ones.
+ * Those of test keys spend test credits, and all others spend paid credits only.
+ */
+export const WEB_SURFACE = 'web';
+
+/** The surface of the public API with a live key. */
+export const API_SURFACE = 'api';
+
+/** An Idempotency-Key, its account and surface, and the fingerprint of its request. */
+export interface Binding {
+  accountId: string;
+  /** Where the request came in (C20). */
+  surface: string;
+  idempotencyKey: string;
+  fingerprint: Buffer;
+  /** Whether it had a monthly cap at the admission. Undefined for a task of the website. */
+  apiKey?: { id: string; hasCap: boolean } | undefined;
+  /** The trace context of the request; the spans of the task's steps belong to its trace. */
+  traceparent?: string | undefined;
+  /** The id of the HTTP request, by which customers and operators name it. */
+  requestId?: string | undefined;
+}
+
+/** A valid request that is to become a task. */
+export interface CheckedRequest {
+  binding: Binding;
+  request: GenerationRequest;
+  price: Price;
+}
+
+/** A task that is not in the database yet. */
+export interface NewTask extends CheckedRequest {
+  id: string;
+  seed: number;
+  /** How many of its credits are promotional. */
+  promotionalCredits: number;
+}
+
+const SEEDS = 2 ** 32;
+
+/** A task with a new id and, unless the request names a seed, a random seed. */
+export function newTask(checked: CheckedRequest): NewTask {
+  const { seed } = checked.request;
+  const isDrawn = seed === undefined || seed === -1;
+  const drawn = isDrawn ? randomInt(SEEDS) : seed;
+  return { ...checked, id: newId('task'), seed: drawn, promotionalCredits: 0 };
+}
+
+/** The workers that a new task is for. */
+export function wakeUpFor(request: GenerationRequest): WakeUp {
+  return inputsOf(request).length > 0 ? 'ingest' : 'submit';
+}
+
+/** The provider of a new task. */
+export function providerOfNew(
+  { providerName }: { providerName: string },
+  { surface }: Pick<Binding, 'surface'>,
+): string {
+  return surface === TEST_SURFACE ? TEST_PROVIDER : providerName;
+}
+
+const INSERT = namedStatement(
+  'task_insert',
+  [
+    'ids',
+    'accountIds',
+    'surfaces',
+    'idempotencyKeys',
+    'requests',
+    'seeds',
+    'credits',
+    'promotionalCredits',
+    'priceVersions',
+    'traceparents',
+    'requestIds',
+    'apiKeyIds',
+    'providers',
+    'waitSeconds',
+  ],
+  `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
+     promotional_credits, price_version, provider, traceparent, request_id, api_key_id, wait_until,
+     announced_at, due_at)
+   select id, account_id, surface, idempotency_key, 'reserved', request::jsonb, seed, credits,
+     promotional_credits, price_version, provider, traceparent, request_id, api_key_id,
+     clock_now() + :waitSeconds::float8 * interval '1 second',
+     case when :waitSeconds = 0 then clock_now() end, clock_now()
+   from unnest(:ids::text[], :accountIds::text[], :surfaces::text[], :idempotencyKeys::text[],
+       :requests::text[], :seeds::bigint[], :credits::integer[], :promotionalCredits::integer[],
+       :priceVersions::integer[], :traceparents::text[], :requestIds::text[],
+       :apiKeyIds::text[], :providers::text[])
+     as created (id, account_id, surface, idempotency_key, request, seed, credits,
+       promotional_credits, price_version, traceparent, request_id, api_key_id, provider)
+   returning ${TASK_COLUMNS}`,
+);
+
+/**
+ * Inserts tasks, due at once.
+ * @returns them in the given order
+ */
+export async function insertTasks(
+  tx: Transaction,
+  deps: { providerName: string; createWaitSeconds: number },
+  tasks: NewTask[],
+): Promise<Task[]> {
+  const values = INSERT.values({
+    ids: tasks.map(({ id }) => id),
+    accountIds: tasks.map(({ binding }) => binding.accountId),
+    surfaces: tasks.map(({ binding }) => binding.surface),
+    idempotencyKeys: tasks.map(({ binding }) => binding.idempotencyKey),
+    requests: tasks.map(({ request }) => JSON.stringify(request)),
+    seeds: tasks.map(({ seed }) => seed),
+    credits: tasks.map(({ price }) => price.credits),
+    promotionalCredits: tasks.map(({ promotionalCredits }) => promotionalCredits),
+    priceVersions: tasks.map(({ price }) => price.version),
+    traceparents: tasks.map(({ binding }) => binding.traceparent ?? null),
+    requestIds: tasks.map(({ binding }) => binding.requestId ?? null),
+    apiKeyIds: tasks.map(({ binding }) => binding.apiKey?.id ?? null),
+    providers: tasks.map(({ binding }) => providerOfNew(deps, binding)),
+    waitSeconds: deps.createWaitSeconds,
+  });
+  const rows = await tx.query<Task>(INSERT, values);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return tasks.map(({ id }) => {
+    const row = byId.get(id);
+    if (!row) throw new Error(`${id} was not inserted`);
+    return row;
+  });
+}
+
+/** Parts of a `with` that lock the tables as a create does; no row changes. */
+export const TOUCH_TASKS = `
+     key_touched as (update idempotency_keys set fingerprint = fingerprint where false),
+     task_touched as (update tasks set lease = lease where false)`;

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
+import {
+  claimTask,
+  makeSubmittingTask,
+  openTaskFixture,
+  recordAccepted,
+  scriptedProvider,
+  sql,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import type { Database } from '../database/database.ts';
+import { openScratchDirectory } from '../kernel/scratch-directory.ts';
+import type { Measurer, MediaFacts } from '../media/measure.ts';
+import { diskStorage } from '../storage/disk.ts';
+import { deleteMarked } from '../storage/objects.ts';
+import { openS3Storage } from '../storage/s3/s3.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Task } from '../tasks/task.ts';
+import { moveNow, Superseded } from '../tasks/transitions.ts';
+import { type ArchiveDeps, archive } from './archive.ts';
+
+let fixture: TaskFixture;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+before(async () => {
+  fixture = await openTaskFixture();
+  folder = await temporaryFolder();
+});
+after(async () => {
+  await fixture.closeAudited();
+  await folder[Symbol.asyncDispose]();
+});
+
+const FACTS: MediaFacts = {
+  ...({ kind: 'video', mediaType: 'video/mp4' } as const),
+  width: 1280,
+  height: 720,
+  durationSeconds: 5,
+  frames: 120,
+  videoCodec: 'h264',
+  audio: null,
+};
+
+function archiveDeps(db: Database): ArchiveDeps {
+  const provider = scriptedProvider({
+    openOutput: async () =>
+      (async function* () {
+        yield Buffer.from('a video');
+      })(),
+  });
+  return {
+    db,
+    storage: diskStorage(path.join(folder.path, 'objects')),
+    scratch: openScratchDirectory(path.join(folder.path, 'scratch')),
+    outputMeasurer: { measure: async () => ({ kind: 'measured', facts: FACTS }) },
+    outputFrames: 'keyframes',
+    drawsPosters: true,
+    providerOf: () => provider,
+    retentionDays: 7,
+    reconcileSeconds: 60,
+  };
+}
+
+async function makeArchivingTask(): Promise<Task> {
+  const { task } = await makeSubmittingTask(fixture);
+  await recordAccepted(fixture.db, task.id);
+  const generating = await moveNow(fixture.db, task, { to: 'generating' });
+  return moveNow(fixture.db, generating, { to: 'archiving', changes: { providerOutput: {} } });
+}
+
+/** A storage in which no `put` ends before so many have begun, and `then` has ended. */
+function storingTogether(storage: Storage, count: number, then: () => Promise<void>): Storage {
+  const all = Promise.withResolvers<void>();
+  let stored = 0;
+  return {
+    ...storage,
+    async put(id, filePath) {
+      await storage.put(id, filePath);
+      stored += 1;
+      if (stored === count) all.resolve(then());
+      await all.promise;
+    },
+  };
+}
+
+test('a task that another worker completes fails no task that completes with it', async () => {
+  const { db } = fixture;
+  const tasks = await Promise.all([makeArchivingTask(), makeArchivingTask(), makeArchivingTask()]);
+  const taken = tasks[1]?.id ?? '';
+  const others = archiveDeps(db);
+  const deps = archiveDeps(db);
+  deps.storage = storingTogether(deps.storage, tasks.length, async () => {
+    await sql(db, 'update tasks set leased_until = null where id = $1', [taken]);
+    await archive(others, await claimTask(db, taken));
+  });
+  const archived = await Promise.allSettled(tasks.map((task) => archive(deps, task)));
+  assert.deepEqual(
+    archived.map((one) => (one.status === 'fulfilled' ? 'done' : one.reason.constructor)),
+    ['done', Superseded, 'done'],
+  );
+  const states = await sql<{ state: string; count: number }>(
+    db,
+    'select state, count(*)::int as count from stored_objects group by 1 order by 1',
+    [],
+  );
+  assert.deepEqual(states, [
+    { state: 'deleting', count: 1 },
+    { state: 'ready', count: 3 },
+  ]);
+});
+
+test('an output that can not be stored fails its step, after its poster has ended', async () => {
+  const deps = archiveDeps(fixture.db);
+  const poster = Buffer.from('a poster');
+  const outputMeasurer = {
+    measure: async () => ({ kind: 'measured', facts: FACTS, poster }) as const,
+  };
+  const outputFailed = Promise.withResolvers<void>();
+  let posterStored = false;
+  const storage: Storage = {
+    ...deps.storage,
+    async put(id, filePath) {
+      if (filePath.endsWith('output')) {
+        setImmediate(outputFailed.resolve);
+        throw new Error('the disk is full');
+      }
+      await outputFailed.promise;
+      await deps.storage.put(id, filePath);
+      posterStored = true;
+    },
+  };
+  const archiving = archive({ ...deps, storage, outputMeasurer }, await makeArchivingTask());
+  await assert.rejects(archiving, /the disk is full/);
+  assert.ok(posterStored);
+});
+
+/** A bucket on a simulated S3 server, which closes with the test. */
+async function bucketStorage(t: TestContext): Promise<Storage> {
+  const { s3, settings, credentials } = await simulatedBucket();
+  t.after(() => s3[Symbol.asyncDispose]());
+  return openS3Storage({ settings, credentials });
+}
+
+/** Its puts do not end, as in a process that dies; `then` gets the id of what was stored. */
+function dyingAfterPut(storage: Storage, then: (id: string) => void): Storage {
+  return {
+    ...storage,
+    async put(id, filePath) {
+      await storage.put(id, filePath);
+      then(id);
+      await new Promise(() => {});
+    },
+  };
+}
+
+async function statesOf(task: Task) {
+  const rows = await sql<{ id: string; state: string; media_type: string }>(
+    fixture.db,
+    'select id, state, media_type from stored_objects where owner_id = $1 order by created_at',
+    [task.id],
+  );
+  return rows.map(({ id, state, media_type }) => ({ id, state, mediaType: media_type }));
+}
+
+test('an output and its poster are stored in a bucket with their types', async (t) => {
+  const deps = archiveDeps(fixture.db);
+  const storage = await bucketStorage(t);
+  const facts = { ...FACTS, mediaType: 'video/webm' } as const;
+  const poster = Buffer.from('a poster');
+  const outputMeasurer: Measurer = { measure: async () => ({ kind: 'measured', facts, poster }) };
+  const task = await makeArchivingTask();
+  const completed = await archive({ ...deps, storage, outputMeasurer }, task);
+  assert.equal(typeof completed === 'object' && completed.phase, 'completed');
+  const states = await statesOf(task);
+  assert.deepEqual(
+    states.map(({ state, mediaType }) => [state, mediaType]),
+    [
+      ['ready', 'video/webm'],
+      ['ready', 'image/webp'],
+    ],
+  );
+  for (const { id } of states) assert.ok(await storage.sizeOf(id));
+});
+
+test('what a process stored in a bucket before it died is deleted by the next run', async (t) => {
+  const deps = archiveDeps(fixture.db);
+  const { promise: stored, resolve } = Promise.withResolvers<string>();
+  const bucket = await bucketStorage(t);
+  const task = await makeArchivingTask();
+  void archive({ ...deps, storage: dyingAfterPut(bucket, resolve) }, task);
+  const left = await stored;
+  await sql(fixture.db, 'update tasks set leased_until = null where id = $1', [task.id]);
+  await archive({ ...deps, storage: bucket }, await claimTask(fixture.db, task.id));
+  const states = await statesOf(task);
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ['deleting', 'ready'],
+  );
+  assert.equal(states[0]?.id, left);
+  await deleteMarked({ db: fixture.db, storage: bucket });
+  assert.equal(await bucket.sizeOf(left), undefined);
+});

@@ -1,0 +1,215 @@
+import { writeFile } from 'node:fs/promises';
+import { inputsOf } from '../catalog/request.ts';
+import { type Database, type Transaction, together } from '../database/database.ts';
+import { NotTogether, sharedWork } from '../database/shared-work.ts';
+import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.ts';
+import { settle } from '../ledger/ledger.ts';
+import { TEST_SURFACE } from '../ledger/transfer.ts';
+import type { DecodedFrames, Measurement, Measurer } from '../media/measure.ts';
+import { POSTER_SIDE } from '../media/poster/poster.ts';
+import { OutputGone, type Provider } from '../providers/provider.ts';
+import { markForDeletion, markReady } from '../storage/objects.ts';
+import { type OutputFile, withOutputs } from '../storage/outputs.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Task } from '../tasks/task.ts';
+import {
+  type Changes,
+  creditsOf,
+  type Move,
+  moveNow,
+  moveRows,
+  type StepResult,
+  superseded,
+} from '../tasks/transitions.ts';
+import { report, secondsSince } from '../telemetry/reports.ts';
+import { recheckDelaySeconds } from './generate.ts';
+import { type Expectation, outputDifferences } from './output-check.ts';
+import { rememberingMeasurer } from './remembering-measurer.ts';
+
+export interface ArchiveDeps {
+  db: Database;
+  storage: Storage;
+  scratch: ScratchDirectory;
+  /** Not the measurer of the inputs: clients' files may keep that one busy for a long time. */
+  outputMeasurer: Measurer;
+  /** Which frames of an output are decoded. */
+  outputFrames: DecodedFrames;
+  /** Whether outputs get a poster. */
+  drawsPosters: boolean;
+  providerOf(task: Task): Provider;
+  retentionDays: number;
+  reconcileSeconds: number;
+}
+
+/**
+ * Copies the result into the service's own storage: fetches it, checks it, compares it with the
+ * request, stores it, and only then completes the task. Differences are recorded. The task
+ * fails because of them if the provider promises exact output; otherwise the video is delivered
+ * with them. Failures are retried for as long as the provider keeps results; then, or when the
+ * result is gone or is not a usable video, the task is held.
+ */
+export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
+  try {
+    return await deps.scratch.withFiles((newPath) => archiveThrough(newPath, deps, task));
+  } catch (error) {
+    if (error instanceof OutputGone) return hold(deps, task, error.message);
+    if (task.phase_seconds < lifeSeconds(deps, task)) throw error;
+    return hold(deps, task, `the output could not be fetched in time: ${error}`);
+  }
+}
+
+function lifeSeconds(deps: ArchiveDeps, task: Task): number {
+  return deps.providerOf(task).capabilities.outputLifeSeconds;
+}
+
+async function archiveThrough(
+  newPath: (name: string) => string,
+  deps: ArchiveDeps,
+  task: Task,
+): Promise<StepResult> {
+  const { storage } = deps;
+  const filePath = newPath('output');
+  const provider = deps.providerOf(task);
+  const bytes = await provider.openOutput(task.provider_output ?? {});
+  const sizeBytes = await writeStream(bytes, filePath);
+  const preparing = storage.prepare?.(filePath) ?? Promise.resolve();
+  const [checked] = await together(check(deps, task, filePath), preparing);
+  if (checked.kind === 'refused') return hold(deps, task, checked.explanation);
+  if (checked.kind === 'stopped') throw new Error('a decode without rules was stopped');
+  const { facts, poster } = checked;
+  const differences = outputDifferences(expectationOf(task), facts);
+  if (provider.capabilities.exactOutput && differences.length > 0) {
+    return moveNow(deps.db, task, notExact(differences));
+  }
+  const { mediaType } = facts;
+  const video = { filePath, role: 'output', mediaType, sizeBytes, isPrepared: true } as const;
+  const drawn = poster && (await writePoster(newPath('poster'), poster));
+  return withOutputs(deps, task.id, drawn ? [video, drawn] : [video], async (put) => {
+    const [outputObjectId, posterId] = await together(
+      put(video),
+      drawn ? storePoster(() => put(drawn)) : Promise.resolve(undefined),
+    );
+    const objectIds = posterId ? [outputObjectId, posterId] : [outputObjectId];
+    const changes = { outputObjectId, outputFacts: { ...facts, differences } };
+    return complete(deps, { task, objectIds, changes });
+  });
+}
+
+async function writePoster(filePath: string, poster: Buffer): Promise<OutputFile> {
+  await writeFile(filePath, poster, { mode: 0o600 });
+  return { filePath, role: 'poster', mediaType: 'image/webp', sizeBytes: poster.length };
+}
+
+/** A difference that fails the task is decided on all frames. */
+async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<Measurement> {
+  const { exactOutput, repeatsOutputs } = deps.providerOf(task).capabilities;
+  const { outputMeasurer, outputFrames: frames } = deps;
+  const measurer = repeatsOutputs ? rememberingMeasurer(outputMeasurer) : outputMeasurer;
+  const options = {
+    accountId: task.account_id,
+    source: task.provider,
+    // All test videos look the same.
+    ...(deps.drawsPosters && task.surface !== TEST_SURFACE && { posterSide: POSTER_SIDE }),
+  };
+  const measured = await measurer.measure(filePath, 'video', { ...options, frames });
+  if (!exactOutput || frames === 'all' || measured.kind !== 'measured') return measured;
+  const differences = outputDifferences(expectationOf(task), measured.facts);
+  return differences.length === 0 ? measured : measurer.measure(filePath, 'video', options);
+}
+
+/**
+ * Stores the poster that was drawn with the check. If that fails, the task goes on, and its poster
+ * is drawn again later.
+ */
+async function storePoster(store: () => Promise<string>): Promise<string | undefined> {
+  const startedAt = performance.now();
+  const posterId = await store().catch(() => undefined);
+  const outcome = posterId ? 'drawn' : 'failed';
+  report('poster', { outcome, seconds: secondsSince(startedAt) });
+  return posterId;
+}
+
+/** How long the output of a test task is kept at most. */
+const TEST_DAYS = 1;
+
+interface Completion {
+  task: Task;
+  /** The output, and its poster if there is one. */
+  objectIds: string[];
+  changes: Changes;
+  retentionDays: number;
+}
+
+function complete(deps: ArchiveDeps, done: Omit<Completion, 'retentionDays'>): Promise<Task> {
+  const isTest = done.task.surface === TEST_SURFACE;
+  const retentionDays = isTest ? Math.min(deps.retentionDays, TEST_DAYS) : deps.retentionDays;
+  return (isTest ? completeTests : completeLive)(deps.db, { ...done, retentionDays });
+}
+
+/**
+ * Completes tasks, captures their credits and makes their outputs ready. Tasks of different
+ * accounts that arrive together share the transaction, if their outputs are kept equally long.
+ */
+const shared = () =>
+  sharedWork<Completion, Task>({
+    keyOf: ({ task }) => task.account_id,
+    work: (db, items) => db.transaction((tx) => completeAll(tx, items)),
+  });
+const completeLive = shared();
+const completeTests = shared();
+
+// All code locks a task before its balance and its objects, so nothing deadlocks.
+async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]> {
+  const withInputs = items.filter(({ task }) => inputsOf(task.request).length > 0);
+  const steps = items.map(({ task, changes }) => ({
+    task,
+    step: { to: 'completed', changes } as const,
+  }));
+  const objectIds = items.flatMap((item) => item.objectIds);
+  const moving = moveRows(tx, steps);
+  const ending = together(
+    settle(
+      tx,
+      'capture',
+      items.map(({ task }) => creditsOf(task)),
+    ),
+    markForDeletion(
+      tx,
+      withInputs.map(({ task }) => task.id),
+      ['input'],
+    ),
+    markReady(tx, objectIds, items[0]?.retentionDays ?? null),
+  );
+  await Promise.allSettled([moving, ending]);
+  const completed = (await moving).filter((task) => task !== undefined);
+  // Asked first: a task that another worker has completed can't be captured again.
+  if (completed.length < items.length) throw notLeased(items);
+  await ending;
+  return completed;
+}
+
+function notLeased(items: Completion[]): Error {
+  const [first] = items;
+  if (items.length > 1 || !first) return new NotTogether('not every task is leased');
+  return superseded(first.task);
+}
+
+function expectationOf(task: Task): Expectation {
+  const { resolution, duration, generate_audio: audio } = task.request;
+  const aspectRatio = task.aspect_ratio ?? '16:9';
+  return { resolution, aspectRatio, durationSeconds: duration, audio };
+}
+
+/** Delays the next read of the job: a read right away would give the same result. */
+async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'postponed'> {
+  const changes = { heldCause: 'outcome' } as const;
+  const delaySeconds = recheckDelaySeconds(deps, task);
+  await moveNow(deps.db, task, { to: 'held', changes, cause: { output: reason }, delaySeconds });
+  return 'postponed';
+}
+
+function notExact(differences: string[]): Move {
+  const message = 'The video of the provider is not as requested. The credits are refunded.';
+  const error = { code: 'provider_failed', message } as const;
+  return { to: 'failed', changes: { error, providerBilled: false }, cause: { differences } };
+}

@@ -1,0 +1,199 @@
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { NO_RECOVERY } from '../database/lineage.ts';
+import { FREE, NOW } from '../tasks/lease.ts';
+import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
+import { LEASE_SECONDS } from '../tasks/transitions.ts';
+import { NEXT_DELIVERY } from '../webhooks/claim.ts';
+
+/**
+ * The worker pool that runs a task. Each has its own places, so that slow downloads, many polls,
+ * finds that wait for turns of a small rate budget, and outputs that wait for the one decoder delay
+ * only their own kind.
+ */
+export const WORKER_POOLS = ['ingest', 'submit', 'poll', 'find', 'archive'] as const;
+export type WorkerPool = (typeof WORKER_POOLS)[number];
+
+/** The worker pool of a task's next step. */
+export function poolOf({ phase, held_cause, request }: Task): WorkerPool {
+  switch (phase) {
+    case 'reserved':
+    case 'ingesting':
+      return request.mode === 'text-to-video' ? 'submit' : 'ingest';
+    case 'submitting':
+      return 'submit';
+    case 'archiving':
+      return 'archive';
+    default:
+      return held_cause === 'acceptance' ? 'find' : 'poll';
+  }
+}
+
+const TO_INGEST = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video'`;
+
+/** SQL: the same as {@link poolOf}, word for word the expression of the index tasks_due_in_pool. */
+export const POOL = `(case when ${TO_INGEST} then 'ingest'
+    when phase in ('reserved', 'ingesting', 'submitting') then 'submit'
+    when phase = 'archiving' then 'archive'
+    when held_cause = 'acceptance' then 'find'
+    else 'poll' end)`;
+
+/** Selects, per provider, the due tasks that have waited longest, and locks them. */
+function duePerProvider(from: string, condition: string): string {
+  return `select picked.id, picked.due_at
+     from unnest(:providers::text[], :limits::int[]) as wanted (provider, most)
+     cross join lateral (
+       select tasks.id, tasks.due_at from ${from}
+       where ${condition} and tasks.due_at <= ${NOW} and ${FREE}
+       order by tasks.due_at, tasks.created_at limit wanted.most
+       for update of tasks skip locked) as picked`;
+}
+
+const dueIn = (pool: WorkerPool) =>
+  `${POOL} = '${pool}' and tasks.provider = wanted.provider and tasks.due_at is not null`;
+
+// During a recovery (database/lineage.ts), nothing is claimed.
+// By ids in an array, so that the rows are found by their index.
+const LEASE = `update tasks set lease = lease + 1,
+     leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
+   where id = any(array(select id from chosen)) and ${NO_RECOVERY} returning ${TASK_COLUMNS}`;
+
+const PARAMETERS = ['providers', 'limits', 'places'] as const;
+
+const choose = (due: string) => `with due as materialized (${due}),
+     chosen as materialized (select id from due order by due_at limit :places) ${LEASE}`;
+
+// An attempt that is in flight without a lease was left by a dead worker: its job is to be found.
+const IN_FLIGHT = `attempts.state = 'in_flight'`;
+
+const claimIn = (pool: WorkerPool, condition = dueIn(pool)) =>
+  namedStatement(`task_claim_${pool}`, PARAMETERS, choose(duePerProvider('tasks', condition)));
+
+// Tasks that are still to be submitted come first: their clients may wait for a response.
+const CLAIM_FIND = namedStatement(
+  'task_claim_find',
+  PARAMETERS,
+  `with left_in_flight as materialized (${duePerProvider(
+    'attempts join tasks on tasks.id = attempts.task_id',
+    `attempts.provider = wanted.provider and ${IN_FLIGHT} and tasks.phase = 'submitting'`,
+  )}),
+     held as materialized (${duePerProvider('tasks', dueIn('find'))}),
+     chosen as materialized (
+       select id from (select id, due_at, 1 as part from left_in_flight
+         union all select id, due_at, 2 from held) as due order by part, due_at limit :places)
+   ${LEASE}`,
+);
+
+const CLAIM = {
+  submit: claimIn(
+    'submit',
+    `${dueIn('submit')} and not exists (select from attempts
+       where attempts.task_id = tasks.id and ${IN_FLIGHT})`,
+  ),
+  poll: claimIn('poll'),
+  find: CLAIM_FIND,
+  archive: claimIn('archive'),
+};
+
+/** Lets one process at a time claim tasks to ingest, so that no account gets too many. */
+const INGEST_LOCK = 7_100_001;
+
+// `waiting` walks from account to account, so the tasks that an account has beyond its limit are
+// not read. Each account in turn gets one place more.
+const CLAIM_INGEST = namedStatement(
+  'task_claim_ingest',
+  ['providers', 'places', 'accountLimit'],
+  `with recursive locked as materialized (select pg_advisory_xact_lock(${INGEST_LOCK})),
+     waiting (account_id) as (
+       (select account_id from tasks where ${TO_INGEST} order by account_id limit 1)
+       union all
+       select (select tasks.account_id from tasks
+         where ${TO_INGEST} and tasks.account_id > waiting.account_id
+         order by tasks.account_id limit 1)
+       from waiting where waiting.account_id is not null),
+     fetching as materialized (
+       select account_id, fetching_tasks(account_id) as tasks from locked cross join waiting
+       where account_id is not null),
+     ranked as materialized (
+       select picked.id, picked.due_at, fetching.tasks
+         + row_number() over (partition by fetching.account_id order by picked.due_at) as place
+       from fetching cross join lateral (
+         select tasks.id, tasks.due_at from tasks
+         where ${TO_INGEST} and tasks.account_id = fetching.account_id
+           and tasks.provider = any(:providers) and tasks.due_at <= ${NOW} and ${FREE}
+         order by tasks.due_at, tasks.created_at
+         limit greatest(0, :accountLimit::int - fetching.tasks)) as picked),
+     chosen as materialized (
+       select id from tasks
+       where id = any(array(select id from ranked order by place, due_at limit :places))
+         and tasks.due_at <= ${NOW} and ${FREE}
+       for update skip locked)
+   ${LEASE}`,
+);
+
+// Also for deliveries of webhooks: an idle worker makes one statement for both.
+const DUE_WORK = statement(
+  'task_due_work',
+  `select 'webhooks' as work, extract(epoch from due_at - ${NOW})::float8 as seconds
+   from (select ${NEXT_DELIVERY} as due_at) as delivery
+   where due_at <= ${NOW} + $3 * interval '1 second'
+   union all
+   select pool, extract(epoch from min(due_at) - ${NOW})::float8 as seconds
+   from unnest($1::text[]) as pool cross join unnest($2::text[]) as wanted (provider)
+   cross join lateral (
+     select due_at from tasks where ${POOL} = pool and tasks.provider = wanted.provider
+       and tasks.due_at <= ${NOW} + $3 * interval '1 second' and ${FREE}
+     order by due_at limit 1) as earliest
+   group by pool`,
+);
+
+/** `webhooks`: deliveries. */
+export type DueWork = WorkerPool | 'webhooks';
+
+/**
+ * Looks for deliveries of webhooks, and for tasks of these providers, that are due or will be
+ * within some seconds.
+ * @returns what is due, and in how many seconds the next of the others is
+ */
+export async function findDueWork(
+  db: Queryable,
+  providers: string[],
+  withinSeconds: number,
+): Promise<{ due: DueWork[]; nextSeconds: number | undefined }> {
+  const values = [WORKER_POOLS, providers, withinSeconds];
+  const rows = await db.query<{ work: DueWork; seconds: number }>(DUE_WORK, values);
+  const due = rows.flatMap(({ work, seconds }) => (seconds <= 0 ? [work] : []));
+  const later = rows.map(({ seconds }) => seconds).filter((seconds) => seconds > 0);
+  return {
+    // Attempts that a dead worker left in flight belong to tasks of the submit pool.
+    due: due.includes('submit') && !due.includes('find') ? [...due, 'find'] : due,
+    nextSeconds: later.length > 0 ? Math.min(...later) : undefined,
+  };
+}
+
+/** What a worker may claim. */
+export interface Claimable {
+  /** At most this many tasks together. */
+  places: number;
+  /** The providers whose tasks it runs, and at most how many tasks of each. */
+  limits: ReadonlyMap<string, number>;
+  /** How many tasks of one account may fetch their files at a time, in all processes together. */
+  accountLimit: number;
+}
+
+/**
+ * Leases due tasks of a worker pool that have no lease, those that have been due longest first.
+ * Several processes that claim at once get different tasks. Tasks to ingest are taken from each
+ * account in turn.
+ */
+export function claimDue(
+  db: Queryable,
+  pool: WorkerPool,
+  { places, limits, accountLimit }: Claimable,
+): Promise<Task[]> {
+  const providers = [...limits.keys()];
+  if (pool === 'ingest') {
+    return db.query(CLAIM_INGEST, CLAIM_INGEST.values({ providers, places, accountLimit }));
+  }
+  const sql = CLAIM[pool];
+  return db.query(sql, sql.values({ providers, limits: [...limits.values()], places }));
+}

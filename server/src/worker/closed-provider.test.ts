@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import {
+  claimTask,
+  makeSubmittingTask,
+  openTaskFixture,
+  PRICE,
+  scriptedProvider,
+  sql,
+  submitDeps,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
+import type { Database } from '../database/database.ts';
+import { balances } from '../ledger/ledger.ts';
+import type { Entry } from '../providers/circuit-breaker/closures.ts';
+import { wakeWaiting } from '../tasks/not-accepted.ts';
+import type { Task } from '../tasks/task.ts';
+import type { StepResult } from '../tasks/transitions.ts';
+import { submitTask } from './submit.ts';
+
+const SUBMIT_RETRY_SECONDS = 600;
+const OUTAGE: Entry = { kind: 'closed', by: 'outage', seconds: 20 };
+const PAUSE: Entry = { kind: 'closed', by: 'operator', seconds: 30 };
+
+let fixture: TaskFixture;
+let db: Database;
+
+before(async () => {
+  fixture = await openTaskFixture();
+  db = fixture.db;
+});
+after(() => fixture.closeAudited());
+
+/** Runs the submit step; nothing may be sent or uploaded. */
+function submitWhile(entry: Entry, task: Task): Promise<StepResult> {
+  const prepare = () => assert.fail('no file is uploaded');
+  const provider = { ...scriptedProvider({}), prepare };
+  const closures = { enter: async () => entry };
+  return submitTask({ ...submitDeps(fixture, provider), closures }, task);
+}
+
+async function dueInSeconds(taskId: string): Promise<number> {
+  const [row] = await sql<{ seconds: number }>(
+    db,
+    'select extract(epoch from due_at - clock_now())::float8 as seconds from tasks where id = $1',
+    [taskId],
+  );
+  return row?.seconds ?? Number.NaN;
+}
+
+async function assertNoAttempt({ id }: Task): Promise<void> {
+  assert.deepEqual(await sql(db, 'select id from attempts where task_id = $1', [id]), []);
+}
+
+test('while its provider is closed a task waits without an attempt, announced or not', async () => {
+  for (const createWaitSeconds of [0, 20]) {
+    await freezeClock(db, 0);
+    const { task } = await makeSubmittingTask(fixture, { createWaitSeconds });
+    assert.equal(await submitWhile(OUTAGE, task), 'postponed');
+    const seconds = await dueInSeconds(task.id);
+    assert.ok(seconds >= 20 && seconds <= 25, String(seconds));
+    await assertNoAttempt(task);
+    const { paid } = await balances(db, task.account_id);
+    assert.deepEqual(paid, { available: 0, reserved: PRICE.credits });
+  }
+});
+
+test('a task that waited for an outage as long as it may be retried fails with its refund', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
+  assert.equal(await submitWhile(OUTAGE, task), 'postponed');
+  await freezeClock(db, SUBMIT_RETRY_SECONDS);
+  const failed = await submitWhile(OUTAGE, await claimTask(db, task.id));
+  assert.ok(failed !== 'postponed');
+  assert.deepEqual([failed.phase, failed.error_code], ['failed', 'provider_unavailable']);
+  assert.equal((await balances(db, task.account_id)).paid.available, PRICE.credits);
+  await assertNoAttempt(task);
+});
+
+test('a pause by an operator does not count, however long it is', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
+  assert.equal(await submitWhile(OUTAGE, task), 'postponed');
+  await freezeClock(db, 50);
+  assert.equal(await submitWhile(PAUSE, await claimTask(db, task.id)), 'postponed');
+  await freezeClock(db, 5000);
+  assert.equal(await submitWhile(OUTAGE, await claimTask(db, task.id)), 'postponed');
+});
+
+test('the tasks that wait for a provider can be made due at once', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
+  assert.equal(await submitWhile(PAUSE, task), 'postponed');
+  await wakeWaiting(db, 'another');
+  assert.ok((await dueInSeconds(task.id)) >= 30);
+  await wakeWaiting(db, task.provider);
+  assert.equal(await dueInSeconds(task.id), 0);
+});
+
+test('the turn to try ends with the submit, also if it throws', async () => {
+  await freezeClock(db, 0);
+  for (const taken of [true, false]) {
+    const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
+    let ended = 0;
+    const end = async () => {
+      ended += 1;
+    };
+    const closures = { enter: async (): Promise<Entry> => ({ kind: 'open', end }) };
+    const provider = scriptedProvider({ submit: async () => ({ kind: 'unknown', cause: 'gone' }) });
+    if (!taken) await sql(db, 'update tasks set lease = lease + 1 where id = $1', [task.id]);
+    const step = submitTask({ ...submitDeps(fixture, provider), closures }, task);
+    await (taken ? step : assert.rejects(step));
+    assert.equal(ended, 1);
+  }
+});

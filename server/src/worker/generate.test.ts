@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { detailsOf } from '../../test/attempt-fixtures.ts';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import {
+  claimTask,
+  makeHeldTask,
+  makeSubmittingTask,
+  openTaskFixture,
+  PRICE,
+  scriptedProvider,
+  sql,
+  submitDeps,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
+import { balances } from '../ledger/ledger.ts';
+import { reconcile } from '../operator/reconcile.ts';
+import type { JobStatus } from '../providers/provider.ts';
+import { responseFor } from '../tasks/create/response.ts';
+import { readTask, type Task } from '../tasks/task.ts';
+import { wakeTask } from '../tasks/transitions.ts';
+import { type GenerateDeps, generate, recheck } from './generate.ts';
+import { openJobTimes } from './job-times.ts';
+import { submitTask } from './submit.ts';
+
+const RECONCILE_SECONDS = 45;
+/** The scripted provider's own limit, and the grace after it. */
+const LIMIT_SECONDS = 3600 + 60;
+let fixture: TaskFixture;
+
+before(async () => {
+  fixture = await openTaskFixture();
+});
+after(() => fixture.closeAudited());
+
+function depsThatRead(status: JobStatus): GenerateDeps {
+  const provider = scriptedProvider({ read: async () => status });
+  return {
+    db: fixture.db,
+    providerOf: () => provider,
+    pollMinSeconds: 2,
+    pollMaxSeconds: 15,
+    reconcileSeconds: RECONCILE_SECONDS,
+  };
+}
+
+/** A task whose job was accepted at second 0; it is claimed again at `seconds`. */
+async function generatingTask(seconds: number): Promise<Task> {
+  await freezeClock(fixture.db, 0);
+  const { task } = await makeSubmittingTask(fixture);
+  const jobId = `job-${task.id}`;
+  const provider = scriptedProvider({ submit: async () => ({ kind: 'accepted', jobId }) });
+  await submitTask(submitDeps(fixture, provider), task);
+  await freezeClock(fixture.db, seconds);
+  return seconds === 0 ? readTask(fixture.db, task.id) : claimTask(fixture.db, task.id);
+}
+
+async function secondsUntilDue(task: Task): Promise<number> {
+  const [row] = await sql<{ seconds: number }>(
+    fixture.db,
+    `select extract(epoch from due_at - clock_now())::float8 as seconds from tasks where id = $1`,
+    [task.id],
+  );
+  return row?.seconds ?? Number.NaN;
+}
+
+/** Makes the task due and reads it. */
+async function dueAgain(task: Task): Promise<Task> {
+  await sql(fixture.db, 'update tasks set due_at = clock_now() where id = $1', [task.id]);
+  return readTask(fixture.db, task.id);
+}
+
+async function phaseOf(task: Task) {
+  const { phase, held_cause: cause } = await readTask(fixture.db, task.id);
+  return cause === null ? phase : `${phase} (${cause})`;
+}
+
+const WORKING: JobStatus = { kind: 'working' };
+const MISSING: JobStatus = { kind: 'missing' };
+
+test('a job that works within the provider’s limit is polled again', async () => {
+  const task = await generatingTask(LIMIT_SECONDS - 1);
+  assert.equal(await generate(depsThatRead(WORKING), task), 'postponed');
+  assert.equal(await phaseOf(task), 'generating');
+  assert.equal(await secondsUntilDue(task), 15);
+});
+
+test('a job is read more often around the time at which such jobs end, and less before', async () => {
+  const pauses: number[] = [];
+  for (const seconds of [0, 20, 45, 56, 60, 70, 100]) {
+    const task = await generatingTask(seconds);
+    const jobTimes = {
+      expected: () => ({ jobs: 20, meanSeconds: 60, deviationSeconds: 4 }),
+      working: () => {},
+      observe: () => {},
+    };
+    await generate({ ...depsThatRead(WORKING), jobTimes }, task);
+    pauses.push(await secondsUntilDue(task));
+  }
+  assert.deepEqual(pauses, [15, 15, 3, 2.4, 2.4, 2.5, 10]);
+});
+
+test('a job that ended while the service was stopped delays no later reads', async () => {
+  const jobTimes = openJobTimes(fixture.db);
+  const task = await generatingTask(20);
+  for (let job = 0; job < 20; job += 1) jobTimes.observe(task, 20);
+  jobTimes.observe(task, 2 * 86_400);
+  for (let job = 0; job < 5; job += 1) {
+    await jobTimes.exchange();
+    await generate({ ...depsThatRead(WORKING), jobTimes }, await dueAgain(task));
+    assert.equal(await secondsUntilDue(task), 20 / 4);
+    jobTimes.observe(task, 20);
+  }
+});
+
+test('how long a job took is learned when it has succeeded', async () => {
+  const observed: number[] = [];
+  const jobTimes = {
+    expected: () => undefined,
+    working: () => {},
+    observe: (_: unknown, seconds: number) => void observed.push(seconds),
+  };
+  for (const status of [WORKING, MISSING, { kind: 'succeeded', output: {} } as const]) {
+    await generate({ ...depsThatRead(status), jobTimes }, await generatingTask(60));
+  }
+  assert.deepEqual(observed, [60]);
+});
+
+test('a job that works beyond the provider’s limit is held, and its outcome is still accepted', async () => {
+  const task = await generatingTask(LIMIT_SECONDS + 1);
+  assert.equal(await generate(depsThatRead(WORKING), task), 'postponed');
+  assert.equal(await phaseOf(task), 'held (outcome)');
+  const held = await readTask(fixture.db, task.id);
+  await recheck(depsThatRead({ kind: 'succeeded', output: { url: 'https://x.test/' } }), held);
+  assert.equal(await phaseOf(task), 'archiving');
+});
+
+test('a missing job is held, and the task goes on when the provider knows the job again', async () => {
+  const task = await generatingTask(60);
+  await generate(depsThatRead(MISSING), task);
+  assert.equal(await phaseOf(task), 'held (outcome)');
+  assert.equal(await secondsUntilDue(task), RECONCILE_SECONDS);
+  const held = await readTask(fixture.db, task.id);
+  assert.equal(await recheck(depsThatRead(MISSING), held), 'postponed');
+  assert.equal(await phaseOf(task), 'held (outcome)');
+  await recheck(depsThatRead(WORKING), await readTask(fixture.db, task.id));
+  assert.equal(await phaseOf(task), 'generating');
+});
+
+test('each time a task is held again, the pause before the next read doubles', async () => {
+  const task = await generatingTask(60);
+  const pauses: number[] = [];
+  for (let times = 0; times < 3; times += 1) {
+    await generate(depsThatRead(MISSING), await dueAgain(task));
+    pauses.push(await secondsUntilDue(task));
+    await recheck(depsThatRead(WORKING), await dueAgain(task));
+  }
+  assert.deepEqual(
+    pauses,
+    [1, 2, 4].map((times) => times * RECONCILE_SECONDS),
+  );
+});
+
+test('a callback during a step that moves the task is not lost: the task is due at once', async () => {
+  const task = await generatingTask(60);
+  const provider = scriptedProvider({
+    async read() {
+      await freezeClock(fixture.db, 61);
+      await wakeTask(fixture.db, task.id);
+      return MISSING;
+    },
+  });
+  await generate({ ...depsThatRead(MISSING), providerOf: () => provider }, task);
+  assert.equal(await phaseOf(task), 'held (outcome)');
+  assert.ok((await secondsUntilDue(task)) <= 0, 'it is due at once');
+});
+
+test('a poll that fails never fails the task', async () => {
+  const task = await generatingTask(60);
+  const provider = scriptedProvider({ read: () => Promise.reject(new Error('HTTP 500')) });
+  const deps = { ...depsThatRead(WORKING), providerOf: () => provider };
+  await assert.rejects(generate(deps, task), /HTTP 500/);
+  assert.equal(await phaseOf(task), 'generating');
+});
+
+test('whether the provider billed a failed job is recorded', async () => {
+  for (const billed of [true, false, null]) {
+    const task = await generatingTask(60);
+    const failure = { code: 'content_refused', message: 'Not that.', billed } as const;
+    await generate(depsThatRead({ kind: 'failed', ...failure }), task);
+    const [row] = await sql<{ provider_billed: boolean | null }>(
+      fixture.db,
+      'select provider_billed from tasks where id = $1',
+      [task.id],
+    );
+    assert.equal(row?.provider_billed, billed);
+    const refunded = { available: PRICE.credits, reserved: 0 };
+    assert.deepEqual((await balances(fixture.db, task.account_id)).paid, refunded);
+  }
+});
+
+test('when a provider accepts a job and refuses it later, the waiting client gets the failed task, not 400', async () => {
+  const task = await generatingTask(60);
+  const failure = { code: 'content_refused', message: 'Not that.', billed: false } as const;
+  await generate(depsThatRead({ kind: 'failed', ...failure }), task);
+  assert.equal(responseFor(await readTask(fixture.db, task.id)).phase, 'failed');
+});
+
+test('an operator can replace a wrong job id that an operator gave', async () => {
+  await freezeClock(fixture.db, 0);
+  const { held } = await makeHeldTask(fixture);
+  await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-mistyped' }, 'typed');
+  await generate(depsThatRead(MISSING), await readTask(fixture.db, held.id));
+  assert.equal(await phaseOf(held), 'held (outcome)');
+  await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-typed' }, 'corrected');
+  const asked: string[] = [];
+  const provider = scriptedProvider({
+    read: async (jobId) => {
+      asked.push(jobId);
+      return WORKING;
+    },
+  });
+  const deps = { ...depsThatRead(WORKING), providerOf: () => provider };
+  await generate(deps, await readTask(fixture.db, held.id));
+  assert.deepEqual(asked, ['job-typed']);
+});
+
+test('an operator can fail a task held for its outcome, but can’t give it another job', async () => {
+  const task = await generatingTask(60);
+  await generate(depsThatRead(MISSING), task);
+  const asAccepted = reconcile(fixture.db, task.id, { kind: 'accepted', jobId: 'other' }, 'no');
+  await assert.rejects(asAccepted, {
+    message: /accepted .* as job-.*: it can only be ended as failed/,
+  });
+  await reconcile(fixture.db, task.id, { kind: 'failed' }, 'the provider lost it');
+  assert.equal((await readTask(fixture.db, task.id)).error_code, 'output_unavailable');
+});
+
+test('a job that can’t be read until the end of its limit holds its task, so that an operator can decide it', async () => {
+  const unreadable = scriptedProvider({ read: () => Promise.reject(new Error('HTTP 401')) });
+  const deps = { ...depsThatRead({ kind: 'working' }), providerOf: () => unreadable };
+  const early = await generatingTask(LIMIT_SECONDS - 1);
+  await assert.rejects(generate(deps, early), /HTTP 401/, 'it is read again');
+  const late = await generatingTask(LIMIT_SECONDS + 1);
+  await generate(deps, late);
+  const held = await readTask(fixture.db, late.id);
+  assert.deepEqual([held.phase, held.held_cause], ['held', 'outcome']);
+  assert.match(JSON.stringify((await detailsOf(fixture, held.id)).history.at(-1)), /HTTP 401/);
+});

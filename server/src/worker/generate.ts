@@ -1,0 +1,172 @@
+import { readCurrentAttempt } from '../attempts/attempts.ts';
+import { CANCELLED_ERROR } from '../attempts/cancel.ts';
+import { readCancel } from '../attempts/cancel-requests.ts';
+import { type Database, isDatabaseUnavailable } from '../database/database.ts';
+import type { Measurer } from '../media/measure.ts';
+import type { JobStatus, Provider } from '../providers/provider.ts';
+import type { Task } from '../tasks/task.ts';
+import { type Move, moveNow, postpone, type StepResult } from '../tasks/transitions.ts';
+import type { JobTimes } from './job-times.ts';
+
+export interface GenerateDeps {
+  db: Database;
+  providerOf(task: Task): Provider;
+  pollMinSeconds: number;
+  pollMaxSeconds: number;
+  reconcileSeconds: number;
+  /** Is told that an output is expected. */
+  outputMeasurer?: Pick<Measurer, 'prepare'>;
+  jobTimes?: Pick<JobTimes, 'expected' | 'working' | 'observe'>;
+}
+
+/** Added to the provider's limit: its clock may differ, and it may end a job late. */
+const LIMIT_GRACE_SECONDS = 60;
+const MAX_RECHECK_SECONDS = 6 * 3600;
+
+/**
+ * Reads the accepted job and moves the task when the job has ended. If the job is missing, works
+ * beyond the provider's own limit, or can't be read until then, the task is held for its outcome.
+ */
+export async function generate(deps: GenerateDeps, task: Task): Promise<StepResult> {
+  const read = await readJob(deps, task).catch((failure: unknown) => {
+    if (isDatabaseUnavailable(failure) || !isOverdue(deps, task)) throw failure;
+    return String(failure);
+  });
+  if (typeof read === 'string') {
+    const cause = { reason: 'the job could not be read until the end of its limit', failure: read };
+    return moveOn(deps, task, { to: 'held', changes: { heldCause: 'outcome' }, cause });
+  }
+  const { jobId, status } = read;
+  if (status.kind === 'working' && !isOverdue(deps, task)) {
+    const pauseSeconds = pollSeconds(deps, task);
+    deps.jobTimes?.working(task.id, { seconds: task.accepted_seconds ?? 0, pauseSeconds });
+    return postpone(deps.db, task, { seconds: pauseSeconds });
+  }
+  if (status.kind === 'succeeded') deps.jobTimes?.observe(task, task.accepted_seconds ?? 0);
+  return moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
+}
+
+/** The step of a task held for its outcome: reads the job again, with growing pauses. */
+export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResult> {
+  const { jobId, status } = await readJob(deps, task);
+  if (status.kind === 'working' && !isOverdue(deps, task)) {
+    const cause = { job: jobId, reason: 'the provider works on the job again' };
+    return moveNow(deps.db, task, { to: 'generating', cause });
+  }
+  const step = await nextMove(deps, task, { status, jobId });
+  if (step.to === 'held') {
+    const seconds = Math.max(recheckDelaySeconds(deps, task), task.phase_seconds / 60);
+    return postpone(deps.db, task, { seconds: Math.min(seconds, MAX_RECHECK_SECONDS) });
+  }
+  return moveOn(deps, task, step);
+}
+
+/**
+ * Seconds until the job of a task held for its outcome is read again. They double each time the
+ * task is held, up to six hours, so that a result that can't be fetched costs few calls and few
+ * rows of history.
+ */
+export function recheckDelaySeconds(
+  { reconcileSeconds }: Pick<GenerateDeps, 'reconcileSeconds'>,
+  task: Task,
+): number {
+  const doublings = Math.min(task.outcome_holds, 20);
+  return Math.min(MAX_RECHECK_SECONDS, reconcileSeconds * 2 ** doublings);
+}
+
+async function readJob(deps: GenerateDeps, task: Task) {
+  const provider = deps.providerOf(task);
+  if (!provider.capabilities.repeatsOutputs) deps.outputMeasurer?.prepare?.(task.provider);
+  const jobId = await jobOf(deps, task);
+  return { jobId, status: await provider.read(jobId) };
+}
+
+async function jobOf({ db }: GenerateDeps, { id, known_job: known }: Task): Promise<string> {
+  if (known) return known;
+  const attempt = await readCurrentAttempt(db, id);
+  if (!attempt?.job_id) throw new Error(`${id} has no accepted attempt`);
+  return attempt.job_id;
+}
+
+function isOverdue(deps: GenerateDeps, task: Task): boolean {
+  const { jobLimitSeconds } = deps.providerOf(task).capabilities;
+  return (task.accepted_seconds ?? 0) > jobLimitSeconds + LIMIT_GRACE_SECONDS;
+}
+
+/** The expected end is surrounded by so many mean deviations on each side. */
+const DEVIATIONS = 3;
+/** How often a job is read from the beginning of that time to its middle. */
+const EXPECTED_READS = 5;
+/** Within that time, the shortest pause is this part of the configured one. */
+const EXPECTED_PAUSE = 1 / 8;
+
+/**
+ * A quarter of the time since the task began to generate, within the configured bounds. If it is
+ * known how long such jobs take, the pauses are shorter around the expected end, and longer before.
+ * Times that vary by more than they last tell nothing: a job that ended while the service was
+ * stopped seems to have taken until its start.
+ */
+function pollSeconds(deps: GenerateDeps, task: Task): number {
+  const { pollMinSeconds, pollMaxSeconds } = deps;
+  const within = (shortest: number, seconds: number) =>
+    Math.min(pollMaxSeconds, Math.max(shortest, seconds));
+  const usual = within(pollMinSeconds, task.phase_seconds / 4);
+  const expected = deps.jobTimes?.expected(task);
+  if (!expected) return usual;
+  const age = task.accepted_seconds ?? task.phase_seconds;
+  const shortest = pollMinSeconds * EXPECTED_PAUSE;
+  const around = Math.max(shortest, expected.deviationSeconds * DEVIATIONS);
+  if (around >= expected.meanSeconds) return usual;
+  const toCome = expected.meanSeconds - age;
+  const pause = toCome > around ? toCome - around : Math.max(around / EXPECTED_READS, -toCome / 4);
+  return within(shortest, pause);
+}
+
+async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepResult> {
+  if (step.to !== 'held') return moveNow(deps.db, task, step);
+  await moveNow(deps.db, task, { ...step, delaySeconds: recheckDelaySeconds(deps, task) });
+  return 'postponed';
+}
+
+/**
+ * What follows from the job's status; a job that ended by a cancel ends its task. A job that failed
+ * may have been cancelled before its provider's response was recorded.
+ */
+async function nextMove(
+  { db }: GenerateDeps,
+  task: Task,
+  { status, jobId }: { status: JobStatus; jobId: string },
+): Promise<Move> {
+  if (status.kind !== 'failed' && status.kind !== 'missing') return afterJob(status, jobId);
+  const cancel = await readCancel(db, task.id);
+  const isCancelled =
+    cancel?.state === 'accepted' || (cancel?.state === 'requested' && status.kind === 'failed');
+  if (!isCancelled) return afterJob(status, jobId);
+  const billed = status.kind === 'failed' ? status.billed : null;
+  const changes = {
+    error: CANCELLED_ERROR,
+    ...(billed === null ? {} : { providerBilled: billed }),
+  };
+  const by = { cancelled: true, cancelled_by: cancel.requested_by };
+  return { to: 'failed', changes, cause: { job: jobId, ...by, ...status } };
+}
+
+function afterJob(status: JobStatus, job: string): Move {
+  switch (status.kind) {
+    case 'succeeded':
+      return { to: 'archiving', changes: { providerOutput: status.output } };
+    case 'failed': {
+      const error = { code: status.code, message: status.message };
+      const billed = status.billed === null ? {} : { providerBilled: status.billed };
+      return { to: 'failed', changes: { error, ...billed }, cause: { job, ...status } };
+    }
+    case 'missing':
+      return heldFor(job, 'the provider does not know the job any more');
+    case 'working':
+      return heldFor(job, 'the provider works on the job for longer than its own limit');
+  }
+}
+
+function heldFor(job: string, reason: string): Move {
+  return { to: 'held', changes: { heldCause: 'outcome' }, cause: { job, reason } };
+}

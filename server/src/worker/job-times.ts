@@ -1,0 +1,155 @@
+import { type Database, namedStatement, statement } from '../database/database.ts';
+import { forgetOldest } from '../kernel/forget-oldest.ts';
+import type { Task } from '../tasks/task.ts';
+
+/** How long jobs of one kind take, in seconds from their acceptance. */
+interface JobTime {
+  jobs: number;
+  meanSeconds: number;
+  /** The mean distance from the mean. */
+  deviationSeconds: number;
+}
+
+/** Jobs of the same provider, model, resolution and length of the video take equally long. */
+export type JobOf = Pick<Task, 'provider' | 'request'>;
+
+interface WorkingRead {
+  seconds: number;
+  pauseSeconds: number;
+}
+
+/** What this process knows of how long jobs take, and has learned itself. */
+export interface JobTimes {
+  /** undefined as long as too few jobs of this kind have succeeded. */
+  expected(task: JobOf): JobTime | undefined;
+  /** Notes a read that found the job at work, in seconds since acceptance, and the next pause. */
+  working(taskId: string, read: WorkingRead): void;
+  /**
+   * Learns from a job that a read has found ended. After a pause, it may have ended at any time of
+   * the pause, and the middle counts; a read before its time was woken by a callback.
+   */
+  observe(task: JobOf & Pick<Task, 'id'>, seconds: number): void;
+  /** Writes what was observed, and reads what all processes know. Without tasks it does nothing. */
+  exchange(): Promise<void>;
+}
+
+/** Of one kind, before their time is relied upon. */
+const FEWEST_JOBS = 3;
+/** Of so many jobs at work, the last read is remembered. */
+const REMEMBERED_READS = 10_000;
+/** An older job counts less: the mean is about that of so many jobs. */
+const REMEMBERED_JOBS = 20;
+
+const WRITE = namedStatement(
+  'job_times_write',
+  ['providers', 'models', 'resolutions', 'lengths', 'jobs', 'means', 'deviations'],
+  `insert into job_times as known
+     (provider, model, resolution, video_seconds, jobs, mean_seconds, deviation_seconds)
+   select provider, model, resolution, video_seconds, jobs, mean, deviation
+   from unnest(:providers::text[], :models::text[], :resolutions::text[],
+     :lengths::int[], :jobs::bigint[], :means::float8[], :deviations::float8[])
+     as given (provider, model, resolution, video_seconds, jobs, mean, deviation)
+   order by provider, model, resolution, video_seconds
+   on conflict (provider, model, resolution, video_seconds) do update
+   set jobs = known.jobs + excluded.jobs,
+     mean_seconds = known.mean_seconds + (excluded.mean_seconds - known.mean_seconds)
+       * excluded.jobs / least(known.jobs + excluded.jobs,
+           greatest(${REMEMBERED_JOBS}, excluded.jobs)),
+     deviation_seconds = known.deviation_seconds
+       + (excluded.deviation_seconds - known.deviation_seconds)
+       * excluded.jobs / least(known.jobs + excluded.jobs,
+           greatest(${REMEMBERED_JOBS}, excluded.jobs))`,
+);
+
+const READ = statement(
+  'job_times_read',
+  `select provider, model, resolution, video_seconds, jobs::float8 as jobs,
+     mean_seconds, deviation_seconds from job_times`,
+);
+
+interface Row {
+  provider: string;
+  model: string;
+  resolution: string;
+  video_seconds: number;
+  jobs: number;
+  mean_seconds: number;
+  deviation_seconds: number;
+}
+
+export function openJobTimes(db: Database): JobTimes {
+  let known = new Map<string, JobTime>();
+  let observed = new Map<string, { task: JobOf; seconds: number[] }>();
+  let isAsked = false;
+  const reads = new Map<string, WorkingRead>();
+  return {
+    working(taskId, read) {
+      if (!reads.has(taskId)) forgetOldest(reads, REMEMBERED_READS);
+      reads.set(taskId, read);
+    },
+    expected(task) {
+      isAsked = true;
+      const found = known.get(kindOf(task));
+      return found && found.jobs >= FEWEST_JOBS ? found : undefined;
+    },
+    observe(task, seconds) {
+      const kind = kindOf(task);
+      const { seconds: earlier } = observed.get(kind) ?? { seconds: [] };
+      const ended = endBetween(reads.get(task.id), seconds);
+      reads.delete(task.id);
+      observed.set(kind, { task, seconds: [...earlier, ended] });
+    },
+    async exchange() {
+      if (!isAsked && observed.size === 0) return;
+      const news = observed;
+      [observed, isAsked] = [new Map(), false];
+      if (news.size > 0) await write(db, [...news], known);
+      known = new Map((await db.query<Row>(READ)).map((row) => [kindOfRow(row), timeOf(row)]));
+    },
+  };
+}
+
+/** When a job ended that `last` found at work, and a later read ended. */
+function endBetween(last: WorkingRead | undefined, seconds: number): number {
+  const isPauseOver = last && seconds >= last.seconds + last.pauseSeconds;
+  return isPauseOver ? (last.seconds + seconds) / 2 : seconds;
+}
+
+function kindOf({ provider, request: { model, resolution, duration } }: JobOf): string {
+  return [provider, model, resolution, duration].join(' ');
+}
+
+function kindOfRow({ provider, model, resolution, video_seconds }: Row): string {
+  return [provider, model, resolution, video_seconds].join(' ');
+}
+
+function timeOf({ jobs, mean_seconds, deviation_seconds }: Row): JobTime {
+  return { jobs, meanSeconds: mean_seconds, deviationSeconds: deviation_seconds };
+}
+
+async function write(
+  db: Database,
+  news: Array<[string, { task: JobOf; seconds: number[] }]>,
+  known: ReadonlyMap<string, JobTime>,
+): Promise<void> {
+  const means = news.map(([, { seconds }]) => mean(seconds));
+  const deviations = news.map(([kind, { seconds }], index) => {
+    const usual = known.get(kind)?.meanSeconds ?? means[index] ?? 0;
+    return mean(seconds.map((one) => Math.abs(one - usual)));
+  });
+  const tasks = news.map(([, { task }]) => task);
+  const values = WRITE.values({
+    providers: tasks.map(({ provider }) => provider),
+    models: tasks.map(({ request }) => request.model),
+    resolutions: tasks.map(({ request }) => request.resolution),
+    lengths: tasks.map(({ request }) => request.duration),
+    jobs: news.map(([, { seconds }]) => seconds.length),
+    means,
+    deviations,
+  });
+  await db.query(WRITE, values);
+}
+
+function mean(values: number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,129 @@
+import {
+  command,
+  type Database,
+  namedStatement,
+  type Queryable,
+  queryFirst,
+  statement,
+} from '../database/database.ts';
+import { NOW } from '../tasks/lease.ts';
+import { POOL, type WorkerPool } from './claim.ts';
+
+/** A worker that was not seen for this long is dead. It reports six times in this time. */
+const DEAD_AFTER_SECONDS = 30;
+export const REPORT_SECONDS = 5;
+
+/** A condition on `workers`: the worker runs. */
+export const IS_ALIVE = `seen_at > ${NOW} - interval '${DEAD_AFTER_SECONDS} seconds'`;
+
+/** A condition on `tasks`: no running worker has the task's provider. */
+const IS_UNSERVED = `not exists (select from workers
+     where ${IS_ALIVE} and tasks.provider = any(workers.providers))`;
+
+const REPORT = namedStatement(
+  'worker_report',
+  ['id', 'providers', 'ingestPlaces'],
+  `with forgotten as (delete from workers where seen_at < ${NOW} - interval '1 day')
+   insert into workers as w (id, providers, ingest_places, seen_at)
+   values (:id, :providers, :ingestPlaces, clock_now())
+   on conflict (id) do update set seen_at = excluded.seen_at`,
+);
+
+const readFleet = queryFirst<[], Fleet>(
+  'worker_fleet',
+  `select
+     (select coalesce(sum(ingest_places), 0)::int from workers where ${IS_ALIVE}) as "ingestPlaces",
+     array(
+       select distinct provider from tasks
+       where ${POOL} in ('submit', 'ingest') and due_at is not null and ${IS_UNSERVED}
+     ) as "unservedProviders"`,
+);
+
+/** Live tasks of a provider that no running worker has. */
+interface UnservedTasks {
+  provider: string;
+  tasks: number;
+}
+
+const UNSERVED_TASKS = statement(
+  'tasks_unserved',
+  `select provider, count(*)::int as tasks from tasks
+   where due_at is not null and provider <> all($1) and ${IS_UNSERVED}
+   group by provider order by provider`,
+);
+
+/** The live tasks that no running worker can work on, besides those of the given providers. */
+export function unservedTasks(db: Queryable, providers: string[] = []): Promise<UnservedTasks[]> {
+  return db.query(UNSERVED_TASKS, [providers]);
+}
+
+/** Reports that this worker claims nothing more. */
+export const reportGone = command<[workerId: string]>(
+  'worker_gone',
+  'delete from workers where id = $1',
+);
+
+/** What a worker needs to know of the other workers. */
+export interface Fleet {
+  /** How many tasks all running workers together ingest at a time. */
+  ingestPlaces: number;
+  /** Providers of tasks before their submit that no running worker has. */
+  unservedProviders: string[];
+}
+
+/** Reports that this worker runs, and reads what all running workers have. */
+export async function reportAlive(
+  db: Database,
+  worker: { id: string; providers: string[]; ingestPlaces: number },
+): Promise<Fleet> {
+  await db.query(REPORT, REPORT.values(worker));
+  return (await readFleet(db)) ?? { ingestPlaces: 0, unservedProviders: [] };
+}
+
+/**
+ * A provider that no running worker has for this long is not served. Until then, a worker that has
+ * it may still be starting.
+ */
+const UNSERVED_AFTER_SECONDS = 60;
+
+/**
+ * One account may have an eighth of the ingest places of all workers, so that the slow hosts of a
+ * few accounts leave places for the others.
+ */
+const SHARE_OF_ACCOUNT = 1 / 8;
+
+/** @param monotonic milliseconds by a clock of this process that never goes back */
+export function createClaimRules(options: {
+  providers: string[];
+  ingestPlaces: number;
+  monotonic(): number;
+}) {
+  const { providers: own, monotonic } = options;
+  const unservedSince = new Map<string, number>();
+  let { ingestPlaces } = options;
+  const unserved = () =>
+    [...unservedSince]
+      .filter(([, since]) => monotonic() - since >= UNSERVED_AFTER_SECONDS * 1000)
+      .map(([provider]) => provider);
+  return {
+    /** Takes note of the other workers. */
+    update(fleet: Fleet) {
+      ingestPlaces = Math.max(options.ingestPlaces, fleet.ingestPlaces);
+      for (const provider of unservedSince.keys()) {
+        if (!fleet.unservedProviders.includes(provider)) unservedSince.delete(provider);
+      }
+      for (const provider of fleet.unservedProviders) {
+        if (!unservedSince.has(provider)) unservedSince.set(provider, monotonic());
+      }
+    },
+    /**
+     * The providers whose tasks it claims: its own. If no worker has a provider, its tasks that are
+     * not submitted yet are claimed too: their submit step ends them as not accepted.
+     */
+    providers(pool: WorkerPool) {
+      return pool === 'submit' || pool === 'ingest' ? [...own, ...unserved()] : own;
+    },
+    /** How many tasks of one account may fetch their files at a time, in all processes together. */
+    accountLimit: () => Math.max(1, Math.floor(ingestPlaces * SHARE_OF_ACCOUNT)),
+  };
+}

@@ -1,0 +1,135 @@
+import type { Log } from '../kernel/log.ts';
+import type { Task } from '../tasks/task.ts';
+import { report, secondsSince } from '../telemetry/reports.ts';
+
+/** A bounded set of tasks that this process works on at once. */
+export type Pool = ReturnType<typeof createPool>;
+
+interface PoolOptions {
+  name: string;
+  places: number;
+  log: Log;
+  /** When it aborts, nothing more is claimed. */
+  stopping: AbortSignal;
+  /** Leases at most so many tasks. */
+  claim(places: number): Promise<Task[]>;
+  /** Works on a leased task. Must not throw. */
+  work(task: Task): Promise<void>;
+  /** Milliseconds of a clock that is never set back. */
+  monotonic?(): number;
+}
+
+/** For so long a task waits for a place in this process although more wait than it has places. */
+const MAX_WAIT_SECONDS = 1;
+
+export function createPool(options: PoolOptions) {
+  const { name, places, log, stopping, claim, work } = options;
+  const inProgress = new Set<Promise<void>>();
+  /** Leased tasks without a place: those that come from another pool of this process. */
+  const waiting: Task[] = [];
+  /** The places that a claim under way may fill. */
+  let claiming = 0;
+  let filling: Promise<void> | undefined;
+  let isAskedAgain = false;
+  /** Whether there was no place for more tasks, which may be due. */
+  let mayHaveMore = false;
+  /** Whether the last free place went to a claim: due tasks and those that wait take turns. */
+  let wasClaimed = false;
+  const speed = trackSpeed(places, options.monotonic);
+
+  const isFree = () => inProgress.size + claiming < places;
+  const start = (task: Task) => {
+    report('place', { pool: name, change: 1, places });
+    const working = work(task).finally(() => {
+      inProgress.delete(working);
+      speed.ended();
+      report('place', { pool: name, change: -1, places });
+      goOn();
+    });
+    inProgress.add(working);
+  };
+  const startWaiting = () => {
+    while (waiting.length > 0 && (isFree() || stopping.aborted)) start(waiting.shift() as Task);
+  };
+  const goOn = () => {
+    wasClaimed = mayHaveMore && (waiting.length === 0 || !wasClaimed);
+    if (wasClaimed) void fill();
+    else startWaiting();
+  };
+  const claimOnce = async () => {
+    if (stopping.aborted) return;
+    mayHaveMore ||= !isFree();
+    if (!isFree()) return;
+    const free = places - inProgress.size;
+    claiming = free;
+    const startedAt = performance.now();
+    try {
+      const tasks = await claim(free);
+      report('claim', { pool: name, tasks: tasks.length, seconds: secondsSince(startedAt) });
+      mayHaveMore = tasks.length === free;
+      for (const task of tasks) start(task);
+    } finally {
+      claiming = 0;
+      startWaiting();
+    }
+  };
+  const claimWhileAsked = async () => {
+    do {
+      isAskedAgain = false;
+      await claimOnce().catch((error: Error) => {
+        if (!stopping.aborted)
+          log.warn({ err: error.message, pool: name }, 'due tasks could not be claimed');
+      });
+    } while (isAskedAgain && !stopping.aborted);
+    filling = undefined;
+  };
+  const fill = (): Promise<void> => {
+    isAskedAgain = filling !== undefined;
+    filling ??= claimWhileAsked();
+    return filling;
+  };
+  // `work` releases a task that it gets while the process stops.
+  stopping.addEventListener('abort', startWaiting);
+  return {
+    /**
+     * Claims due tasks for the free places and starts them; without a free place, as soon as there
+     * is one. Calls during a claim share the next one.
+     */
+    fill,
+    /**
+     * Works on a task that is leased already, or lets it wait for a place. It takes turns with due
+     * tasks, so it delays none of them for long.
+     * @returns false when as many tasks wait as the pool has places, and one more would wait for
+     *   more than a second: another process may be faster
+     */
+    take(task: Task): boolean {
+      if (stopping.aborted) return false;
+      if (waiting.length === 0 && isFree()) start(task);
+      else if (waiting.length < places || speed.isSoon(waiting.length)) waiting.push(task);
+      else return false;
+      return true;
+    },
+    /** Resolves when a claim under way has ended, and then all tasks have. */
+    async finish() {
+      await filling;
+      while (inProgress.size > 0) await Promise.all(inProgress);
+    },
+  };
+}
+
+/** Notes when the last tasks ended, as many as a pool has places. */
+function trackSpeed(places: number, monotonic = () => performance.now()) {
+  const ends: number[] = [];
+  return {
+    ended() {
+      ends.push(monotonic());
+      if (ends.length > places) ends.shift();
+    },
+    /** Whether so many tasks will probably have ended soon. */
+    isSoon(tasks: number): boolean {
+      const [oldest] = ends;
+      if (oldest === undefined || ends.length < places) return false;
+      return (monotonic() - oldest) * tasks < MAX_WAIT_SECONDS * 1000 * places;
+    },
+  };
+}

@@ -1,0 +1,541 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTask } from '../../test/create-task.ts';
+import { quiet } from '../../test/database.ts';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import {
+  claimTask,
+  makeSubmittingTask,
+  openTaskFixture,
+  PRICE,
+  REQUEST,
+  requestFor,
+  SUBMIT_TIMEOUT_SECONDS,
+  scriptedProvider,
+  sql,
+  submitDeps,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
+import { currentAttempt, insertAttempt } from '../attempts/attempts.ts';
+import { findJobOf } from '../attempts/find-job.ts';
+import { type Database, DatabaseUnavailable, openDatabase } from '../database/database.ts';
+import { balances } from '../ledger/ledger.ts';
+import type { FindOutcome, JobSpec, Provider, SubmitOutcome } from '../providers/provider.ts';
+import { announce } from '../tasks/create/idempotency-keys.ts';
+import { readTask, type Task } from '../tasks/task.ts';
+import { type StepResult, Superseded } from '../tasks/transitions.ts';
+import { type SubmitStepDeps, submitTask } from './submit.ts';
+
+/** A submit's first byte is sent within 5 seconds of the attempt's record, or not at all. */
+const SEND_SECONDS = 5;
+
+let fixture: TaskFixture;
+let db: Database;
+
+before(async () => {
+  fixture = await openTaskFixture();
+  db = fixture.db;
+});
+after(() => fixture.closeAudited());
+
+function depsWith(provider: Provider, monotonic = () => performance.now()): SubmitStepDeps {
+  return { ...submitDeps(fixture, provider), monotonic, wallClock: monotonic };
+}
+
+function thatReturns(outcome: SubmitOutcome): Provider {
+  return scriptedProvider({ submit: async () => outcome });
+}
+
+function thatFinds(outcome: FindOutcome, findLagSeconds = 0): Provider {
+  return scriptedProvider({ find: async () => outcome, findLagSeconds });
+}
+
+function moved(next: StepResult): Task {
+  assert.ok(next !== 'postponed', 'the task was postponed');
+  return next;
+}
+
+interface AttemptRow {
+  id: string;
+  state: string;
+  job_id: string | null;
+}
+
+async function attemptsOf(taskId: string): Promise<AttemptRow[]> {
+  return sql<AttemptRow>(
+    db,
+    'select id, state, job_id from attempts where task_id = $1 order by created_at',
+    [taskId],
+  );
+}
+
+async function stateOfAttempt(taskId: string): Promise<string | undefined> {
+  const attempts = await attemptsOf(taskId);
+  assert.equal(attempts.length, 1);
+  return attempts[0]?.state;
+}
+
+async function paid(task: Task): Promise<{ available: number; reserved: number }> {
+  return (await balances(db, task.account_id)).paid;
+}
+
+const HELD = { available: 0, reserved: PRICE.credits };
+const REFUNDED = { available: PRICE.credits, reserved: 0 };
+
+test('the provider gets the request with the id of an attempt that is on record', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  let received: JobSpec | undefined;
+  const provider = scriptedProvider({
+    async submit(jobSpec, mayStillSend) {
+      received = jobSpec;
+      assert.equal(mayStillSend(), true);
+      assert.equal(await stateOfAttempt(task.id), 'in_flight');
+      return { kind: 'accepted', jobId: `job-${task.id}` };
+    },
+  });
+  await submitTask(depsWith(provider), task);
+  const [attempt] = await attemptsOf(task.id);
+  assert.deepEqual(received, {
+    attemptId: attempt?.id,
+    mode: 'text-to-video',
+    model: 'video-2.0-fast',
+    prompt: REQUEST.prompt,
+    aspect_ratio: '16:9',
+    resolution: '720p',
+    duration: 5,
+    generate_audio: true,
+    seed: task.seed,
+    inputs: [],
+    callbackUrl: `https://media.test/callbacks/scripted/${attempt?.id}`,
+  });
+});
+
+test('an accepted job is recorded with its attempt, and the task generates', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const jobId = `job-${task.id}`;
+  const next = moved(await submitTask(depsWith(thatReturns({ kind: 'accepted', jobId })), task));
+  assert.equal(next.phase, 'generating');
+  const [attempt] = await attemptsOf(task.id);
+  assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', jobId]);
+  assert.deepEqual(await paid(task), HELD);
+});
+
+test('a task whose request the provider rejects fails with the code, the message and its refund', async () => {
+  for (const code of ['content_refused', 'invalid_media', 'invalid_request'] as const) {
+    const { task, binding } = await makeSubmittingTask(fixture);
+    const refusal = { kind: 'rejected', fault: 'request', code, message: 'Not that.' } as const;
+    const next = moved(await submitTask(depsWith(thatReturns(refusal)), task));
+    assert.deepEqual(
+      [next.phase, next.error_code, next.error_message],
+      ['failed', code, 'Not that.'],
+    );
+    assert.equal(await stateOfAttempt(task.id), 'rejected');
+    assert.deepEqual(await paid(task), REFUNDED);
+    const replayed = await createTask(fixture.deps, requestFor(binding));
+    assert.equal(replayed.kind, 'replayed', 'the key stays bound');
+  }
+});
+
+const NOT_ACCEPTED: Array<[SubmitOutcome, string]> = [
+  [{ kind: 'rejected', fault: 'busy', cause: 'queue full' }, 'rejected'],
+  [{ kind: 'rejected', fault: 'operator', cause: 'wrong key' }, 'rejected'],
+  [{ kind: 'not_sent', cause: 'connection refused' }, 'not_sent'],
+];
+
+test('a task that was not announced and is not accepted is refunded, and its key is released', async () => {
+  for (const [outcome, state] of NOT_ACCEPTED) {
+    const { task, binding } = await makeSubmittingTask(fixture);
+    const next = moved(await submitTask(depsWith(thatReturns(outcome)), task));
+    assert.equal(next.error_code, 'not_accepted');
+    assert.equal(await stateOfAttempt(task.id), state);
+    const again = await createTask(fixture.deps, requestFor(binding));
+    assert.equal(again.kind, 'created');
+  }
+});
+
+test('a task that was announced and is not accepted is submitted again as a new attempt', async () => {
+  for (const [outcome] of NOT_ACCEPTED) {
+    await freezeClock(db, 0);
+    const { task } = await makeSubmittingTask(fixture);
+    await announce(db, task.id);
+    assert.equal(await submitTask(depsWith(thatReturns(outcome)), task), 'postponed');
+    await freezeClock(db, 1);
+    const again = await claimTask(db, task.id);
+    const jobId = `job-${task.id}`;
+    const next = moved(await submitTask(depsWith(thatReturns({ kind: 'accepted', jobId })), again));
+    assert.equal(next.phase, 'generating');
+    assert.equal((await attemptsOf(task.id)).length, 2);
+  }
+});
+
+test('an unknown outcome holds the task and keeps its credits reserved; an adapter that throws has the same effect', async () => {
+  const throwing = scriptedProvider({
+    submit: async () => {
+      throw new Error('socket hang up');
+    },
+  });
+  for (const provider of [thatReturns({ kind: 'unknown', cause: 'timed out' }), throwing]) {
+    const { task } = await makeSubmittingTask(fixture);
+    const next = moved(await submitTask(depsWith(provider), task));
+    assert.deepEqual([next.phase, next.held_cause], ['held', 'acceptance']);
+    assert.equal(await stateOfAttempt(task.id), 'unknown');
+    assert.deepEqual(await paid(task), HELD);
+  }
+});
+
+test('nothing is sent once the time to send is over', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  let now = 1000;
+  const provider = scriptedProvider({
+    async submit(_jobSpec, mayStillSend) {
+      now += SEND_SECONDS * 1000 - 1;
+      assert.equal(mayStillSend(), true);
+      now += 1;
+      assert.equal(mayStillSend(), false);
+      return { kind: 'not_sent', cause: 'too late' };
+    },
+  });
+  const next = moved(
+    await submitTask(
+      depsWith(provider, () => now),
+      task,
+    ),
+  );
+  assert.equal(next.error_code, 'not_accepted');
+});
+
+test('nothing is sent after the machine was suspended, or once either clock says that it is too late', async () => {
+  for (const [monotonicSeconds, wallSeconds, maySend] of [
+    [1, SEND_SECONDS, false],
+    [SEND_SECONDS, -3600, false],
+    [SEND_SECONDS - 1, -3600, true],
+  ] as const) {
+    const { task } = await makeSubmittingTask(fixture);
+    let [monotonic, wallClock] = [1000, 2000];
+    const provider = scriptedProvider({
+      async submit(_jobSpec, mayStillSend) {
+        monotonic += monotonicSeconds * 1000;
+        wallClock += wallSeconds * 1000;
+        assert.equal(mayStillSend(), maySend);
+        return { kind: 'not_sent', cause: 'too late' };
+      },
+    });
+    const deps = { ...depsWith(provider, () => monotonic), wallClock: () => wallClock };
+    await submitTask(deps, task);
+    assert.equal(await stateOfAttempt(task.id), 'not_sent');
+  }
+});
+
+test('the time to send begins before the attempt is on record', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  let now = 1000;
+  const slow: Database = {
+    ...db,
+    query(sql, values) {
+      if (sql.name === 'attempt_insert') now += SEND_SECONDS * 1000;
+      return db.query(sql, values);
+    },
+  };
+  const provider = scriptedProvider({
+    async submit(_jobSpec, mayStillSend) {
+      assert.equal(mayStillSend(), false);
+      return { kind: 'not_sent', cause: 'too late' };
+    },
+  });
+  await submitTask({ ...depsWith(provider, () => now), db: slow }, task);
+  assert.equal(await stateOfAttempt(task.id), 'not_sent');
+});
+
+/** A task whose worker died with an attempt in flight, now leased by another worker. */
+async function taskInFlight(): Promise<Task> {
+  await freezeClock(db, 0);
+  const { task } = await makeSubmittingTask(fixture);
+  await insertAttempt(db, task, 'test');
+  await freezeClock(db, 11);
+  return claimTask(db, task.id);
+}
+
+test('the provider is asked for the job of an attempt in flight; when it is found, the task generates', async () => {
+  const task = await taskInFlight();
+  const jobId = `job-${task.id}`;
+  const next = moved(
+    await submitTask(depsWith(thatFinds({ kind: 'found', jobId, by: 'mark' })), task),
+  );
+  assert.equal(next.phase, 'generating');
+  assert.equal(await stateOfAttempt(task.id), 'accepted');
+});
+
+test('an attempt in flight whose absence is final ends as not accepted', async () => {
+  const task = await taskInFlight();
+  const next = moved(
+    await submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'final' })), task),
+  );
+  assert.equal(next.error_code, 'not_accepted');
+  assert.equal(await stateOfAttempt(task.id), 'absent');
+  assert.deepEqual(await paid(task), REFUNDED);
+});
+
+test('strong absence counts only when no submit can be under way', async () => {
+  const lagSeconds = 7;
+  const settled = SEND_SECONDS + SUBMIT_TIMEOUT_SECONDS + lagSeconds;
+  const states = { [settled]: 'unknown', [settled + 0.001]: 'absent' };
+  for (const [seconds, state] of Object.entries(states)) {
+    const task = await taskInFlight();
+    await freezeClock(db, Number(seconds));
+    await submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'strong' }, lagSeconds)), task);
+    assert.equal(await stateOfAttempt(task.id), state);
+    const { phase } = await readTask(db, task.id);
+    assert.equal(
+      phase,
+      state === 'absent' ? 'submitting' : 'held',
+      'announced: it is submitted again',
+    );
+  }
+});
+
+test('weak absence and ambiguous finds prove nothing, also a long time after the submit', async () => {
+  const hints: FindOutcome[] = [
+    { kind: 'absent', proof: 'weak' },
+    { kind: 'ambiguous', jobIds: ['job-a', 'job-b'] },
+  ];
+  for (const hint of hints) {
+    const task = await taskInFlight();
+    await freezeClock(db, 100_000);
+    const held = moved(await submitTask(depsWith(thatFinds(hint)), task));
+    assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
+    assert.equal(await stateOfAttempt(task.id), 'unknown');
+    const attempt = await currentAttempt(db, task.id);
+    assert.ok(attempt);
+    assert.equal(await findJobOf(depsWith(thatFinds(hint)), held, attempt), 'postponed');
+    assert.deepEqual(await paid(task), HELD);
+  }
+});
+
+/** A task held because of an unknown outcome, with its attempt. */
+async function heldTask() {
+  await freezeClock(db, 0);
+  const { task, binding } = await makeSubmittingTask(fixture);
+  const unknown = thatReturns({ kind: 'unknown', cause: 'timed out' });
+  const held = moved(await submitTask(depsWith(unknown), task));
+  const attempt = await currentAttempt(db, task.id);
+  assert.ok(attempt);
+  return { held, attempt, binding };
+}
+
+test('a held task generates when its job is found', async () => {
+  const { held, attempt } = await heldTask();
+  const deps = depsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
+  assert.equal(moved(await findJobOf(deps, held, attempt)).phase, 'generating');
+});
+
+test('an announced held task fails when there is no job, and keeps its key', async () => {
+  const { held, attempt, binding } = await heldTask();
+  await announce(db, held.id);
+  const deps = depsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  const next = moved(await findJobOf(deps, held, attempt));
+  assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
+  assert.deepEqual(await paid(held), REFUNDED);
+  const replayed = await createTask(fixture.deps, requestFor(binding));
+  assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', held.id]);
+});
+
+test('a held task that was not announced fails when there is no job, and releases its key', async () => {
+  const { held, attempt, binding } = await heldTask();
+  const deps = depsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  assert.equal(moved(await findJobOf(deps, held, attempt)).error_code, 'not_accepted');
+  assert.equal((await createTask(fixture.deps, requestFor(binding))).kind, 'created');
+});
+
+test('a second attempt is impossible while one is in flight, unknown or accepted', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const attempt = await insertAttempt(db, task, 'test');
+  for (const state of ['in_flight', 'unknown', 'accepted']) {
+    await sql(
+      db,
+      `update attempts set state = $2, job_id = case when $2 = 'accepted' then id end where id = $1`,
+      [attempt.id, state],
+    );
+    const second = insertAttempt(db, task, 'test');
+    await assert.rejects(second, { constraint: 'one_live_attempt' }, state);
+  }
+  await sql(db, `update attempts set state = 'in_flight', job_id = null where id = $1`, [
+    attempt.id,
+  ]);
+});
+
+test('a worker that lost its lease records no attempt', async () => {
+  const task = await taskInFlight();
+  const earlier = { ...task, lease: task.lease - 1 };
+  await assert.rejects(insertAttempt(db, earlier, 'test'), Superseded);
+});
+
+/** Submits a task; the outcome comes after `takeOver` ran in a worker that leased the task. */
+async function outcomeAfterTakeOver(
+  outcome: SubmitOutcome,
+  takeOver: (task: Task) => Promise<unknown>,
+): Promise<{ task: Task; next: StepResult }> {
+  await freezeClock(db, 0);
+  const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
+  const provider = scriptedProvider({
+    async submit() {
+      await freezeClock(db, 11);
+      await takeOver(await claimTask(db, task.id));
+      return outcome;
+    },
+  });
+  return { task, next: await submitTask(depsWith(provider), task) };
+}
+
+const holdIt = (task: Task) =>
+  submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'weak' })), task);
+
+test('a late acceptance of a held task is applied', async () => {
+  const { task, next } = await outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-1' }, holdIt);
+  assert.equal(next, 'postponed', 'the worker with the lease goes on');
+  assert.equal((await readTask(db, task.id)).phase, 'generating');
+  const [attempt] = await attemptsOf(task.id);
+  assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', 'late-1']);
+  assert.equal((await claimTask(db, task.id)).phase, 'generating', 'any worker may claim it');
+});
+
+test('an acceptance during another worker’s find is recorded once', async () => {
+  let look = async (): Promise<unknown> => undefined;
+  const { task } = await outcomeAfterTakeOver(
+    { kind: 'accepted', jobId: 'late-2' },
+    async (taken) => {
+      const attempt = await currentAttempt(db, taken.id);
+      assert.ok(attempt);
+      look = () =>
+        findJobOf(depsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
+    },
+  );
+  await assert.rejects(look, Superseded);
+  assert.equal((await readTask(db, task.id)).phase, 'generating');
+});
+
+test('a late rejection ends a held task with its refund', async () => {
+  const message = 'Not that.';
+  const outcomes: Array<[SubmitOutcome, string]> = [
+    [{ kind: 'rejected', fault: 'request', code: 'content_refused', message }, 'content_refused'],
+    [{ kind: 'rejected', fault: 'busy', cause: 'queue full' }, 'not_accepted'],
+    [{ kind: 'not_sent', cause: 'too late' }, 'not_accepted'],
+  ];
+  for (const [outcome, code] of outcomes) {
+    const { task } = await outcomeAfterTakeOver(outcome, holdIt);
+    assert.equal((await readTask(db, task.id)).error_code, code);
+    assert.deepEqual(await paid(task), REFUNDED);
+  }
+});
+
+test('an outcome that comes after the attempt got another outcome changes nothing, and its job is an orphan', async () => {
+  const unheld = (task: Task) =>
+    submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'final' })), task);
+  const late = outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-3' }, unheld);
+  await assert.rejects(late, Superseded);
+  const orphans = await sql(
+    db,
+    `select provider, state, source from orphan_jobs where job_id = $1`,
+    ['late-3'],
+  );
+  assert.deepEqual(orphans, [{ provider: 'scripted', state: 'confirmed', source: 'sender' }]);
+  const known = (task: Task) =>
+    submitTask(depsWith(thatFinds({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' })), task);
+  await assert.rejects(
+    outcomeAfterTakeOver({ kind: 'not_sent', cause: 'too late' }, known),
+    Superseded,
+  );
+});
+
+test('an outcome is recorded when the database can be reached again', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const jobId = `job-${task.id}`;
+  let isAway = false;
+  const provider = scriptedProvider({
+    submit: async () => {
+      isAway = true;
+      return { kind: 'accepted', jobId };
+    },
+  });
+  const unsteady: Database = {
+    ...db,
+    async transaction(work) {
+      if (!isAway) return db.transaction(work);
+      throw new DatabaseUnavailable(new Error('connection refused'));
+    },
+  };
+  let pauses = 0;
+  const pause = async () => {
+    pauses += 1;
+    isAway = pauses < 3;
+  };
+  const next = await submitTask({ ...depsWith(provider), db: unsteady, pause }, task);
+  assert.equal(moved(next).phase, 'generating');
+  assert.equal(pauses, 3);
+});
+
+test('recording an outcome ends when the process has closed the database', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const own = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
+  let pauses = 0;
+  const provider = scriptedProvider({
+    submit: async () => {
+      await own.close();
+      return { kind: 'accepted', jobId: `job-${task.id}` };
+    },
+  });
+  const pause = async () => {
+    pauses += 1;
+  };
+  const deps = { ...depsWith(provider), db: own, pause };
+  await assert.rejects(submitTask(deps, task), /could not be recorded/);
+  assert.equal(pauses, 0);
+});
+
+test('files are uploaded before the attempt is recorded, and a failed upload is ignored', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const attemptsThen: number[] = [];
+  const provider: Provider = {
+    ...thatReturns({ kind: 'accepted', jobId: `job-${task.id}` }),
+    async prepare() {
+      attemptsThen.push((await attemptsOf(task.id)).length);
+      throw new Error('the upload broke off');
+    },
+  };
+  assert.equal(moved(await submitTask(depsWith(provider), task)).phase, 'generating');
+  assert.deepEqual(attemptsThen, [0]);
+});
+
+test('a process without the task’s provider sends nothing and records no attempt', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const providerOf = () => {
+    throw new Error('this process has no provider named scripted');
+  };
+  const deps = { ...depsWith(scriptedProvider({})), providerOf };
+  assert.equal(moved(await submitTask(deps, task)).error_code, 'not_accepted');
+  assert.deepEqual(await attemptsOf(task.id), []);
+});
+
+test('a task whose provider names a job of another attempt is held', async () => {
+  const first = await makeSubmittingTask(fixture);
+  const same = thatReturns({ kind: 'accepted', jobId: 'job-twice' });
+  await submitTask(depsWith(same), first.task);
+  const second = await makeSubmittingTask(fixture);
+  assert.equal(moved(await submitTask(depsWith(same), second.task)).phase, 'held');
+  assert.equal(await stateOfAttempt(second.task.id), 'unknown');
+});
+
+test('the wait that a busy provider asks for is passed to the client', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const outcome: SubmitOutcome = {
+    kind: 'rejected',
+    fault: 'busy',
+    cause: 'queue full',
+    retryAfterSeconds: 41.5,
+  };
+  const failed = moved(await submitTask(depsWith(thatReturns(outcome)), task));
+  assert.deepEqual(failed.error_details, { retry_after_seconds: 42 });
+});
+
+test('a late unknown outcome changes nothing for the worker that has the lease', async () => {
+  await assert.rejects(outcomeAfterTakeOver({ kind: 'unknown', cause: 'cut off' }, holdIt));
+});

@@ -1,0 +1,197 @@
+import { acceptShared, applyOutcome } from '../attempts/apply-outcome.ts';
+import {
+  type Attempt,
+  insertAttempt,
+  readCurrentAttempt,
+  SEND_WITHIN_SECONDS,
+} from '../attempts/attempts.ts';
+import { recordEvidence } from '../attempts/evidence.ts';
+import { type FindDeps, findJobOf } from '../attempts/find-job.ts';
+import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
+import { recordOrphans } from '../attempts/orphans.ts';
+import {
+  DatabaseClosed,
+  isDatabaseUnavailable,
+  type Transaction,
+  violatedConstraint,
+} from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Closures } from '../providers/circuit-breaker/closures.ts';
+import type { JobSpec, Provider, SubmitOutcome } from '../providers/provider.ts';
+import { awaitProvider, notAccepted } from '../tasks/not-accepted.ts';
+import type { Task } from '../tasks/task.ts';
+import { type StepResult, Superseded } from '../tasks/transitions.ts';
+
+export interface SubmitStepDeps extends FindDeps {
+  closures: Pick<Closures, 'enter'>;
+  /** Monotonic milliseconds of this process. */
+  monotonic(): number;
+  /** Milliseconds of the machine's clock. It goes on while the machine is suspended. */
+  wallClock(): number;
+  /** Waits before an outcome is recorded again after a failure. */
+  pause(seconds: number): Promise<void>;
+}
+
+/**
+ * Submits a task to its provider once. If another worker died with an attempt in flight, nothing
+ * is sent again: the provider is asked for the attempt's job, and an inconclusive find holds the
+ * task.
+ */
+export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
+  const isFirst = task.known_job === null;
+  const inFlight = isFirst ? undefined : await readCurrentAttempt(deps.db, task.id);
+  if (inFlight) return findJobOf(deps, task, inFlight);
+  let provider: Provider;
+  try {
+    provider = deps.providerOf(task);
+  } catch (error) {
+    const { submitRetrySeconds } = deps;
+    const cause = { failure: String(error) };
+    return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
+  }
+  const entry = await deps.closures.enter(task.provider);
+  if (entry.kind === 'closed') {
+    const closure = { ...entry, submitRetrySeconds: deps.submitRetrySeconds };
+    return deps.db.transaction((tx) => awaitProvider(tx, task, closure));
+  }
+  return submitNow(deps, task, provider).finally(entry.end);
+}
+
+async function submitNow(
+  deps: SubmitStepDeps,
+  task: Task,
+  provider: Provider,
+): Promise<StepResult> {
+  // A failure is ignored here: the submit meets the same failure and reports it as its outcome.
+  await provider.prepare?.(await inputsFor(deps, task)).catch(() => {});
+  // The time begins before the attempt is on record, so it is over no later than `send_before`.
+  const mayStillSend = untilSeconds(deps, SEND_WITHIN_SECONDS);
+  const attempt = await insertAttempt(deps.db, task, provider.identity);
+  const jobSpec = await jobSpecOf(deps, task, attempt);
+  const outcome = await submitOnce(provider, jobSpec, mayStillSend);
+  logOutcome(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
+  return record(deps, task, attempt, outcome);
+}
+
+/**
+ * A function that tells whether this time is not over, by both clocks of the process. A monotonic
+ * clock stops while the machine is suspended; the other clock may be set back.
+ */
+function untilSeconds(
+  { monotonic, wallClock }: Pick<SubmitStepDeps, 'monotonic' | 'wallClock'>,
+  seconds: number,
+): () => boolean {
+  const ends = [monotonic, wallClock].map((clock) => ({ clock, end: clock() + seconds * 1000 }));
+  return () => ends.every(({ clock, end }) => clock() < end);
+}
+
+async function submitOnce(
+  provider: Provider,
+  jobSpec: JobSpec,
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  try {
+    return await provider.submit(jobSpec, mayStillSend);
+  } catch (error) {
+    return { kind: 'unknown', cause: String(error) };
+  }
+}
+
+/** Logs the outcomes that an operator should know at once. */
+function logOutcome(log: Log, outcome: SubmitOutcome, ids: object): void {
+  if (outcome.kind === 'unknown') {
+    log.warn(
+      { ...ids, cause: outcome.cause },
+      'it is not known whether the provider accepted a task',
+    );
+  }
+  if (outcome.kind === 'rejected' && outcome.fault === 'operator') {
+    log.error(
+      { ...ids, cause: outcome.cause },
+      'the provider rejected a task: fix the API key, balance or model',
+    );
+  }
+}
+
+/** Records the outcome and retries that while the database can't be reached: it comes only once. */
+async function record(
+  deps: SubmitStepDeps,
+  task: Task,
+  attempt: Attempt,
+  outcome: SubmitOutcome,
+): Promise<StepResult> {
+  try {
+    return await whenReachable(deps, () => recordOnce(deps, task, attempt, outcome));
+  } catch (failure) {
+    if (failure instanceof Superseded) await recordLateOutcome(deps, attempt, outcome);
+    if (failure instanceof Superseded || outcome.kind !== 'accepted') throw failure;
+    const { jobId } = outcome;
+    if (violatedConstraint(failure) === 'one_attempt_per_job') {
+      return record(deps, task, attempt, {
+        kind: 'unknown',
+        cause: `${jobId} belongs to another attempt already`,
+      });
+    }
+    const message = `job ${jobId} of ${attempt.id} was accepted, but it could not be recorded`;
+    throw new Error(message, { cause: failure });
+  }
+}
+
+async function recordOnce(
+  deps: SubmitStepDeps,
+  task: Task,
+  attempt: Attempt,
+  outcome: SubmitOutcome,
+): Promise<StepResult> {
+  if (outcome.kind === 'accepted') {
+    const { jobId } = outcome;
+    const accepted = await acceptShared(deps.db, { task, attempt, jobId });
+    if (accepted) return accepted;
+  }
+  return deps.db.transaction((tx) => applySubmitOutcome(deps, tx, task, { attempt, outcome }));
+}
+
+/** The pause before an outcome is recorded again. */
+const RECORD_PAUSE_SECONDS = 0.5;
+
+/** Retries the work until the database can be reached, or this process has closed it. */
+async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const isClosed = error instanceof DatabaseClosed; // the process shuts down
+      if (isClosed || !isDatabaseUnavailable(error)) throw error;
+      await deps.pause(RECORD_PAUSE_SECONDS);
+    }
+  }
+}
+
+/**
+ * Records an outcome that came after the task moved on, as evidence only. An accepted job that is
+ * not the task's is an orphan.
+ */
+async function recordLateOutcome(
+  deps: SubmitStepDeps,
+  attempt: Attempt,
+  outcome: SubmitOutcome,
+): Promise<void> {
+  const finding = outcome.kind === 'accepted' ? { job: outcome.jobId, verified: true } : outcome;
+  await whenReachable(deps, () =>
+    deps.db.transaction(async (tx) => {
+      await recordEvidence(tx, attempt.id, 'sender', finding);
+      await recordOrphans(tx, attempt.id);
+    }),
+  );
+}
+
+async function applySubmitOutcome(
+  { submitRetrySeconds }: SubmitStepDeps,
+  tx: Transaction,
+  task: Task,
+  { attempt, outcome }: { attempt: Attempt; outcome: SubmitOutcome },
+): Promise<StepResult> {
+  if (outcome.kind === 'unknown') await recordEvidence(tx, attempt.id, 'sender', outcome);
+  const cause = { attempt: attempt.id, ...outcome };
+  return applyOutcome(tx, task, attempt, { outcome, by: 'sender', cause, submitRetrySeconds });
+}

@@ -83,6 +83,11 @@ export const METRICS = {
     ),
   }),
   ...section('Workers', {
+    framewright_build_info: processGauge(
+      'Versions',
+      ['version'],
+      'Always 1, with the version of the process',
+    ),
     framewright_due_tasks: databaseGauge(
       'Due tasks',
       ['pool'],

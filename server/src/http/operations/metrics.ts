@@ -2,6 +2,7 @@ import { fastify } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallbackResult } from '../../attempts/callback.ts';
 import type { Database } from '../../database/database.ts';
+import { VERSION } from '../../kernel/version.ts';
 import { openRecentMinutes } from '../../operator/recent-minutes.ts';
 import type { ProviderCall } from '../../providers/instrumented.ts';
 import { OBJECT_ROLES } from '../../storage/objects.ts';
@@ -35,6 +36,7 @@ export function createMetrics(db: Database, processName?: string) {
   gaugeTasks(db, registry);
   const made = metricsOfProcess(registry);
   const { inc, observe } = made;
+  made.gauge('framewright_build_info').set({ version: VERSION }, 1);
   const forget = countReports(made);
   const recent = openRecentMinutes('/api/');
   const app = fastify();

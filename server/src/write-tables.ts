@@ -5,11 +5,7 @@ import { MODELS, RESOLUTIONS } from './catalog/models.ts';
 import { PRICE_TABLE } from './catalog/price.ts';
 import { MAX_WAIT_SECONDS } from './http/prefer.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
-import { ARK_FIELDS } from './providers/ark/request.ts';
-import { COMFYUI_FIELDS } from './providers/comfyui/values.ts';
-import { FAL_FIELDS } from './providers/fal/model-input.ts';
-import type { FieldTable } from './providers/kit/request-fields.ts';
-import { REPLICATE_FIELDS } from './providers/replicate/model-input.ts';
+import { FIELD_TABLES } from './providers/registry.ts';
 import { BODY_BYTES } from './requests/bodies.ts';
 import { KEY_SHAPE } from './requests/idempotency-key.ts';
 import { MAX_UPLOAD_BYTES } from './requests/uploads/upload-limits.ts';
@@ -63,15 +59,17 @@ function limitRows(): Row[] {
   ];
 }
 
+type ShownFields = (typeof FIELD_TABLES)[number]['fields'];
+
 /** What becomes of each field of a request at a provider. */
-function fieldsAt(provider: string, fields: FieldTable, shown = (name: string) => name): string {
+function fieldsTable({ table: fields, shown = (name) => name }: ShownFields): string {
   const rows = Object.entries(fields).map(([field, mapping]) => {
     if ('notSent' in mapping) return [`\`${field}\``, `**not sent**: ${mapping.notSent}`];
     if ('by' in mapping) return [`\`${field}\``, mapping.by];
     const note = mapping.note === undefined ? '' : `: ${mapping.note}`;
     return [`\`${field}\``, `\`${shown(mapping.as)}\`${note}`];
   });
-  return table(['Field', provider], rows);
+  return table(['Field', 'Sent as'], rows);
 }
 
 /** The tables of each page below docs/, by the names of their marks. */
@@ -81,12 +79,11 @@ const TABLES: Record<string, Record<string, () => string>> = {
     'reference prices': () => prices('referenced'),
   },
   'guides/limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
-  'providers/ark.md': { fields: () => fieldsAt('Ark', ARK_FIELDS) },
-  'providers/fal.md': { fields: () => fieldsAt('fal', FAL_FIELDS) },
-  'providers/replicate.md': { fields: () => fieldsAt("Replicate's `input`", REPLICATE_FIELDS) },
-  'providers/comfyui.md': {
-    fields: () => fieldsAt('Placeholder', COMFYUI_FIELDS, (name) => `{{${name}}}`),
-  },
+  ...Object.fromEntries(
+    FIELD_TABLES.map(({ name, fields }) => {
+      return [`providers/${name}.md`, { fields: () => fieldsTable(fields) }];
+    }),
+  ),
 };
 
 /** The pages with tables, as they should be: the text of each file. */

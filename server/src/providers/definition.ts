@@ -4,6 +4,7 @@ import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
 import type { Environment } from '../kernel/variables.ts';
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { FieldTable } from './kit/request-fields.ts';
 import type { Provider } from './provider.ts';
 
 /** A variable that a provider can't work without. */
@@ -75,6 +76,11 @@ export interface ProviderDefinition<Settings> {
   fetchesInputs: boolean;
   /** undefined: all its jobs are elsewhere. */
   ownJobs?: OwnJobs;
+  /**
+   * For docs/providers/NAME.md; undefined: there is no such page.
+   * `shown`: how the page writes a name.
+   */
+  fields?: { table: FieldTable; shown?(name: string): string };
   /** @throws UsageError, one line, when a setting can't be used */
   create(settings: Settings, deps: AdapterDeps): Provider | Promise<Provider>;
 }

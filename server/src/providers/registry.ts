@@ -18,11 +18,12 @@ const OF_TEST_KEYS = row(scripted);
 
 /** Hides the type of a definition's settings, so that all definitions fit in one list. */
 function row<Settings>(definition: ProviderDefinition<Settings>) {
-  const { name, registeredBy, ownJobs } = definition;
+  const { name, registeredBy, ownJobs, fields } = definition;
   return {
     name,
     registeredBy,
     ownJobs,
+    fields,
     configure(env: Environment): ConfiguredProvider | undefined {
       const assumeAbsentAfterHours =
         registeredBy.length > 0 ? readAssumption(env, name) : undefined;
@@ -41,6 +42,11 @@ function readAssumption(env: Environment, provider: string): number | undefined 
 
 /** The values of PROVIDER. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
+
+/** What becomes of each field of a request, by the names of the providers that have a page. */
+export const FIELD_TABLES = REGISTRY.flatMap(({ name, fields }) =>
+  fields ? { name, fields } : [],
+);
 
 const OWN_JOBS = REGISTRY.flatMap(({ ownJobs }) => ownJobs ?? []);
 

@@ -3,6 +3,7 @@ import type { ProviderDefinition } from '../definition.ts';
 import { readModels } from '../kit/configured-models.ts';
 import { remoteOf } from '../kit/remote.ts';
 import { createArkProvider, SUBMITS_PER_MINUTE } from './ark.ts';
+import { ARK_FIELDS } from './request.ts';
 
 /** 60,000 a minute are a thousand a second, more than any account is granted. */
 const PER_MINUTE = { min: 1, max: 60_000 };
@@ -27,5 +28,6 @@ export const ark: ProviderDefinition<Settings> = {
   apiKey: ({ apiKey }) => apiKey,
   baseUrls: ({ baseUrl }) => ({ ARK_BASE_URL: baseUrl }),
   fetchesInputs: true,
+  fields: { table: ARK_FIELDS },
   create: (settings, deps) => createArkProvider({ ...settings, ...remoteOf(deps) }),
 };

@@ -12,6 +12,7 @@ import {
 import type { ProviderDefinition } from '../definition.ts';
 import { OUTPUT_BYTES } from '../kit/open-output.ts';
 import { createComfyuiProvider } from './comfyui.ts';
+import { COMFYUI_FIELDS } from './values.ts';
 
 function readSettings(env: Environment) {
   const baseUrl = webAddress(env, 'COMFYUI_BASE_URL');
@@ -59,6 +60,7 @@ export const comfyui: ProviderDefinition<Settings> = {
   // The server is in the operator's own network, where plain http is allowed.
   baseUrls: () => ({}),
   fetchesInputs: false, // they are uploaded, and ComfyUI never calls back
+  fields: { table: COMFYUI_FIELDS, shown: (name) => `{{${name}}}` },
   async create({ workflowFiles, ...settings }, { storage, now, submitTimeoutSeconds }) {
     const options = {
       ...settings,

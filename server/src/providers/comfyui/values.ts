@@ -3,7 +3,7 @@ import { type FieldTable, requestFields } from '../kit/request-fields.ts';
 import type { JobSpec } from '../provider.ts';
 import { promptIdOf } from './prompt-id.ts';
 
-/** The placeholders of the fields of a request; a template decides which of them it uses. */
+/** The fields of a request are placeholders; a template decides which of them it uses. */
 export const COMFYUI_FIELDS: FieldTable = {
   prompt: { as: 'prompt' },
   seed: { as: 'seed', note: 'a template without it runs with a seed of its own' },
@@ -14,8 +14,8 @@ export const COMFYUI_FIELDS: FieldTable = {
   resolution: {
     as: 'resolution',
     note:
-      '`{{width}}` and `{{height}}` follow from it. 1080p and 4k are more than most machines can do: ' +
-      'an error there fails and refunds the task',
+      '`{{width}}` and `{{height}}` follow from it. 1080p and 4k are more than most machines can ' +
+      'do: an error there fails and refunds the task',
   },
   duration: { as: 'duration_seconds', note: '`{{frames}}` follows from it' },
   generate_audio: { as: 'generate_audio', note: 'a template without it decides by itself' },

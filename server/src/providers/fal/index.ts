@@ -10,7 +10,7 @@ import type { ProviderDefinition } from '../definition.ts';
 import { readModels, withConfiguredModels } from '../kit/configured-models.ts';
 import { remoteOf } from '../kit/remote.ts';
 import { createFalProvider } from './fal.ts';
-import { FAL_MODELS } from './model-input.ts';
+import { FAL_FIELDS, FAL_MODELS } from './model-input.ts';
 
 function readSettings(env: Environment) {
   const apiKey = secret(env, 'FAL_API_KEY');
@@ -37,6 +37,7 @@ export const fal: ProviderDefinition<Settings> = {
     FAL_PLATFORM_URL: platformUrl,
   }),
   fetchesInputs: true,
+  fields: { table: FAL_FIELDS },
   create(settings, deps) {
     const models = withConfiguredModels(FAL_MODELS, settings.models);
     return namingVariables('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>

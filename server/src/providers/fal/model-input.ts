@@ -37,8 +37,7 @@ export const FAL_FIELDS: FieldTable = {
   reference_video_urls: { as: 'video_urls', value: linksTo('reference_video') },
   reference_video_durations: { notSent: 'only the price depends on it' },
   seed: {
-    notSent:
-      "fal has no seed for Seedance 2.0, the model draws one. The task's seed is recorded with the task",
+    notSent: 'the model draws one. The number is recorded with the task',
   },
 };
 

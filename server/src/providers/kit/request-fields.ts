@@ -22,7 +22,7 @@ interface NotSent {
 
 /**
  * What an adapter does with each field of a request: request bodies and the table in its docs page
- * are made from it. A new field of the request does not compile until each adapter has a row for it.
+ * are made from it. A new field of the request does not compile until each adapter has a row.
  */
 export type FieldTable = {
   readonly [Field in RequestField]:
@@ -32,7 +32,7 @@ export type FieldTable = {
     | (Field extends keyof JobSpec ? Sent : never);
 };
 
-/** The fields that the table sends by name, with their values; those without a value are left out. */
+/** The fields that the table sends by name; those without a value are left out. */
 export function requestFields(table: FieldTable, jobSpec: JobSpec): Record<string, unknown> {
   const own: Partial<Record<string, unknown>> = { ...jobSpec };
   const fields = Object.entries(table).flatMap(([field, mapping]) => {

@@ -3,7 +3,7 @@ import { type Environment, number, read, secret, webAddress } from '../../kernel
 import type { ProviderDefinition } from '../definition.ts';
 import { readModels, withConfiguredModels } from '../kit/configured-models.ts';
 import { remoteOf } from '../kit/remote.ts';
-import { REPLICATE_MODELS } from './model-input.ts';
+import { REPLICATE_FIELDS, REPLICATE_MODELS } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 
 function readSettings(env: Environment) {
@@ -42,6 +42,7 @@ export const replicate: ProviderDefinition<Settings> = {
   apiKey: ({ apiToken }) => apiToken,
   baseUrls: ({ baseUrl }) => ({ REPLICATE_BASE_URL: baseUrl }),
   fetchesInputs: true,
+  fields: { table: REPLICATE_FIELDS },
   create(settings, deps) {
     const models = withConfiguredModels(REPLICATE_MODELS, settings.models);
     return createReplicateProvider({ ...settings, ...remoteOf(deps), models });

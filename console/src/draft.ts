@@ -1,4 +1,5 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
+import { trying } from './personal.ts';
 
 export interface Draft<Value> {
   value: Value;
@@ -63,19 +64,16 @@ function plain<Value extends object>(initial: () => Value): Form<Value> {
 }
 
 function readKept<Value>(key: string, form: Form<Value>): Value | undefined {
-  try {
+  return trying(() => {
     const kept = sessionStorage.getItem(key);
     return kept === null ? undefined : form.read(JSON.parse(kept));
-  } catch {
-    return undefined; // storage is switched off
-  }
+  });
 }
 
+/** Without storage the draft lasts until the page is left. */
 function keep(key: string, value: unknown): void {
-  try {
+  trying(() => {
     if (value === undefined) sessionStorage.removeItem(key);
     else sessionStorage.setItem(key, JSON.stringify(value));
-  } catch {
-    // Storage is switched off, or full: the draft lasts until the page is left.
-  }
+  });
 }

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, request } from './api.ts';
 import { type AddressParts, filled, type Given, type ReadPath, type Result } from './site-api.ts';
 
@@ -20,8 +20,53 @@ export function asFailure(error: unknown): ApiFailure {
   return new ApiFailure(message, { status: 0, code: 'internal_error' });
 }
 
-/** Reads again what failed without a connection, when there is one. */
-function useReconnect(error: ApiFailure | undefined, reload: () => Promise<void>): void {
+interface Shown<Data> {
+  address?: string | undefined;
+  data?: Data | undefined;
+  error?: ApiFailure | undefined;
+}
+
+/**
+ * Reads the data of an address, and again when the address changes or the connection is back. A
+ * response that comes after a newer request is dropped.
+ * @param address undefined: nothing is read yet
+ * @param read gets what is shown now
+ * @param first is shown until the data is read
+ */
+function useRead<Data>(
+  address: string | undefined,
+  read: (signal: AbortSignal, shown: Data | undefined) => Promise<Data>,
+  first?: Data,
+) {
+  const [state, setState] = useState<Shown<Data>>({ address, data: first });
+  const [isLoading, setLoading] = useState(address !== undefined);
+  const isCurrent = state.address === address;
+  const { data, error }: Shown<Data> = isCurrent ? state : {};
+  const shown = useRef(data);
+  shown.current = data;
+  const running = useRef(new AbortController());
+  const run = useCallback(
+    async (work: (signal: AbortSignal) => Promise<Data>) => {
+      running.current.abort();
+      if (address === undefined) return;
+      running.current = new AbortController();
+      const { signal } = running.current;
+      setLoading(true);
+      const next = await work(signal).then(
+        (found) => ({ address, data: found }),
+        (failure) => ({ address, data: shown.current, error: asFailure(failure) }),
+      );
+      if (signal.aborted) return;
+      setState(next);
+      setLoading(false);
+    },
+    [address],
+  );
+  const reload = useCallback(() => run((signal) => read(signal, shown.current)), [run]);
+  useEffect(() => {
+    void reload();
+    return () => running.current.abort();
+  }, [reload]);
   const isOffline = error?.isOffline ?? false;
   useEffect(() => {
     if (!isOffline) return;
@@ -29,30 +74,18 @@ function useReconnect(error: ApiFailure | undefined, reload: () => Promise<void>
     addEventListener('online', onOnline);
     return () => removeEventListener('online', onOnline);
   }, [isOffline, reload]);
-}
-
-/** One request at a time: its signal aborts when the next one begins. */
-function useSignals() {
-  return useMemo(() => {
-    let running: AbortController | undefined;
-    const abort = () => running?.abort();
-    const begin = () => {
-      abort();
-      running = new AbortController();
-      return running.signal;
-    };
-    return { abort, begin };
-  }, []);
-}
-
-/** An address without what its path names is not known yet. */
-function knownAddress(path: string, given: Given | undefined): string | undefined {
-  return given === undefined && path.includes(':') ? undefined : filled(path, given);
+  return {
+    data,
+    error,
+    isLoading: isLoading || !isCurrent,
+    run,
+    reload,
+    set: (next: Data) => setState({ address, data: next }),
+  };
 }
 
 /**
- * Reads a path of the API, and again when its address changes. A response that comes after a newer
- * request is dropped.
+ * Reads a path of the API.
  * @param given undefined for a path that names something: nothing is read yet
  */
 export function useLoad<Path extends ReadPath>(
@@ -61,40 +94,8 @@ export function useLoad<Path extends ReadPath>(
 ): Loaded<Result<`GET ${Path}`>>;
 export function useLoad(path: '/openapi.json'): Loaded<unknown>;
 export function useLoad(path: string, given?: Given): Loaded<unknown> {
-  const address = knownAddress(path, given);
-  const [state, setState] = useState<{
-    address?: string | undefined;
-    data?: unknown;
-    error?: ApiFailure;
-  }>({});
-  const [isLoading, setLoading] = useState(address !== undefined);
-  const { abort, begin } = useSignals();
-  const reload = useCallback(async () => {
-    abort();
-    if (address === undefined) return;
-    const signal = begin();
-    setLoading(true);
-    const result = await request('GET', address, { signal }).then(
-      (data) => ({ address, data }),
-      (error) => ({ address, error: asFailure(error) }),
-    );
-    if (signal.aborted) return;
-    setState((before) => ('data' in result ? result : { ...before, ...result }));
-    setLoading(false);
-  }, [address]);
-  useEffect(() => {
-    void reload();
-    return abort;
-  }, [reload]);
-  const isCurrent = state.address === address;
-  useReconnect(isCurrent ? state.error : undefined, reload);
-  return {
-    data: isCurrent ? state.data : undefined,
-    error: isCurrent ? state.error : undefined,
-    isLoading: isLoading || !isCurrent,
-    reload,
-    set: (data) => setState({ address, data }),
-  };
+  const address = given === undefined && path.includes(':') ? undefined : filled(path, given);
+  return useRead(address, (signal) => request('GET', address ?? '', { signal }));
 }
 
 /** Whether the API has responded that there is no such thing. */
@@ -146,12 +147,6 @@ type ListPath = {
 
 type ItemOf<Path extends ListPath> = Result<`GET ${Path}`>['items'][number];
 
-interface ListState {
-  address: string;
-  parts: Part<unknown>[];
-  error?: ApiFailure;
-}
-
 /**
  * Reads a list of the API part by part.
  * @param before the parts that were shown here earlier: they are shown until they are read again
@@ -167,47 +162,34 @@ export function useList(
   before: Part<unknown>[] = [],
 ): LoadedList<unknown> {
   const address = filled(path, given);
-  const [state, setState] = useState<ListState>({ address, parts: before });
-  const [isLoading, setLoading] = useState(true);
-  const { abort, begin } = useSignals();
-  const isCurrent = state.address === address;
-  const { parts, error } = isCurrent ? state : { parts: [] };
-  const shown = useRef(parts);
-  shown.current = parts;
-  const read = useCallback(
-    async (work: (signal: AbortSignal) => Promise<Part<unknown>[]>) => {
-      const signal = begin();
-      setLoading(true);
-      const result = await work(signal).then(
-        (next) => ({ address, parts: next }),
-        (failure) => ({ address, parts: shown.current, error: asFailure(failure) }),
-      );
-      if (signal.aborted) return;
-      setState(result);
-      setLoading(false);
-    },
-    [address],
+  const loaded = useRead(
+    address,
+    (signal, shown = []) => readParts(address, shown.length, signal),
+    before,
   );
-  const reload = useCallback(
-    () => read((signal) => readParts(address, shown.current.length, signal)),
-    [read],
-  );
-  useEffect(() => {
-    void reload();
-    return abort;
-  }, [reload]);
-  useReconnect(error, reload);
+  const { data: parts = [], error, isLoading, run, reload } = loaded;
   const next = parts.at(-1)?.next;
   return {
     items: parts.length > 0 ? parts.flatMap(({ items }) => items) : undefined,
     parts,
     error,
-    isLoading: isLoading || !isCurrent,
+    isLoading,
     hasMore: next != null,
     async more() {
       if (!next || isLoading) return;
-      await read(async (signal) => [...parts, await readPart(withCursor(address, next), signal)]);
+      await run(async (signal) => [...parts, await readPart(withCursor(address, next), signal)]);
     },
     reload,
   };
+}
+
+/** Does work again and again while a component is there; not while the time is undefined. */
+export function useEvery(ms: number | undefined, work: () => unknown): void {
+  const latest = useRef(work);
+  latest.current = work;
+  useEffect(() => {
+    if (ms === undefined) return;
+    const timer = setInterval(() => void latest.current(), ms);
+    return () => clearInterval(timer);
+  }, [ms]);
 }

@@ -7,8 +7,8 @@ const OWNER = 'owner';
 /** Of this window in its own storage; as it was last chosen in that of the browser. */
 const MODE = 'mode';
 
-/** Runs work with the browser's storage, which may be switched off. */
-function trying<Result>(work: () => Result): Result | undefined {
+/** Runs work with the browser's storage, which may be switched off or full. */
+export function trying<Result>(work: () => Result): Result | undefined {
   try {
     return work();
   } catch {

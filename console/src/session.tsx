@@ -8,6 +8,7 @@ import {
   forgetIfSignedOut,
   forgetPerson,
   keepFor,
+  trying,
   whenForgotten,
   windowMode,
 } from './personal.ts';
@@ -109,25 +110,20 @@ async function signOut(): Promise<void> {
   location.assign('/'); // nothing of the account stays in this window
 }
 
+const SIGNED_IN = 'signed-in';
+
 /**
  * Whether this browser was signed in. Only a hint: it decides what a reader of the first page sees
  * until the session is read.
  */
 function wasIn(): boolean {
-  try {
-    return localStorage.getItem('signed-in') === 'yes';
-  } catch {
-    return false;
-  }
+  return trying(() => localStorage.getItem(SIGNED_IN)) === 'yes';
 }
 
 function remember(isIn: boolean): void {
-  try {
-    if (isIn) localStorage.setItem('signed-in', 'yes');
-    else localStorage.removeItem('signed-in');
-  } catch {
-    // Storage is switched off.
-  }
+  trying(() =>
+    isIn ? localStorage.setItem(SIGNED_IN, 'yes') : localStorage.removeItem(SIGNED_IN),
+  );
 }
 
 function outAfter(before: SessionState): SessionState {
@@ -138,16 +134,13 @@ function outAfter(before: SessionState): SessionState {
   };
 }
 
-async function readMe(mode: Mode): Promise<Me> {
-  const me = await api('GET /console/api/me', { query: { mode } });
-  me.mode ??= 'live'; // a process of the release before does not send it
-  return me;
+function readMe(mode: Mode): Promise<Me> {
+  return api('GET /console/api/me', { query: { mode } });
 }
 
 /** Asked first where nobody was signed in: a browser logs each 401 as an error. */
 async function hasSession(): Promise<boolean> {
-  const { has_session: has } = await api('GET /console/api/site');
-  return has !== false; // a process of the release before does not say it
+  return (await api('GET /console/api/site')).has_session;
 }
 
 async function readSession(mode: Mode): Promise<SessionState> {

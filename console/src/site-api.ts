@@ -10,6 +10,9 @@ export type Body<Name extends Route> = SiteApi[Name]['body'];
 /** What a route gives. */
 export type Result<Name extends Route> = SiteApi[Name]['result'];
 
+/** One entry of a list that a route gives. */
+export type Item<Name extends Route> = Result<Name> extends { items: (infer One)[] } ? One : never;
+
 /** A path that can be read. */
 export type ReadPath = { [Name in Route]: Name extends `GET ${infer Path}` ? Path : never }[Route];
 

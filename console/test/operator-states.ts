@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
-import type { OperatorFigures, OperatorProviders } from '../src/operator-shapes.ts';
+import type { Result } from '../src/site-api.ts';
 import { settled } from './site.ts';
 
-type Minute = OperatorFigures['minutes'][number];
+type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];
 
 /** Minutes with a load that rises and falls; the last one ended just now. */
 function minutesOf(count: number): Minute[] {
@@ -25,7 +25,7 @@ function minutesOf(count: number): Minute[] {
 export async function openOverview(page: Page, minutes: number): Promise<void> {
   await page.route('**/console/api/operator/figures', async (route) => {
     const response = await route.fetch();
-    const { now } = (await response.json()) as OperatorFigures;
+    const { now } = (await response.json()) as Result<'GET /console/api/operator/figures'>;
     await route.fulfill({ response, json: { now, minutes: minutesOf(minutes) } });
   });
   await page.goto('/operator');
@@ -60,7 +60,8 @@ export async function openRefusing(page: Page): Promise<void> {
   } as const;
   await page.route('**/console/api/operator/providers', async (route) => {
     const response = await route.fetch();
-    const { items, ...rest } = (await response.json()) as OperatorProviders;
+    const { items, ...rest } =
+      (await response.json()) as Result<'GET /console/api/operator/providers'>;
     const changed = items.map((item) => (item.is_configured ? { ...item, ...refusing } : item));
     await route.fulfill({ response, json: { ...rest, items: changed } });
   });

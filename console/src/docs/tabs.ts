@@ -1,3 +1,5 @@
+import { trying } from '../personal.ts';
+
 const REMEMBERED = 'docs-tab';
 
 /** The samples of one thing in several languages. */
@@ -10,26 +12,14 @@ export function makeTabs(): void {
   const groups: Group[] = [];
   const chooseAll = (name: string) => {
     for (const group of groups) group.choose(name);
-    try {
-      localStorage.setItem(REMEMBERED, name);
-    } catch {
-      // Storage is switched off: the choice holds for this page.
-    }
+    trying(() => localStorage.setItem(REMEMBERED, name));
   };
   for (const [at, element] of document.querySelectorAll<HTMLElement>('.docs-tabs').entries()) {
     const group = groupOf(element, at, chooseAll);
     if (group) groups.push(group);
   }
-  const remembered = read();
+  const remembered = trying(() => localStorage.getItem(REMEMBERED));
   if (remembered) for (const group of groups) group.choose(remembered);
-}
-
-function read(): string | null {
-  try {
-    return localStorage.getItem(REMEMBERED);
-  } catch {
-    return null;
-  }
 }
 
 function groupOf(element: HTMLElement, at: number, chosen: (name: string) => void) {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { trying } from '../personal.ts';
 import { IconButton } from '../ui/button.tsx';
 
 type Theme = 'light' | 'dark';
@@ -14,9 +15,13 @@ function chosenTheme(): ThemeChoice {
 }
 
 function chooseTheme(choice: ThemeChoice): void {
-  if (choice === 'system') delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = choice;
-  remember(choice);
+  if (choice === 'system') {
+    delete document.documentElement.dataset.theme;
+    trying(() => localStorage.removeItem('theme'));
+  } else {
+    document.documentElement.dataset.theme = choice;
+    trying(() => localStorage.setItem('theme', choice));
+  }
   document.dispatchEvent(new Event(CHANGED));
 }
 
@@ -49,13 +54,4 @@ export function ThemeButton() {
       onClick={() => choose(isOfSystem ? 'system' : next)}
     />
   );
-}
-
-function remember(choice: ThemeChoice): void {
-  try {
-    if (choice === 'system') localStorage.removeItem('theme');
-    else localStorage.setItem('theme', choice);
-  } catch {
-    // Storage is switched off: the choice lasts until the page is left.
-  }
 }

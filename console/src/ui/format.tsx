@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { formatMoney } from '../../../server/src/kernel/currency.ts';
-import { useEvery } from '../every.ts';
+import { useEvery } from '../load.ts';
 
 const NUMBERS = new Intl.NumberFormat('en-US');
 

@@ -1,5 +1,5 @@
 import { isMissing, useList, useLoad } from '../../load.ts';
-import type { OperatorAccount, OperatorMovement } from '../../operator-shapes.ts';
+import type { Item, Result } from '../../site-api.ts';
 import { TestMark } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
@@ -10,6 +10,9 @@ import { AccountState } from './accounts.tsx';
 import { ActionTable } from './actions.tsx';
 import { AskButton, Id, NoSuch, OperatorPage } from './frame.tsx';
 import type { Change } from './verb-dialog.tsx';
+
+type Account = Result<'GET /console/api/operator/accounts/:id'>;
+type Movement = Item<'GET /console/api/operator/accounts/:id/statement'>;
 
 /** One account: its credits, keys and movements, and what an operator can do about it. */
 export function AccountPage({ id }: { id: string }) {
@@ -44,7 +47,7 @@ function movementOf(verb: 'credits grant' | 'credits adjust', account: string): 
   return { verb, given: { account }, initial: { reference } };
 }
 
-function Buttons({ account }: { account: OperatorAccount }) {
+function Buttons({ account }: { account: Account }) {
   const { account_id: id, disabled_at: disabledAt, erased_at: erasedAt } = account;
   const given = { account: id };
   return (
@@ -66,7 +69,7 @@ function Buttons({ account }: { account: OperatorAccount }) {
   );
 }
 
-function Details({ account }: { account: OperatorAccount }) {
+function Details({ account }: { account: Account }) {
   const { paid, promotional, keys, actions } = account;
   return (
     <>
@@ -94,7 +97,7 @@ function Details({ account }: { account: OperatorAccount }) {
   );
 }
 
-function factsOf(account: OperatorAccount) {
+function factsOf(account: Account) {
   const { account_id: id, erase_at: eraseAt, tasks, lots } = account;
   const until = eraseAt && (
     <>
@@ -123,7 +126,7 @@ function factsOf(account: OperatorAccount) {
   ];
 }
 
-const KEYS: Column<OperatorAccount['keys'][number]>[] = [
+const KEYS: Column<Account['keys'][number]>[] = [
   {
     title: 'Name',
     kind: 'prose',
@@ -150,7 +153,7 @@ const KEYS: Column<OperatorAccount['keys'][number]>[] = [
   { title: 'State', cell: (key) => (key.revoked_at ? 'revoked' : 'valid') },
 ];
 
-const MOVEMENTS: Column<OperatorMovement>[] = [
+const MOVEMENTS: Column<Movement>[] = [
   { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
   { title: 'Kind', cell: ({ kind }) => kind },
   {
@@ -168,7 +171,7 @@ const MOVEMENTS: Column<OperatorMovement>[] = [
 ];
 
 /** The task or the order of a movement; of another one, what operators named it by. */
-function BelongsTo({ movement }: { movement: OperatorMovement }) {
+function BelongsTo({ movement }: { movement: Movement }) {
   const { task_id: task, order_id: order, reference, note } = movement;
   if (task) return <Id href={`/operator/tasks/${task}`} id={task} />;
   return (
@@ -183,7 +186,7 @@ function BelongsTo({ movement }: { movement: OperatorMovement }) {
 }
 
 /** Where an account is signed in, and its passkeys and outside identities. */
-function WaysIn({ account }: { account: OperatorAccount }) {
+function WaysIn({ account }: { account: Account }) {
   const { account_id: id, sessions, passkeys, identities } = account;
   if (sessions.length + passkeys.length + identities.length === 0) return null;
   const given = { account: id, only_sessions: false };
@@ -219,7 +222,7 @@ function WaysIn({ account }: { account: OperatorAccount }) {
   );
 }
 
-const SESSIONS: Column<OperatorAccount['sessions'][number]>[] = [
+const SESSIONS: Column<Account['sessions'][number]>[] = [
   { title: 'Session', cell: ({ browser }) => browser ?? 'Unknown browser' },
   { title: 'Network', kind: 'mono', cell: ({ network }) => network ?? 'unknown' },
   { title: 'Method', cell: ({ method }) => method },
@@ -227,13 +230,13 @@ const SESSIONS: Column<OperatorAccount['sessions'][number]>[] = [
   { title: 'Last used', cell: (row) => <RelativeTime at={row.seen_at} /> },
 ];
 
-const IDENTITIES: Column<OperatorAccount['identities'][number]>[] = [
+const IDENTITIES: Column<Account['identities'][number]>[] = [
   { title: 'Outside identity', cell: ({ issuer }) => <span class="break-all">{issuer}</span> },
   { title: 'Its id there', cell: ({ subject }) => <span class="break-all">{subject}</span> },
   { title: 'Added', cell: (row) => <RelativeTime at={row.created_at} /> },
 ];
 
-function passkeysOf(account: string): Column<OperatorAccount['passkeys'][number]>[] {
+function passkeysOf(account: string): Column<Account['passkeys'][number]>[] {
   return [
     { title: 'Passkey', kind: 'prose', cell: ({ name }) => name },
     { title: 'Added', cell: (row) => <RelativeTime at={row.created_at} /> },

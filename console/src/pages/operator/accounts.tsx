@@ -1,11 +1,13 @@
 import { useLocation } from 'preact-iso';
 import { useList } from '../../load.ts';
-import type { OperatorAccountRow } from '../../operator-shapes.ts';
+import type { Item } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { FindForm, Id, ListPage } from './frame.tsx';
+
+type AccountRow = Item<'GET /console/api/operator/accounts'>;
 
 /** Accounts, the newest first; `?find=` shows those with a text in their address. */
 export function AccountsPage() {
@@ -37,14 +39,14 @@ export function AccountsPage() {
 export function AccountState({
   account,
 }: {
-  account: Pick<OperatorAccountRow, 'erased_at' | 'disabled_at'>;
+  account: Pick<AccountRow, 'erased_at' | 'disabled_at'>;
 }) {
   if (account.erased_at) return <Badge>erased</Badge>;
   if (account.disabled_at) return <Badge tone="bad">disabled</Badge>;
   return <Badge tone="good">active</Badge>;
 }
 
-const COLUMNS: Column<OperatorAccountRow>[] = [
+const COLUMNS: Column<AccountRow>[] = [
   {
     title: 'E-mail address',
     cell: ({ account_id: id, email }) => <Id href={`/operator/accounts/${id}`} id={email} />,

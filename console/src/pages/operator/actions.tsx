@@ -1,10 +1,12 @@
 import { useLocation } from 'preact-iso';
 import { useList } from '../../load.ts';
-import type { OperatorActionRow } from '../../operator-shapes.ts';
+import type { Item } from '../../site-api.ts';
 import { DateTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Id, ListPage, Recorded } from './frame.tsx';
+
+type ActionRow = Item<'GET /console/api/operator/actions'>;
 
 /** What operators changed, here and by commands; `?target=` shows one id. */
 export function ActionsPage() {
@@ -20,11 +22,11 @@ export function ActionsPage() {
   );
 }
 
-export function ActionTable({ actions }: { actions: OperatorActionRow[] }) {
+export function ActionTable({ actions }: { actions: ActionRow[] }) {
   return <Table {...TABLE} rows={actions} />;
 }
 
-const COLUMNS: Column<OperatorActionRow>[] = [
+const COLUMNS: Column<ActionRow>[] = [
   { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
   { title: 'Who', kind: 'prose', cell: ({ actor }) => actor },
   { title: 'Command', cell: ({ command }) => command },
@@ -33,7 +35,7 @@ const COLUMNS: Column<OperatorActionRow>[] = [
   { title: 'Details', cell: ({ details }) => <Recorded value={details} /> },
 ];
 
-const TABLE = { caption: 'Actions', columns: COLUMNS, keyOf: (row: OperatorActionRow) => row.id };
+const TABLE = { caption: 'Actions', columns: COLUMNS, keyOf: (row: ActionRow) => row.id };
 
 function Target({ target }: { target: string }) {
   if (target.startsWith('task_')) return <Id href={`/operator/tasks/${target}`} id={target} />;

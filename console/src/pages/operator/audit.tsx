@@ -1,11 +1,12 @@
-import { useEvery } from '../../every.ts';
-import { useList } from '../../load.ts';
-import type { OperatorAudit } from '../../operator-shapes.ts';
+import { useEvery, useList } from '../../load.ts';
+import type { Item } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { DateTime, formatNumber } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { AskButton, ListPage } from './frame.tsx';
+
+type Audit = Item<'GET /console/api/operator/audits'>;
 
 const REFRESH_MS = 2000;
 
@@ -40,14 +41,14 @@ export function AuditPage() {
   );
 }
 
-function Result({ run: { ended_at, found } }: { run: OperatorAudit }) {
+function Result({ run: { ended_at, found } }: { run: Audit }) {
   if (ended_at === null) return <Badge tone="busy">running</Badge>;
   if (found === null) return <Badge tone="bad">not finished</Badge>;
   if (found === 0) return <Badge tone="good">everything agrees</Badge>;
   return <Badge tone="bad">{`${formatNumber(found)} contradictions`}</Badge>;
 }
 
-const COLUMNS: Column<OperatorAudit>[] = [
+const COLUMNS: Column<Audit>[] = [
   { title: 'Started', cell: (run) => <DateTime at={run.started_at} /> },
   { title: 'By', kind: 'prose', cell: ({ actor }) => actor },
   { title: 'Result', cell: (run) => <Result run={run} /> },

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
 import { isMissing, useList, useLoad } from '../../load.ts';
-import type { OperatorOrder, OperatorOrderDetails } from '../../operator-shapes.ts';
+import type { Item, Result } from '../../site-api.ts';
 import { useSiteInfo } from '../../site-info.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
@@ -13,6 +13,9 @@ import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { Cell, type Column, Table } from '../../ui/table.tsx';
 import { ACCOUNT, AccountLink, AskButton, Id, ListPage, NoSuch, OperatorPage } from './frame.tsx';
 import type { Change } from './verb-dialog.tsx';
+
+type OrderRow = Item<'GET /console/api/operator/orders'>;
+type Order = Result<'GET /console/api/operator/orders/:id'>;
 
 /** What customers bought; `?account=` shows one account's. */
 export function OrdersPage() {
@@ -48,7 +51,7 @@ const FIND: Change = {
     'invoice of a subscription gets its order.',
 };
 
-const COLUMNS: Column<OperatorOrder>[] = [
+const COLUMNS: Column<OrderRow>[] = [
   {
     title: 'Order',
     cell: ({ order_id: id, offer }) => (
@@ -118,7 +121,7 @@ export function OrderPage({ id }: { id: string }) {
   );
 }
 
-function Details({ order }: { order: OperatorOrderDetails }) {
+function Details({ order }: { order: Order }) {
   const { price, amount, currency, refunded, receipt_url: receipt } = order;
   const money = (minor: number) => <Money minor={minor} currency={currency} />;
   const facts = [
@@ -169,7 +172,7 @@ const TONES: Record<string, 'good' | 'busy' | 'bad'> = {
   failed: 'bad',
 };
 
-function OrderState({ order }: { order: Pick<OperatorOrder, 'state' | 'dispute' | 'mode'> }) {
+function OrderState({ order }: { order: Pick<OrderRow, 'state' | 'dispute' | 'mode'> }) {
   const { state, dispute, mode } = order;
   return (
     <div>

@@ -1,7 +1,6 @@
 import { useMemo } from 'preact/hooks';
-import { useEvery } from '../../every.ts';
-import { useLoad } from '../../load.ts';
-import type { OperatorFigures } from '../../operator-shapes.ts';
+import { useEvery, useLoad } from '../../load.ts';
+import type { Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Figure } from '../../ui/card.tsx';
@@ -10,6 +9,8 @@ import { formatNumber } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { CREDITS, duration, OperatorPage } from './frame.tsx';
+
+type Figures = Result<'GET /console/api/operator/figures'>['now'];
 
 const REFRESH_MS = 30_000;
 
@@ -38,8 +39,6 @@ function oldest(rows: { oldest_seconds: number }[]): string | undefined {
   const most = Math.max(0, ...rows.map((row) => row.oldest_seconds));
   return rows.length === 0 ? undefined : `oldest ${duration(most)}`;
 }
-
-type Figures = OperatorFigures['now'];
 
 function Now({ now }: { now: Figures }) {
   const orphans = now.orphans.reduce((sum, { jobs }) => sum + jobs, 0);
@@ -99,7 +98,7 @@ const LIVE: Column<Figures['live'][number]>[] = [
   { title: 'Longest in it', kind: 'number', cell: (row) => duration(row.oldest_seconds) },
 ];
 
-type Minute = OperatorFigures['minutes'][number];
+type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];
 
 interface Plot {
   title: string;

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useList, useLoad } from '../../load.ts';
-import type { OperatorOrphan, OperatorProviders } from '../../operator-shapes.ts';
+import type { Item, Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
@@ -9,7 +9,10 @@ import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { Cell, type Column, Table } from '../../ui/table.tsx';
 import { AskButton, Id, ListPage, OperatorPage, Recorded } from './frame.tsx';
 
-type Provider = OperatorProviders['items'][number];
+type Orphan = Item<'GET /console/api/operator/orphans'>;
+type Providers = Result<'GET /console/api/operator/providers'>;
+
+type Provider = Providers['items'][number];
 
 const TONES = {
   open: 'good',
@@ -93,7 +96,7 @@ const PROVIDERS: Column<Provider>[] = [
   },
 ];
 
-function Creates({ creates, since, reason }: OperatorProviders) {
+function Creates({ creates, since, reason }: Providers) {
   const isOpen = creates === 'open';
   return (
     <Card
@@ -132,7 +135,7 @@ export function OrphansPage() {
   );
 }
 
-const ORPHANS: Column<OperatorOrphan>[] = [
+const ORPHANS: Column<Orphan>[] = [
   {
     title: 'Job',
     cell: ({ provider, job_id: job }) => (

@@ -1,6 +1,6 @@
 import { useDraft } from '../../draft.ts';
 import { isMissing, useLoad } from '../../load.ts';
-import type { OperatorAttempt, OperatorTask } from '../../operator-shapes.ts';
+import type { Result } from '../../site-api.ts';
 import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
@@ -12,6 +12,9 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { AccountLink, AskButton, NoSuch, OperatorPage, Recorded } from './frame.tsx';
 import { Phase } from './tasks.tsx';
 import { VerbDialog } from './verb-dialog.tsx';
+
+type Task = Result<'GET /console/api/operator/tasks/:id'>;
+type Attempt = Task['attempts'][number];
 
 /** Everything that is known about a task, and what an operator can do about it. */
 export function TaskPage({ id }: { id: string }) {
@@ -31,7 +34,7 @@ export function TaskPage({ id }: { id: string }) {
   );
 }
 
-function Buttons({ task, reload }: { task: OperatorTask; reload: () => Promise<void> }) {
+function Buttons({ task, reload }: { task: Task; reload: () => Promise<void> }) {
   const { id, phase } = task;
   const given = { id };
   if (phase === 'completed' || phase === 'failed') {
@@ -53,7 +56,7 @@ function Buttons({ task, reload }: { task: OperatorTask; reload: () => Promise<v
   );
 }
 
-function Details({ task }: { task: OperatorTask }) {
+function Details({ task }: { task: Task }) {
   return (
     <>
       <Card title="State">
@@ -89,7 +92,7 @@ function Details({ task }: { task: OperatorTask }) {
   );
 }
 
-function factsOf(task: OperatorTask) {
+function factsOf(task: Task) {
   const { due_at: due, error_code: error } = task;
   return [
     { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
@@ -104,19 +107,19 @@ function factsOf(task: OperatorTask) {
   ];
 }
 
-const TRANSITIONS: Column<OperatorTask['history'][number]>[] = [
+const TRANSITIONS: Column<Task['history'][number]>[] = [
   { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
   { title: 'Phase', cell: ({ phase }) => phase },
   { title: 'Cause', cell: ({ cause }) => <Recorded value={cause} /> },
 ];
 
-const FILES: Column<OperatorTask['objects'][number]>[] = [
+const FILES: Column<Task['objects'][number]>[] = [
   { title: 'File', kind: 'mono', cell: ({ id }) => id },
   { title: 'Role', cell: ({ role }) => role },
   { title: 'State', cell: (file) => (file.taken_down_at ? 'taken down' : file.state) },
 ];
 
-function Attempt({ attempt }: { attempt: OperatorAttempt }) {
+function Attempt({ attempt }: { attempt: Attempt }) {
   return (
     <Card
       title={`Attempt at ${attempt.provider}: ${attempt.state}`}
@@ -172,7 +175,7 @@ const DECISIONS = [
 ];
 
 /** The decisions of `framewright reconcile`. Only a held task can have all of them. */
-function DecideDialog({ task, onDone }: { task: OperatorTask; onDone: () => unknown }) {
+function DecideDialog({ task, onDone }: { task: Task; onDone: () => unknown }) {
   const close = useClose();
   const isHeld = task.phase === 'held';
   const { value, set, drop } = useDraft(`decision ${task.id}`, () => ({ decision: '', jobId: '' }));

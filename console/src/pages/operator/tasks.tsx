@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { useList, useLoad } from '../../load.ts';
-import type { OperatorHeld, OperatorTaskRow } from '../../operator-shapes.ts';
+import type { Item, Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -13,6 +13,9 @@ import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ACCOUNT, CREDITS, FindForm, ListPage, PROVIDER, TASK } from './frame.tsx';
 import { VerbDialog } from './verb-dialog.tsx';
+
+type Held = Result<'GET /console/api/operator/held'>;
+type TaskRow = Item<'GET /console/api/operator/tasks'>;
 
 const VIEWS = [
   { id: 'held', title: 'Held', query: { phase: 'held' } },
@@ -83,7 +86,7 @@ export function Phase({ phase, cause }: { phase: string; cause: string | null })
   return <Badge tone={tone}>{cause === null ? phase : `${phase}: ${cause}`}</Badge>;
 }
 
-const TASKS: Column<OperatorTaskRow>[] = [
+const TASKS: Column<TaskRow>[] = [
   TASK,
   { title: 'Phase', cell: (task) => <Phase phase={task.phase} cause={task.held_cause} /> },
   {
@@ -104,7 +107,7 @@ export function HeldPage() {
   const { data, ...loaded } = useLoad('/console/api/operator/held', { query: filter });
   const [left, setLeft] = useState<string[]>([]);
   // The dialog keeps the tasks that were shown, also when the list is read again.
-  const decide = (held: OperatorHeld) =>
+  const decide = (held: Held) =>
     openDialog(<DecideAll filter={filter} held={held} reload={loaded.reload} onDone={setLeft} />);
   return (
     <ListPage
@@ -181,7 +184,7 @@ function DecideAll({
   onDone,
 }: {
   filter: typeof ALL;
-  held: OperatorHeld;
+  held: Held;
   reload: () => Promise<void>;
   onDone: (left: string[]) => void;
 }) {
@@ -218,7 +221,7 @@ function Left({ reasons }: { reasons: string[] }) {
   );
 }
 
-const HELD_TASKS: Column<OperatorHeld['tasks'][number]>[] = [
+const HELD_TASKS: Column<Held['tasks'][number]>[] = [
   TASK,
   { title: 'Cause', cell: (task) => task.held_cause },
   { title: 'Since', cell: (task) => <RelativeTime at={task.held_since} /> },

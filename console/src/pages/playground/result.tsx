@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { type ApiFailure, besideField } from '../../api.ts';
-import { useEvery } from '../../every.ts';
+import { useEvery } from '../../load.ts';
 import { Badge, Status, TestMark } from '../../ui/badge.tsx';
 import { Button, ButtonLink, IconButton, Link } from '../../ui/button.tsx';
 import { useSending } from '../../ui/form/sending.tsx';

@@ -10,9 +10,8 @@ export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 
 const NAMES = ['text', 'state', 'model', 'key', 'surface', 'from', 'to'] as const;
 
-/** The filters in the query of an address; others are dropped, also one of an earlier release. */
-export function filtersOf({ ...query }: Record<string, string>): Filters {
-  if (query.surface === 'test') delete query.surface;
+/** The filters in the query of an address; others are dropped. */
+export function filtersOf(query: Record<string, string>): Filters {
   return Object.fromEntries(NAMES.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
 }
 

@@ -1,8 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
 import { api } from '../../api.ts';
-import { useEvery } from '../../every.ts';
-import { type LoadedList, type Part, useList } from '../../load.ts';
+import { type LoadedList, type Part, useEvery, useList } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import type { Filters } from './filters.tsx';
 

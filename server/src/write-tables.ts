@@ -3,7 +3,7 @@ import { REQUESTS_PER_WINDOW, WINDOW_SECONDS } from './accounts/key-gate.ts';
 import * as limits from './catalog/limits.ts';
 import { MODELS, RESOLUTIONS } from './catalog/models.ts';
 import { PRICE_TABLE } from './catalog/price.ts';
-import { MAX_WAIT_SECONDS } from './http/prefer.ts';
+import { MAX_WAIT_SECONDS } from './http/public/get-task.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
 import { FIELD_TABLES } from './providers/registry.ts';
 import { BODY_BYTES } from './requests/bodies.ts';

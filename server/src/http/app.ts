@@ -1,15 +1,17 @@
-import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import {
+  type FastifyInstance,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  fastify,
+} from 'fastify';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
 import { handleError, malformed, noSuchPath, wrongMethod } from '../requests/errors.ts';
 import { inRequest, traceRequest } from '../requests/spans.ts';
-import { collectMethods } from './allowed-methods.ts';
-import { limitBodyTime, MAX_BODY_SECONDS } from './body-time.ts';
-import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts';
-import { createConnections } from './connections.ts';
-import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
-import { compileWhenUsed } from './lazy-schemas.ts';
+import { type CallbackRouteDeps, callbackRoute } from './callbacks.ts';
+import { createConnections, limitBodyTime, MAX_BODY_SECONDS } from './connections.ts';
 import { mcpRoute } from './mcp/mcp-route.ts';
+import { type MediaRouteDeps, mediaRoute } from './media.ts';
 import { healthRoutes } from './operations/health.ts';
 import { API_PREFIX, type PublicApiDeps, publicApi } from './public/public-api.ts';
 
@@ -148,4 +150,61 @@ async function readLimit({ query }: FastifyRequest): Promise<void> {
   if (typeof given.limit === 'string' && /^-?\d+$/.test(given.limit)) {
     given.limit = Number(given.limit);
   }
+}
+
+/**
+ * Collects the methods of the routes that are registered from now on. Those of the console are left
+ * out: only operators may know that theirs exist.
+ * @returns the `Allow` header of a URL; undefined if its path has no route
+ */
+function collectMethods(app: FastifyInstance): (url: string) => string | undefined {
+  const routes = new Map<string, { path: RegExp; methods: string[] }>();
+  app.addHook('onRoute', ({ url, method, config }) => {
+    if (url.startsWith('/console/') || config?.access === 'operator') return;
+    const route = routes.get(url) ?? { path: patternOf(url), methods: [] };
+    route.methods.push(...[method].flat());
+    routes.set(url, route);
+  });
+  return (url) => {
+    const [path = ''] = url.replace(/^https?:\/\/[^/]*/i, '').split('?');
+    const fitting = [...routes.values()].filter((route) => route.path.test(path));
+    const methods = new Set(fitting.flatMap((route) => route.methods));
+    return methods.size === 0 ? undefined : [...methods].sort().join(', ');
+  };
+}
+
+/** The paths of a route such as `/tasks/:id` or `/docs/*`. */
+function patternOf(url: string): RegExp {
+  const parts = url.split(/(:\w+|\*)/).map((part) => {
+    if (part === '*') return '.*';
+    return part.startsWith(':') ? '[^/]*' : RegExp.escape(part);
+  });
+  return new RegExp(`^${parts.join('')}$`);
+}
+
+type Ajv = Parameters<NonNullable<NonNullable<FastifyServerOptions['ajv']>['onCreate']>>[0];
+
+/** A function of Ajv: what it says of the newest value is beside it. */
+interface Validate {
+  (data: unknown): unknown;
+  errors?: unknown;
+}
+
+/**
+ * Makes Ajv compile each schema when it is used for the first time. A start would otherwise spend a
+ * fifth of its processor time on the schemas of all routes.
+ */
+function compileWhenUsed(ajv: Ajv): void {
+  const compile: (schema: object) => Validate = ajv.compile.bind(ajv);
+  const compileLater = (schema: object): Validate => {
+    let compiled: Validate | undefined;
+    const validate: Validate = (data) => {
+      compiled ??= compile(schema);
+      const isValid = compiled(data);
+      validate.errors = compiled.errors;
+      return isValid;
+    };
+    return validate;
+  };
+  Object.assign(ajv, { compile: compileLater });
 }

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { malformed } from '../requests/errors.ts';
-import { createLingeringClose } from './lingering-close.ts';
 
 interface Exchange {
   request: IncomingMessage;
@@ -84,4 +83,97 @@ function malformedResponse(): string {
     `X-Request-Id: ${newId('request')}\r\nContent-Type: application/json; charset=utf-8\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   );
+}
+
+/** What a client may still send after its last response, and for how long. */
+const LINGER = { bytes: 256 * 2 ** 20, seconds: 30 };
+
+/**
+ * Closes connections whose clients may still be sending. If a connection is closed with bytes that
+ * nobody has read, TCP resets it, and a client that reads after it has sent loses the response. So
+ * the service half-closes it, and reads on for a while (RFC 9112, section 9.6).
+ */
+export function createLingeringClose({ bytes, seconds } = LINGER) {
+  const discarding = new Set<Socket>();
+
+  /** Drops what arrives from now on: it is no request. */
+  function discard(socket: Socket): void {
+    if (discarding.has(socket)) return;
+    discarding.add(socket);
+    socket.on('error', () => {}); // after a CONNECT, there is no listener
+    socket.once('close', () => discarding.delete(socket));
+    // While the HTTP parser has the socket, only its listener can begin to read again.
+    if (socket.isPaused()) socket.once('resume', () => takeOver(socket)).resume();
+    else takeOver(socket);
+  }
+
+  function takeOver(socket: Socket): void {
+    let left = bytes;
+    socket.removeAllListeners('data'); // of the HTTP parser
+    socket.on('data', ({ length }) => {
+      left -= length;
+      if (left < 0) socket.destroy();
+    });
+  }
+
+  return {
+    discard,
+    isDiscarding: (socket: Socket) => discarding.has(socket),
+    /** Half-closes a connection, and closes it when the client has, or has had its time. */
+    close(socket: Socket): void {
+      discard(socket);
+      const timer = setTimeout(() => socket.destroy(), seconds * 1000);
+      socket.once('close', () => clearTimeout(timer)).end();
+    },
+    /** Closes at once all connections whose last response is sent. */
+    stop(): void {
+      for (const socket of discarding) if (socket.writableFinished) socket.destroy();
+    },
+  };
+}
+
+/** How long a client may take to send a request. */
+const BODY_SECONDS = 60;
+
+/** The longest time that a route may give to a body: Node ends all requests that take longer. */
+export const MAX_BODY_SECONDS = 900;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How long a body of this route may take to arrive. The default is a minute. */
+    bodySeconds?: number;
+  }
+}
+
+/**
+ * Ends requests whose body takes longer to arrive than its route allows. Node has one limit for all
+ * routes, and it is as long as the slowest upload needs.
+ * @param refuse responds on the connection and closes it. Not called while an earlier request of
+ *   the connection waits for its response: the client would take this one for it.
+ */
+export function limitBodyTime(app: FastifyInstance, refuse: (socket: Socket) => void): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (hasBody(request)) limitTime(request, reply, refuse);
+    done();
+  });
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return Number(headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in headers;
+}
+
+function limitTime(
+  { raw, routeOptions }: FastifyRequest,
+  reply: FastifyReply,
+  refuse: (socket: Socket) => void,
+): void {
+  const { bodySeconds = BODY_SECONDS } = routeOptions.config;
+  const timer = setTimeout(() => {
+    // Node gives a response its socket when all earlier ones have been sent.
+    if (!raw.complete && reply.raw.socket) refuse(raw.socket);
+    else raw.destroy();
+  }, bodySeconds * 1000);
+  const stop = () => clearTimeout(timer);
+  raw.once('end', stop).once('close', stop);
+  reply.raw.once('finish', stop).once('close', stop);
 }

@@ -112,6 +112,12 @@ export function wrongMethod(allowed: string): ApiError {
   return new ApiError('method_not_allowed', `This path takes other methods: ${allowed}.`);
 }
 
+/** The error when the storage or the disk does not respond as it should. */
+export function notNow(done: 'stored' | 'read', cause: unknown): ApiError {
+  const message = `The file can not be ${done} at the moment. Try again in a few seconds.`;
+  return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
+}
+
 /** The error for the first failed rule of a schema. Its message names the field. */
 function fromValidation(error: FastifyError): ApiError {
   const [failed] = error.validation ?? [];

@@ -114,7 +114,7 @@ const FACTS: Fact[] = [
     },
   },
   {
-    file: 'http/uploads/create-presigned-upload.ts',
+    file: 'http/public/uploads.ts',
     code: 'LINK_SECONDS = 900;',
     said: { uploads: ['15 minutes'] },
   },
@@ -137,7 +137,7 @@ const FACTS: Fact[] = [
     said: { ERRORS: ['64 KiB'] },
   },
   {
-    file: 'http/prefer.ts',
+    file: 'http/public/get-task.ts',
     code: 'MAX_WAIT_SECONDS = 30;',
     said: {
       'guides/waiting': ['one every 30 seconds', '(1 to 30)'],

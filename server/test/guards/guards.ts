@@ -229,7 +229,7 @@ const SIGNATURES = [
       title: 'a link with any changed character is rejected',
     },
   ]),
-  ...guards('storage/links.ts', 'http/callbacks/callbacks.test.ts', [
+  ...guards('storage/links.ts', 'http/callbacks.test.ts', [
     {
       text: 'equal(token, sign(secret, `callback ${attemptId}`, provider))',
       broken: 'secret',

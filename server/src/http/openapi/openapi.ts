@@ -2,7 +2,7 @@ import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { type FastifySchema, fastify } from 'fastify';
 import { API_PREFIX, ENDPOINTS } from '../public/public-api.ts';
 import { ErrorSchema } from '../public/schemas.ts';
-import { WebhookEventSchema } from '../webhooks/event-shapes.ts';
+import { WebhookEventSchema } from '../public/webhook-shapes.ts';
 import { withComponents } from './components.ts';
 import { exampleErrors } from './example-errors.ts';
 import { LINKS } from './links.ts';

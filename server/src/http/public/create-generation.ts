@@ -16,7 +16,7 @@ import { KEY_OF_CALLER, type KnownKey } from '../../tasks/create/idempotency-key
 import { awaitResponse } from '../../tasks/create/response.ts';
 import { publicColumns } from '../../tasks/task.ts';
 import type { Waiting } from '../../tasks/waiting.ts';
-import { callerOf, described, type Endpoint, fusedRead } from './endpoint.ts';
+import { callerOf, endpoint, fusedRead } from './endpoint.ts';
 import { EXAMPLE_NEW_TASK, EXAMPLE_TASK, errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 
 export interface CreateGenerationDeps extends CreateFlowDeps {
@@ -36,8 +36,9 @@ const CLOSURES = closuresOfCreate(
 );
 
 /** POST /video/generations: checks the request in the order of C7, creates the task and waits. */
-export const createGeneration: Endpoint<CreateGenerationDeps> = {
-  description: described('POST /video/generations', {
+export const createGeneration = endpoint<CreateGenerationDeps, { Body: GenerationRequest }>(
+  'POST /video/generations',
+  {
     operationId: 'createVideo',
     summary: 'Create a video generation task',
     headers: IdempotencyKeyHeader,
@@ -55,35 +56,34 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
       },
       ...errorResponses(400, 401, 402, 409, 413, 429, 503),
     },
-  }),
-  serve(api, deps) {
-    const { gate, links } = deps;
-    const read = {
-      columns: `${KEY_OF_CALLER.columns}, ${CLOSURES.columns}`,
-      joins: `${KEY_OF_CALLER.joins} ${CLOSURES.joins}`,
-      values: [deps.providerName],
-      argumentOf: wellFormedKeyOf,
-    };
-    const { admit, rowOf } = fusedRead<CreateColumns>(gate, 'admit_create', read);
-    const flow = createFlow(deps, {
-      callerOf: jsonCallerOf,
-      readKey: async (request) => {
-        const { fingerprint, task_id } = rowOf(request);
-        return fingerprint === null ? undefined : { fingerprint, task_id };
-      },
-      closuresOf: async (request) => rowOf(request),
-      create: openCreates(deps),
-      awaited: (request, task) =>
-        inSpanOf(request, 'wait for the acceptance', () => awaitResponse(deps, task)),
-      shown: (task) => videoTask(publicColumns(task), links),
-    });
-    api.route<{ Body: GenerationRequest }>({
-      ...createGeneration.description,
-      ...flow,
-      config: { ...flow.config, admit, isCreate: true },
-    });
+    serve: (deps) => {
+      const { gate, links } = deps;
+      const read = {
+        columns: `${KEY_OF_CALLER.columns}, ${CLOSURES.columns}`,
+        joins: `${KEY_OF_CALLER.joins} ${CLOSURES.joins}`,
+        values: [deps.providerName],
+        argumentOf: wellFormedKeyOf,
+      };
+      const { admit, rowOf } = fusedRead<CreateColumns>(gate, 'admit_create', read);
+      const flow = createFlow(deps, {
+        callerOf: jsonCallerOf,
+        readKey: async (request) => {
+          const { fingerprint, task_id } = rowOf(request);
+          return fingerprint === null ? undefined : { fingerprint, task_id };
+        },
+        closuresOf: async (request) => rowOf(request),
+        create: openCreates(deps),
+        awaited: (request, task) =>
+          inSpanOf(request, 'wait for the acceptance', () => awaitResponse(deps, task)),
+        shown: (task) => videoTask(publicColumns(task), links),
+      });
+      return {
+        ...flow,
+        config: { ...flow.config, admit, isCreate: true },
+      };
+    },
   },
-};
+);
 
 /** The key, or '' if it is malformed: the flow refuses it later, after the admission. */
 function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {

@@ -9,7 +9,7 @@ import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
 import { requireJsonType } from '../../requests/bodies.ts';
 import { asksForTooFew, type PricingDeps, priceRequest } from '../../requests/create-flow.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
-import { callerOf, described, type Endpoint, fusedRead } from './endpoint.ts';
+import { callerOf, endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses } from './schemas.ts';
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -49,17 +49,15 @@ interface QuoteDeps extends PricingDeps {
 }
 
 /** POST /video/quotes: what a create with this body would cost. Nothing is stored or reserved. */
-export const createQuote: Endpoint<QuoteDeps> = {
-  description: described('POST /video/quotes', {
-    operationId: 'createQuote',
-    summary: 'Read the price of a video generation without creating it',
-    body: GenerationBodySchema,
-    response: {
-      200: { description: 'The price.', ...QuoteSchema, examples: [EXAMPLE] },
-      ...errorResponses(400, 401, 413, 429, 503),
-    },
-  }),
-  serve(api, deps) {
+export const createQuote = endpoint<QuoteDeps, { Body: GenerationRequest }>('POST /video/quotes', {
+  operationId: 'createQuote',
+  summary: 'Read the price of a video generation without creating it',
+  body: GenerationBodySchema,
+  response: {
+    200: { description: 'The price.', ...QuoteSchema, examples: [EXAMPLE] },
+    ...errorResponses(400, 401, 413, 429, 503),
+  },
+  serve: (deps) => {
     const { gate, db } = deps;
     const { admit, rowOf } = fusedRead<Row>(gate, 'admit_quote', {
       columns: `${BALANCE_OF_CALLER.columns}, ${CAP_OF_CALLER.columns}`,
@@ -73,8 +71,7 @@ export const createQuote: Endpoint<QuoteDeps> = {
       const used = (await spentThisMonth(db, [keyId])).get(keyId) ?? 0;
       return { available, spendable: Math.min(available, monthly_cap - used) };
     };
-    api.route<{ Body: GenerationRequest }>({
-      ...createQuote.description,
+    return {
       config: { admit, mediaUrls: { hosts: deps.clientHosts, publicUrl: deps.publicUrl } },
       preValidation: async ({ headers }) => requireJsonType(headers['content-type']),
       handler: async (request) => {
@@ -92,6 +89,6 @@ export const createQuote: Endpoint<QuoteDeps> = {
           enough: spendable >= price.credits && !asksForTooFew(surface, body),
         };
       },
-    });
+    };
   },
-};
+});

@@ -4,8 +4,8 @@ import type { OwnCancel } from '../../attempts/cancel-own.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import { publicColumns, readOwned } from '../../tasks/task.ts';
-import { callerOf, described, type Endpoint, type PublicRoute } from './endpoint.ts';
-import { namedTaskRead, TaskParamsSchema } from './named-task.ts';
+import { callerOf, endpoint } from './endpoint.ts';
+import { namedTaskRead, TaskParamsSchema } from './get-task.ts';
 import { conflictResponse, EXAMPLE_TASK, errorResponses } from './schemas.ts';
 
 const CancelSchema = Type.Object(
@@ -42,22 +42,19 @@ const EXAMPLE = {
 };
 
 /** POST /tasks/{id}/cancel: ends a task with its refund, if no video will be made. */
-export const cancelTaskOfCaller: Endpoint<EndDeps & { gate: KeyGate }> = {
-  description: described('POST /tasks/:id/cancel', {
-    operationId: 'cancelTask',
-    summary: 'Cancel a task; its credits are refunded if no video will be made',
-    params: TaskParamsSchema,
-    response: {
-      200: { description: 'What became of the cancel.', ...CancelSchema, examples: [EXAMPLE] },
-      ...errorResponses(400, 401, 404, 413, 429, 503),
-      ...conflictResponse('not_cancellable', 'The task is held, or it has ended.'),
-    },
-  }),
-  serve(api, deps) {
+export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /tasks/:id/cancel', {
+  operationId: 'cancelTask',
+  summary: 'Cancel a task; its credits are refunded if no video will be made',
+  params: TaskParamsSchema,
+  response: {
+    200: { description: 'What became of the cancel.', ...CancelSchema, examples: [EXAMPLE] },
+    ...errorResponses(400, 401, 404, 413, 429, 503),
+    ...conflictResponse('not_cancellable', 'The task is held, or it has ended.'),
+  },
+  serve: (deps) => {
     const { gate, db, links } = deps;
     const { admit, taskOf } = namedTaskRead(gate, 'admit_cancel');
-    api.route<PublicRoute>({
-      ...cancelTaskOfCaller.description,
+    return {
       config: { admit },
       handler: async (request) => {
         const { id } = await taskOf(request);
@@ -66,13 +63,14 @@ export const cancelTaskOfCaller: Endpoint<EndDeps & { gate: KeyGate }> = {
         const { task, ...outcome } = await cancelForOwner(deps, owned);
         return { ...outcome, task: videoTask(publicColumns(task), links) };
       },
-    });
+    };
   },
-};
+});
 
 /** DELETE /tasks/{id}/output: the video is deleted now; its charge stays. */
-export const deleteOutputOfCaller: Endpoint<EndDeps & { gate: KeyGate }> = {
-  description: described('DELETE /tasks/:id/output', {
+export const deleteOutputOfCaller = endpoint<EndDeps & { gate: KeyGate }>(
+  'DELETE /tasks/:id/output',
+  {
     operationId: 'deleteTaskOutput',
     summary: 'Delete the video of a completed task now; its links give 410',
     params: TaskParamsSchema,
@@ -81,16 +79,15 @@ export const deleteOutputOfCaller: Endpoint<EndDeps & { gate: KeyGate }> = {
       ...errorResponses(400, 401, 404, 413, 429, 503),
       ...conflictResponse('no_output', 'The task is not completed: it has no video.'),
     },
-  }),
-  serve(api, deps) {
-    const { admit, taskOf } = namedTaskRead(deps.gate, 'admit_delete_output');
-    api.route<PublicRoute>({
-      ...deleteOutputOfCaller.description,
-      config: { admit },
-      handler: async (request, reply) => {
-        await deleteOutputOf(deps, await taskOf(request));
-        return reply.code(204).send();
-      },
-    });
+    serve: (deps) => {
+      const { admit, taskOf } = namedTaskRead(deps.gate, 'admit_delete_output');
+      return {
+        config: { admit },
+        handler: async (request, reply) => {
+          await deleteOutputOf(deps, await taskOf(request));
+          return reply.code(204).send();
+        },
+      };
+    },
   },
-};
+);

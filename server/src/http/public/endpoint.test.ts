@@ -12,7 +12,7 @@ import { makeCustomer } from '../../../test/customer.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { type Database, statement } from '../../database/database.ts';
 import { createApp } from '../app.ts';
-import { callerOf, type Endpoint } from './endpoint.ts';
+import { callerOf, endpoint } from './endpoint.ts';
 import { publicApi } from './public-api.ts';
 
 const LIST = statement(
@@ -21,24 +21,15 @@ const LIST = statement(
 );
 
 /** An endpoint that returns several rows. The plugin does its authentication and rate limit. */
-const listTasks: Endpoint<{ db: Database }> = {
-  description: {
-    method: 'GET',
-    url: '/tasks',
-    schema: {
-      querystring: Type.Object({ limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }) }),
+const listTasks = endpoint<{ db: Database }, { Querystring: { limit: number } }>('GET /tasks', {
+  querystring: Type.Object({ limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }) }),
+  serve: ({ db }) => ({
+    handler: async (request) => {
+      const { accountId, surface } = callerOf(request);
+      return { tasks: await db.query(LIST, [accountId, surface, request.query.limit]) };
     },
-  },
-  serve(api, { db }) {
-    api.route<{ Querystring: { limit: number } }>({
-      ...listTasks.description,
-      handler: async (request) => {
-        const { accountId, surface } = callerOf(request);
-        return { tasks: await db.query(LIST, [accountId, surface, request.query.limit]) };
-      },
-    });
-  },
-};
+  }),
+});
 
 let tested: TestApp;
 let app: FastifyInstance;

@@ -1,4 +1,14 @@
-import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyRequest,
+  FastifySchema,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+  RouteGenericInterface,
+  RouteOptions,
+} from 'fastify';
+import { Type } from 'typebox';
 import { type Caller, type CallerRead, openAdmission } from '../../accounts/admission.ts';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
@@ -10,14 +20,38 @@ import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
  */
 export interface Endpoint<Deps> {
   /** The operation's part of openapi.json. */
-  readonly description: ReturnType<typeof described>;
+  readonly description: ReturnType<typeof methodAndUrl> & { schema: FastifySchema };
   /** Registers the route. */
   serve(api: FastifyInstance, deps: Deps): void;
 }
 
-/** Describes an operation. @param name without the prefix, such as `GET /tasks/:id` */
-export function described(name: RouteName, schema: FastifySchema) {
-  return { ...methodAndUrl(name), schema };
+/** A route without its description. */
+type Served<Route extends RouteGenericInterface> = Omit<
+  RouteOptions<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, Route>,
+  'method' | 'url' | 'schema'
+>;
+
+/**
+ * Makes an operation of its part of openapi.json and the route.
+ * @param name without the prefix, such as `GET /tasks/:id`
+ */
+export function endpoint<Deps, Route extends RouteGenericInterface = PublicRoute>(
+  name: RouteName,
+  { serve, ...schema }: FastifySchema & { serve(deps: Deps): Served<Route> },
+): Endpoint<Deps> {
+  const description = { ...methodAndUrl(name), schema };
+  return {
+    description,
+    serve: (api, deps) => api.route<Route>({ ...description, ...serve(deps) }),
+  };
+}
+
+/** The longest id in a path (contract, "Limits"). */
+export const ID_CHARACTERS = 120;
+
+/** The parameters of a path with an `id`. */
+export function idInPath(title: string, description: string) {
+  return Type.Object({ id: Type.String({ title, maxLength: ID_CHARACTERS, description }) });
 }
 
 /** The type of all routes of the public API: the path may have any parameters. */

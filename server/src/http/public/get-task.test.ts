@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { until } from '../../../test/until.ts';
+import { taskMaker } from '../../../test/website/own-tasks.ts';
 import { statement } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { type Phase, readTask } from '../../tasks/task.ts';
@@ -10,8 +11,10 @@ import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
 let api: TestApp;
 let customer: TestCustomer;
+let make: ReturnType<typeof taskMaker>;
 before(async () => {
   api = await openTestApp();
+  make = taskMaker(api.deps);
   customer = await api.customer(100_000);
 });
 after(() => api.close());
@@ -202,3 +205,40 @@ test('a key has 20 places for reads that wait; who disconnects leaves a free one
 function appliedOf(response: Response): string | null {
   return response.headers.get('preference-applied');
 }
+
+async function movements(id: string, by: TestCustomer): Promise<string[]> {
+  const { status, body } = await by.send({ url: `/api/v1/tasks/${id}/ledger` });
+  assert.equal(status, 200, JSON.stringify(body));
+  let last = '';
+  return body.data.map((movement: Record<string, string>) => {
+    assert.deepEqual(Object.keys(movement), ['created_at', 'kind', 'reason', 'credits']);
+    assert.ok((movement.created_at ?? '') >= last, 'the oldest first');
+    last = movement.created_at ?? '';
+    return `${movement.reason} ${movement.credits} ${movement.kind}`;
+  });
+}
+
+test('the ledger of a task has its reserve, and its capture or refund once it has ended', async () => {
+  const owner = await api.customer(100_000);
+  const { accountId } = owner;
+  assert.deepEqual(await movements(await make(accountId), owner), ['reserve 250 paid']);
+  const completed = await make(accountId, { ended: 'completed' });
+  assert.deepEqual(await movements(completed, owner), ['reserve 250 paid', 'capture 250 paid']);
+  const failed = await make(accountId, { ended: 'provider_failed' });
+  assert.deepEqual(await movements(failed, owner), ['reserve 250 paid', 'refund 250 paid']);
+});
+
+test('the ledger of a task of another account or surface is 404, and a long id 400', async () => {
+  const owner = await api.customer(100_000);
+  const id = await make(owner.accountId);
+  const web = await make(owner.accountId, { surface: 'web' });
+  const other = await api.customer(0);
+  const url = `/api/v1/tasks/${id}/ledger`;
+  assertError(await other.send({ url }), 'not_found');
+  for (const missing of [web, 'task_none', '%00', `${id}%20`]) {
+    assertError(await owner.send({ url: `/api/v1/tasks/${missing}/ledger` }), 'not_found');
+  }
+  const long = `/api/v1/tasks/${'x'.repeat(121)}/ledger`;
+  assertError(await owner.send({ url: long }), 'invalid_request', { field: 'id' });
+  assertError(await owner.send({ url, headers: { authorization: '' } }), 'unauthorized');
+});

@@ -3,20 +3,78 @@ import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
 import { sharedWork } from '../../database/shared-work.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { taskMovements } from '../../ledger/task-movements.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';
-import { type PublicColumns, publicColumns, readTasks, type Task } from '../../tasks/task.ts';
-import { hasEnded, type Waiting } from '../../tasks/waiting.ts';
-import { preferredWait } from '../prefer.ts';
 import {
+  type PublicColumns,
+  publicColumns,
+  readOwned,
+  readTasks,
+  TASK_OF_CALLER,
+  type Task,
+} from '../../tasks/task.ts';
+import { hasEnded, type Waiting } from '../../tasks/waiting.ts';
+import {
+  type Admit,
   callerOf,
-  described,
-  type Endpoint,
+  endpoint,
+  fusedRead,
+  idInPath,
   type PublicRequest,
-  type PublicRoute,
 } from './endpoint.ts';
-import { namedTaskRead, TaskParamsSchema } from './named-task.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
+
+/** The parameters of a path that names a task. */
+export const TaskParamsSchema = idInPath('TaskId', 'The id of a task of this account');
+
+/**
+ * The id in the path. U+0000 becomes a space: Postgres refuses a text with U+0000, and no task id
+ * has a space, so the response is 404.
+ */
+function idOf({ params: { id = '' } }: PublicRequest): string {
+  return id.replaceAll('\u0000', ' ');
+}
+
+/**
+ * Admits the requests of a route whose path names a task, and reads the task in the same statement.
+ * @param name of the statement, unique in the program
+ */
+export function namedTaskRead(gate: KeyGate, name: string) {
+  const read = { ...TASK_OF_CALLER, argumentOf: idOf, inHalves: true };
+  const { admit, rowOf } = fusedRead<PublicColumns | { id: null }>(gate, name, read);
+  return {
+    /** Belongs into the route's `config`. */
+    admit: admit satisfies Admit,
+    /**
+     * The task, if it is of the caller's account and surface.
+     * @throws ApiError `not_found`
+     */
+    async taskOf(request: PublicRequest): Promise<PublicColumns> {
+      const row = rowOf(request);
+      if (row.id !== null) return row;
+      const task = await readOwned(gate.db, { id: idOf(request), ...callerOf(request) });
+      if (!task) throw new ApiError('not_found', 'This account has no task with this id.');
+      return publicColumns(task);
+    },
+  };
+}
+
+/** The longest wait of a read, in seconds. */
+export const MAX_WAIT_SECONDS = 30;
+
+/**
+ * The seconds of `Prefer: wait=N` (RFC 7240), at most {@link MAX_WAIT_SECONDS}. A preference that
+ * is not understood is none, as the RFC says; the first of several counts.
+ */
+function preferredWait(header: string | string[] = ''): number | undefined {
+  const preferences = [header].flat().join(',').split(',');
+  const wait = preferences.find((one) => /^\s*wait\s*(=|;|$)/i.test(one)) ?? '';
+  const [, , digits = ''] = /^\s*wait\s*=\s*("?)(\d+)\1\s*(;|$)/i.exec(wait) ?? [];
+  const seconds = Math.min(Number(digits), MAX_WAIT_SECONDS);
+  return seconds > 0 ? seconds : undefined;
+}
 
 interface GetTaskDeps {
   gate: KeyGate;
@@ -41,21 +99,18 @@ const PreferHeader = Type.Object({
  * GET /tasks/{id}: admits the request and reads the task in one statement. With `Prefer: wait=N` it
  * responds when the task has ended or the time is over (decisions/0046).
  */
-export const getTask: Endpoint<GetTaskDeps> = {
-  description: described('GET /tasks/:id', {
-    operationId: 'getTask',
-    summary: 'Read the current state of a task',
-    params: TaskParamsSchema,
-    headers: PreferHeader,
-    response: {
-      200: { description: 'The task.', ...VideoTaskSchema, examples: [EXAMPLE_TASK] },
-      ...errorResponses(400, 401, 404, 429, 503),
-    },
-  }),
-  serve(api, { gate, db, links, waiting }) {
+export const getTask = endpoint<GetTaskDeps>('GET /tasks/:id', {
+  operationId: 'getTask',
+  summary: 'Read the current state of a task',
+  params: TaskParamsSchema,
+  headers: PreferHeader,
+  response: {
+    200: { description: 'The task.', ...VideoTaskSchema, examples: [EXAMPLE_TASK] },
+    ...errorResponses(400, 401, 404, 429, 503),
+  },
+  serve: ({ gate, db, links, waiting }) => {
     const { admit, taskOf } = namedTaskRead(gate, 'admit_task');
-    api.route<PublicRoute>({
-      ...getTask.description,
+    return {
       config: { admit },
       handler: async (request, reply) => {
         const task = await taskOf(request);
@@ -64,9 +119,9 @@ export const getTask: Endpoint<GetTaskDeps> = {
         const waited = await waitForEnd({ request, reply, task, seconds }, { db, waiting });
         return reply.send(videoTask(waited, links));
       },
-    });
+    };
   },
-};
+});
 
 interface Wait {
   request: PublicRequest;
@@ -101,5 +156,68 @@ const readTogether = sharedWork<string, Task | undefined>({
   async work(db, ids) {
     const tasks = new Map((await readTasks(db, ids)).map((task) => [task.id, task]));
     return ids.map((id) => tasks.get(id));
+  },
+});
+
+const REASONS = {
+  reserve: 'set aside for the task',
+  capture: 'spent, because it was completed',
+  refund: 'returned to the balance, because it failed',
+};
+
+const MovementSchema = Type.Object(
+  {
+    created_at: Type.String({ format: 'date-time', description: 'When they moved' }),
+    kind: Type.String({ description: 'Of the credits: paid' }),
+    reason: Type.String({
+      description: Object.entries(REASONS)
+        .map((words) => words.join(': '))
+        .join('; '),
+    }),
+    credits: Type.Integer({ minimum: 0, description: 'How many' }),
+  },
+  { title: 'CreditMovement' },
+);
+
+const TaskLedgerSchema = Type.Object(
+  {
+    data: Type.Array(MovementSchema, { description: 'The oldest movement first' }),
+  },
+  { title: 'TaskLedger' },
+);
+
+const movement = (created_at: string, reason: keyof typeof REASONS) => {
+  return { created_at, kind: 'paid', reason, credits: 250 };
+};
+const EXAMPLE = {
+  data: [
+    movement('2026-11-22T10:00:00.000Z', 'reserve'),
+    movement('2026-11-22T10:01:30.000Z', 'capture'),
+  ],
+};
+
+/** GET /tasks/{id}/ledger: each movement of the credits of a task. */
+export const getTaskLedger = endpoint<{ gate: KeyGate; db: Database }>('GET /tasks/:id/ledger', {
+  operationId: 'getTaskLedger',
+  summary: 'Read the movements of the credits of a task',
+  params: TaskParamsSchema,
+  response: {
+    200: { description: 'The movements.', ...TaskLedgerSchema, examples: [EXAMPLE] },
+    ...errorResponses(400, 401, 404, 429, 503),
+  },
+  serve: ({ gate, db }) => {
+    const { admit, taskOf } = namedTaskRead(gate, 'admit_task_ledger');
+    return {
+      config: { admit },
+      handler: async (request) => {
+        const { id } = await taskOf(request);
+        const movements = await taskMovements(db, callerOf(request).accountId, id);
+        return {
+          data: movements.map(({ at, ...movement }) => {
+            return { created_at: at.toISOString(), ...movement };
+          }),
+        };
+      },
+    };
   },
 });

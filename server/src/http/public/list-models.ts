@@ -5,7 +5,7 @@ import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from '../../catalog/models.
 import { PRICE_TABLE } from '../../catalog/price.ts';
 import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
 import { PIXEL_BOUNDS } from '../../media/measure.ts';
-import { described, type Endpoint } from './endpoint.ts';
+import { endpoint } from './endpoint.ts';
 
 /** What a create may ask for, and what it costs: made from the constants that its checks use. */
 const CATALOG = {
@@ -89,33 +89,28 @@ function schemaOf(example: unknown, name = ''): TSchema {
 }
 
 /** GET /models: models, prices and limits. It needs no API key, and may be cached. */
-export const listModels: Endpoint<object> = {
-  description: described('GET /models', {
-    operationId: 'listModels',
-    summary: 'Read the models, their prices and the limits of a request',
-    security: [],
-    response: {
-      200: {
-        description: 'The models.',
-        ...schemaOf(CATALOG),
-        title: 'ModelCatalog',
-        examples: [CATALOG],
-      },
-      304: { description: 'If-None-Match names the current ETag.', type: 'null' },
+export const listModels = endpoint<object>('GET /models', {
+  operationId: 'listModels',
+  summary: 'Read the models, their prices and the limits of a request',
+  security: [],
+  response: {
+    200: {
+      description: 'The models.',
+      ...schemaOf(CATALOG),
+      title: 'ModelCatalog',
+      examples: [CATALOG],
+    },
+    304: { description: 'If-None-Match names the current ETag.', type: 'null' },
+  },
+  serve: () => ({
+    config: { isPublic: true },
+    handler: async (request, reply) => {
+      reply.header('etag', ETAG).header('cache-control', `public, max-age=${FRESH_SECONDS}`);
+      if (isCurrent(request.headers['if-none-match'])) return reply.code(304).send();
+      return reply.type('application/json; charset=utf-8').send(BODY);
     },
   }),
-  serve(api) {
-    api.route({
-      ...listModels.description,
-      config: { isPublic: true },
-      handler: async (request, reply) => {
-        reply.header('etag', ETAG).header('cache-control', `public, max-age=${FRESH_SECONDS}`);
-        if (isCurrent(request.headers['if-none-match'])) return reply.code(304).send();
-        return reply.type('application/json; charset=utf-8').send(BODY);
-      },
-    });
-  },
-};
+});
 
 /** Whether the header names the current ETag, also as a weak one (RFC 9110, section 13.1.2). */
 function isCurrent(header = ''): boolean {

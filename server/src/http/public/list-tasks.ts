@@ -7,7 +7,7 @@ import { limitSchema } from '../../requests/routes.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';
 import { type Cursor, listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
-import { callerOf, described, type Endpoint } from './endpoint.ts';
+import { callerOf, endpoint } from './endpoint.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
 
 const TimeSchema = (description: string) =>
@@ -52,37 +52,35 @@ const TaskListSchema = Type.Object(
  * GET /tasks: the tasks of the caller's account and surface, also archived ones, the newest first
  * (decisions/0046).
  */
-export const listTasksOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: Links }> = {
-  description: described('GET /tasks', {
-    operationId: 'listTasks',
-    summary: 'List tasks, the newest first',
-    querystring: QuerySchema,
-    response: {
-      200: { description: 'A page of tasks.', ...TaskListSchema, examples: [EXAMPLE] },
-      ...errorResponses(400, 401, 429, 503),
+export const listTasksOfCaller = endpoint<
+  { gate: KeyGate; db: Database; links: Links },
+  { Querystring: Static<typeof QuerySchema> }
+>('GET /tasks', {
+  operationId: 'listTasks',
+  summary: 'List tasks, the newest first',
+  querystring: QuerySchema,
+  response: {
+    200: { description: 'A page of tasks.', ...TaskListSchema, examples: [EXAMPLE] },
+    ...errorResponses(400, 401, 429, 503),
+  },
+  serve: ({ db, links }) => ({
+    handler: async (request) => {
+      const { query } = request;
+      const { accountId, surface } = callerOf(request);
+      const { status: state, model, created_after, created_before, cursor, limit = 20 } = query;
+      const from = timeOf('created_after', created_after);
+      const until = timeOf('created_before', created_before);
+      const filter = { state, model, from, until, surfaces: [surface] };
+      const page = { after: cursor === undefined ? undefined : readCursor(cursor), limit };
+      const { tasks, next } = await listAccountTasks(db, accountId, filter, page);
+      const data = tasks.map((task) => {
+        const { model, mode } = task.request;
+        return videoTask({ ...task, model, mode }, links);
+      });
+      return { data, next_cursor: next === null ? null : writeCursor(next) };
     },
   }),
-  serve(api, { db, links }) {
-    api.route<{ Querystring: Static<typeof QuerySchema> }>({
-      ...listTasksOfCaller.description,
-      handler: async (request) => {
-        const { query } = request;
-        const { accountId, surface } = callerOf(request);
-        const { status: state, model, created_after, created_before, cursor, limit = 20 } = query;
-        const from = timeOf('created_after', created_after);
-        const until = timeOf('created_before', created_before);
-        const filter = { state, model, from, until, surfaces: [surface] };
-        const page = { after: cursor === undefined ? undefined : readCursor(cursor), limit };
-        const { tasks, next } = await listAccountTasks(db, accountId, filter, page);
-        const data = tasks.map((task) => {
-          const { model, mode } = task.request;
-          return videoTask({ ...task, model, mode }, links);
-        });
-        return { data, next_cursor: next === null ? null : writeCursor(next) };
-      },
-    });
-  },
-};
+});
 
 /** @throws ApiError `invalid_request` for a time that no clock shows, such as second 60 */
 function timeOf(field: string, text: string | undefined): Date | undefined {

@@ -5,21 +5,17 @@ import { acceptJsonOnly } from '../../requests/bodies.ts';
 import { rateLimitHeaders } from '../../requests/errors.ts';
 import type { WebhookDeps } from '../../requests/webhook-requests.ts';
 import { API_SURFACE } from '../../tasks/create/new-task.ts';
-import { refillTest } from '../test-keys/refill-test-credits.ts';
-import { createPresignedUpload } from '../uploads/create-presigned-upload.ts';
-import { createUpload } from '../uploads/create-upload.ts';
-import { deleteUploadOfCaller } from '../uploads/delete-upload.ts';
-import type { UploadEndpointDeps } from '../uploads/upload-endpoint.ts';
-import { WEBHOOK_ENDPOINTS } from '../webhooks/webhooks.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
 import { createQuote } from './create-quote.ts';
+import { getCredits, refillTest } from './credits.ts';
 import { cancelTaskOfCaller, deleteOutputOfCaller } from './end-task.ts';
 import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
-import { getCredits } from './get-credits.ts';
-import { getTask } from './get-task.ts';
-import { getTaskLedger } from './get-task-ledger.ts';
+import { getTask, getTaskLedger } from './get-task.ts';
 import { listModels } from './list-models.ts';
 import { listTasksOfCaller } from './list-tasks.ts';
+import type { UploadEndpointDeps } from './uploads.ts';
+import { createPresignedUpload, createUpload, deleteUploadOfCaller } from './uploads.ts';
+import { WEBHOOK_ENDPOINTS } from './webhooks.ts';
 
 /** What the operations need. */
 type EndpointDeps = CreateGenerationDeps & UploadEndpointDeps & WebhookDeps;

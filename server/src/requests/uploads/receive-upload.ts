@@ -11,6 +11,7 @@ import { requireRoom, type Uploader } from '../../uploads/quota.ts';
 import { type ReceiveDeps, type Received, receiveUpload } from '../../uploads/receive.ts';
 import { readUpload, UPLOAD_DAYS, type Upload } from '../../uploads/uploads.ts';
 import { requirePlain } from '../bodies.ts';
+import { notNow } from '../errors.ts';
 import { type MinRate, uploadBody } from './upload-body.ts';
 import { MAX_UPLOAD_BYTES, MIN_UPLOAD_RATE } from './upload-limits.ts';
 import { createPlaces, type UploadPlace } from './upload-places.ts';
@@ -138,12 +139,6 @@ interface Refusal {
 
 function refused({ reason, message, cause }: Refusal): ApiError {
   return invalidRequest(message, { field: 'file', reason }, cause);
-}
-
-/** The error when the storage or the disk does not respond as it should. */
-export function notNow(done: 'stored' | 'read', cause: unknown): ApiError {
-  const message = `The file can not be ${done} at the moment. Try again in a few seconds.`;
-  return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
 }
 
 /** The Retry-After of an upload while the disk is too full for uploads. */

@@ -1,8 +1,8 @@
 import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
+import { notNow } from '../../requests/errors.ts';
 import {
   acceptStreams,
-  notNow,
   noUpload,
   shownUpload,
   type Uploads,

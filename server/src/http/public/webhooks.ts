@@ -18,8 +18,8 @@ import {
   updateEndpoint,
 } from '../../webhooks/endpoints.ts';
 import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
-import { callerOf, described, type Endpoint, type PublicRoute } from '../public/endpoint.ts';
-import { errorResponses } from '../public/schemas.ts';
+import { callerOf, endpoint, ID_CHARACTERS } from './endpoint.ts';
+import { errorResponses } from './schemas.ts';
 import {
   DeliveryListSchema,
   EXAMPLE_DELIVERY,
@@ -43,10 +43,10 @@ interface Call<Body, Query> {
 }
 
 interface Operation<Body extends TSchema, Query extends TSchema> {
-  id: string;
+  operationId: string;
   summary: string;
   body?: Body;
-  query?: Query;
+  querystring?: Query;
   /** The successful response. */
   response: object;
   status?: 200 | 201 | 202 | 204;
@@ -62,49 +62,41 @@ const NAMES: Record<string, { title: string; description: string }> = {
 function paramsOf(name: RouteName): FastifySchema {
   const names = [...name.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   if (names.length === 0) return {};
-  const schemas = names.map((one) => [one, Type.String({ maxLength: 120, ...NAMES[one] })]);
+  const schemas = names.map((one) => [
+    one,
+    Type.String({ maxLength: ID_CHARACTERS, ...NAMES[one] }),
+  ]);
   return { params: Type.Object(Object.fromEntries(schemas)) };
 }
 
 /** An operation on the endpoints of the caller's account and mode. */
 function operation<Body extends TSchema = TSchema, Query extends TSchema = TSchema>(
   name: RouteName,
-  options: Operation<Body, Query>,
-): Endpoint<WebhookDeps> {
-  const { status = 200 } = options;
-  const description = described(name, {
-    operationId: options.id,
-    summary: options.summary,
+  { status = 200, response, handle, ...schema }: Operation<Body, Query>,
+) {
+  return endpoint<WebhookDeps>(name, {
+    ...schema,
     ...paramsOf(name),
-    ...(options.body && { body: options.body }),
-    ...(options.query && { querystring: options.query }),
     response: {
-      [status]: options.response,
+      [status]: response,
       ...errorResponses(400, 401, 429, 503),
       ...(name.includes(':id') && errorResponses(404)),
       ...(!name.startsWith('GET') && errorResponses(413)),
     },
+    serve: (deps) => ({
+      handler: async (request, reply) => {
+        const { id = '', eventId = '' } = request.params;
+        const { accountId, surface, keyId } = callerOf(request);
+        const mode = surface === 'test' ? 'test' : 'live';
+        const owner = { accountId, mode, by: `the API key ${keyId}` } as const;
+        // The schemas have checked them.
+        const { body, query } = request as { body: Static<Body>; query: Static<Query> };
+        const named = { id: storable(id), eventId: storable(eventId) };
+        reply.code(status);
+        return handle(deps, { owner, ...named, body, query, reply });
+      },
+    }),
   });
-  return {
-    description,
-    serve(api, deps) {
-      api.route<PublicRoute>({
-        ...description,
-        handler: async (request, reply) => {
-          const { id = '', eventId = '' } = request.params;
-          const { accountId, surface, keyId } = callerOf(request);
-          const mode = surface === 'test' ? 'test' : 'live';
-          const owner = { accountId, mode, by: `the API key ${keyId}` } as const;
-          // The schemas have checked them.
-          const sent = request as { body: Static<Body>; query: Static<Query> };
-          const { body, query } = sent;
-          const named = { id: storable(id), eventId: storable(eventId) };
-          reply.code(status);
-          return options.handle(deps, { owner, ...named, body, query, reply });
-        },
-      });
-    },
-  };
 }
 
 const WITH_SECRET = {
@@ -126,7 +118,7 @@ const SENT_SOON = {
 } as const;
 
 const listWebhooks = operation('GET /webhooks', {
-  id: 'listWebhooks',
+  operationId: 'listWebhooks',
   summary: 'List the webhook endpoints',
   response: {
     description: 'All endpoints, the oldest first.',
@@ -137,7 +129,7 @@ const listWebhooks = operation('GET /webhooks', {
 });
 
 const createWebhook = operation('POST /webhooks', {
-  id: 'createWebhook',
+  operationId: 'createWebhook',
   summary: 'Make a webhook endpoint',
   body: NewWebhookSchema,
   status: 201,
@@ -146,14 +138,14 @@ const createWebhook = operation('POST /webhooks', {
 });
 
 const getWebhook = operation('GET /webhooks/:id', {
-  id: 'getWebhook',
+  operationId: 'getWebhook',
   summary: 'Read a webhook endpoint',
   response: { description: 'The endpoint.', ...WITHOUT_SECRET },
   handle: ({ db }, { owner, id }) => readEndpoint(db, owner, id),
 });
 
 const updateWebhook = operation('PATCH /webhooks/:id', {
-  id: 'updateWebhook',
+  operationId: 'updateWebhook',
   summary: 'Change, disable or enable a webhook endpoint',
   body: UpdateBodySchema,
   response: { description: 'The endpoint.', ...WITHOUT_SECRET },
@@ -164,7 +156,7 @@ const updateWebhook = operation('PATCH /webhooks/:id', {
 });
 
 const deleteWebhook = operation('DELETE /webhooks/:id', {
-  id: 'deleteWebhook',
+  operationId: 'deleteWebhook',
   summary: 'Delete a webhook endpoint and its log',
   status: 204,
   response: { description: 'Nothing is sent to it any more.', type: 'null' },
@@ -175,16 +167,16 @@ const deleteWebhook = operation('DELETE /webhooks/:id', {
 });
 
 const replaceWebhookSecret = operation('POST /webhooks/:id/secret', {
-  id: 'replaceWebhookSecret',
+  operationId: 'replaceWebhookSecret',
   summary: 'Give a webhook endpoint a new secret; the one before signs too for a day',
   response: { description: 'The endpoint with its new secret.', ...WITH_SECRET },
   handle: ({ db }, { owner, id }) => replaceSecret(db, owner, id),
 });
 
 const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
-  id: 'listWebhookDeliveries',
+  operationId: 'listWebhookDeliveries',
   summary: 'List what was sent to a webhook endpoint in the last 30 days',
-  query: Type.Object(
+  querystring: Type.Object(
     {
       limit: limitSchema({ default: 20, description: 'Deliveries of a page' }),
       cursor: Type.Optional(
@@ -209,7 +201,7 @@ const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
 });
 
 const sendWebhookAgain = operation('POST /webhooks/:id/deliveries/:eventId/send', {
-  id: 'sendWebhookAgain',
+  operationId: 'sendWebhookAgain',
   summary: 'Send an event to a webhook endpoint again, with the same id',
   ...SENT_SOON,
   handle: async ({ db }, { owner, id, eventId }) => {
@@ -219,7 +211,7 @@ const sendWebhookAgain = operation('POST /webhooks/:id/deliveries/:eventId/send'
 });
 
 const testWebhook = operation('POST /webhooks/:id/test', {
-  id: 'testWebhook',
+  operationId: 'testWebhook',
   summary: 'Send a test event to a webhook endpoint',
   ...SENT_SOON,
   handle: async ({ db }, { owner, id }) => ({ event_id: await sendTest(db, owner, id) }),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp } from '../../../test/app.ts';
-import { assertError } from '../../../test/envelope.ts';
-import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
-import { storedLink } from '../../../test/storage/stored-link.ts';
-import { takeDown } from '../../operator/takedown.ts';
-import { openS3Storage } from '../../storage/s3/s3.ts';
+import { openTestApp, type TestApp } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
+import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
+import { storedLink } from '../../test/storage/stored-link.ts';
+import { takeDown } from '../operator/takedown.ts';
+import { openS3Storage } from '../storage/s3/s3.ts';
 
 const BYTES = Buffer.from('0123456789');
 let bucket: Awaited<ReturnType<typeof simulatedBucket>>;

@@ -1,12 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import {
-  type CallbackDeps,
-  type CallbackResult,
-  receiveCallback,
-} from '../../attempts/callback.ts';
-import { ApiError } from '../../kernel/errors.ts';
-import { readBodiesAsBytes } from '../../requests/bodies.ts';
-import { noSuchPath } from '../../requests/errors.ts';
+import { type CallbackDeps, type CallbackResult, receiveCallback } from '../attempts/callback.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { readBodiesAsBytes } from '../requests/bodies.ts';
+import { noSuchPath } from '../requests/errors.ts';
 
 /** The largest body of a callback. It is large because a provider may send the whole job in it. */
 const BODY_BYTES = 2 ** 20;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
-import { openTestApp, type TestApp } from '../../../test/app.ts';
-import { LOST_WAKE_UPS } from '../../../test/simulation/fake-deps.ts';
-import { makeHeldTask, scriptedProvider } from '../../../test/task-fixtures.ts';
-import type { Provider } from '../../providers/provider.ts';
-import { createApp } from '../app.ts';
+import { openTestApp, type TestApp } from '../../test/app.ts';
+import { LOST_WAKE_UPS } from '../../test/simulation/fake-deps.ts';
+import { makeHeldTask, scriptedProvider } from '../../test/task-fixtures.ts';
+import type { Provider } from '../providers/provider.ts';
+import { createApp } from './app.ts';
 
 let tested: TestApp;
 let app: FastifyInstance;

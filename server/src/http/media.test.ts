@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp } from '../../../test/app.ts';
-import { assertError } from '../../../test/envelope.ts';
-import { recordingLog } from '../../../test/recording-log.ts';
-import { temporaryFolder } from '../../../test/temporary-folder.ts';
-import { statement } from '../../database/database.ts';
-import { newId } from '../../kernel/ids.ts';
+import { openTestApp, type TestApp } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
+import { recordingLog } from '../../test/recording-log.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { statement } from '../database/database.ts';
+import { newId } from '../kernel/ids.ts';
 import {
   deleteMarked,
   markExpired,
   markReady,
   type ObjectRole,
   storeFile,
-} from '../../storage/objects.ts';
+} from '../storage/objects.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 251));
 const DELIVERY_SECONDS = 60;

@@ -1,14 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
-import { fileEnding } from '../../kernel/file-endings.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Links } from '../../storage/links.ts';
-import { readObject, type StoredObject } from '../../storage/objects.ts';
-import { ObjectMissing, type Storage } from '../../storage/storage.ts';
-import { hasVanished, requireStored } from '../../storage/vanished.ts';
-import { traceDelivery } from './delivery-span.ts';
-import { rangeOf } from './range.ts';
+import type { Database, Queryable } from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { fileEnding } from '../kernel/file-endings.ts';
+import type { Log } from '../kernel/log.ts';
+import { notNow } from '../requests/errors.ts';
+import { spanOf } from '../requests/spans.ts';
+import type { Links } from '../storage/links.ts';
+import { readObject, type StoredObject } from '../storage/objects.ts';
+import { type ByteRange, ObjectMissing, type Storage } from '../storage/storage.ts';
+import { hasVanished, requireStored } from '../storage/vanished.ts';
+import { tracedTaskOf } from '../tasks/task.ts';
+import { isTracing, startSpan } from '../telemetry/tracing.ts';
 
 export interface MediaRouteDeps {
   db: Database;
@@ -136,7 +138,7 @@ async function fromStorage<Result>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ObjectMissing)) throw notNow(error);
+    if (!(error instanceof ObjectMissing)) throw notNow('read', error);
     throw (await hasVanished(deps, id)) ? missing(id) : deleted();
   }
 }
@@ -149,7 +151,48 @@ function missing(id: string): ApiError {
   );
 }
 
-function notNow(cause: unknown): ApiError {
-  const message = 'The file can not be read at the moment. Try again in a few seconds.';
-  return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
+/**
+ * Shows a delivery in the trace of its task, linked with the span of the request: a request for a
+ * file has no trace context of the create. Costs one query while tracing is on, none otherwise.
+ */
+async function traceDelivery(
+  db: Queryable,
+  objectId: string,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): Promise<void> {
+  if (!isTracing()) return;
+  const task = await tracedTaskOf(db, objectId);
+  if (!task) return;
+  const attributes = { 'task.id': task.id, 'object.id': objectId, 'request.id': request.id };
+  const link = spanOf(request)?.traceparent;
+  const secondsAgo = reply.elapsedTime / 1000;
+  const span = startSpan({ name: 'deliver', attributes, link, secondsAgo }, task.traceparent);
+  reply.raw.once('close', () => {
+    span?.set({ 'http.response.status_code': reply.raw.statusCode });
+    span?.end();
+  });
+}
+
+/**
+ * The byte range that a request asks for (RFC 9110, section 14). As the RFC allows, it ignores
+ * several ranges, other units and malformed ranges. It also ignores a range whose If-Range names
+ * another file.
+ * @returns undefined for the whole file
+ */
+function rangeOf(
+  headers: { range?: string | undefined; 'if-range'?: string | string[] | undefined },
+  file: { size: number; etag: string },
+): ByteRange | 'unsatisfiable' | undefined {
+  if (headers['if-range'] !== undefined && headers['if-range'] !== file.etag) return undefined;
+  const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(headers.range?.trim() ?? '') ?? [];
+  if (from === '' && to === '') return undefined;
+  const end = file.size - 1;
+  if (from === '') {
+    const length = Math.min(Number(to), file.size);
+    return length === 0 ? 'unsatisfiable' : { first: file.size - length, last: end };
+  }
+  const first = Number(from);
+  const last = to === '' ? end : Math.min(Number(to), end);
+  if (first > end) return 'unsatisfiable';
+  return last < first ? undefined : { first, last };
 }

@@ -1,0 +1,65 @@
+import type { KeyGate } from '../../accounts/key-gate.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { refillTestCredits } from '../../ledger/kinds/test-credits.ts';
+import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { callerOf, endpoint, fusedRead } from './endpoint.ts';
+import { CreditBalanceSchema, errorResponses } from './schemas.ts';
+
+interface Balance {
+  available_credits: number;
+  is_behind: boolean;
+}
+
+/** GET /credits: the paid credits that the API can spend; of a test key, the test credits. */
+export const getCredits = endpoint<{ gate: KeyGate; db: Database }>('GET /credits', {
+  operationId: 'getCredits',
+  summary: 'Read the paid credit balance',
+  response: {
+    200: { description: 'The balance.', ...CreditBalanceSchema },
+    ...errorResponses(401, 429),
+  },
+  serve: ({ gate, db }) => {
+    const read = { ...BALANCE_OF_CALLER, inHalves: true };
+    const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', read);
+    return {
+      config: { admit },
+      handler: async (request) => {
+        const row = rowOf(request);
+        const available_credits = row.is_behind
+          ? await availableNow(db, callerOf(request).accountId)
+          : row.available_credits;
+        return { available_credits, balance_type: 'paid' };
+      },
+    };
+  },
+});
+
+/** POST /test-credits: sets the test credits back to what they were at first. */
+export const refillTest = endpoint<{ db: Database }>('POST /test-credits', {
+  operationId: 'refillTestCredits',
+  summary: 'Set the test credits back to 100,000; only with a test key',
+  response: {
+    200: {
+      description: 'The test balance.',
+      ...CreditBalanceSchema,
+      examples: [{ available_credits: 100_000, balance_type: 'paid' }],
+    },
+    ...errorResponses(400, 401, 413, 429, 503),
+  },
+  serve: ({ db }) => ({
+    handler: async (request) => {
+      const { accountId, surface } = callerOf(request);
+      if (surface !== TEST_SURFACE) throw onlyWithTestKey();
+      const available_credits = await refillTestCredits(db, accountId);
+      return { available_credits, balance_type: 'paid' };
+    },
+  }),
+});
+
+function onlyWithTestKey(): ApiError {
+  return new ApiError('invalid_request', 'Test credits are refilled with a test key only.', {
+    details: { reason: 'live_key' },
+  });
+}

@@ -1,0 +1,171 @@
+import type { Static } from 'typebox';
+import { joinAccount } from '../../accounts/account-sql.ts';
+import type { KeyGate } from '../../accounts/key-gate.ts';
+import { uploadUrl } from '../../catalog/request.ts';
+import type { Database } from '../../database/database.ts';
+import { storable } from '../../database/json-text.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
+import { requireJsonType } from '../../requests/bodies.ts';
+import {
+  acceptStreams,
+  admitUpload,
+  noUpload,
+  shownUpload,
+  type UploadOwner,
+  type Uploads,
+} from '../../requests/uploads/receive-upload.ts';
+import { UPLOAD_SECONDS } from '../../requests/uploads/upload-limits.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { deleteUpload } from '../../tasks/delete-upload.ts';
+import { registerUpload } from '../../uploads/register.ts';
+import { UPLOAD_DAYS } from '../../uploads/uploads.ts';
+import { callerOf, type Endpoint, endpoint, fusedRead, idInPath } from './endpoint.ts';
+import { conflictResponse, errorResponses } from './schemas.ts';
+import {
+  EXAMPLE_PRESIGNED_UPLOAD,
+  EXAMPLE_UPLOAD,
+  PresignedUploadBodySchema,
+  PresignedUploadSchema,
+  UPLOAD_ERRORS,
+  UploadSchema,
+} from './upload-shapes.ts';
+
+export interface UploadEndpointDeps {
+  gate: KeyGate;
+  db: Database;
+  storage: Storage;
+  uploads: Uploads;
+  publicUrl(): string;
+}
+
+/** Admits an upload, and reads whose it is. */
+function admittedOwner(gate: KeyGate, name: string) {
+  const read = { columns: 'a.email', joins: joinAccount('caller.account_id') };
+  const { admit, rowOf } = fusedRead<{ email: string }>(gate, name, read);
+  const ownerOf = (request: Parameters<typeof callerOf>[0]): UploadOwner => {
+    const { accountId } = callerOf(request);
+    return { accountId, email: rowOf(request).email, surface: 'api' };
+  };
+  return { admit, ownerOf };
+}
+
+const receiveUpload = endpoint<UploadEndpointDeps>('POST /uploads', {
+  operationId: 'createUpload',
+  summary: 'Upload an image or a video for the media fields of a create',
+  description: 'The body is the file. Content-Type and Content-Length are required.',
+  consumes: ['image/*', 'video/*'],
+  body: { type: 'string', format: 'binary' },
+  response: {
+    201: { description: 'The upload.', ...UploadSchema, examples: [EXAMPLE_UPLOAD] },
+    ...UPLOAD_ERRORS,
+  },
+  serve: ({ gate, db, uploads, publicUrl }) => {
+    const { admit, ownerOf } = admittedOwner(gate, 'admit_upload');
+    return {
+      config: { admit, bodySeconds: UPLOAD_SECONDS },
+      validatorCompiler: () => () => true,
+      handler: async (request, reply) => {
+        const owner = ownerOf(request);
+        const id = await uploads.receive(request, reply, owner);
+        const named = { accountId: owner.accountId, id };
+        reply.code(201);
+        return shownUpload(db, named, (shown) => uploadUrl(publicUrl(), shown));
+      },
+    };
+  },
+});
+
+/**
+ * POST /uploads: receives the bytes of an image or a video. What the file is, its bytes decide. It
+ * has a scope of its own: this body is a stream, and no JSON.
+ */
+export const createUpload: Endpoint<UploadEndpointDeps> = {
+  ...receiveUpload,
+  serve(api, deps) {
+    api.register((scope, _options, done) => {
+      acceptStreams(scope);
+      receiveUpload.serve(scope, deps);
+      done();
+    });
+  },
+};
+
+/** How long a link can be used. */
+const LINK_SECONDS = 900;
+
+/**
+ * POST /uploads/presigned: registers an upload whose bytes the client sends to the bucket. It
+ * counts in the quota at once. Its first use finds out whether it has arrived.
+ */
+export const createPresignedUpload = endpoint<
+  UploadEndpointDeps,
+  { Body: Static<typeof PresignedUploadBodySchema> }
+>('POST /uploads/presigned', {
+  operationId: 'createPresignedUpload',
+  summary: 'Get a link by which a file is sent to the storage directly',
+  description: 'Only where the service stores files in an S3 bucket.',
+  body: PresignedUploadBodySchema,
+  response: {
+    201: {
+      description: 'The upload, and where to send its bytes.',
+      ...PresignedUploadSchema,
+      examples: [EXAMPLE_PRESIGNED_UPLOAD],
+    },
+    ...errorResponses(400, 401, 413, 429, 503),
+  },
+  serve: (deps) => {
+    const { gate, db, publicUrl } = deps;
+    const { admit, ownerOf } = admittedOwner(gate, 'admit_presigned_upload');
+    return {
+      config: { admit },
+      preValidation: async ({ headers }) => requireJsonType(headers['content-type']),
+      handler: async (request, reply) => {
+        const presignPut = requirePresignPut(deps.storage);
+        const { content_type: mediaType, size_bytes: sizeBytes } = request.body;
+        const uploader = await admitUpload(db, ownerOf(request), sizeBytes);
+        const kind = mediaType.startsWith('image/') ? 'image' : 'video';
+        const file = { uploader, mediaType, sizeBytes, kind, facts: null } as const;
+        const id = await registerUpload(db, file);
+        const upload = await presignPut(id, { seconds: LINK_SECONDS, mediaType, sizeBytes });
+        reply.code(201);
+        return {
+          id,
+          url: uploadUrl(publicUrl(), id),
+          expires_at: secondsFromNow(UPLOAD_DAYS.api * 86_400),
+          upload: { method: 'PUT', ...upload, expires_at: secondsFromNow(LINK_SECONDS) },
+        };
+      },
+    };
+  },
+});
+
+function secondsFromNow(seconds: number): string {
+  return new Date(Date.now() + seconds * 1000).toISOString();
+}
+
+/** @throws ApiError `invalid_request` where files are stored on a disk */
+function requirePresignPut({ presignPut }: Storage): NonNullable<Storage['presignPut']> {
+  if (presignPut) return presignPut;
+  const message = 'This service has no bucket. Send the file to POST /api/v1/uploads.';
+  throw invalidRequest(message, { field: 'request', reason: 'no_bucket' });
+}
+
+/** DELETE /uploads/{id}: the file is deleted now, and counts in the quota no longer. */
+export const deleteUploadOfCaller = endpoint<{ db: Database }>('DELETE /uploads/:id', {
+  operationId: 'deleteUpload',
+  summary: 'Delete an upload now; videos that were made with it stay',
+  params: idInPath('UploadId', 'The id of an upload of this account'),
+  response: {
+    204: { description: 'The upload is deleted.', type: 'null' },
+    ...errorResponses(400, 401, 404, 413, 429, 503),
+    ...conflictResponse('upload_in_use', 'A task has not copied the file yet.'),
+  },
+  serve: ({ db }) => ({
+    handler: async (request, reply) => {
+      const { accountId } = callerOf(request);
+      const id = storable(request.params.id ?? '');
+      if (!(await deleteUpload(db, { accountId, id }))) throw noUpload();
+      return reply.code(204).send();
+    },
+  }),
+});

@@ -17,7 +17,6 @@ import {
   videoBytes,
 } from '../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
-import { SYNC_CLIENT, syncClientText } from './sync-client.ts';
 import {
   FOLDER,
   openVirtualEnvironment,
@@ -29,11 +28,6 @@ const run = promisify(execFile);
 const PACK = path.join(FOLDER, '../packing/pack.ts');
 
 const read = (name: string) => readFile(path.join(FOLDER, name), 'utf8');
-
-test('the blocking client is the asynchronous one without async', async () => {
-  const hint = 'run: node clients/python/sync-client.ts';
-  assert.equal(await readFile(SYNC_CLIENT, 'utf8'), syncClientText(), hint);
-});
 
 test('the README begins with the example that the tests run', async () => {
   const [, shown] = /```python\n(.*?)```/s.exec(await read('README.md')) ?? [];

@@ -1,20 +1,19 @@
-"""The client for asyncio. sync-client.ts makes the one that blocks of it."""
+"""The client for asyncio. The one that blocks (_client.py) calls it, over another transport."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from . import _calls
 from ._call import Call, Request, Settings
-from ._calls import json_request, path_of
+from ._calls import CompletedTask, Core, TaskOrId, json_request, path_of
 from ._download import download, whole_file
 from ._media import File
 from ._models import (
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
 
     from ._models import ListFilter, VideoFields
 
-T = TypeVar("T")
-TaskOrId = VideoTask | str
-
 
 class AsyncFramewright:
     """A client for one API key. Its calls may run at the same time.
@@ -67,27 +63,26 @@ class AsyncFramewright:
         timeout: float = 60.0,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        self._settings = Settings(api_key, base_url, max_retries, timeout)
-        self._transport = AsyncTransport(http_client)
-        self.videos = AsyncVideos(self)
-        self.uploads = AsyncUploads(self)
-        self.credits = AsyncCredits(self)
-        self.models = AsyncModels(self)
-        self.webhooks = AsyncWebhooks(self)
+        settings = Settings(api_key, base_url, max_retries, timeout)
+        self._use(Core(settings, AsyncTransport(http_client)))
 
-    def with_options(
-        self, *, max_retries: int | None = None, timeout: float | None = None
-    ) -> AsyncFramewright:
+    @classmethod
+    def _over(cls, core: Core) -> Self:
+        client = cls.__new__(cls)
+        client._use(core)
+        return client
+
+    def _use(self, core: Core) -> None:
+        self._core = core
+        self.videos = AsyncVideos(core)
+        self.uploads = AsyncUploads(core)
+        self.credits = AsyncCredits(core)
+        self.models = AsyncModels(core)
+        self.webhooks = AsyncWebhooks(core)
+
+    def with_options(self, *, max_retries: int | None = None, timeout: float | None = None) -> Self:
         """This client with other options, for one call or more. Both have the same connections."""
-        other = AsyncFramewright(
-            self._settings.api_key,
-            self._settings.base_url,
-            self._settings.max_retries if max_retries is None else max_retries,
-            self._settings.timeout if timeout is None else timeout,
-            self._transport.http,
-        )
-        other._settings.sent_keys = self._settings.sent_keys
-        return other
+        return self._over(self._core.with_options(max_retries, timeout))
 
     async def generate(
         self,
@@ -107,8 +102,9 @@ class AsyncFramewright:
 
         Raises TaskFailedError, ApiError, ConnectionError, WaitTimeoutError.
         """
-        call = self._call(timeout, key=_calls.key_of(idempotency_key))
-        return await self._video(call, _calls.generate(call, prompt, fields, on_progress))
+        call = self._core.call(timeout, key=_calls.key_of(idempotency_key))
+        task = await _calls.generate(call, prompt, fields, on_progress)
+        return self.videos._video(call, task)
 
     async def request(
         self,
@@ -139,11 +135,11 @@ class AsyncFramewright:
             creates=creates,
             repeats=method != "POST" or key is not None,
         )
-        result: dict[str, Any] = await self._run(self._call(key=key).send(dict, request))
+        result: dict[str, Any] = await self._core.call(key=key).send(dict, request)
         return result
 
     async def close(self) -> None:
-        await self._transport.close()
+        await self._core.transport.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -156,42 +152,10 @@ class AsyncFramewright:
     ) -> None:
         await self.close()
 
-    def _call(
-        self,
-        timeout: float | None = None,
-        *,
-        key: str | None = None,
-        task: TaskOrId | None = None,
-    ) -> Call:
-        call = Call(self._settings, self._transport, self._settings.max_retries, key)
-        if task is not None:
-            call.task_id, call.in_doubt = id_of(task), True
-            call.task = None if isinstance(task, str) else task
-        if isinstance(task, AsyncVideo):
-            call.key, call.deadline = task._key, task._deadline
-        if timeout is not None:
-            call.deadline = time.monotonic() + timeout
-        return call
-
-    async def _run(self, call: Coroutine[Any, Any, T]) -> T:
-        return await self._transport.run(call)
-
-    async def _send(self, kind: type[T], request: Request) -> T:
-        return await self._run(self._call().send(kind, request))
-
-    async def _send_of(self, task: TaskOrId, kind: type[T], method: str, path: str = "") -> T:
-        """A request about a task."""
-        request = Request(method, path_of("tasks", id_of(task)) + path)
-        return await self._run(self._call(task=task).send(kind, request))
-
-    async def _video(self, call: Call, work: Coroutine[Any, Any, VideoTask]) -> AsyncVideo:
-        task = await self._run(work)
-        return AsyncVideo(**vars(task), _client=self, _key=call.key, _deadline=call.deadline)
-
 
 class AsyncResource:
-    def __init__(self, client: AsyncFramewright) -> None:
-        self._client = client
+    def __init__(self, core: Core) -> None:
+        self._core = core
 
 
 class AsyncVideos(AsyncResource):
@@ -206,17 +170,17 @@ class AsyncVideos(AsyncResource):
         **fields: Unpack[VideoFields],
     ) -> VideoTask:
         """Begins a video, and does not wait for it. Files in media fields are uploaded first."""
-        call = self._client._call(timeout, key=_calls.key_of(idempotency_key))
-        return await self._client._run(_calls.create(call, prompt, fields))
+        call = self._core.call(timeout, key=_calls.key_of(idempotency_key))
+        return await _calls.create(call, prompt, fields)
 
     async def quote(self, prompt: str, **fields: Unpack[VideoFields]) -> Quote:
         """What a create would cost. Nothing is reserved; files in media fields are uploaded."""
-        call = self._client._call()
-        body = await self._client._run(_calls.video_body(call, prompt, fields))
-        return await self._client._send(Quote, json_request("POST", "/video/quotes", body))
+        call = self._core.call()
+        body = await _calls.video_body(call, prompt, fields)
+        return await self._core.send(Quote, json_request("POST", "/video/quotes", body))
 
     async def get(self, task: TaskOrId) -> VideoTask:
-        return await self._client._send_of(task, VideoTask, "GET")
+        return await self._core.send_of(task, VideoTask, "GET")
 
     async def wait(
         self,
@@ -229,25 +193,24 @@ class AsyncVideos(AsyncResource):
 
         Raises TaskFailedError, ApiError, ConnectionError, WaitTimeoutError.
         """
-        call = self._client._call(timeout, task=task)
-        return await self._client._video(call, _calls.wait(call, on_progress))
+        call = self._core.call(timeout, task=task)
+        return self._video(call, await _calls.wait(call, on_progress))
 
     def list(self, **filters: Unpack[ListFilter]) -> AsyncStream[VideoTask]:
         """All tasks, the newest first. `limit` is how many are read at once."""
-        pages = _calls.pages(self._client._call(), TaskList, "/tasks", filters)
-        return self._client._transport.iterate(pages)
+        return _calls.pages(self._core.call(), TaskList, "/tasks", filters)
 
     async def cancel(self, task: TaskOrId) -> CancelResult:
         """Asks to end a task. What became of it is in the result."""
-        return await self._client._send_of(task, CancelResult, "POST", "/cancel")
+        return await self._core.send_of(task, CancelResult, "POST", "/cancel")
 
     async def ledger(self, task: TaskOrId) -> TaskLedger:
         """How the credits of a task moved."""
-        return await self._client._send_of(task, TaskLedger, "GET", "/ledger")
+        return await self._core.send_of(task, TaskLedger, "GET", "/ledger")
 
     async def delete(self, task: TaskOrId) -> None:
         """Deletes the video of a task. The task stays, and its credits stay spent."""
-        await self._client._send_of(task, dict, "DELETE", "/output")
+        await self._core.send_of(task, dict, "DELETE", "/output")
 
     async def download(
         self, task: TaskOrId, path: str | os.PathLike[str], *, timeout: float | None = None
@@ -267,33 +230,31 @@ class AsyncVideos(AsyncResource):
         A lost connection is continued where it broke. Raises WaitTimeoutError after `timeout`
         seconds.
         """
-        call = self._client._call(timeout, task=task)
-        chunks: AsyncStream[bytes] = self._client._transport.iterate(download(call))
+        chunks = self._chunks(task, timeout)
         try:
             yield chunks
         finally:
             await chunks.aclose()
 
+    def _chunks(self, task: TaskOrId, timeout: float | None) -> AsyncStream[bytes]:
+        return download(self._core.call(timeout, task=task))
+
+    def _video(self, call: Call, task: VideoTask) -> AsyncVideo:
+        return AsyncVideo(**vars(task), _key=call.key, _deadline=call.deadline, _videos=self)
+
 
 @dataclass(frozen=True)
-class AsyncVideo(VideoTask):
+class AsyncVideo(CompletedTask):
     """A completed task."""
 
-    _client: AsyncFramewright = field(repr=False, compare=False)
-    _key: str | None = field(repr=False, compare=False)
-    _deadline: float = field(repr=False, compare=False)
-
-    @property
-    def url(self) -> str:
-        """A link to the video. It expires; a download takes a fresh one."""
-        return self.output.video_url if self.output else ""
+    _videos: AsyncVideos = field(repr=False, compare=False)
 
     async def download(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
         """Writes the video to a file, which gets its name when it is whole.
 
         timeout: seconds until the call ends; else what is left of the timeout of `generate`.
         """
-        await self._client.videos.download(self, path, timeout=timeout)
+        await self._videos.download(self, path, timeout=timeout)
 
 
 class AsyncUploads(AsyncResource):
@@ -301,29 +262,29 @@ class AsyncUploads(AsyncResource):
 
     async def create(self, file: File, *, content_type: str | None = None) -> Upload:
         """Uploads an image or a video: a path, its bytes, or an open file. It costs no credits."""
-        call = self._client._call()
-        return await self._client._run(_calls.upload(call, file, content_type))
+        call = self._core.call()
+        return await _calls.upload(call, file, content_type)
 
     async def delete(self, upload_id: str) -> None:
         """Deletes an upload, unless a task needs it."""
-        await self._client._send(dict, Request("DELETE", path_of("uploads", upload_id)))
+        await self._core.send(dict, Request("DELETE", path_of("uploads", upload_id)))
 
     async def presign(self, content_type: str, size_bytes: int) -> PresignedUpload:
         """An address that takes the bytes of a file by itself, such as from a browser."""
         body = {"content_type": content_type, "size_bytes": size_bytes}
         request = json_request("POST", "/uploads/presigned", body)
-        return await self._client._send(PresignedUpload, request)
+        return await self._core.send(PresignedUpload, request)
 
 
 class AsyncCredits(AsyncResource):
     """The credits of the account."""
 
     async def get(self) -> CreditBalance:
-        return await self._client._send(CreditBalance, Request("GET", "/credits"))
+        return await self._core.send(CreditBalance, Request("GET", "/credits"))
 
     async def refill_test(self) -> CreditBalance:
         """Fills up the test credits. Needs a test key."""
-        return await self._client._send(CreditBalance, Request("POST", "/test-credits"))
+        return await self._core.send(CreditBalance, Request("POST", "/test-credits"))
 
 
 class AsyncModels(AsyncResource):
@@ -331,7 +292,7 @@ class AsyncModels(AsyncResource):
 
     async def list(self) -> ModelCatalog:
         """The models, their prices and the limits of media."""
-        return await self._client._send(ModelCatalog, Request("GET", "/models"))
+        return await self._core.send(ModelCatalog, Request("GET", "/models"))
 
 
 class AsyncWebhooks(AsyncResource):
@@ -341,7 +302,7 @@ class AsyncWebhooks(AsyncResource):
     sign = staticmethod(sign_webhook)
 
     async def list(self) -> WebhookEndpointList:
-        return await self._client._send(WebhookEndpointList, Request("GET", "/webhooks"))
+        return await self._core.send(WebhookEndpointList, Request("GET", "/webhooks"))
 
     async def create(
         self, *, events: Sequence[Event], url: str | None = None, description: str | None = None
@@ -349,11 +310,11 @@ class AsyncWebhooks(AsyncResource):
         """Makes an endpoint. Keep its secret: no other response has it."""
         body = _calls.given({"events": events, "url": url, "description": description})
         request = json_request("POST", "/webhooks", body, repeats=False)
-        return await self._client._send(WebhookEndpointWithSecret, request)
+        return await self._core.send(WebhookEndpointWithSecret, request)
 
     async def get(self, endpoint_id: str) -> WebhookEndpoint:
         path = path_of("webhooks", endpoint_id)
-        return await self._client._send(WebhookEndpoint, Request("GET", path))
+        return await self._core.send(WebhookEndpoint, Request("GET", path))
 
     async def update(
         self,
@@ -373,36 +334,31 @@ class AsyncWebhooks(AsyncResource):
         }
         path = path_of("webhooks", endpoint_id)
         request = json_request("PATCH", path, _calls.given(changes))
-        return await self._client._send(WebhookEndpoint, request)
+        return await self._core.send(WebhookEndpoint, request)
 
     async def delete(self, endpoint_id: str) -> None:
-        await self._client._send(dict, Request("DELETE", path_of("webhooks", endpoint_id)))
+        await self._core.send(dict, Request("DELETE", path_of("webhooks", endpoint_id)))
 
     async def replace_secret(self, endpoint_id: str) -> WebhookEndpointWithSecret:
         """A new secret. The one before it signs too, until `earlier_secret_until`."""
         path = path_of("webhooks", endpoint_id, "secret")
         request = Request("POST", path, repeats=False)
-        return await self._client._send(WebhookEndpointWithSecret, request)
+        return await self._core.send(WebhookEndpointWithSecret, request)
 
     def deliveries(
         self, endpoint_id: str, *, limit: int | None = None
     ) -> AsyncStream[WebhookDelivery]:
         """The log of an endpoint, the newest event first. `limit` is how many are read at once."""
-        call = self._client._call()
+        call = self._core.call()
         path = path_of("webhooks", endpoint_id, "deliveries")
-        pages = _calls.pages(call, WebhookDeliveryList, path, {"limit": limit})
-        return self._client._transport.iterate(pages)
+        return _calls.pages(call, WebhookDeliveryList, path, {"limit": limit})
 
     async def send_again(self, endpoint_id: str, event_id: str) -> WebhookEventId:
         """Sends an event of the log once more."""
         path = path_of("webhooks", endpoint_id, "deliveries", event_id, "send")
-        return await self._client._send(WebhookEventId, Request("POST", path))
+        return await self._core.send(WebhookEventId, Request("POST", path))
 
     async def test(self, endpoint_id: str) -> WebhookEventId:
         """Sends an event `webhook.test`."""
         path = path_of("webhooks", endpoint_id, "test")
-        return await self._client._send(WebhookEventId, Request("POST", path))
-
-
-def id_of(task: TaskOrId) -> str:
-    return task if isinstance(task, str) else task.id
+        return await self._core.send(WebhookEventId, Request("POST", path))

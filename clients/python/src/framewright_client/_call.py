@@ -31,7 +31,7 @@ from ._errors import (
 )
 from ._models import VideoTask
 from ._parsing import parse
-from ._transport import AnyTransport
+from ._transport import Transport
 
 T = TypeVar("T")
 E = TypeVar("E", bound=FramewrightError)
@@ -111,7 +111,7 @@ class Call:
     """What its requests have in common."""
 
     settings: Settings
-    transport: AnyTransport
+    transport: Transport
     max_retries: int
     key: str | None = None
     """The Idempotency-Key of a call that creates a task."""

@@ -1,13 +1,15 @@
-"""The calls that are more than one request, for both clients."""
+"""What the calls of both clients do."""
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import random
 import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -15,18 +17,80 @@ from urllib.parse import quote as quoted
 
 import httpx
 
-from ._call import Call, Request
+from ._call import Call, Request, Settings
 from ._errors import ConflictError, TaskFailedError
 from ._media import File, Media, is_url, media_type, read_file
 from ._models import MEDIA_FIELDS, TaskList, Upload, VideoFields, VideoTask, WebhookDeliveryList
-from ._transport import AsyncListener, Listener
+from ._transport import AsyncListener, Transport
 
+T = TypeVar("T")
 Page = TypeVar("Page", TaskList, WebhookDeliveryList)
 
 WAIT_SECONDS = 25
 """How long a read asks the service to wait. Some proxies end a request after 30 seconds."""
 
 CREATE = "/video/generations"
+
+TaskOrId = VideoTask | str
+
+
+@dataclass(frozen=True)
+class CompletedTask(VideoTask):
+    """What the videos of both clients have."""
+
+    _key: str | None = field(repr=False, compare=False)
+    _deadline: float = field(repr=False, compare=False)
+
+    @property
+    def url(self) -> str:
+        """A link to the video. It expires; a download takes a fresh one."""
+        return self.output.video_url if self.output else ""
+
+
+class Core:
+    """The options and connections of a client."""
+
+    def __init__(self, settings: Settings, transport: Transport) -> None:
+        self.settings = settings
+        self.transport = transport
+
+    def with_options(self, max_retries: int | None, timeout: float | None) -> Core:
+        """With the same connections, and the same memory of keys that were sent."""
+        settings = copy.copy(self.settings)
+        if max_retries is not None:
+            settings.max_retries = max_retries
+        if timeout is not None:
+            settings.timeout = timeout
+        return Core(settings, self.transport.shared())
+
+    def call(
+        self,
+        timeout: float | None = None,
+        *,
+        key: str | None = None,
+        task: TaskOrId | None = None,
+    ) -> Call:
+        call = Call(self.settings, self.transport, self.settings.max_retries, key)
+        if task is not None:
+            call.task_id, call.in_doubt = id_of(task), True
+            call.task = None if isinstance(task, str) else task
+        if isinstance(task, CompletedTask):
+            call.key, call.deadline = task._key, task._deadline
+        if timeout is not None:
+            call.deadline = time.monotonic() + timeout
+        return call
+
+    async def send(self, kind: type[T], request: Request) -> T:
+        return await self.call().send(kind, request)
+
+    async def send_of(self, task: TaskOrId, kind: type[T], method: str, path: str = "") -> T:
+        """A request about a task."""
+        request = Request(method, path_of("tasks", id_of(task)) + path)
+        return await self.call(task=task).send(kind, request)
+
+
+def id_of(task: TaskOrId) -> str:
+    return task if isinstance(task, str) else task.id
 
 
 def key_of(given: str | None) -> str:
@@ -94,7 +158,7 @@ async def upload(call: Call, file: File, content_type: str | None = None) -> Upl
     return await call.send(Upload, Request("POST", "/uploads", data, headers))
 
 
-async def wait(call: Call, on_progress: AsyncListener | Listener | None) -> VideoTask:
+async def wait(call: Call, on_progress: AsyncListener | None) -> VideoTask:
     """Reads the task of the call until it is completed.
 
     A connection that is lost and a service that is restarted only delay it. Raises TaskFailedError,
@@ -140,7 +204,7 @@ def ended(call: Call, task: VideoTask) -> VideoTask:
 
 
 async def generate(
-    call: Call, prompt: str, fields: VideoFields, on_progress: AsyncListener | Listener | None
+    call: Call, prompt: str, fields: VideoFields, on_progress: AsyncListener | None
 ) -> VideoTask:
     task = await create(call, prompt, fields)
     if on_progress:

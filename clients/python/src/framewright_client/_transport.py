@@ -1,7 +1,7 @@
 """How requests are sent and time passes: all in which the two clients differ.
 
 The calls are coroutines. Those of the blocking client never wait for an event loop, because its
-transport blocks instead.
+transport blocks instead: `run` takes them to their end.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -25,14 +25,18 @@ Listener = Callable[[VideoTask], None]
 Stream = Generator[T, None, None]
 
 
-class AnyTransport(Protocol):
+class Transport(Protocol):
     """What the calls need."""
+
+    def shared(self) -> Transport:
+        """With the same connections, which it does not close."""
 
     def open(self, **request: Any) -> AbstractAsyncContextManager[httpx.Response]: ...
     def chunks(self, response: httpx.Response) -> AsyncIterator[bytes]: ...
     async def sleep(self, seconds: float) -> None: ...
     async def read(self, work: Callable[[], T]) -> T: ...
     async def tell(self, listener: Callable[[VideoTask], Any], task: VideoTask) -> None: ...
+    async def close(self) -> None: ...
 
 
 class AsyncTransport:
@@ -40,10 +44,13 @@ class AsyncTransport:
 
     def __init__(self, http: httpx.AsyncClient | None) -> None:
         self._owns_http = http is None
-        self.http = http or httpx.AsyncClient()
+        self._http = http or httpx.AsyncClient()
+
+    def shared(self) -> AsyncTransport:
+        return AsyncTransport(self._http)
 
     def open(self, **request: Any) -> AbstractAsyncContextManager[httpx.Response]:
-        return self.http.stream(**request)
+        return self._http.stream(**request)
 
     def chunks(self, response: httpx.Response) -> AsyncIterator[bytes]:
         return response.aiter_bytes()
@@ -59,27 +66,24 @@ class AsyncTransport:
         if inspect.isawaitable(answer):
             await answer
 
-    async def run(self, call: Coroutine[Any, Any, T]) -> T:
-        return await call
-
-    def iterate(self, values: AsyncGenerator[T, None]) -> AsyncStream[T]:
-        return values
-
     async def close(self) -> None:
         if self._owns_http:
-            await self.http.aclose()
+            await self._http.aclose()
 
 
-class Transport:
+class BlockingTransport:
     """For code that blocks."""
 
     def __init__(self, http: httpx.Client | None) -> None:
         self._owns_http = http is None
-        self.http = http or httpx.Client()
+        self._http = http or httpx.Client()
+
+    def shared(self) -> BlockingTransport:
+        return BlockingTransport(self._http)
 
     @asynccontextmanager
     async def open(self, **request: Any) -> AsyncIterator[httpx.Response]:
-        with self.http.stream(**request) as response:
+        with self._http.stream(**request) as response:
             yield response
 
     async def chunks(self, response: httpx.Response) -> AsyncIterator[bytes]:
@@ -95,25 +99,29 @@ class Transport:
     async def tell(self, listener: Listener, task: VideoTask) -> None:
         listener(task)
 
-    def run(self, call: Awaitable[T]) -> T:
-        try:
-            call.__await__().send(None)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        raise RuntimeError("a call of the blocking client waits for an event loop")
-
-    def iterate(self, values: AsyncGenerator[T, None]) -> Stream[T]:
-        try:
-            while True:
-                try:
-                    value = self.run(anext(values))
-                except StopAsyncIteration:
-                    return
-                yield value
-        finally:
-            self.run(values.aclose())
-
-    def close(self) -> None:
+    async def close(self) -> None:
         if self._owns_http:
-            self.http.close()
+            self._http.close()
+
+
+def run(call: Awaitable[T]) -> T:
+    """The result of a call over a transport that blocks."""
+    try:
+        call.__await__().send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise RuntimeError("a call of the blocking client waits for an event loop")
+
+
+def iterate(values: AsyncGenerator[T, None]) -> Stream[T]:
+    """The values of calls over a transport that blocks."""
+    try:
+        while True:
+            try:
+                value = run(anext(values))
+            except StopAsyncIteration:
+                return
+            yield value
+    finally:
+        run(values.aclose())

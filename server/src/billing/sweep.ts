@@ -1,24 +1,152 @@
-import { type Statement, statement } from '../database/database.ts';
+import type Stripe from 'stripe';
+import { type Database, namedStatement, type Statement, statement } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import { mailBalances, reloadBalances, type WatchDeps } from './low-balance/watch.ts';
 import { lookForPayment } from './payment-looks.ts';
 import { inScope } from './scope.ts';
 import { settleOrder } from './settle-order.ts';
-import { type BillingDeps, isMissing } from './stripe-client.ts';
+import { type BillingDeps, idOf, isMissing } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
+
+const NOTE = statement(
+  'event_note',
+  'insert into stripe_events (id, type) values ($1, $2) on conflict do nothing returning id',
+);
+
+// An order whose Checkout was opened, but not answered, learns its session here.
+const WAKE_ORDERS = namedStatement(
+  'event_wake_orders',
+  ['id', 'session', 'payment'],
+  `update orders set due_at = clock_now(), revision = revision + 1,
+     stripe_id = coalesce(stripe_id, :session)
+   where id = :id or stripe_id = :session or stripe_payment = :payment
+     or id = any(array(select order_id from order_payments where stripe_payment = :payment))`,
+);
+
+const WAKE_SUBSCRIPTIONS = namedStatement(
+  'event_wake_subscriptions',
+  ['id', 'session', 'stripe'],
+  `update subscriptions set due_at = clock_now(), revision = revision + 1,
+     stripe_checkout = coalesce(stripe_checkout, :session)
+   where id = :id or stripe_subscription = :stripe or stripe_checkout = :session`,
+);
+
+/**
+ * Notes an event of Stripe, and makes what it is about due. Its content is not used: the order or
+ * the subscription asks Stripe. The same event does nothing the second time.
+ * @returns false if it was noted before
+ */
+export function noteEvent(db: Database, event: Stripe.Event): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    if ((await tx.query(NOTE, [event.id, event.type])).length === 0) return false;
+    const { order, subscription } = subjectOf(event);
+    if (order) await tx.query(WAKE_ORDERS, WAKE_ORDERS.values({ ...NO_ORDER, ...order }));
+    if (subscription) {
+      const ids = { ...NO_SUBSCRIPTION, ...subscription };
+      await tx.query(WAKE_SUBSCRIPTIONS, WAKE_SUBSCRIPTIONS.values(ids));
+    }
+    return true;
+  });
+}
+
+const NO_ORDER = { id: null, session: null, payment: null };
+const NO_SUBSCRIPTION = { id: null, session: null, stripe: null };
+
+/** Ids by which the statements above find what an event is about. */
+type Ids<Names> = { [Name in keyof Names]?: string | null };
+
+/** What an event is about; nothing for other events. */
+function subjectOf(event: Stripe.Event): {
+  order?: Ids<typeof NO_ORDER>;
+  subscription?: Ids<typeof NO_SUBSCRIPTION>;
+} {
+  switch (event.type) {
+    case 'checkout.session.completed':
+    case 'checkout.session.async_payment_succeeded':
+    case 'checkout.session.async_payment_failed':
+    case 'checkout.session.expired': {
+      const { id: session, metadata } = event.data.object;
+      if (metadata?.subscription) return { subscription: { id: metadata.subscription, session } };
+      return { order: { id: metadata?.order ?? null, session } };
+    }
+    case 'payment_intent.succeeded':
+    case 'payment_intent.payment_failed':
+    case 'payment_intent.canceled': {
+      const { id: payment, metadata } = event.data.object;
+      return { order: { id: metadata.order ?? null, payment } };
+    }
+    case 'charge.refunded':
+    case 'refund.created':
+    case 'refund.updated':
+    case 'refund.failed':
+    case 'charge.dispute.created':
+    case 'charge.dispute.updated':
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.dispute.funds_reinstated':
+    case 'charge.dispute.closed':
+      return { order: { payment: idOf(event.data.object.payment_intent) } };
+    case 'invoice.paid':
+    case 'invoice.payment_failed':
+      return { subscription: subscriptionOf(event.data.object) };
+    case 'customer.subscription.created':
+    case 'customer.subscription.updated':
+    case 'customer.subscription.deleted': {
+      const { id: stripe, metadata } = event.data.object;
+      return { subscription: { id: metadata.subscription ?? null, stripe } };
+    }
+    default:
+      return {};
+  }
+}
+
+/** An invoice in an event, of any API version. */
+interface InvoiceOfEvent {
+  parent?: Pick<Stripe.Invoice.Parent, 'subscription_details'> | null;
+  /** In versions before 2025-03-31, which have no `parent`. */
+  subscription?: string | { id: string } | null;
+  subscription_details?: { metadata?: Stripe.Metadata | null } | null;
+}
+
+/** Our id of an invoice's subscription, and that of Stripe. */
+function subscriptionOf(invoice: InvoiceOfEvent) {
+  const now = invoice.parent?.subscription_details;
+  const metadata = now?.metadata ?? invoice.subscription_details?.metadata;
+  return {
+    id: metadata?.subscription ?? null,
+    stripe: idOf(now?.subscription ?? invoice.subscription),
+  };
+}
 
 /** How many orders a process settles at a time. */
 const BATCH = 8;
 
+interface Work {
+  claim: Statement;
+  /** Of the claim. */
+  values(deps: BillingDeps): unknown[];
+  /** For what Stripe does not have, such as deleted test data. Another key may find it. */
+  postpone?: Statement;
+  settle(deps: BillingDeps, id: string): Promise<unknown>;
+}
+
 // The next process that looks finds them later, so that each is settled by one.
-function claimIn(table: 'orders' | 'subscriptions') {
-  return statement(
-    `${table}_claim`,
-    `update ${table} set due_at = clock_now() + interval '2 minutes'
-     where id = any(array(select id from ${table} where due_at <= (select clock_now())
-       and ${inScope(table, '$1', '$2')}
-       order by due_at limit ${BATCH} for update skip locked)) returning id`,
-  );
+function dueIn(table: 'orders' | 'subscriptions', settle: Work['settle']): Work {
+  return {
+    claim: statement(
+      `${table}_claim`,
+      `update ${table} set due_at = clock_now() + interval '2 minutes'
+       where id = any(array(select id from ${table} where due_at <= (select clock_now())
+         and ${inScope(table, '$1', '$2')}
+         order by due_at limit ${BATCH} for update skip locked)) returning id`,
+    ),
+    values: ({ scope: { mode, account } }) => [mode, account],
+    postpone: statement(
+      `${table}_postpone`,
+      `update ${table} set due_at = case when created_at > clock_now() - interval '180 days'
+         then clock_now() + interval '1 day' end where id = $1`,
+    ),
+    settle,
+  };
 }
 
 const CLAIM_LOOKS = statement(
@@ -29,32 +157,10 @@ const CLAIM_LOOKS = statement(
    returning stripe_id as id`,
 );
 
-// What Stripe does not have, such as deleted test data. Another key of Stripe may find it.
-function postponeIn(table: string) {
-  return statement(
-    `${table}_postpone`,
-    `update ${table} set due_at = case when created_at > clock_now() - interval '180 days'
-       then clock_now() + interval '1 day' end where id = $1`,
-  );
-}
-
-interface Work {
-  claim: Statement;
-  /** Of the claim; undefined: the mode and account. */
-  values?: unknown[];
-  /** For what Stripe does not have. */
-  postpone?: Statement;
-  settle: (deps: BillingDeps, id: string) => Promise<unknown>;
-}
-
 const WORK: readonly Work[] = [
-  {
-    claim: claimIn('subscriptions'),
-    postpone: postponeIn('subscriptions'),
-    settle: settleSubscription,
-  },
-  { claim: claimIn('orders'), postpone: postponeIn('orders'), settle: settleOrder },
-  { claim: CLAIM_LOOKS, values: [], settle: lookForPayment },
+  dueIn('subscriptions', settleSubscription),
+  dueIn('orders', settleOrder),
+  { claim: CLAIM_LOOKS, values: () => [], settle: lookForPayment },
 ];
 
 /**
@@ -64,34 +170,32 @@ const WORK: readonly Work[] = [
  * @returns how many were settled
  */
 export async function settleDue(deps: BillingDeps): Promise<number> {
-  const { mode, account } = deps.scope;
-  const own = [mode, account];
   let settled = 0;
-  for (const { values = own, ...work } of WORK) settled += await settleAll(deps, work, values);
+  for (const work of WORK) settled += await settleAll(deps, work);
   return settled;
 }
 
-async function settleAll(
-  deps: BillingDeps,
-  { claim, postpone, settle }: Omit<Work, 'values'>,
-  values: unknown[],
-): Promise<number> {
+async function settleAll(deps: BillingDeps, { claim, values, ...work }: Work): Promise<number> {
   for (let settled = 0; ; ) {
-    const rows = await deps.db.query<{ id: string }>(claim, values);
-    const done = await Promise.all(
-      rows.map(({ id }) =>
-        settle(deps, id).then(
-          () => 1,
-          async (err: unknown) => {
-            if (postpone && isMissing(err)) await deps.db.query(postpone, [id]);
-            deps.log.warn({ err, id }, 'Stripe could not be asked; it is asked again');
-            return 0;
-          },
-        ),
-      ),
-    );
-    settled += done.reduce<number>((sum, one) => sum + one, 0);
+    const rows = await deps.db.query<{ id: string }>(claim, values(deps));
+    const done = await Promise.all(rows.map(({ id }) => isSettled(deps, work, id)));
+    settled += done.filter(Boolean).length;
     if (rows.length < BATCH) return settled;
+  }
+}
+
+async function isSettled(
+  deps: BillingDeps,
+  { settle, postpone }: Pick<Work, 'settle' | 'postpone'>,
+  id: string,
+): Promise<boolean> {
+  try {
+    await settle(deps, id);
+    return true;
+  } catch (err) {
+    if (postpone && isMissing(err)) await deps.db.query(postpone, [id]);
+    deps.log.warn({ err, id }, 'Stripe could not be asked; it is asked again');
+    return false;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance } from 'fastify';
 import type Stripe from 'stripe';
-import { noteEvent, versionWatch } from '../../billing/events.ts';
 import type { Billing } from '../../billing/stripe-client.ts';
+import { noteEvent } from '../../billing/sweep.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { readBodiesAsBytes } from '../../requests/bodies.ts';
 
@@ -42,6 +42,20 @@ export async function stripeWebhook(
       return { received: true };
     },
   );
+}
+
+/**
+ * Says once for each version, in each process, that the webhook endpoint has another API version
+ * than this program: what is read of its events may be elsewhere in them.
+ */
+function versionWatch({ log, stripe }: StripeWebhookDeps) {
+  const expected = String(stripe.getApiField('version'));
+  const told = new Set([expected]);
+  return ({ api_version: version }: Stripe.Event): void => {
+    if (!version || told.has(version)) return;
+    told.add(version);
+    log.warn({ version, expected }, 'the webhook endpoint at Stripe has another API version');
+  };
 }
 
 function requireOwnMode({ log, scope }: StripeWebhookDeps, { livemode }: Stripe.Event): void {

@@ -709,8 +709,8 @@ create index signup_grants_granted on signup_grants (granted_at);
 
 -- billing (docs/decisions/0030-billing.md) -----------------------------------------------------------
 -- Prices are in minor units, such as cents. Columns that begin with stripe_ have ids of objects at Stripe, but
--- stripe_mode and stripe_account: the mode and the account at Stripe in which the ids of the row hold (null:
--- not known).
+-- stripe_mode and stripe_account: the mode and the account at Stripe in which the ids of the row hold
+-- (account null: not known).
 
 -- A pack or a plan, edited by operators.
 create table offers (
@@ -733,7 +733,7 @@ create table offers (
 create table plan_prices (
   stripe_price text primary key,
   stripe_product text not null,
-  stripe_mode text check (stripe_mode in ('test', 'live')),
+  stripe_mode text not null check (stripe_mode in ('test', 'live')),
   stripe_account text,
   plan_id text not null references offers,
   credits bigint not null,
@@ -750,7 +750,7 @@ create index plan_prices_plan on plan_prices (plan_id);
 create table portal_configurations (
   digest text primary key,
   stripe_configuration text not null,
-  stripe_mode text check (stripe_mode in ('test', 'live')),
+  stripe_mode text not null check (stripe_mode in ('test', 'live')),
   stripe_account text
 );
 
@@ -768,7 +768,6 @@ create index stripe_customers_customer on stripe_customers (stripe_customer);
 -- What happens when the credits of an account run low.
 create table billing_accounts (
   account_id text primary key references accounts,
-  stripe_customer text unique,
   -- A mail is sent when the available paid credits fall below this; null: none.
   alert_below bigint check (alert_below > 0),
   -- When the mail of the present shortage was sent; null: there is no shortage.
@@ -795,7 +794,7 @@ create table subscriptions (
   id text primary key,
   account_id text not null references accounts,
   plan_id text not null references offers,
-  stripe_mode text check (stripe_mode in ('test', 'live')),
+  stripe_mode text not null check (stripe_mode in ('test', 'live')),
   stripe_account text,
   stripe_checkout text unique,
   checkout_url text,
@@ -813,7 +812,7 @@ create table subscriptions (
 );
 -- What is open in test mode does not keep an account from buying in live mode.
 create unique index subscriptions_one_live_of_mode on subscriptions
-  (account_id, coalesce(stripe_mode, ''), coalesce(stripe_account, ''))
+  (account_id, stripe_mode, coalesce(stripe_account, ''))
   where state not in ('canceled', 'incomplete_expired', 'expired');
 create index subscriptions_due on subscriptions (due_at) where due_at is not null;
 
@@ -833,7 +832,7 @@ create table orders (
   -- Whether the Checkout of a pack also saves the card; null: no Checkout.
   saves_card boolean,
 
-  stripe_mode text check (stripe_mode in ('test', 'live')),
+  stripe_mode text not null check (stripe_mode in ('test', 'live')),
   stripe_account text,
   -- The Checkout session, the payment intent, or the invoice; null: not known to be opened.
   stripe_id text unique,
@@ -872,7 +871,7 @@ create index orders_due on orders (due_at) where due_at is not null;
 create index orders_disputed on orders (created_at, id) where dispute is not null;
 create index orders_mismatched on orders (settled_at) where state = 'mismatched';
 create unique index orders_one_reload_of_mode on orders
-  (account_id, coalesce(stripe_mode, ''), coalesce(stripe_account, ''))
+  (account_id, stripe_mode, coalesce(stripe_account, ''))
   where kind = 'reload' and state = 'pending';
 
 -- A payment of an invoice that was paid in parts, beside orders.stripe_payment: its events wake the order.

@@ -45,7 +45,8 @@ const CLOSED = statement(
 // Purchases of an account come one after the other through here, so the count is exact.
 const LOCK = statement(
   'order_lock_account',
-  'select from billing_accounts where account_id = $1 for update',
+  `insert into billing_accounts (account_id) values ($1)
+   on conflict (account_id) do update set account_id = excluded.account_id`,
 );
 
 const RECENT = statement(
@@ -71,7 +72,7 @@ export async function buyPack(
   const pack = await readOffer(deps.db, 'pack', packId);
   if (!pack?.active) throw new ApiError('not_found', 'This pack is not sold any more.');
   const { scope } = deps;
-  await customerOf(deps, accountId); // makes the row that is locked
+  await customerOf(deps, accountId); // without Stripe there is no order
   for (;;) {
     const order = await deps.db.transaction((tx) =>
       orderOnce(tx, { accountId, pack, savesCard, scope }),

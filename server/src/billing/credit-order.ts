@@ -9,7 +9,7 @@ import {
 } from '../database/database.ts';
 import { customerIn } from './customers.ts';
 import type { Offer } from './offers.ts';
-import { ANY_SCOPE, type ScopeColumns } from './scope.ts';
+import type { ScopeColumns } from './scope.ts';
 import type { StripeScope } from './stripe-client.ts';
 
 /**
@@ -121,10 +121,10 @@ export async function insertOrder(
     offer: Partial<Offer> & Pick<Offer, 'id' | 'credits' | 'price' | 'currency' | 'expires_days'>;
     savesCard?: boolean;
     invoice?: { subscriptionId: string; stripeId: string; failure: string | null };
-    scope?: StripeScope;
+    scope: StripeScope;
   },
 ): Promise<boolean> {
-  const { offer, savesCard = null, invoice = NO_INVOICE, scope = ANY_SCOPE, ...rest } = order;
+  const { offer, savesCard = null, invoice = NO_INVOICE, scope, ...rest } = order;
   const { credits, price, currency, expires_days: expiresDays } = offer;
   const terms = { offerId: offer.id, credits, price, currency, expiresDays };
   const values = INSERT.values({ ...rest, ...terms, ...invoice, ...scope, savesCard });

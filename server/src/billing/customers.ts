@@ -1,6 +1,6 @@
 import { emailOf } from '../accounts/accounts.ts';
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
-import { ANY_SCOPE, bestKnown, inScope } from './scope.ts';
+import { bestKnown, inScope } from './scope.ts';
 import {
   type BillingDeps,
   idOf,
@@ -59,18 +59,6 @@ async function isGone(stripe: StripeClient, customer: string): Promise<boolean> 
   return found === undefined || found.deleted === true;
 }
 
-// Two statements: of two inserts with the same customer at once, one would violate the unique index
-// of the customer, which `on conflict (account_id)` does not cover. Older programs read it here.
-const PREPARE = statement(
-  'customer_prepare',
-  'insert into billing_accounts (account_id) values ($1) on conflict (account_id) do nothing',
-);
-const KEEP = statement(
-  'customer_keep',
-  `update billing_accounts set stripe_customer = $2
-   where account_id = $1 and (stripe_customer is null or stripe_customer = $3)`,
-);
-
 const REPLACE = statement(
   'customer_replace',
   `update stripe_customers set stripe_customer = $2
@@ -93,8 +81,6 @@ export async function saveCustomer(
   accountId: string,
   { customer, gone = null, scope }: { customer: string; gone?: string | null; scope: StripeScope },
 ): Promise<string> {
-  await db.query(PREPARE, [accountId]);
-  await db.query(KEEP, [accountId, customer, gone]);
   const [replaced] = gone === null ? [] : await db.query(REPLACE, [accountId, customer, gone]);
   if (replaced) return customer;
   const { mode, account } = scope;
@@ -105,19 +91,11 @@ export async function saveCustomer(
   return saved?.stripe_customer ?? customer;
 }
 
-/**
- * The customer of an account in a scope, in SQL. One whose scope was not kept counts if no other is
- * known: it may be of this scope.
- */
+/** The customer of an account in a scope, in SQL. */
 export function customerIn(accountId: string, mode: string, account: string): string {
-  return `(select c.stripe_customer
-     from (select stripe_mode, stripe_account, stripe_customer
-         from stripe_customers where account_id = ${accountId}
-       union all
-       select null, null, b.stripe_customer from billing_accounts b
-         where b.account_id = ${accountId} and b.stripe_customer is not null and not exists (
-           select from stripe_customers k where k.stripe_customer = b.stripe_customer)) c
-     where ${inScope('c', mode, account)} order by ${bestKnown('c')} limit 1)`;
+  return `(select c.stripe_customer from stripe_customers c
+     where c.account_id = ${accountId} and ${inScope('c', mode, account)}
+     order by ${bestKnown('c')} limit 1)`;
 }
 
 const KNOWN = statement(
@@ -129,13 +107,10 @@ const KNOWN = statement(
 export async function knownCustomer(
   db: Queryable,
   accountId: string,
-  { mode, account }: StripeScope = ANY_SCOPE,
+  { mode, account }: StripeScope,
 ): Promise<string | null> {
-  const [row] = await db.query<{ stripe_customer: string | null }>(KNOWN, [
-    accountId,
-    mode,
-    account,
-  ]);
+  const values = [accountId, mode, account];
+  const [row] = await db.query<{ stripe_customer: string | null }>(KNOWN, values);
   return row?.stripe_customer ?? null;
 }
 

@@ -145,42 +145,6 @@ test('an automatic purchase that is open in test mode does not block one in live
   }
 });
 
-/** Takes away what an older program did not keep. */
-async function forgetScopes(accountId: string) {
-  const { db } = fixture.deps;
-  const none = 'stripe_mode = null, stripe_account = null';
-  await sql(db, `update orders set ${none} where account_id = $1`, [accountId]);
-  await sql(db, `update subscriptions set ${none} where account_id = $1`, [accountId]);
-  await sql(db, `update plan_prices set ${none}`);
-  await sql(db, 'delete from stripe_customers where account_id = $1', [accountId]);
-}
-
-test('an id without a mode is used if Stripe has it', async () => {
-  const { accountId, orderId, subscriptionId } = await tested();
-  await forgetScopes(accountId);
-  const made = test1().all('customer').length;
-  await assertRejectsWith(
-    subscribe(fixture.deps, { accountId, planId: 'hobby' }),
-    'invalid_request',
-  );
-  await openPortal(fixture.deps, accountId);
-  await buy(fixture.deps, accountId);
-  assert.equal(test1().all('customer').length, made);
-  assert.equal((await settleOrder(fixture.deps, orderId)).stripe_mode, 'test');
-  const subscription = await settleSubscription(fixture.deps, subscriptionId);
-  assert.equal(subscription.stripe_account, 'acct_first');
-});
-
-test('an id without a mode that Stripe does not have is made again', async () => {
-  const { accountId, orderId, subscriptionId } = await tested();
-  await forgetScopes(accountId);
-  assert.equal((await settleOrder(live, orderId)).state, 'paid');
-  assert.match((await buysAll(live, accountId)).plan, /^cs_live_/);
-  const { db } = fixture.deps;
-  assert.equal((await readOrder(db, orderId))?.stripe_mode, 'test');
-  assert.equal((await readSubscription(db, subscriptionId))?.stripe_mode, 'test');
-});
-
 test('another account of the same mode has ids of its own, also if its key hides it', async () => {
   const key = await fixture.depsOf('rk_test_1');
   const other = await fixture.depsOf('rk_test_other_1');

@@ -4,7 +4,7 @@ import { takeBackUpTo } from '../ledger/debts.ts';
 import { grantPayment } from '../ledger/payments.ts';
 import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
 import { CHARGE_SECONDS, mayBePaid, readReload, stopReload } from './low-balance/reload.ts';
-import { adopt, askInScope } from './scope.ts';
+import { adopt, isInScope } from './scope.ts';
 import type { BillingDeps } from './stripe-client.ts';
 import { isDisputeOpen } from './taken-back.ts';
 import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
@@ -21,13 +21,11 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
   for (;;) {
     const order = await readOrder(deps.db, id);
     if (!order) throw new Error(`there is no order ${id}`);
-    const kept = { ...order, table: 'orders' } as const;
-    const read = await askInScope(deps, kept, () => readTruth(deps, order));
-    if (!read) return (await readOrder(deps.db, id)) ?? order;
-    const truth = compared(order, read, deps);
+    if (!isInScope(order, deps.scope)) return order;
+    const truth = compared(order, await readTruth(deps, order), deps);
     const isBooked = await deps.db.transaction(async (tx) => {
       const isOurs = await book(tx, order, truth);
-      if (isOurs) await adopt(tx, kept, deps.scope);
+      if (isOurs) await adopt(tx, 'orders', order, deps.scope);
       if (isOurs) logChange(deps, order, truth); // before the commit: rather twice than never
       return isOurs;
     });

@@ -17,15 +17,14 @@ export type StripeClient = Stripe;
 /** In test mode no money moves, and nothing of it exists in live mode. */
 export type StripeMode = 'test' | 'live';
 
-/** Where an id of Stripe holds: in one mode of one account. null: not known, so it may be any. */
+/** Where an id of Stripe holds: in one mode of one account (null: not known, so it may be any). */
 export interface StripeScope {
-  mode: StripeMode | null;
+  mode: StripeMode;
   account: string | null;
 }
 
 /** The scope of this process: its key has one mode. */
 export interface OwnScope extends StripeScope {
-  mode: StripeMode;
   /** Whether the key may not read its account. */
   isAccountHidden: boolean;
 }

@@ -123,7 +123,8 @@ async function everything(owner: TestVisitor): Promise<string[]> {
   await setOffer(db, PACK);
   const order = 'ord_of_somebody';
   const offer = { ...PACK, active: true };
-  await insertOrder(db, { id: order, accountId: owner.accountId, kind: 'pack', offer });
+  const scope = { mode: 'test', account: null } as const;
+  await insertOrder(db, { id: order, accountId: owner.accountId, kind: 'pack', offer, scope });
   return [passkey, session, key, upload.body.id, task, order].map(String);
 }
 

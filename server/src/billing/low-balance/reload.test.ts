@@ -59,7 +59,7 @@ test('a payment whose response was lost for a day is found by its order', async 
 });
 
 async function customerOf(accountId: string): Promise<string> {
-  return (await knownCustomer(fixture.deps.db, accountId)) ?? '';
+  return (await knownCustomer(fixture.deps.db, accountId, fixture.deps.scope)) ?? '';
 }
 
 function paymentsOf(order: CreditOrder): number {
@@ -71,7 +71,7 @@ function paymentsOf(order: CreditOrder): number {
 async function reloadOrdered() {
   const accountId = await fixture.customerWith(100);
   await setReload(fixture.deps, accountId, RELOAD);
-  const id = (await orderReload(fixture.deps.db, accountId)) ?? '';
+  const id = (await orderReload(fixture.deps.db, accountId, fixture.deps.scope)) ?? '';
   return { accountId, id, settle: () => settleOrder(fixture.deps, id) };
 }
 
@@ -184,7 +184,7 @@ test('a failed order counts as spent until its payment was looked for again', as
   assert.equal((await settleOrder(deps, id)).state, 'failed');
   const order = async () => {
     await setReload(fixture.deps, accountId, { ...RELOAD, monthly_limit: 1999 });
-    return orderReload(fixture.deps.db, accountId);
+    return orderReload(fixture.deps.db, accountId, fixture.deps.scope);
   };
   await settle(); // too early to know
   assert.equal(await order(), undefined);
@@ -222,7 +222,7 @@ test('a purchase that was paid and not booked counts towards the limit', async (
   assert.equal((await settle()).state, 'mismatched');
   saveCard(state, customer);
   await setReload(fixture.deps, accountId, { ...RELOAD, monthly_limit: 1999 });
-  assert.equal(await orderReload(fixture.deps.db, accountId), undefined);
+  assert.equal(await orderReload(fixture.deps.db, accountId, fixture.deps.scope), undefined);
 });
 
 test('an error that Stripe repeats under the key of a charge ends the order', async () => {

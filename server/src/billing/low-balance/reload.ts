@@ -6,7 +6,7 @@ import { paidBalances } from '../../ledger/payments.ts';
 import { type CreditOrder, insertOrder } from '../credit-order.ts';
 import { savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
-import { ANY_SCOPE, inScope } from '../scope.ts';
+import { inScope } from '../scope.ts';
 import type { StripeClient, StripeScope } from '../stripe-client.ts';
 import { CHARGE_OF_PAYMENT, failedTruth, type Truth, truthOfPayment } from '../truth.ts';
 
@@ -53,7 +53,7 @@ const ORDERS_OF_MONTH = statement(
 export function orderReload(
   db: Database,
   accountId: string,
-  scope: StripeScope = ANY_SCOPE,
+  scope: StripeScope,
 ): Promise<string | undefined> {
   return db.transaction(async (tx) => {
     const [settings] = await tx.query<Settings>(LOCK, [accountId]);

@@ -63,7 +63,7 @@ test('processes that order for many accounts at once order once for each', async
 test('a card that is declined stops it, and the customer is told once', async () => {
   const accountId = await fixture.customerWith(100);
   await setReload(fixture.deps, accountId, RELOAD);
-  const customer = (await knownCustomer(fixture.deps.db, accountId)) ?? '';
+  const customer = (await knownCustomer(fixture.deps.db, accountId, fixture.deps.scope)) ?? '';
   const card = cardOf(fixture.simulator.state, customer);
   if (card) card.declines = true;
   await watch();

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { insertOrder } from '../credit-order.ts';
-import { adopt, askInScope } from '../scope.ts';
+import { adopt, isInScope } from '../scope.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { OwnScope } from '../stripe-client.ts';
 import { type BillingDeps, idOf, timeOf } from '../stripe-client.ts';
@@ -54,12 +54,9 @@ export async function settleSubscription(
   for (;;) {
     const subscription = await readSubscription(deps.db, id);
     if (!subscription) throw new Error(`there is no subscription ${id}`);
-    const kept = { ...subscription, table: 'subscriptions' } as const;
-    const truth = await askInScope(deps, kept, () => readTruth(deps, subscription, options));
-    if (!truth) return (await readSubscription(deps.db, id)) ?? subscription; // of another mode
-    const orders = await deps.db.transaction((tx) =>
-      change(tx, { kept, scope: deps.scope }, truth),
-    );
+    if (!isInScope(subscription, deps.scope)) return subscription;
+    const truth = await readTruth(deps, subscription, options);
+    const orders = await deps.db.transaction((tx) => change(tx, deps.scope, subscription, truth));
     if (!orders) continue; // somebody else changed it: what was read may be old
     for (const id of orders) await settleOrder(deps, id);
     return (await readSubscription(deps.db, id)) ?? subscription;
@@ -165,15 +162,16 @@ const CHANGE = namedStatement(
 /** @returns the orders that were made; undefined if somebody else changed the subscription */
 async function change(
   tx: Transaction,
-  { kept, scope }: { kept: Subscription & { table: 'subscriptions' }; scope: OwnScope },
+  scope: OwnScope,
+  before: Subscription,
   truth: SubscriptionTruth,
 ): Promise<string[] | undefined> {
-  const { id, revision, account_id: accountId } = kept;
+  const { id, revision, account_id: accountId } = before;
   const { state, planId, renewsAt, endsAt, owes, stripeSubscription: stripe } = truth;
   const isEnded = ENDED.includes(state);
   const values = { id, revision, state, planId, stripe, renewsAt, endsAt, isEnded, owes };
   if ((await tx.query(CHANGE, CHANGE.values(values))).length === 0) return undefined;
-  await adopt(tx, kept, scope);
+  await adopt(tx, 'subscriptions', before, scope);
   const made: string[] = [];
   for (const { invoice: stripeId, planId, expiresDays, failure, ...price } of truth.paid) {
     const order = newId('order');

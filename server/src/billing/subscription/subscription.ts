@@ -1,6 +1,6 @@
 import { ACCOUNT_STATE, type AccountState, joinAccount } from '../../accounts/account-sql.ts';
 import { first, type Queryable, queryFirst, statement } from '../../database/database.ts';
-import { ANY_SCOPE, inScope, type ScopeColumns } from '../scope.ts';
+import { inScope, type ScopeColumns } from '../scope.ts';
 import type { StripeScope } from '../stripe-client.ts';
 
 /** A plan that an account pays for in each period. */
@@ -45,11 +45,11 @@ const NEWEST = statement(
    order by s.created_at desc, s.id desc limit 1`,
 );
 
-/** The newest subscription of an account in a scope, also one that has ended, if there is one. */
+/** The newest subscription of an account, also one that has ended. Without a scope: in any scope. */
 export async function subscriptionOf(
   db: Queryable,
   accountId: string,
-  { mode, account }: StripeScope = ANY_SCOPE,
+  scope?: StripeScope,
 ): Promise<Subscription | undefined> {
-  return first<Subscription>(db, NEWEST, [accountId, mode, account]);
+  return first<Subscription>(db, NEWEST, [accountId, scope?.mode ?? null, scope?.account ?? null]);
 }

@@ -207,7 +207,8 @@ async function openOrder(accountId: string): Promise<string> {
   const terms = { id: 'small', name: 'Small', credits: 10, price: 100, currency: 'usd' };
   const pack = { ...terms, kind: 'pack', period: null, expires_days: null } as const;
   await setOffer(db, pack);
-  await insertOrder(db, { id, accountId, kind: 'pack', offer: { ...pack, active: true } });
+  const scope = { mode: 'test', account: null } as const;
+  await insertOrder(db, { id, accountId, kind: 'pack', offer: { ...pack, active: true }, scope });
   await sql(db, 'update orders set due_at = null where id = $1', [id]);
   return id;
 }

@@ -157,7 +157,9 @@ test('low-balance mail and auto-reload are switched on and off', async () => {
   assert.equal((await put('low-balance', { below: null })).body.alert_below, null);
   const wanted = { pack_id: 'small', below: 100, monthly_limit: 5000 };
   assertError(await put('auto-reload', { auto_reload: wanted }), 'invalid_request'); // no card
-  saveCard(simulator.state, (await knownCustomer(website.database.db, visitor.accountId)) ?? '');
+  const scope = { mode: 'test', account: null } as const;
+  const customer = await knownCustomer(website.database.db, visitor.accountId, scope);
+  saveCard(simulator.state, customer ?? '');
   await website.outdateProof(visitor);
   assertError(await put('auto-reload', { auto_reload: wanted }), 'proof_required');
   assert.equal((await put('auto-reload', { auto_reload: null })).status, 200);

@@ -1,110 +1,73 @@
-import {
-  AV_CHANNEL_LAYOUT_STEREO,
-  AV_SAMPLE_FMT_FLTP,
-  Encoder,
-  FF_ENCODER_AAC,
-  FF_ENCODER_LIBX264,
-  Frame,
-  Muxer,
-  Rational,
-} from 'node-av';
+import { Encoder, FF_ENCODER_AAC, FF_ENCODER_LIBX264, type Frame, Muxer, Rational } from 'node-av';
 
-/** The audio: two planes of 32-bit floats for the requested samples. */
-export interface Sound {
-  samplesPerSecond: number;
-  samples: (firstSample: number, count: number) => Buffer;
-}
+export const SAMPLES_PER_SECOND = 48_000;
 
 const KEYFRAME_SECONDS = 2;
-
 /** The same on every machine, because the number of threads changes the bytes. */
 const ENCODER_THREADS = 2;
-const AAC_FRAME_SAMPLES = 1024;
-const STEREO_SAMPLE_BYTES = 8;
+
+interface Content {
+  framesPerSecond: number;
+  pictures: AsyncIterable<Frame>;
+  /** Endless, and cut where the pictures end; null: no sound. */
+  sound: AsyncGenerator<Frame, void> | null;
+}
 
 /**
- * Writes frames, and sound of exactly the same length, as an MP4 that can start to play before it
- * is fully downloaded. Keeps only the frames that the encoder looks ahead at. Frees each frame.
+ * Writes an MP4 that can start to play before it is fully downloaded. Keeps only the frames that
+ * the encoder looks ahead at. Frees each frame.
  */
-export async function writeMp4(
-  path: string,
-  frames: AsyncIterable<Frame>,
-  framesPerSecond: number,
-  sound: Sound | null,
-): Promise<void> {
+export async function writeMp4(path: string, content: Content): Promise<void> {
+  const { framesPerSecond, pictures, sound } = content;
   await using muxer = await Muxer.open(path, {
     format: 'mp4',
     options: { movflags: '+faststart' },
   });
-  const video = track(muxer, await videoEncoder(framesPerSecond));
-  const audio = sound && soundTrack(track(muxer, await audioEncoder()), sound);
-  let tick = 0;
-  for await (const received of frames) {
-    using frame = received;
-    frame.timeBase = new Rational(1, framesPerSecond);
-    frame.pts = BigInt(tick);
-    frame.duration = 1n;
-    await video.write(frame);
-    tick++;
-    await audio?.writeUntil(tick / framesPerSecond);
+  const video = track(muxer, await videoEncoder(framesPerSecond), framesPerSecond);
+  const audio = sound && track(muxer, await audioEncoder(), SAMPLES_PER_SECOND);
+  for await (const picture of pictures) {
+    await video.write(picture, 1);
+    while (sound && audio && audio.seconds() < video.seconds()) {
+      const { value: samples } = await sound.next();
+      if (!samples) throw new Error('the sound ended');
+      await audio.write(samples, samples.nbSamples);
+    }
   }
-  await video.finish(BigInt(tick));
-  await audio?.finish();
+  await video.finish(video.seconds());
+  await audio?.finish(video.seconds());
 }
 
-/** One stream of the file. Times are in units of its encoder's time base. */
-interface Track {
-  write: (frame: Frame) => Promise<void>;
-  /** Writes what the encoder has buffered and cuts the stream at `length`. */
-  finish: (length: bigint) => Promise<void>;
-}
-
-function track(muxer: Muxer, encoder: Encoder): Track {
+/** One stream of the file. */
+function track(muxer: Muxer, encoder: Encoder, ticksPerSecond: number) {
   const index = muxer.addStream(encoder);
-  const encode = async (frame: Frame | null, length: bigint | null) => {
+  let ticks = 0;
+  const encode = async (frame: Frame | null, end = Number.POSITIVE_INFINITY) => {
     for await (const packet of encoder.packets(frame)) {
       if (packet === null) return;
-      const over = length === null ? 0n : packet.pts + packet.duration - length;
-      if (over > 0n) packet.duration -= over;
+      const over = Number(packet.pts + packet.duration) - end;
+      if (over > 0) packet.duration -= BigInt(over);
       await muxer.writePacket(packet, index);
       packet.free();
     }
   };
-  const finish = async (length: bigint) => {
-    await encode(null, length);
-    await muxer.writePacket(null, index);
-    encoder.close();
+  return {
+    seconds: () => ticks / ticksPerSecond,
+    /** Writes a frame that lasts for this many ticks, and frees it. */
+    async write(frame: Frame, duration: number) {
+      using written = frame;
+      written.timeBase = new Rational(1, ticksPerSecond);
+      written.pts = BigInt(ticks);
+      written.duration = BigInt(duration);
+      ticks += duration;
+      await encode(written);
+    },
+    /** Writes what the encoder has buffered, up to an end. */
+    async finish(seconds: number) {
+      await encode(null, Math.round(seconds * ticksPerSecond));
+      await muxer.writePacket(null, index);
+      encoder.close();
+    },
   };
-  return { write: (frame) => encode(frame, null), finish };
-}
-
-/** AAC frames have 1024 samples: pads the last one with silence, then cuts its duration. */
-function soundTrack(track: Track, sound: Sound) {
-  let written = 0;
-  const write = async (samples: Buffer, count: number) => {
-    using frame = Frame.fromAudioBuffer(samples, {
-      nbSamples: count,
-      format: AV_SAMPLE_FMT_FLTP,
-      sampleRate: sound.samplesPerSecond,
-      channelLayout: AV_CHANNEL_LAYOUT_STEREO,
-      timeBase: { num: 1, den: sound.samplesPerSecond },
-      pts: BigInt(written),
-    });
-    written += count;
-    await track.write(frame);
-  };
-  const writeUntil = (seconds: number) => {
-    const count = Math.round(seconds * sound.samplesPerSecond) - written;
-    return write(sound.samples(written, count), count);
-  };
-  const finish = async () => {
-    const length = BigInt(written);
-    const over = written % AAC_FRAME_SAMPLES;
-    const missing = AAC_FRAME_SAMPLES - over;
-    if (over > 0) await write(Buffer.alloc(missing * STEREO_SAMPLE_BYTES), missing);
-    await track.finish(length);
-  };
-  return { writeUntil, finish };
 }
 
 /** The fastest preset: half the work of `veryfast`, for twice the bytes (1 MB at 720p). */

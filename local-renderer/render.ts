@@ -1,34 +1,37 @@
-import { AV_LOG_ERROR, Log } from 'node-av';
-import { lookOf } from './look.ts';
-import { type Sound, writeMp4 } from './mp4.ts';
-import type { RenderSpec } from './render-spec.ts';
-import { FRAMES_PER_SECOND, openScene } from './scene.ts';
-import { TONE_HERTZ, toneSamples } from './tone.ts';
+import { rm } from 'node:fs/promises';
+import { AV_LOG_ERROR, type FilterContext, Log } from 'node-av';
+import { FilterGraph } from './filter-graph.ts';
+import { SAMPLES_PER_SECOND, writeMp4 } from './mp4.ts';
+import { FRAMES_PER_SECOND } from './picture.ts';
+import { addScene, type RenderSpec } from './scene.ts';
 
-export type { RenderSpec } from './render-spec.ts';
+export type { RenderSpec } from './scene.ts';
 
 /**
  * Writes the MP4 of a spec: H.264 at 24 frames a second, exactly as large and as long as asked,
  * with a stereo tone or without sound. The same spec gives the same bytes on the same machine. No
  * AI model is used, and every frame says so. Decodes the input files in this process, so run it in
- * a child process when they are not trusted. If it fails, a partial file may remain at
- * `outputPath`.
+ * a child process when they are not trusted. If it fails, partial files may remain beside
+ * `outputPath` and the inputs.
  * @throws when an input can't be decoded or the output can't be written
  */
 export async function render(spec: RenderSpec, outputPath: string): Promise<void> {
   Log.setLevel(AV_LOG_ERROR);
-  const scene = await openScene(spec);
-  try {
-    await writeMp4(outputPath, scene.frames(), FRAMES_PER_SECOND, soundOf(spec));
-  } finally {
-    await scene.close();
-  }
+  using pictures = new FilterGraph();
+  using sound = new FilterGraph();
+  const scriptPath = `${outputPath}.ass`;
+  const scene = await addScene(pictures, spec, scriptPath);
+  await writeMp4(outputPath, {
+    framesPerSecond: FRAMES_PER_SECOND,
+    pictures: pictures.frames(scene),
+    sound: spec.generateAudio ? sound.frames(addTone(sound, spec)) : null,
+  });
+  await rm(scriptPath);
 }
 
-function soundOf(spec: RenderSpec): Sound | null {
-  if (!spec.generateAudio) return null;
-  const look = lookOf(spec.prompt, spec.seed);
-  const samples = (firstSample: number, count: number) =>
-    toneSamples(look, spec.durationSeconds, firstSample, count);
-  return { samplesPerSecond: TONE_HERTZ, samples };
+/** A steady tone without end, whose pitch depends on the seed. */
+function addTone(graph: FilterGraph, { seed }: RenderSpec): FilterContext {
+  const tone = { frequency: 220 + (seed % 220), sample_rate: SAMPLES_PER_SECOND };
+  const mono = graph.add('sine', tone);
+  return graph.add('aformat', { sample_fmts: 'fltp', channel_layouts: 'stereo' }, mono);
 }

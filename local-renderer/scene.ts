@@ -1,59 +1,33 @@
-import type { FilterContext, Frame } from 'node-av';
-import { type Look, lookOf } from './look.ts';
-import { FilterChain, type FrameInput } from './picture/filter-chain.ts';
-import { scaleTo } from './picture/fitting.ts';
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import type { FilterContext } from 'node-av';
+import type { FilterGraph } from './filter-graph.ts';
+import { FONTS, subtitles } from './lettering.ts';
 import {
-  backdropSource,
-  clipSource,
-  type FrameSource,
-  imageSource,
-} from './picture/frame-source.ts';
-import { type Box, tileBoxes } from './picture/tiles.ts';
-import type { RenderSpec } from './render-spec.ts';
-import { loadFont } from './text/font.ts';
-import type { Lettering } from './text/lettering.ts';
-import {
-  captionHeight,
-  drawCaption,
-  drawPrompt,
-  drawSmallPrompt,
-  sideMargin,
-} from './text/lettering.ts';
+  containClip,
+  containImage,
+  cover,
+  FRAMES_PER_SECOND,
+  type FrameSize,
+  VIDEO_COLOURS,
+} from './picture.ts';
 
-export const FRAMES_PER_SECOND = 24;
-
-/** The frames of a video in order; the caller frees each. */
-export interface Scene {
-  frames: () => AsyncGenerator<Frame>;
-  close: () => Promise<void>;
-}
-
-/** A scene that is being built. */
-interface Stage extends Lettering {
-  spec: RenderSpec;
-  look: Look;
-  inputs: { source: FrameSource; input: FrameInput }[];
-}
-
-/**
- * Builds the pictures of a spec. Keeps only a few frames in memory, for any length of video.
- * @throws when an image or clip can't be decoded
- */
-export async function openScene(spec: RenderSpec): Promise<Scene> {
-  const look = lookOf(spec.prompt, spec.seed);
-  const chain = new FilterChain(FRAMES_PER_SECOND);
-  const stage: Stage = { spec, look, chain, frame: spec, font: loadFont(), inputs: [] };
-  const picture = drawProgress(stage, await drawPicture(stage));
-  const captioned = drawCaption(stage, picture, factsOf(spec));
-  // Without it, the pixels of a fitted image count as not quite square.
-  const square = chain.add('setsar', { sar: '1' }, captioned);
-  const tagged = chain.add('setparams', OUTPUT_TAGS, square);
-  const take = await chain.start(chain.add('format', { pix_fmts: 'yuv420p' }, tagged));
-  const close = async () => {
-    for (const { source } of stage.inputs) await source.close();
-    chain[Symbol.dispose]();
-  };
-  return { frames: () => framesOf(stage, take), close };
+/** The video to render. */
+export interface RenderSpec {
+  prompt: string;
+  seed: number;
+  /** Even. */
+  width: number;
+  /** Even. */
+  height: number;
+  /** A multiple of 1/24 s: the video has 24 frames a second. */
+  durationSeconds: number;
+  generateAudio: boolean;
+  mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
+  firstFramePath?: string | undefined;
+  lastFramePath?: string | undefined;
+  referenceImagePaths: readonly string[];
+  referenceVideoPaths: readonly string[];
 }
 
 const OUTPUT_TAGS = {
@@ -63,156 +37,121 @@ const OUTPUT_TAGS = {
   range: 'tv',
 };
 
-async function* framesOf(stage: Stage, take: Awaited<ReturnType<FilterChain['start']>>) {
-  const frameCount = stage.spec.durationSeconds * FRAMES_PER_SECOND;
-  let pushed = 0;
-  for (let taken = 0; taken < frameCount; ) {
-    const frame = await take();
-    if (frame === 'ended') throw new Error(`the scene ended after ${taken} frames`);
-    if (frame === 'needs_input') await pushFrames(stage, pushed++);
-    else {
-      taken++;
-      yield frame;
-    }
-  }
+/**
+ * Adds the pictures of a spec to a graph: a pattern, the client's own pictures, the prompt and a
+ * caption. Keeps only a few frames in memory, for any length of video.
+ * @param scriptPath where a file is written that the graph reads
+ * @throws when an image or clip can't be decoded
+ */
+export async function addScene(
+  graph: FilterGraph,
+  spec: RenderSpec,
+  scriptPath: string,
+): Promise<FilterContext> {
+  await writeFile(scriptPath, subtitles(spec, spec.prompt, promptPlacement(spec)));
+  const picture = await addPicture(graph, spec);
+  const lettered = graph.add('ass', { filename: scriptPath, fontsdir: FONTS }, picture);
+  const frames = spec.durationSeconds * FRAMES_PER_SECOND;
+  const trimmed = graph.add('trim', { end_frame: frames }, lettered);
+  const tagged = graph.add('setparams', OUTPUT_TAGS, graph.add('setsar', { sar: '1' }, trimmed));
+  return graph.add('format', { pix_fmts: 'yuv420p' }, tagged);
 }
 
-async function pushFrames(stage: Stage, tick: number): Promise<void> {
-  for (const { source, input } of stage.inputs) {
-    using frame = await source.next();
-    await input.push(frame, tick);
-  }
+/** The first and the last image are shown alone for half a second. */
+function promptPlacement({ mode, firstFramePath, lastFramePath, durationSeconds }: RenderSpec) {
+  const place =
+    mode === 'text-to-video'
+      ? ({ alignment: 5, height: 0.7, largest: 0.1 } as const)
+      : ({ alignment: 2, height: 0.12, largest: 0.05 } as const);
+  return {
+    ...place,
+    fromSeconds: firstFramePath ? 0.5 : 0,
+    toSeconds: lastFramePath ? durationSeconds - 0.5 : durationSeconds,
+  };
 }
 
-function drawPicture(stage: Stage): Promise<FilterContext> {
-  switch (stage.spec.mode) {
+async function addPicture(graph: FilterGraph, spec: RenderSpec): Promise<FilterContext> {
+  switch (spec.mode) {
     case 'text-to-video':
-      return Promise.resolve(drawPattern(stage));
+      return addPattern(graph, spec);
     case 'image-to-video':
-      return drawFrames(stage);
+      return addFrames(graph, spec);
     case 'media-to-video':
-      return drawReferences(stage);
+      return addReferences(graph, spec);
   }
 }
 
-function drawPattern(stage: Stage): FilterContext {
-  return drawPrompt(stage, drawBackdrop(stage), stage.spec.prompt, textArea(stage));
-}
+const PATTERN_LONG_SIDE = 96;
 
-function drawBackdrop(stage: Stage): FilterContext {
-  const { spec, look } = stage;
-  const small = addInput(stage, backdropSource(look, spec, FRAMES_PER_SECOND));
-  const large = stage.chain.add('scale', scaleTo(spec), small);
-  return stage.chain.add('format', { pix_fmts: 'yuv420p' }, large);
+/**
+ * A turning blend of three colours, which follow from the prompt and the seed. It has no sharp
+ * edges, so a small one that is scaled up looks the same. It is drawn with 16 bits, because 8 bits
+ * would show steps. Its sides are multiples of 8, because FFmpeg's scaler reads colour from pairs of
+ * pixels, also past the edge.
+ */
+function addPattern(graph: FilterGraph, { prompt, seed, width, height }: RenderSpec) {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([prompt, seed]))
+    .digest();
+  const colour = (at: number) =>
+    `0x${Buffer.from(digest.subarray(at, at + 3).map((value) => value / 2)).toString('hex')}`;
+  const scale = PATTERN_LONG_SIDE / Math.max(width, height);
+  const rounded = (length: number) => 8 * Math.round((length * scale) / 8);
+  const small = graph.add('gradients', {
+    size: `${rounded(width)}x${rounded(height)}`,
+    rate: FRAMES_PER_SECOND,
+    seed: digest.readUInt16LE(9),
+    nb_colors: 3,
+    c0: colour(0),
+    c1: colour(3),
+    c2: colour(6),
+  });
+  const deep = graph.add('format', { pix_fmts: 'rgba64le' }, small);
+  const large = graph.add('scale', { w: width, h: height, ...VIDEO_COLOURS }, deep);
+  return graph.add('format', { pix_fmts: 'yuv420p' }, large);
 }
 
 /** Starts with exactly the first image and ends with the last image, or with the pattern. */
-async function drawFrames(stage: Stage): Promise<FilterContext> {
-  const { spec } = stage;
-  if (spec.firstFramePath === undefined) return drawPattern(stage);
-  const end = spec.lastFramePath;
-  const below =
-    end === undefined ? drawPattern(stage) : addInput(stage, await imageSource(end, spec, 'cover'));
-  const first = addInput(stage, await imageSource(spec.firstFramePath, spec, 'cover'));
-  const fade = { startsAt: spec.durationSeconds / 4, lasts: spec.durationSeconds / 2 };
-  const faded = fadeFrom(stage, first, below, fade);
-  return end === undefined ? faded : drawFadingPrompt(stage, faded);
+async function addFrames(graph: FilterGraph, spec: RenderSpec): Promise<FilterContext> {
+  const { firstFramePath, lastFramePath, durationSeconds } = spec;
+  const last = lastFramePath ? await cover(graph, lastFramePath, spec) : addPattern(graph, spec);
+  if (!firstFramePath) return last;
+  const first = await cover(graph, firstFramePath, spec);
+  const half = durationSeconds / 2;
+  const fade = { type: 'out', alpha: 1, start_time: half / 2, duration: half };
+  const fading = graph.add('fade', fade, graph.add('format', { pix_fmts: 'yuva420p' }, first));
+  return graph.add('overlay', { enable: `lt(t,${half * 1.5})` }, last, fading);
 }
 
-function fadeFrom(
-  { chain }: Stage,
-  first: FilterContext,
-  below: FilterContext,
-  { startsAt, lasts }: { startsAt: number; lasts: number },
-): FilterContext {
-  const clear = chain.add('format', { pix_fmts: 'yuva420p' }, first);
-  const fade = { type: 'out', alpha: 1, start_time: startsAt, duration: lasts };
-  const fading = chain.add('fade', fade, clear);
-  return chain.add('overlay', { enable: `lt(t,${startsAt + lasts})` }, below, fading);
-}
-
-/** Draws the prompt, except at the start and at the end, which show one image alone. */
-function drawFadingPrompt(stage: Stage, below: FilterContext): FilterContext {
-  const { prompt, durationSeconds } = stage.spec;
-  const alpha = `clip(2*t-1,0,1)*clip(2*(${durationSeconds}-t)-1,0,1)`;
-  return drawSmallPrompt(stage, below, prompt, lowerThird(stage), alpha);
-}
-
-/** Draws the images and playing clips as tiles over the backdrop, with the prompt below. */
-async function drawReferences(stage: Stage): Promise<FilterContext> {
-  const { referenceImagePaths: images, referenceVideoPaths: clips } = stage.spec;
-  const backdrop = drawBackdrop(stage);
+/** Shows the clips, which play, and the images as tiles over the pattern. */
+async function addReferences(graph: FilterGraph, spec: RenderSpec): Promise<FilterContext> {
+  const { referenceImagePaths: images, referenceVideoPaths: clips } = spec;
   const references = [
-    ...clips.map((path) => (box: Box) => clipSource(path, box, 'contain', FRAMES_PER_SECOND)),
-    ...images.map((path) => (box: Box) => imageSource(path, box, 'contain')),
+    ...clips.map((path) => (box: FrameSize) => containClip(graph, path, box)),
+    ...images.map((path) => (box: FrameSize) => containImage(graph, path, box)),
   ];
-  const prompted = drawSmallPrompt(stage, backdrop, stage.spec.prompt, lowerThird(stage));
-  const boxes = tileBoxes(references.length, tileArea(stage), sideMargin(stage.frame) / 3);
-  let last = prompted;
-  for (const [index, box] of boxes.entries()) {
-    const reference = references[index];
-    if (reference) last = drawTile(stage, last, await reference(box), box);
+  let last = addPattern(graph, spec);
+  const tiles = tileBoxes(references.length, spec);
+  for (const [index, { x, y, ...box }] of tiles.entries()) {
+    const tile = await references[index]?.(box);
+    if (tile) last = graph.add('overlay', { x, y }, last, tile);
   }
   return last;
 }
 
-function drawTile(stage: Stage, below: FilterContext, source: FrameSource, box: Box) {
-  const { width, height } = source.shape;
-  const x = even(box.x + (box.width - width) / 2);
-  const y = even(box.y + (box.height - height) / 2);
-  const border = 2 * Math.ceil(Math.min(stage.frame.width, stage.frame.height) / 1000);
-  const mat = {
-    x: x - border,
-    y: y - border,
-    w: width + 2 * border,
-    h: height + 2 * border,
-    t: 'fill',
+/** Boxes of one size in a grid, above the prompt. */
+export function tileBoxes(count: number, frame: FrameSize) {
+  const columns = Math.ceil(Math.sqrt(count));
+  const cell = {
+    width: (frame.width * 0.9) / columns,
+    height: (frame.height * 0.76) / Math.ceil(count / columns),
   };
-  const framed = stage.chain.add('drawbox', { ...mat, color: 'white@0.85' }, below);
-  return stage.chain.add('overlay', { x, y }, framed, addInput(stage, source));
-}
-
-/** Rounds to even: colour has half the resolution, so odd positions give uneven edges. */
-function even(length: number): number {
-  return 2 * Math.round(length / 2);
-}
-
-/** Draws a thin line above the caption. During the video, the line grows to the full width. */
-function drawProgress({ chain, frame, spec }: Stage, below: FilterContext): FilterContext {
-  const height = 2 * Math.ceil(Math.min(frame.width, frame.height) / 400);
-  const size = `${frame.width}x${height}`;
-  const line = chain.add('color', { color: 'white', size, rate: FRAMES_PER_SECOND });
-  const x = `-w+w*t/${spec.durationSeconds}`;
-  const y = frame.height - captionHeight(frame) - height;
-  return chain.add('overlay', { x, y, shortest: 1 }, below, line);
-}
-
-function addInput(stage: Stage, source: FrameSource): FilterContext {
-  const input = stage.chain.input(source.shape);
-  stage.inputs.push({ source, input });
-  return input.output;
-}
-
-function factsOf(spec: RenderSpec): string {
-  return `seed ${spec.seed} · ${spec.width} × ${spec.height} · ${spec.durationSeconds} s`;
-}
-
-function textArea({ frame }: Stage): Box {
-  const margin = sideMargin(frame);
-  const height = Math.round((frame.height - captionHeight(frame)) * 0.8);
-  const y = Math.round((frame.height - captionHeight(frame) - height) / 2);
-  return { x: margin, y, width: frame.width - 2 * margin, height };
-}
-
-function lowerThird(stage: Stage): Box {
-  const area = textArea(stage);
-  const height = Math.round(area.height / 5);
-  return { ...area, height, y: area.y + area.height - height };
-}
-
-function tileArea(stage: Stage): Box {
-  const area = textArea(stage);
-  const margin = Math.round(area.y / 2);
-  const height = lowerThird(stage).y - 2 * margin;
-  return { ...area, y: margin, height };
+  // Colour has half the resolution, so odd positions give uneven edges.
+  const even = (length: number) => 2 * Math.floor(length / 2);
+  return Array.from({ length: count }, (_, index) => ({
+    x: even(frame.width * 0.05 + (index % columns) * cell.width),
+    y: even(frame.height * 0.04 + Math.floor(index / columns) * cell.height),
+    width: even(cell.width * 0.98),
+    height: even(cell.height * 0.98),
+  }));
 }

@@ -4,13 +4,13 @@ import {
   Encoder,
   FF_ENCODER_MJPEG,
   FF_ENCODER_PNG,
-  type Frame,
+  FFmpegError,
+  Frame,
   Rational,
 } from 'node-av';
+import { FilterGraph } from '../filter-graph.ts';
 import { writeMp4 } from '../mp4.ts';
-import { FilterChain } from '../picture/filter-chain.ts';
-import { pictures } from '../picture/media-file.ts';
-import { packedFrame } from '../picture/packed-frame.ts';
+import { VIDEO_COLOURS } from '../picture.ts';
 
 export type Colour = readonly [red: number, green: number, blue: number];
 
@@ -29,24 +29,27 @@ export async function writeImage(path: string, width: number, height: number, pa
 
 /** Writes an MP4 that shows each colour for one second, at 30 frames a second. */
 export async function writeClip(path: string, width: number, height: number, colours: Colour[]) {
-  async function* frames() {
-    for (const colour of colours) {
-      for (let count = 0; count < 30; count++) {
-        using rgb = painted(width, height, () => colour);
-        yield await inFormat(rgb, 'yuv420p');
-      }
-    }
-  }
-  await writeMp4(path, frames(), 30, null);
+  using graph = new FilterGraph();
+  const seconds = colours.map((colour) => {
+    const color = `0x${Buffer.from(colour).toString('hex')}`;
+    const plain = { color, size: `${width}x${height}`, rate: 30, duration: 1 };
+    return graph.add('format', { pix_fmts: 'rgb24' }, graph.add('color', plain));
+  });
+  const clip = graph.add('concat', { n: colours.length }, ...seconds);
+  const tagged = graph.add('scale', VIDEO_COLOURS, clip);
+  const pictures = graph.frames(graph.add('format', { pix_fmts: 'yuv420p' }, tagged));
+  await writeMp4(path, { framesPerSecond: 30, pictures, sound: null });
 }
 
 /** Decodes a video. Returns the number of frames, and the frames of the wanted indexes as RGB. */
 export async function decodeFrames(path: string, wanted: number[]) {
   const decoded = new Map<number, Picture>();
   let count = 0;
-  for await (const { frame } of pictures(path)) {
-    using source = frame;
-    if (wanted.includes(count)) decoded.set(count, await asRgb(source));
+  using graph = new FilterGraph();
+  const scaled = graph.add('scale', {}, graph.add('movie', { filename: `file:${path}` }));
+  for await (const frame of graph.frames(graph.add('format', { pix_fmts: 'rgb24' }, scaled))) {
+    using rgb = frame;
+    if (wanted.includes(count)) decoded.set(count, pictureOf(rgb));
     count++;
   }
   return { count, frame: (index: number) => decoded.get(index) ?? fail(`no frame ${index}`) };
@@ -59,9 +62,8 @@ export interface Picture {
   at: (x: number, y: number) => Colour;
 }
 
-async function asRgb(frame: Frame): Promise<Picture> {
-  const { width, height } = frame;
-  using rgb = await inFormat(frame, 'rgb24');
+function pictureOf(rgb: Frame): Picture {
+  const { width, height } = rgb;
   const bytes = rgb.toBuffer();
   const at = (x: number, y: number): Colour => {
     const offset = (Math.floor(y * height) * width + Math.floor(x * width)) * 3;
@@ -70,25 +72,23 @@ async function asRgb(frame: Frame): Promise<Picture> {
   return { width, height, at };
 }
 
-async function inFormat(frame: Frame, format: string): Promise<Frame> {
-  using chain = new FilterChain(1);
-  const input = chain.input(frame);
-  const colours = { out_color_matrix: 'bt709', out_range: format === 'rgb24' ? 'pc' : 'tv' };
-  const scaled = chain.add('scale', colours, input.output);
-  const next = await chain.start(chain.add('format', { pix_fmts: format }, scaled));
-  await input.push(frame, 0);
-  const finished = await next();
-  return typeof finished === 'string' ? fail(finished) : finished;
-}
-
+/**
+ * Writes to the frame itself: `Frame.fromVideoBuffer` of node-av 6.1 keeps only a pointer to the
+ * given bytes, which are freed before they are read.
+ */
 function painted(width: number, height: number, paint: Paint): Frame {
-  const pixels = Buffer.alloc(width * height * 3);
+  const frame = new Frame();
+  frame.alloc();
+  Object.assign(frame, { width, height, format: AV_PIX_FMT_RGB24 });
+  FFmpegError.throwIfError(frame.getBuffer(), 'allocate a frame');
+  const [pixels] = frame.data ?? [];
+  const [stride = 0] = frame.linesize;
   for (let row = 0; row < height; row++) {
     for (let column = 0; column < width; column++) {
-      pixels.set(paint(column / width, row / height), (row * width + column) * 3);
+      pixels?.set(paint(column / width, row / height), row * stride + column * 3);
     }
   }
-  return packedFrame({ width, height, format: AV_PIX_FMT_RGB24 }, pixels);
+  return frame;
 }
 
 function fail(message: string): never {

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import { AV_LOG_QUIET, Log } from 'node-av';
-import { fittedImage } from '../../../../local-renderer/picture/fitting.ts';
+import { FilterGraph } from '../../../../local-renderer/filter-graph.ts';
+import { cover } from '../../../../local-renderer/picture.ts';
 import {
   EXIF_FAULTY,
   EXIF_ORIENTATION_6,
@@ -98,8 +99,10 @@ async function stored(bytes: Buffer): Promise<Buffer> {
   const measured = await measure(file, 'image', { source: 'test' });
   assert.equal(measured.kind, 'measured');
   const copy = await copyWithoutFlaws(file, measured.facts);
-  using picture = await fittedImage(copy, size, 'cover');
-  assert.equal(picture.width, size.width);
+  using graph = new FilterGraph();
+  const { value: picture } = await graph.frames(await cover(graph, copy, size)).next();
+  assert.equal(picture?.width, size.width);
+  picture?.free();
   const kept = await readFile(copy);
   if (copy !== file) await rm(copy);
   return kept;

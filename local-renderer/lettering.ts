@@ -1,0 +1,86 @@
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type { FrameSize } from './picture.ts';
+
+const FONT = createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf');
+/** The folder of the font, DejaVu Sans, in its npm package. */
+export const FONTS = path.dirname(FONT);
+
+const FONT_NAME = 'DejaVu Sans';
+/** White letters with an outline and a shadow that are half transparent. */
+const COLOURS = '&H00FFFFFF,&H80000000,&H80000000';
+const STYLE_FIELDS =
+  'Name,Fontname,Fontsize,PrimaryColour,OutlineColour,BackColour,' +
+  'Outline,Shadow,Alignment,MarginL,MarginR,MarginV';
+
+const CAPTION = 'Framewright local renderer · test pattern, not an AI model';
+
+/** Where the prompt stands, and when. Lengths are fractions of the frame's sides. */
+interface Placement {
+  /** As on a number pad: 5 is the middle, 2 the middle of the bottom. */
+  alignment: 2 | 5;
+  height: number;
+  largest: number;
+  fromSeconds: number;
+  toSeconds: number;
+}
+
+/** The smallest letters of a prompt, which is cut if it doesn't fit with them. */
+const SMALLEST = 0.034;
+/** The area of a letter with its share of the spacing, in squares of the font size. */
+const LETTER_AREA = 0.75;
+const SIDE_MARGIN = 0.06;
+
+/**
+ * The prompt and the caption as a subtitle script in the ASS format. Any text may be drawn: a
+ * prompt gets the largest letters with which it fits its box, and its line breaks become spaces.
+ */
+export function subtitles(frame: FrameSize, prompt: string, placement: Placement): string {
+  const { alignment, fromSeconds, toSeconds } = placement;
+  const side = Math.min(frame.width, frame.height);
+  const margin = Math.round(frame.width * SIDE_MARGIN);
+  const { text, pixels } = fitted(plain(prompt), frame, placement);
+  const captionPixels = Math.floor(Math.min(Math.max(12, side * 0.03), frame.width / 32));
+  const bottom = alignment === 2 ? 3 * captionPixels : 0;
+  const prompted = [pixels / 16, 1, alignment, margin, margin, bottom];
+  return `[Script Info]
+ScriptType: v4.00+
+PlayResX: ${frame.width}
+PlayResY: ${frame.height}
+[V4+ Styles]
+Format: ${STYLE_FIELDS}
+Style: ${['Prompt', FONT_NAME, pixels, COLOURS, ...prompted].join(',')}
+Style: ${['Caption', FONT_NAME, captionPixels, COLOURS, 1, 0, 2, 0, 0, captionPixels].join(',')}
+[Events]
+Format: Start,End,Style,Text
+Dialogue: ${clock(fromSeconds)},${clock(toSeconds)},Prompt,${text}
+Dialogue: ${clock(0)},${clock(3600)},Caption,${CAPTION}
+`;
+}
+
+/** Without controls, and without what the script would read as a command. */
+function plain(text: string): string {
+  const spaced = text
+    .toWellFormed()
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim();
+  return spaced.replaceAll('\\', '\\\u2060').replace(/[{}]/g, '\\$&');
+}
+
+function fitted(text: string, frame: FrameSize, { height, largest }: Placement) {
+  const side = Math.min(frame.width, frame.height);
+  const width = frame.width * (1 - 2 * SIDE_MARGIN);
+  const area = width * frame.height * height;
+  const fitting = Math.sqrt(area / LETTER_AREA / Math.max(1, text.length));
+  const pixels = Math.round(Math.min(side * largest, Math.max(10, side * SMALLEST, fitting)));
+  const letters = Math.floor(area / LETTER_AREA / pixels ** 2);
+  const cut = text.length > letters ? `${text.slice(0, letters).toWellFormed()}…` : text;
+  // Lines break at spaces only: a longer word, or a sentence in Chinese, gets some.
+  const tooWide = new RegExp(`\\S{${Math.floor(width / pixels)}}`, 'gu');
+  return { text: cut.replace(tooWide, '$& '), pixels };
+}
+
+/** @returns hours, minutes and seconds, such as `0:00:04.50` */
+function clock(seconds: number): string {
+  return `${Math.floor(seconds / 3600)}:00:${(seconds % 60).toFixed(2).padStart(5, '0')}`;
+}

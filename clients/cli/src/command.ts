@@ -31,19 +31,20 @@ export interface Command {
   /** What else the help says. */
   notes?: string;
   /** Its code is loaded only when it runs, so that `fw` starts fast. */
-  load(): Promise<{ run(call: Call): Promise<void> }>;
+  load(): Promise<(call: Call) => Promise<void>>;
 }
 
 /** A parsed command line. */
-export interface Call {
-  /** All commands of `fw`. */
-  commands: readonly Command[];
+export interface Arguments {
   words: string[];
-  screen: Screen;
   text(name: string): string | undefined;
   integer(name: string): number | undefined;
   texts(name: string): string[];
   flag(name: string): boolean;
+}
+
+export interface Call extends Arguments {
+  screen: Screen;
 }
 
 /** The options of every command. */
@@ -58,7 +59,7 @@ type Parsed = Record<string, string | boolean | (string | boolean)[] | undefined
  * Reads the arguments of a command.
  * @throws Failure `usage`
  */
-export function parse(command: Command, args: string[]): Omit<Call, 'screen' | 'commands'> {
+export function parse(command: Command, args: string[]): Arguments {
   const options = Object.entries({ ...COMMON, ...command.options }).map(([name, option]) => {
     const { kind, short, isList } = option;
     const type = kind === 'flag' ? ('boolean' as const) : ('string' as const);
@@ -105,7 +106,7 @@ function checkValues({ name: command, options }: Command, values: Parsed): void 
   }
 }
 
-function accessors(values: Parsed, words: string[]): Omit<Call, 'screen' | 'commands'> {
+function accessors(values: Parsed, words: string[]): Arguments {
   const text = (name: string) => {
     const value = values[name];
     return typeof value === 'string' ? value : undefined;

@@ -41,7 +41,7 @@ export const COMMANDS: readonly Command[] = [
       ['fw login < key.txt', 'without a question'],
     ],
     notes: 'FRAMEWRIGHT_API_KEY and FRAMEWRIGHT_BASE_URL are used instead if they are set.',
-    load: () => import('./run/login.ts'),
+    load: async () => (await import('./run/login.ts')).login,
   },
   {
     name: 'generate',
@@ -64,7 +64,7 @@ export const COMMANDS: readonly Command[] = [
       ['fw generate "A paper boat" --yes --json | jq -r .file', 'in a script'],
     ],
     notes: 'After a crash or Ctrl-C, fw resume goes on. The video is never made or charged twice.',
-    load: () => import('./run/generate.ts'),
+    load: async () => (await import('./run/generate.ts')).generate,
   },
   {
     name: 'resume',
@@ -81,7 +81,7 @@ export const COMMANDS: readonly Command[] = [
       ['fw resume', 'waits for each unfinished video, and downloads the rest of it'],
       ['fw resume TASK -o boat.mp4', 'the video of any task of the account'],
     ],
-    load: () => import('./run/resume.ts'),
+    load: async () => (await import('./run/resume.ts')).resume,
   },
   {
     name: 'quote',
@@ -89,7 +89,7 @@ export const COMMANDS: readonly Command[] = [
     words: PROMPT,
     options: SETTINGS,
     examples: [['fw quote "A lighthouse" --duration 10 --resolution 480p', 'the price in credits']],
-    load: () => import('./run/quote.ts'),
+    load: async () => (await import('./run/prices.ts')).quote,
   },
   {
     name: 'tasks',
@@ -108,7 +108,7 @@ export const COMMANDS: readonly Command[] = [
       ['fw tasks --status failed --limit 5', 'the last five that failed'],
       ['fw tasks TASK', 'one task, with the link to its video'],
     ],
-    load: () => import('./run/tasks.ts'),
+    load: async () => (await import('./run/tasks.ts')).tasks,
   },
   {
     name: 'cancel',
@@ -116,21 +116,21 @@ export const COMMANDS: readonly Command[] = [
     words: TASK,
     options: {},
     examples: [['fw cancel TASK', 'prints cancelled, pending or refused']],
-    load: () => import('./run/cancel.ts'),
+    load: async () => (await import('./run/tasks.ts')).cancel,
   },
   {
     name: 'credits',
     summary: 'show the balance',
     options: {},
     examples: [['fw credits', 'the credits that are available']],
-    load: () => import('./run/credits.ts'),
+    load: async () => (await import('./run/prices.ts')).credits,
   },
   {
     name: 'models',
     summary: 'list the models and their prices',
     options: {},
     examples: [['fw models', 'credits for each second, by resolution']],
-    load: () => import('./run/models.ts'),
+    load: async () => (await import('./run/prices.ts')).models,
   },
   {
     name: 'uploads',
@@ -138,7 +138,7 @@ export const COMMANDS: readonly Command[] = [
     words: { usage: 'FILE...', min: 1, max: 1000, isFile: true },
     options: {},
     examples: [['fw uploads first.png clip.mp4', 'prints the address of each']],
-    load: () => import('./run/uploads.ts'),
+    load: async () => (await import('./run/uploads.ts')).uploads,
   },
   {
     name: 'listen',
@@ -157,7 +157,7 @@ export const COMMANDS: readonly Command[] = [
     ],
     notes:
       'The secret is of this machine and stays the same. A test key relays events of test tasks.',
-    load: () => import('./run/listen.ts'),
+    load: async () => (await import('./run/listen.ts')).listen,
   },
   {
     name: 'test',
@@ -168,7 +168,7 @@ export const COMMANDS: readonly Command[] = [
       ['fw test', 'all outcomes, and whether they are as documented'],
       ['fw test test-refused test-busy', 'only these'],
     ],
-    load: () => import('./run/test.ts'),
+    load: async () => (await import('./run/test.ts')).tryOutcomes,
   },
   {
     name: 'completion',
@@ -179,13 +179,16 @@ export const COMMANDS: readonly Command[] = [
       ['source <(fw completion bash)', 'in ~/.bashrc; the same for zsh in ~/.zshrc'],
       ['fw completion fish > ~/.config/fish/completions/fw.fish', 'once'],
     ],
-    load: () => import('./run/completion.ts'),
+    load: async () => {
+      const { completion } = await import('./run/completion.ts');
+      return (call) => completion(call, COMMANDS);
+    },
   },
   {
     name: 'logout',
     summary: 'remove the stored API key from this machine',
     options: {},
     examples: [['fw logout', 'the key itself stays valid']],
-    load: () => import('./run/logout.ts'),
+    load: async () => (await import('./run/login.ts')).logout,
   },
 ];

@@ -27,8 +27,8 @@ async function runCommand(command: Command, args: string[]): Promise<void> {
   if (call.flag('help')) return print(helpOf(command));
   checkWords(command, call.words);
   const screen = openScreen({ isJson: call.flag('json') });
-  const { run } = await command.load();
-  await run({ ...call, screen, commands: COMMANDS });
+  const run = await command.load();
+  await run({ ...call, screen });
 }
 
 const print = (text: string) => void stdout.write(`${text}\n`);

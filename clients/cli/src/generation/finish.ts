@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Framewright, VideoTask } from '@framewright/client';
 import { asFailure, Failure } from '../failure.ts';
-import { type Entry, forget, record } from '../state/journal.ts';
+import { type Entry, forget, type Media, record } from '../state/journal.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { downloadTo, partOf } from './download.ts';
@@ -21,15 +21,17 @@ export interface Work {
   isResumed?: boolean;
 }
 
-/** Uploads the files of an entry that are not uploaded yet. That costs nothing. */
-export async function upload(entry: Entry, { client, screen }: Work): Promise<void> {
-  for (const media of entry.media.filter(({ url }) => url === null)) {
-    screen.progress(`uploading ${path.basename(media.from)}`);
-    const uploaded = await client.uploads.create(media.from);
-    media.url = uploaded.url;
-    media.seconds =
-      uploaded.duration_seconds === null ? null : Math.round(uploaded.duration_seconds);
-    record(entry);
+/** Uploads the files that are not uploaded yet. That costs nothing. */
+export async function upload(
+  media: Media[],
+  { client, screen }: Work,
+  onUploaded: () => void = () => {},
+): Promise<void> {
+  for (const one of media.filter(({ url }) => url === null)) {
+    screen.progress(`uploading ${path.basename(one.from)}`);
+    const { url, duration_seconds: seconds } = await client.uploads.create(one.from);
+    Object.assign(one, { url, seconds: seconds === null ? null : Math.round(seconds) });
+    onUploaded();
   }
   screen.progress(null);
 }
@@ -56,7 +58,7 @@ export async function finish(entry: Entry, work: Work): Promise<Finished> {
 }
 
 async function create(entry: Entry, work: Work): Promise<string> {
-  await upload(entry, work);
+  await upload(entry.media, work, () => record(entry));
   entry.body ??= bodyOf(entry);
   record(entry);
   work.screen.progress('sending the request');

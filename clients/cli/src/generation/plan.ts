@@ -88,22 +88,15 @@ function isVideo(from: string): boolean {
 
 /** The body of a create, when all files are uploaded. */
 export function bodyOf({ request, media }: Plan): VideoRequest {
-  const urlsOf = (field: Media['field']) =>
-    media.filter((one) => one.field === field).map(({ url }) => url ?? '');
-  const [image] = urlsOf('image_url');
-  const [endImage] = urlsOf('end_image_url');
-  const images = urlsOf('reference_image_urls');
-  const videos = media.filter(({ field }) => field === 'reference_video_urls');
-  return {
-    ...request,
-    ...(image !== undefined && { image_url: image }),
-    ...(endImage !== undefined && { end_image_url: endImage }),
-    ...(images.length > 0 && { reference_image_urls: images }),
-    ...(videos.length > 0 && {
-      reference_video_urls: videos.map(({ url }) => url ?? ''),
-      reference_video_durations: videos.map(({ seconds }) => seconds ?? 0),
-    }),
-  };
+  const body = { ...request };
+  for (const { field, url, seconds } of media) {
+    const address = url ?? '';
+    if (field === 'image_url' || field === 'end_image_url') body[field] = address;
+    else body[field] = [...(body[field] ?? []), address];
+    if (field !== 'reference_video_urls') continue;
+    body.reference_video_durations = [...(body.reference_video_durations ?? []), seconds ?? 0];
+  }
+  return body;
 }
 
 /**

@@ -1,8 +1,10 @@
-import type { Call, Command, Option } from '../command.ts';
-import { COMMON } from '../command.ts';
+import { type Call, COMMON, type Command, type Option } from '../command.ts';
 import { Failure } from '../failure.ts';
 
-export async function run({ words: [shell = ''], screen, commands }: Call): Promise<void> {
+export async function completion(
+  { words: [shell = ''], screen }: Call,
+  commands: Commands,
+): Promise<void> {
   const script = SCRIPTS[shell];
   if (!script)
     throw new Failure('usage', `There are completions for bash, zsh and fish, not ${shell}.`);

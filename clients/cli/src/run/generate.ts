@@ -1,10 +1,17 @@
+import { cwd } from 'node:process';
+import { isDeepStrictEqual } from 'node:util';
+import type { Framewright, Quote } from '@framewright/client';
 import type { Call } from '../command.ts';
-import { begin } from '../generation/begin.ts';
-import { finish } from '../generation/finish.ts';
-import { outputOf, planOf } from '../generation/plan.ts';
-import { clientOf, currentLogin } from '../state/login.ts';
+import { Failure } from '../failure.ts';
+import { finish, upload } from '../generation/finish.ts';
+import { bodyOf, outputOf, type Plan, planOf } from '../generation/plan.ts';
+import { type Entry, forget, listEntries, record, takeEntry } from '../state/journal.ts';
+import { clientOf, currentLogin, type Login, markOf } from '../state/login.ts';
+import { onInterrupt } from '../terminal/interrupt.ts';
+import { canAsk, confirm } from '../terminal/prompt.ts';
+import type { Screen } from '../terminal/screen.ts';
 
-export async function run(call: Call): Promise<void> {
+export async function generate(call: Call): Promise<void> {
   const plan = planOf(call);
   const choice = {
     output: outputOf(call.text('output'), call.flag('force')),
@@ -18,4 +25,106 @@ export async function run(call: Call): Promise<void> {
   const { task, output } = await finish(entry, { client, screen });
   screen.note(`${task.credits_used} credits were charged for ${task.id}.`);
   screen.result({ file: output, task }, output);
+}
+
+/** What a command line chose beside the request. */
+interface Choice {
+  output: string | null;
+  /** The price is agreed to without a question. */
+  isAgreed: boolean;
+  /** Another one, although the same generation is unfinished. */
+  isAgain: boolean;
+}
+
+interface Desk {
+  client: Framewright;
+  login: Login;
+  screen: Screen;
+}
+
+/**
+ * Writes the request to disk, uploads its files, shows its price and asks.
+ * @returns an entry whose price was agreed to, and which nobody else finishes
+ * @throws Failure `usage`, `credits`, `unfinished`, and of the service: nothing was charged
+ */
+async function begin(plan: Plan, choice: Choice, desk: Desk): Promise<Entry> {
+  if (!choice.isAgreed && !canAsk()) {
+    const next = 'Add --yes to agree to the price without a question; fw quote shows it.';
+    throw new Failure('usage', 'Nobody is here to be asked.', { charged: 'no', next });
+  }
+  const entry = entryOf(plan, choice, desk.login);
+  if (!choice.isAgain) requireNew(entry);
+  takeEntry(entry.idempotencyKey);
+  record(entry);
+  const resume = 'fw resume goes on without paying twice; nothing was charged yet.';
+  if (choice.isAgreed) onInterrupt(resume);
+  else onInterrupt('Nothing was charged.', () => void forget(entry));
+  try {
+    await upload(entry.media, desk, () => record(entry));
+    entry.body = bodyOf(entry);
+    record(entry);
+    await agree(await desk.client.videos.quote(entry.body), choice, desk.screen);
+  } catch (error) {
+    forget(entry);
+    throw error;
+  }
+  entry.isAgreed = true;
+  record(entry);
+  return entry;
+}
+
+function entryOf(plan: Plan, { output, isAgreed }: Choice, login: Login): Entry {
+  return {
+    version: 1,
+    idempotencyKey: `fw-${crypto.randomUUID()}`,
+    baseUrl: login.baseUrl,
+    keyMark: markOf(login),
+    ...plan,
+    output,
+    folder: cwd(),
+    isAgreed,
+    body: null,
+    taskId: null,
+    createdAt: new Date().toISOString(),
+  };
+}
+
+/**
+ * Running the same command again after a crash would pay twice.
+ * @throws Failure `unfinished`
+ */
+function requireNew(entry: Entry): void {
+  for (const other of listEntries().filter((one) => one.isAgreed)) {
+    const isSame = isDeepStrictEqual(wishOf(other), wishOf(entry));
+    const sharesFile = other.output !== null && other.output === entry.output;
+    if (!isSame && !sharesFile) continue;
+    const isOrphaned = takeEntry(other.idempotencyKey);
+    if (isSame && !isOrphaned && !sharesFile) continue;
+    const message = isSame
+      ? 'The same generation is unfinished.'
+      : `Another unfinished generation writes to ${entry.output}.`;
+    const next = 'fw resume finishes it without paying again; --again makes another video.';
+    throw new Failure('unfinished', message, { charged: 'no', next });
+  }
+}
+
+const wishOf = ({ baseUrl, request, media, output, folder }: Entry) => ({
+  baseUrl,
+  request,
+  media: media.map(({ field, from }) => ({ field, from })),
+  file: output ?? folder,
+});
+
+/** @throws Failure `credits`, `other`: there are too few, or the answer is no */
+async function agree(quote: Quote, { isAgreed }: Choice, screen: Screen): Promise<void> {
+  const { credits, available_credits: available, enough } = quote;
+  const price = `This video costs ${credits} credits; ${available} are available.`;
+  if (!enough) {
+    const next = 'Buy credits on the website, or ask for a shorter or smaller video.';
+    const code = 'insufficient_credits';
+    throw new Failure('credits', price, { code, charged: 'no', retry: 'same_key', next });
+  }
+  screen.note(price);
+  if (isAgreed || (await confirm('Make it?'))) return;
+  throw new Failure('other', 'Not made.', { charged: 'no' });
 }

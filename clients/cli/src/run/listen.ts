@@ -29,7 +29,7 @@ const MAX_DESCRIPTION = 200;
  * Relays the events of the account from the log of an endpoint that has no address, and deletes it
  * at the end. The secret is of this machine, so that it is the same at each start.
  */
-export async function run(call: Call): Promise<void> {
+export async function listen(call: Call): Promise<void> {
   const { screen } = call;
   const secret = listeningSecret();
   if (call.flag('print-secret')) return screen.result({ secret }, secret);

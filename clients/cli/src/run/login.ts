@@ -6,13 +6,14 @@ import {
   checkKey,
   clientOf,
   isTestKey,
+  removeLogin,
   storeLogin,
   usualBaseUrl,
 } from '../state/login.ts';
 import { askHidden } from '../terminal/prompt.ts';
 import { figure } from '../terminal/screen.ts';
 
-export async function run({ screen, text }: Call): Promise<void> {
+export async function login({ screen, text }: Call): Promise<void> {
   const given = text('base-url');
   const baseUrl = given === undefined ? usualBaseUrl() : baseUrlOf(given);
   const page = new URL('/keys', baseUrl).href;
@@ -20,14 +21,20 @@ export async function run({ screen, text }: Call): Promise<void> {
     screen.note('This address is not encrypted: everybody on the way can read your API key.');
   }
   screen.note(`API keys are made at ${page}. Enter alone opens this page.`);
-  const login = { baseUrl, apiKey: checkKey(await askForKey(page)) };
-  const { available_credits: credits } = await clientOf(login).credits.get();
-  storeLogin(login);
-  const mode = isTestKey(login) ? 'test' : 'live';
+  const entered = { baseUrl, apiKey: checkKey(await askForKey(page)) };
+  const { available_credits: credits } = await clientOf(entered).credits.get();
+  storeLogin(entered);
+  const mode = isTestKey(entered) ? 'test' : 'live';
   screen.result(
     { base_url: baseUrl, mode, available_credits: credits },
     `Logged in at ${baseUrl} with a ${mode} key: ${figure(screen, credits)} credits.`,
   );
+}
+
+export async function logout({ screen }: Call): Promise<void> {
+  const hadOne = removeLogin();
+  screen.note('The key itself is still valid: revoke it on the website if you do not need it.');
+  screen.result({ logged_out: hadOne }, hadOne ? 'Logged out.' : 'There was no login.');
 }
 
 async function askForKey(page: string): Promise<string> {

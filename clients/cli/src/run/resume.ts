@@ -9,7 +9,7 @@ import { clientOf, currentLogin, type Login, markOf } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { type Screen, table } from '../terminal/screen.ts';
 
-export async function run(call: Call): Promise<void> {
+export async function resume(call: Call): Promise<void> {
   const [taskId] = call.words;
   const dropped = call.text('forget');
   if (call.flag('list')) list(call.screen);

@@ -6,7 +6,7 @@ import { type Screen, table } from '../terminal/screen.ts';
 const USUAL_LIMIT = 20;
 const PAGE = 100;
 
-export async function run(call: Call): Promise<void> {
+export async function tasks(call: Call): Promise<void> {
   const [taskId] = call.words;
   const client = clientOf();
   if (taskId !== undefined) return show(await client.videos.get(taskId), call.screen);
@@ -18,11 +18,11 @@ export async function run(call: Call): Promise<void> {
     created_before: call.text('before'),
     limit: Math.min(PAGE, Math.max(1, limit)),
   };
-  const tasks: VideoTask[] = [];
+  const found: VideoTask[] = [];
   for await (const task of client.videos.list(filter)) {
-    if (tasks.push(task) >= limit) break;
+    if (found.push(task) >= limit) break;
   }
-  const rows = tasks.map((task) => [
+  const rows = found.map((task) => [
     task.id,
     task.status,
     task.model,
@@ -32,7 +32,7 @@ export async function run(call: Call): Promise<void> {
   ]);
   const head = ['TASK', 'STATUS', 'MODEL', 'CREDITS', 'CREATED', 'ERROR'];
   const isEmpty = call.screen.isForPerson && rows.length === 0;
-  call.screen.result(tasks, isEmpty ? 'No tasks.' : table(call.screen, head, rows));
+  call.screen.result(found, isEmpty ? 'No tasks.' : table(call.screen, head, rows));
 }
 
 function show(task: VideoTask, screen: Screen): void {
@@ -49,4 +49,15 @@ function show(task: VideoTask, screen: Screen): void {
     ...(output ? [['video', output.video_url]] : []),
   ];
   screen.result(task, table(screen, ['', ''], rows).trimStart());
+}
+
+const MEANING = {
+  cancelled: 'Cancelled. Its credits are refunded.',
+  pending: 'The provider was asked. fw tasks shows how it ends.',
+  refused: 'The task goes on: it can not be cancelled any more.',
+};
+
+export async function cancel({ words: [taskId = ''], screen }: Call): Promise<void> {
+  const result = await clientOf().videos.cancel(taskId);
+  screen.result(result, screen.isForPerson ? MEANING[result.cancel] : result.cancel);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Framewright, VideoTask } from '@framewright/client';
+import { ApiError, type Framewright, TaskFailedError, type VideoTask } from '@framewright/client';
 import type { Call } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { OUTCOMES } from '../outcomes.ts';
@@ -17,7 +17,7 @@ interface Result {
   is_as_documented: boolean;
 }
 
-export async function run({ words, screen }: Call): Promise<void> {
+export async function tryOutcomes({ words, screen }: Call): Promise<void> {
   const login = currentLogin();
   if (!isTestKey(login)) {
     const next = 'Make a test key on the website, then: FRAMEWRIGHT_API_KEY=fw_test_... fw test';
@@ -65,7 +65,6 @@ async function create(client: Framewright, word: string): Promise<Created> {
     const task = await client.videos.create({ prompt, duration: 4, resolution: '480p' });
     return { create: '202', charged: 'reserved', retry: '', taskId: task.id };
   } catch (error) {
-    const { ApiError } = await import('@framewright/client');
     if (!(error instanceof ApiError) || error.code === 'unauthorized') throw error;
     const { status, code, charged, retry, taskId } = error;
     // The window of the key is really full, which says nothing about the word.
@@ -79,7 +78,6 @@ async function create(client: Framewright, word: string): Promise<Created> {
 
 /** `completed`, or the code of the error of a failed task. */
 async function endOf(client: Framewright, taskId: string): Promise<string> {
-  const { TaskFailedError } = await import('@framewright/client');
   return client.videos.wait(taskId).then(
     ({ status }: VideoTask) => status,
     (error) => {

@@ -2,15 +2,15 @@ import { basename } from 'node:path';
 import type { Call } from '../command.ts';
 import { clientOf } from '../state/login.ts';
 
-export async function run({ words, screen }: Call): Promise<void> {
+export async function uploads({ words, screen }: Call): Promise<void> {
   const client = clientOf();
-  const uploads = [];
+  const made = [];
   for (const file of words) {
     screen.progress(`uploading ${basename(file)}`);
     const upload = await client.uploads.create(file);
-    uploads.push(upload);
+    made.push(upload);
     if (!screen.isJson) screen.result(null, upload.url);
   }
-  if (screen.isJson) screen.result(uploads, '');
+  if (screen.isJson) screen.result(made, '');
   screen.note('They work in the requests of this account, for a day after their last use.');
 }

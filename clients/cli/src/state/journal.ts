@@ -1,12 +1,20 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import type { VideoRequest } from '@framewright/client';
 import { stateFolder, syncFolder, writeSynced } from './folders.ts';
-import { takeLock } from './lock.ts';
 
 /** A file or an https address that a request names, and what became of the file. */
 export interface Media {
-  field: 'image_url' | 'end_image_url' | 'reference_image_urls' | 'reference_video_urls' | null;
+  field: 'image_url' | 'end_image_url' | 'reference_image_urls' | 'reference_video_urls';
   /** An absolute name of a file, or an address. */
   from: string;
   /** Its address: of the upload, once it is uploaded. */
@@ -35,6 +43,12 @@ export interface Entry {
   taskId: string | null;
   createdAt: string;
 }
+
+const TOUCH_MS = 10_000;
+/** A lock that is older belongs to a process that is gone, whoever has its number now. */
+const STALE_MS = 60_000;
+
+const held: string[] = [];
 
 const folder = () => path.join(stateFolder(), 'generations');
 const fileOf = (idempotencyKey: string) => path.join(folder(), `${idempotencyKey}.json`);
@@ -70,6 +84,44 @@ export function listEntries(): Entry[] {
     .sort((a, b) => a.createdAt.localeCompare(b.createdAt));
 }
 
-/** Takes an entry for this process until it ends; false: another process works on it. */
-export const takeEntry = (idempotencyKey: string) =>
-  takeLock(path.join(stateFolder(), 'locks', idempotencyKey));
+/**
+ * Takes an entry until this process ends: by a file with the number of the process. It saves work
+ * only, so two that find a stale one in the same moment may both get it.
+ * @returns false if another process works on it
+ */
+export function takeEntry(idempotencyKey: string): boolean {
+  const file = path.join(stateFolder(), 'locks', idempotencyKey);
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  if (isHeld(file)) return false;
+  rmSync(file, { force: true });
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx', mode: 0o600 });
+  } catch {
+    return false;
+  }
+  if (held.push(file) === 1) keepHeld();
+  return true;
+}
+
+function keepHeld(): void {
+  setInterval(() => held.forEach(touch), TOUCH_MS).unref();
+  process.once('exit', () => {
+    for (const file of held) rmSync(file, { force: true });
+  });
+}
+
+function touch(file: string): void {
+  const now = new Date();
+  try {
+    utimesSync(file, now, now);
+  } catch {} // another process took it while this one was stopped
+}
+
+function isHeld(file: string): boolean {
+  try {
+    const isFresh = Date.now() - statSync(file).mtimeMs < STALE_MS;
+    return isFresh && process.kill(Number(readFileSync(file, 'utf8')), 0);
+  } catch {
+    return false;
+  }
+}

@@ -2,7 +2,7 @@
  * Where the focus is: the element, and each element around it with its neighbours, which can't be
  * asked once it is removed.
  */
-export type Place = { element: Element; next: Element | null; previous: Element | null }[];
+type Place = { element: Element; next: Element | null; previous: Element | null }[];
 
 const ROW = 'tr, li';
 const SECTION = 'section[aria-labelledby], dialog[open], main';

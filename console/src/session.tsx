@@ -15,7 +15,7 @@ import {
 import type { Mode } from './site-api.ts';
 
 /** Who is signed in, as far as it is known. */
-export type SessionState =
+type SessionState =
   /** `wasIn`: this browser was signed in when it was here last. */
   | { kind: 'loading'; wasIn: boolean }
   | { kind: 'unknown'; error: ApiFailure }
@@ -23,7 +23,7 @@ export type SessionState =
   | { kind: 'out'; hasEnded: boolean }
   | { kind: 'in'; me: Me };
 
-export interface Session {
+interface Session {
   state: SessionState;
   /** Reads the account and its balance again: call it after whatever moves credits. */
   refresh(): Promise<void>;

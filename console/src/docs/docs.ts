@@ -13,7 +13,7 @@ openFromAddress();
 addSearch();
 
 /** The list of all pages is folded on a phone, where it would stand above the text. */
-export function closeContentsOnPhone(): void {
+function closeContentsOnPhone(): void {
   const contents = document.querySelector<HTMLDetailsElement>('.docs-contents');
   const wide = matchMedia('(min-width: 64rem)');
   const fold = () => contents?.toggleAttribute('open', wide.matches);
@@ -27,7 +27,7 @@ export function closeContentsOnPhone(): void {
 }
 
 /** Opens the folded part that the address leads to. */
-export function openFromAddress(): void {
+function openFromAddress(): void {
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target instanceof HTMLDetailsElement) target.open = true;
@@ -39,7 +39,7 @@ export function openFromAddress(): void {
 const COPIED_SECONDS = 2;
 
 /** Gives each sample a button that copies it. */
-export function addCopyButtons(): void {
+function addCopyButtons(): void {
   for (const sample of document.querySelectorAll<HTMLElement>('.docs-code')) {
     const button = document.createElement('button');
     button.type = 'button';

@@ -8,7 +8,7 @@ import { Icon, type IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toast.tsx';
 import { ModeSwitch } from './test-mode.tsx';
 
-export interface Destination {
+interface Destination {
   href: string;
   title: string;
   icon: IconName;

@@ -5,6 +5,7 @@ import type { Body } from '../site-api.ts';
 import { useSiteInfo } from '../site-info.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
+import { Problem } from '../ui/form/field.tsx';
 import { CodeForm, PasskeyButton } from '../ui/form/proof.tsx';
 import { useSending } from '../ui/form/sending.tsx';
 
@@ -105,9 +106,7 @@ function Ways({
           />
         )}
       </div>
-      <p role="alert" class="text-sm text-bad empty:hidden">
-        {sending.failure?.message}
-      </p>
+      <Problem>{sending.failure?.message}</Problem>
       <p class="text-sm text-dim">
         The code is sent to <span class="break-all text-ink">{email}</span>.
       </p>

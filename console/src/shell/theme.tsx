@@ -4,7 +4,7 @@ import { IconButton } from '../ui/button.tsx';
 
 type Theme = 'light' | 'dark';
 /** `system`: what the system has, also when it changes. */
-export type ThemeChoice = Theme | 'system';
+type ThemeChoice = Theme | 'system';
 
 const system = matchMedia('(prefers-color-scheme: dark)');
 const CHANGED = 'themechange';

@@ -42,6 +42,12 @@ export function pricePerThousand({ price, credits }: { price: number; credits: n
   return Math.round((price * 1000) / credits);
 }
 
+/** When bought credits expire: `never`, or `after 30 days`. */
+export function expiryOf(days: number | null): string {
+  if (days === null) return 'never';
+  return `after ${days} ${days === 1 ? 'day' : 'days'}`;
+}
+
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3600],
@@ -56,12 +62,20 @@ export function formatDay(at: string): string {
   return DAY_ONLY.format(new Date(at));
 }
 
+/** The day so many days after another one, both as `2026-11-29`. */
+export function addDays(day: string, count: number): string {
+  const date = new Date(day);
+  date.setUTCDate(date.getUTCDate() + count);
+  return date.toISOString().slice(0, 10);
+}
+
 const REFRESH_SECONDS = 30;
 
 /** How long ago, or in how long: `3 minutes ago`. A month away it is the date. */
-export function RelativeTime({ at }: { at: string }) {
+export function RelativeTime({ at, otherwise = '–' }: { at: string | null; otherwise?: string }) {
   const [now, setNow] = useState(Date.now());
   useEvery(REFRESH_SECONDS * 1000, () => setNow(Date.now()));
+  if (at === null) return <span class="text-dim">{otherwise}</span>;
   const date = new Date(at);
   return (
     <time dateTime={at} title={ABSOLUTE.format(date)} class="whitespace-nowrap">

@@ -4,15 +4,25 @@ import { Button } from './button.tsx';
 import { Card } from './card.tsx';
 import { Load, Skeleton } from './states.tsx';
 
+/**
+ * Numbers stand at the right, in figures of one width. `prose` is what somebody has written: a word
+ * that is longer than its column is broken.
+ */
+type Kind = keyof typeof CELLS;
+
 export interface Column<Row> {
-  /** Empty for a column of buttons. */
   title: string;
   cell: (row: Row) => ComponentChildren;
-  /**
-   * Numbers stand at the right, in figures of one width. `prose` is what somebody has written: a
-   * word that is longer than its column is broken.
-   */
-  kind?: 'text' | 'number' | 'mono' | 'prose';
+  kind: Kind;
+}
+
+/** A column of a table; one of buttons has no title. */
+export function column<Row>(
+  title: string,
+  cell: Column<Row>['cell'],
+  kind: Kind = 'text',
+): Column<Row> {
+  return { title, cell, kind };
 }
 
 interface TableProps<Row> {
@@ -40,7 +50,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
       <caption class="sr-only">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ title, kind = 'text' }) => (
+          {columns.map(({ title, kind }) => (
             <th
               key={title}
               role="columnheader"
@@ -55,7 +65,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
       <tbody role="rowgroup">
         {rows.map((row) => (
           <tr key={keyOf(row)} role="row">
-            {columns.map(({ title, cell, kind = 'text' }) => (
+            {columns.map(({ title, cell, kind }) => (
               <td
                 key={title}
                 role="cell"
@@ -69,6 +79,22 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+type TableCardProps<Row> = Omit<TableProps<Row>, 'caption'> & {
+  title: string;
+  /** The title, if nothing else is given. */
+  caption?: string;
+};
+
+/** Such a table in a card of its own; nothing without rows. */
+export function TableCard<Row>({ title, caption = title, ...table }: TableCardProps<Row>) {
+  if (table.rows.length === 0) return null;
+  return (
+    <Card title={title}>
+      <Table caption={caption} {...table} />
+    </Card>
   );
 }
 

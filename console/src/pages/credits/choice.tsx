@@ -7,54 +7,58 @@ import { SimulatedPayments } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
 import { leaveFor, SendButton } from '../../ui/form/sending.tsx';
-import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
+import { Credits, expiryOf, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { isOver } from './purchases.tsx';
 
 type Pack = OnSale['packs'][number];
 type Plan = OnSale['plans'][number];
 
+const WAYS = [
+  { value: 'packs', label: 'Once' },
+  { value: 'plans', label: 'By subscription' },
+];
+
 /** Packs and plans, with what each costs for 1000 credits. */
 export function Choice({
-  offers,
+  offers: { packs, plans, is_test: isTest },
   subscription,
 }: {
   offers: OnSale;
   subscription: SubscriptionShown | null;
 }) {
-  const { packs, plans } = offers;
-  const [way, setWay] = useState<Way>(packs.length > 0 ? 'packs' : 'plans');
+  const [way, setWay] = useState(packs.length > 0 ? 'packs' : 'plans');
   const [keepsCard, setKeepsCard] = useState(false);
   if (packs.length + plans.length === 0) return <NothingSold />;
-  const isSubscribed = subscription !== null && !isOver(subscription);
-  const shown: Array<Pack | Plan> = way === 'packs' ? packs : plans;
-  const buy = (offer: Pack | Plan) =>
-    way === 'packs'
-      ? api('POST /console/api/orders', { body: { pack_id: offer.id, keep_card: keepsCard } })
-      : api('POST /console/api/subscription', { body: { plan_id: offer.id } });
+  const isPlans = way === 'plans';
+  const isSubscribed = isPlans && subscription !== null && !isOver(subscription);
+  const shown: Array<Pack | Plan> = isPlans ? plans : packs;
+  const buy = ({ id }: Pack | Plan) =>
+    isPlans
+      ? api('POST /console/api/subscription', { body: { plan_id: id } })
+      : api('POST /console/api/orders', { body: { pack_id: id, keep_card: keepsCard } });
   return (
     <Card
       title="Buy credits"
       note="You pay on a page of Stripe, the payment provider, and then return here."
     >
-      {offers.is_test && <SimulatedPayments />}
-      {packs.length > 0 && plans.length > 0 && <WayPicker way={way} onChange={setWay} />}
-      {way === 'plans' && isSubscribed && (
+      {isTest && <SimulatedPayments />}
+      {packs.length > 0 && plans.length > 0 && (
+        <div class="mb-7">
+          <Segments label="How do you want to pay?" value={way} choices={WAYS} onChange={setWay} />
+        </div>
+      )}
+      {isSubscribed && (
         <p class="mb-6 max-w-[60ch] text-dim">
           You have a subscription. Change its plan under “Manage” above.
         </p>
       )}
       <ul class="grid gap-x-8 gap-y-9 sm:grid-cols-2 lg:grid-cols-3">
         {shown.map((offer) => (
-          <Offer
-            key={offer.id}
-            offer={offer}
-            among={shown}
-            buy={way === 'plans' && isSubscribed ? undefined : buy}
-          />
+          <Offer key={offer.id} offer={offer} among={shown} buy={isSubscribed ? undefined : buy} />
         ))}
       </ul>
-      {way === 'packs' && <KeepCard isKept={keepsCard} onChange={setKeepsCard} />}
+      {!isPlans && <KeepCard isKept={keepsCard} onChange={setKeepsCard} />}
     </Card>
   );
 }
@@ -80,42 +84,21 @@ function KeepCard({ isKept, onChange }: { isKept: boolean; onChange: (isKept: bo
   );
 }
 
-const WAYS = [
-  { value: 'packs', label: 'Once' },
-  { value: 'plans', label: 'By subscription' },
-];
-
-type Way = 'packs' | 'plans';
-
-function WayPicker({ way, onChange }: { way: Way; onChange: (way: Way) => void }) {
-  return (
-    <div class="mb-7">
-      <Segments
-        label="How do you want to pay?"
-        value={way}
-        choices={WAYS}
-        onChange={(value) => onChange(value === 'plans' ? 'plans' : 'packs')}
-      />
-    </div>
-  );
-}
-
-function Offer({
-  offer,
-  among,
-  buy,
-}: {
+interface OfferProps {
   offer: Pack | Plan;
   among: Array<Pack | Plan>;
   /** undefined: it can't be bought now. */
   buy: ((offer: Pack | Plan) => Promise<{ url: string }>) | undefined;
-}) {
+}
+
+function Offer(props: OfferProps) {
+  const { offer, among } = props;
   const same = among.filter(({ currency }) => currency === offer.currency);
   const isBest =
     same.length > 1 &&
     same.every((one) => one === offer || pricePerThousand(one) > pricePerThousand(offer));
   const most = Math.max(...among.map(({ credits }) => credits));
-  const period = 'period' in offer ? offer.period : undefined;
+  const { expires_days: days } = offer;
   return (
     <li class="grid content-start gap-4">
       <div class="flex items-baseline justify-between gap-4">
@@ -126,7 +109,7 @@ function Offer({
         <p class="text-3xl leading-none font-medium">
           <Credits value={offer.credits} />
         </p>
-        <p class="mt-1.5 text-dim">credits{period && ` each ${period}`}</p>
+        <p class="mt-1.5 text-dim">credits{'period' in offer && ` each ${offer.period}`}</p>
       </div>
       <div
         class="ruler"
@@ -135,29 +118,18 @@ function Offer({
       />
       <p class="text-dim">
         <Money minor={pricePerThousand(offer)} currency={offer.currency} />{' '}
-        {`per ${formatNumber(1000)} credits. ${expiryOf(offer)}`}
+        {`per ${formatNumber(1000)} credits. They ${days === null ? 'do not expire' : `expire ${expiryOf(days)}`}.`}
       </p>
       <div>
-        {buy ? (
-          <Buy offer={offer} isFirst={isBest || same.length === 1} buy={buy} />
-        ) : (
-          <Money minor={offer.price} currency={offer.currency} />
-        )}
+        <Buy {...props} isFirst={isBest || same.length === 1} />
       </div>
     </li>
   );
 }
 
-function Buy({
-  offer,
-  isFirst,
-  buy,
-}: {
-  offer: Pack | Plan;
-  /** Whether it is the one to choose. */
-  isFirst: boolean;
-  buy: (offer: Pack | Plan) => Promise<{ url: string }>;
-}) {
+/** `isFirst`: it is the one to choose. */
+function Buy({ offer, buy, isFirst }: OfferProps & { isFirst: boolean }) {
+  if (!buy) return <Money minor={offer.price} currency={offer.currency} />;
   const period = 'period' in offer ? ` a ${offer.period}` : '';
   const words = `Buy for ${formatMoney(offer.price, offer.currency)}${period}`;
   return (
@@ -169,13 +141,4 @@ function Buy({
       {words}
     </SendButton>
   );
-}
-
-function expiryOf({ expires_days: days }: Pack): string {
-  if (days === null) return 'They do not expire.';
-  return `They expire after ${days} ${days === 1 ? 'day' : 'days'}.`;
-}
-
-export function BlankChoice() {
-  return <div class="blank h-80" aria-hidden="true" />;
 }

@@ -8,7 +8,7 @@ import { Card, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
-import { BlankChoice, Choice } from './choice.tsx';
+import { Choice } from './choice.tsx';
 import { LowBalance } from './low-balance.tsx';
 import { Orders, SubscriptionCard } from './purchases.tsx';
 import { ReturnNotice } from './return-notice.tsx';
@@ -37,7 +37,7 @@ function LiveCredits() {
         {(known) => <Balance credits={known} />}
       </Load>
       {subscription && <SubscriptionCard subscription={subscription} />}
-      <Load from={offers} skeleton={<BlankChoice />}>
+      <Load from={offers} skeleton={<div class="blank h-80" />}>
         {(known) => <Choice offers={known} subscription={subscription} />}
       </Load>
       {credits.data && (
@@ -50,7 +50,7 @@ function LiveCredits() {
 }
 
 /** The page of credits in test mode. What has to do with money is on the other side only. */
-export function TestCredits({ credits }: { credits: Extract<Me, { mode: 'test' }>['credits'] }) {
+function TestCredits({ credits }: { credits: Extract<Me, { mode: 'test' }>['credits'] }) {
   const { refresh } = useSession();
   const { test, reserved } = credits;
   return (
@@ -78,7 +78,7 @@ export function TestCredits({ credits }: { credits: Extract<Me, { mode: 'test' }
 }
 
 /** What the account has, and what each number means. */
-export function Balance({ credits }: { credits: CreditsOf }) {
+function Balance({ credits }: { credits: CreditsOf }) {
   const { paid, promotional, expiring } = credits;
   const reserved = paid.reserved + promotional.reserved;
   const owed = paid.owed + promotional.owed;
@@ -137,7 +137,7 @@ function Expiring({ lots }: { lots: CreditsOf['expiring'] }) {
   );
 }
 
-export function BlankBalance() {
+function BlankBalance() {
   return (
     <div class="grid gap-6 sm:grid-cols-2 lg:grid-cols-4">
       {[1, 2, 3].map((part) => (

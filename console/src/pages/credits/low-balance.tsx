@@ -3,11 +3,11 @@ import { formatMoney, moneyUnits } from '../../../../server/src/kernel/currency.
 import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
 import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
 import { api } from '../../api.ts';
-import { useDraft } from '../../draft.ts';
+import { type Draft, useDraft } from '../../draft.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select, Switch } from '../../ui/form/controls.tsx';
-import { Field, type TextProps } from '../../ui/form/field.tsx';
+import { Field, Problem, type TextProps } from '../../ui/form/field.tsx';
 import { useSending } from '../../ui/form/sending.tsx';
 import { formatNumber } from '../../ui/format.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -38,47 +38,39 @@ export function LowBalance(props: Props) {
   );
 }
 
-interface Save {
-  send: () => Promise<unknown>;
-  /** What the customer then reads. */
-  done: string;
-}
-
 interface SettingProps {
   label: string;
   hint: string;
   /** Whether it is on at the server. */
   isSet: boolean;
-  /** Names what is entered. */
-  name: string;
-  on: Save;
-  off: Save;
+  /** What is entered, and whether it is wanted. */
+  draft: Draft<{ isOn: boolean }>;
+  save: (isOn: boolean) => Promise<unknown>;
+  /** What the customer reads when it was saved. */
+  said: { on: string; off: string };
   saveLabel: string;
   /** Shown above the fields, also while it is off. */
   notice?: ComponentChildren;
   /** The fields that it needs. */
   children: ComponentChildren;
   onChange: Props['onChange'];
-  onSaved: () => void;
 }
 
 /** A switch with a form: switching it on shows the form, switching it off is saved at once. */
-function Setting({ label, hint, isSet, name, on, off, ...rest }: SettingProps) {
-  const { value, set, drop } = useDraft(`switch ${name}`, () => ({ isOn: isSet }));
-  const { isOn } = value;
-  const sending = useSending(async ({ send, done }: Save) => {
-    await send();
+function Setting({ label, hint, isSet, draft, save, said, ...rest }: SettingProps) {
+  const { isOn } = draft.value;
+  const { isBusy, failure, send } = useSending(async (wanted: boolean) => {
+    await save(wanted);
     await rest.onChange();
-    drop();
-    rest.onSaved();
-    toast(done);
+    draft.drop();
+    toast(wanted ? said.on : said.off);
   });
   return (
     <form
       class="grid content-start gap-5"
       onSubmit={(event) => {
         event.preventDefault();
-        void sending.send(on);
+        void send(true);
       }}
     >
       <Switch
@@ -86,8 +78,8 @@ function Setting({ label, hint, isSet, name, on, off, ...rest }: SettingProps) {
         hint={hint}
         checked={isOn}
         onChange={(wanted) => {
-          set({ isOn: wanted });
-          if (!wanted && isSet) void sending.send(off);
+          draft.set({ isOn: wanted });
+          if (!wanted && isSet) void send(false);
         }}
       />
       {rest.notice}
@@ -95,15 +87,13 @@ function Setting({ label, hint, isSet, name, on, off, ...rest }: SettingProps) {
         <>
           {rest.children}
           <div>
-            <Button type="submit" busy={sending.isBusy}>
+            <Button type="submit" busy={isBusy}>
               {rest.saveLabel}
             </Button>
           </div>
         </>
       )}
-      <p role="alert" class="text-sm text-bad empty:hidden">
-        {sending.failure?.message}
-      </p>
+      <Problem>{failure?.message}</Problem>
     </form>
   );
 }
@@ -122,69 +112,71 @@ function BelowField(field: Pick<TextProps, 'value' | 'onChange'>) {
   );
 }
 
-function Alert({ credits, onChange }: Props) {
-  const { value, set, drop } = useDraft('alert', () => ({
-    below: String(credits.alert_below ?? 500),
-  }));
-  const { below } = value;
-  const save = (limit: number | null) =>
-    api('PUT /console/api/low-balance', { body: { below: limit } });
+function Alert({ credits: { alert_below: known }, onChange }: Props) {
+  const isSet = known !== null;
+  const draft = useDraft('alert', () => ({ isOn: isSet, below: String(known ?? 500) }));
+  const { below } = draft.value;
   return (
     <Setting
       label="Send me an e-mail"
       hint="Once each time your paid credits fall below a number that you choose."
-      isSet={credits.alert_below !== null}
-      name="alert"
-      on={{
-        send: () => save(Number(below)),
-        done: 'You will get an e-mail when your balance is low.',
+      isSet={isSet}
+      draft={draft}
+      save={(isOn) =>
+        api('PUT /console/api/low-balance', { body: { below: isOn ? Number(below) : null } })
+      }
+      said={{
+        on: 'You will get an e-mail when your balance is low.',
+        off: 'Low-balance e-mails are off.',
       }}
-      off={{ send: () => save(null), done: 'Low-balance e-mails are off.' }}
       saveLabel="Save alert"
       onChange={onChange}
-      onSaved={drop}
     >
-      <BelowField value={below} onChange={(text) => set({ below: text })} />
+      <BelowField value={below} onChange={(text) => draft.set({ below: text })} />
     </Setting>
   );
 }
 
-function Reload({ credits, packs, onChange }: Props) {
-  const known = credits.auto_reload;
+function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
   const packOf = (packId: string) => packs.find(({ id }) => id === packId) ?? packs[0];
-  const { value, set, drop } = useDraft('reload', () => {
+  const draft = useDraft('reload', () => {
     const first = packOf(known?.pack_id ?? '');
     const most = known?.monthly_limit ?? (first?.price ?? 0) * 3;
     return {
+      isOn: known !== null,
       packId: first?.id ?? '',
       below: String(known?.below ?? 500),
       limit: String(most / moneyUnits(first?.currency ?? 'usd').perWhole),
     };
   });
-  const { below, limit } = value;
-  const pack = packOf(value.packId);
+  const { packId, below, limit } = draft.value;
+  const pack = packOf(packId);
   if (!pack) return null;
   const { perWhole, step } = moneyUnits(pack.currency);
   const monthly_limit = Math.round(Number(limit) * perWhole);
   const wanted = { pack_id: pack.id, below: Number(below), monthly_limit };
-  const save = (auto_reload: typeof wanted | null) =>
-    api('PUT /console/api/auto-reload', { body: { auto_reload } });
   return (
     <Setting
       label="Auto-reload"
       hint="Buys a pack with your saved card when your paid credits fall below a number, up to a limit each month."
       isSet={known !== null}
-      name="reload"
-      on={{ send: () => save(wanted), done: 'Auto-reload is on.' }}
-      off={{ send: () => save(null), done: 'Auto-reload is off.' }}
+      draft={draft}
+      save={(isOn) =>
+        api('PUT /console/api/auto-reload', { body: { auto_reload: isOn ? wanted : null } })
+      }
+      said={{ on: 'Auto-reload is on.', off: 'Auto-reload is off.' }}
       saveLabel="Save auto-reload"
       notice={known?.stopped && <Stopped why={known.stopped} />}
       onChange={onChange}
-      onSaved={drop}
     >
-      <PackPicker pack={pack} packs={packs} onChange={(packId) => set({ packId })} />
+      <Select
+        label="Buy this pack"
+        value={pack.id}
+        choices={packs.map(choiceOf)}
+        onChange={(packId) => draft.set({ packId })}
+      />
       <div class="grid gap-5 sm:grid-cols-2">
-        <BelowField value={below} onChange={(text) => set({ below: text })} />
+        <BelowField value={below} onChange={(text) => draft.set({ below: text })} />
         <Field
           label={`At most each month, ${pack.currency.toUpperCase()}`}
           type="number"
@@ -192,27 +184,16 @@ function Reload({ credits, packs, onChange }: Props) {
           step={step / perWhole}
           required
           value={limit}
-          onChange={(limit) => set({ limit })}
+          onChange={(limit) => draft.set({ limit })}
         />
       </div>
     </Setting>
   );
 }
 
-function PackPicker({
-  pack,
-  packs,
-  onChange,
-}: {
-  pack: Props['packs'][number];
-  packs: Props['packs'];
-  onChange: (packId: string) => void;
-}) {
-  const choices = packs.map(({ id, name, credits, price, currency }) => ({
-    value: id,
-    label: `${name}: ${formatNumber(credits)} credits, ${formatMoney(price, currency)}`,
-  }));
-  return <Select label="Buy this pack" value={pack.id} choices={choices} onChange={onChange} />;
+function choiceOf({ id, name, credits, price, currency }: Props['packs'][number]) {
+  const words = `${name}: ${formatNumber(credits)} credits, ${formatMoney(price, currency)}`;
+  return { value: id, label: words };
 }
 
 function Stopped({ why }: { why: string }) {

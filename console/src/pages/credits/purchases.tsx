@@ -7,7 +7,7 @@ import { Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { leaveFor, SendButton } from '../../ui/form/sending.tsx';
 import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
-import { type Column, ListCard } from '../../ui/table.tsx';
+import { type Column, column, ListCard } from '../../ui/table.tsx';
 
 /** Whether a subscription brings no credits any more, or does not yet. */
 export function isOver({ state }: SubscriptionShown): boolean {
@@ -87,19 +87,14 @@ const KINDS: Record<OrderShown['kind'], string> = {
 };
 
 const COLUMNS: Column<OrderShown>[] = [
-  { title: 'Time', cell: ({ created_at: at }) => <RelativeTime at={at} /> },
-  { title: 'Purchase', cell: ({ name, kind }) => name + KINDS[kind] },
-  {
-    title: 'Status',
-    cell: ({ state }) => <Badge tone={ORDER_STATES[state].tone}>{ORDER_STATES[state].word}</Badge>,
-  },
-  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
-  {
-    title: 'Price',
-    kind: 'number',
-    cell: ({ price, currency }) => <Money minor={price} currency={currency} />,
-  },
-  { title: 'Receipt', cell: (order) => <Papers order={order} /> },
+  column('Time', ({ created_at: at }) => <RelativeTime at={at} />),
+  column('Purchase', ({ name, kind }) => name + KINDS[kind]),
+  column('Status', ({ state }) => (
+    <Badge tone={ORDER_STATES[state].tone}>{ORDER_STATES[state].word}</Badge>
+  )),
+  column('Credits', ({ credits }) => <Credits value={credits} />, 'number'),
+  column('Price', ({ price, currency }) => <Money minor={price} currency={currency} />, 'number'),
+  column('Receipt', (order) => <Papers order={order} />),
 ];
 
 function Papers({ order }: { order: OrderShown }) {

@@ -4,15 +4,9 @@ import { api } from '../../api.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Credits } from '../../ui/format.tsx';
 
-type Notice =
-  | { kind: 'waiting' }
-  | { kind: 'paid'; credits: number }
-  | { kind: 'subscribed' }
-  | { kind: 'managed' }
-  | { kind: 'under-way' }
-  | { kind: 'later' }
-  | { kind: 'failed' }
-  | { kind: 'canceled' };
+/** What became of a payment; of one that was made, with the credits that it brought. */
+type Outcome = keyof typeof WORDS;
+type Notice = { outcome: Outcome; credits?: number };
 
 const TRIES = 10;
 const PAUSE_MS = 2200;
@@ -33,84 +27,90 @@ export function ReturnNotice({ onSettled }: { onSettled: () => Promise<void> }) 
         const found = await ask().catch(() => undefined);
         if (isGone) return;
         if (found) {
-          setNotice(found);
+          setNotice(found === 'managed' ? undefined : found);
           await settled.current();
           return;
         }
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
-      if (!isGone) setNotice({ kind: 'later' });
+      if (!isGone) setNotice({ outcome: 'later' });
     })();
     return () => {
       isGone = true;
     };
   }, [query.order, query.subscribed, query.managed, query.canceled]);
-  return notice && notice.kind !== 'managed' ? <Shown notice={notice} /> : null;
+  return notice ? <Shown {...notice} /> : null;
 }
 
 function firstOf(query: Record<string, string>): Notice | undefined {
-  if (query.canceled) return { kind: 'canceled' };
-  return query.order || query.subscribed ? { kind: 'waiting' } : undefined;
+  if (query.canceled) return { outcome: 'canceled' };
+  return query.order || query.subscribed ? { outcome: 'waiting' } : undefined;
 }
 
-/** Asks what became of it; undefined: nothing yet. */
-function askerOf(query: Record<string, string>): (() => Promise<Notice | undefined>) | undefined {
+/** Asks what became of it; undefined: nothing yet. Nothing is said of a plan that was managed. */
+function askerOf(
+  query: Record<string, string>,
+): (() => Promise<Notice | 'managed' | undefined>) | undefined {
   const { order, subscribed, managed } = query;
   if (order) {
     return async () => {
       const named = { params: { id: order } };
       const { state, booked } = await api('POST /console/api/orders/:id/settle', named);
       if (state === 'pending' || state === 'mismatched') return undefined;
-      if (state === 'under_way') return { kind: 'under-way' };
+      if (state === 'under_way') return { outcome: 'under_way' };
       const isFailed = state === 'failed' || state === 'expired';
-      return isFailed ? { kind: 'failed' } : { kind: 'paid', credits: booked };
+      return isFailed ? { outcome: 'failed' } : { outcome: 'paid', credits: booked };
     };
   }
   if (!subscribed && !managed) return undefined;
   return async () => {
     const { subscription } = await api('POST /console/api/subscription/settle');
-    if (managed) return { kind: 'managed' };
-    return subscription?.state === 'active' ? { kind: 'subscribed' } : undefined;
+    if (managed) return 'managed';
+    return subscription?.state === 'active' ? { outcome: 'subscribed' } : undefined;
   };
 }
 
-function Shown({ notice }: { notice: Exclude<Notice, { kind: 'managed' }> }) {
-  const { badge, text } = WORDS[notice.kind];
+function Shown({ outcome, credits }: Notice) {
+  const { tone, title, text }: Words = WORDS[outcome];
   return (
     <div role="status" class="border border-line border-l-4 border-l-tungsten bg-sheet px-6 py-5">
-      {badge && <Badge tone={badge[0]}>{badge[1]}</Badge>}
-      {notice.kind === 'paid' && (
+      {tone && <Badge tone={tone}>{title}</Badge>}
+      {credits !== undefined && (
         <p class="mt-1">
-          <Credits value={notice.credits} unit /> were added to your balance. Thank you.
+          <Credits value={credits} unit /> were added to your balance. Thank you.
         </p>
       )}
-      {text && <p class={badge ? 'mt-1' : ''}>{text}</p>}
+      {text && <p class={title ? 'mt-1' : ''}>{text}</p>}
     </div>
   );
 }
 
 interface Words {
-  badge?: [Tone, string];
+  tone?: Tone;
+  title?: string;
   text?: string;
 }
 
-const WORDS: Record<Exclude<Notice['kind'], 'managed'>, Words> = {
-  waiting: { badge: ['busy', 'Confirming your payment with Stripe'] },
-  paid: { badge: ['good', 'Paid'] },
+const WORDS = {
+  waiting: { tone: 'busy', title: 'Confirming your payment with Stripe' },
+  paid: { tone: 'good', title: 'Paid' },
   subscribed: {
-    badge: ['good', 'Your subscription is active'],
+    tone: 'good',
+    title: 'Your subscription is active',
     text: 'The credits of the first period are in your balance.',
   },
-  'under-way': {
-    badge: ['busy', 'Payment under way'],
+  under_way: {
+    tone: 'busy',
+    title: 'Payment under way',
     text: 'The credits are added when your payment arrives. With some payment methods, such as a bank transfer, that takes a few days. You need not do anything.',
   },
   later: {
     text: 'Stripe has not confirmed the payment yet. Some payment methods take a few days: the credits are added when the payment arrives.',
   },
   failed: {
-    badge: ['bad', 'The payment failed'],
+    tone: 'bad',
+    title: 'The payment failed',
     text: 'Nothing was charged, and no credits were added.',
   },
   canceled: { text: 'You left the payment page. Nothing was charged.' },
-};
+} as const satisfies Record<string, Words>;

@@ -8,9 +8,9 @@ import { ButtonLink, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
-import { Credits, DateTime } from '../../ui/format.tsx';
+import { addDays, Credits, DateTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, ListTable } from '../../ui/table.tsx';
+import { type Column, column, ListTable } from '../../ui/table.tsx';
 
 const GROUPS = [
   { value: '', label: 'All' },
@@ -25,15 +25,11 @@ const TEST_GROUPS = GROUPS.filter(({ value }) => value !== 'purchases');
 const KINDS = { paid: 'Paid', promotional: 'Promotional', test: <TestMark /> };
 
 const COLUMNS: Column<StatementLine>[] = [
-  { title: 'Time (UTC)', cell: ({ at }) => <DateTime at={at} utc /> },
-  { title: 'Description', kind: 'prose', cell: (line) => <What line={line} /> },
-  { title: 'Kind', cell: ({ kind }) => KINDS[kind] },
-  { title: 'Change', kind: 'number', cell: (line) => <Change line={line} /> },
-  {
-    title: 'Available after',
-    kind: 'number',
-    cell: ({ balance_after: after }) => <Credits value={after} />,
-  },
+  column('Time (UTC)', ({ at }) => <DateTime at={at} utc />),
+  column('Description', (line) => <What line={line} />, 'prose'),
+  column('Kind', ({ kind }) => KINDS[kind]),
+  column('Change', (line) => <Change line={line} />, 'number'),
+  column('Available after', ({ balance_after: after }) => <Credits value={after} />, 'number'),
 ];
 
 function What({ line: { what, note, task_id: task } }: { line: StatementLine }) {
@@ -55,20 +51,14 @@ function Change({ line: { change, credits } }: { line: StatementLine }) {
   );
 }
 
-const DAY_MS = 86_400_000;
-
-/** The API’s periods end before their `to`; the page’s include that day. */
-function dayAfter(day: string): string {
-  return new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);
-}
-
 const ALL = { group: '', from: '', to: '' };
 
 /** Every change of the credits, the newest first. */
 export function Statement() {
   const [filter, setFilter] = useState(ALL);
   const mode = useMode();
-  const asked = { ...filter, mode, to: filter.to && dayAfter(filter.to) };
+  // The API’s periods end before their `to`; the page’s include that day.
+  const asked = { ...filter, mode, to: filter.to && addDays(filter.to, 1) };
   const { group: _, ...period } = asked;
   const list = useList('/console/api/statement', { query: asked });
   return (

@@ -14,7 +14,7 @@ import { NewSecret } from '../../ui/form/new-secret.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { Cell, type Column, RowButtons, Table } from '../../ui/table.tsx';
+import { Cell, type Column, column, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { CreateKey, EditKey } from './key-forms.tsx';
 import { CapUsed, RequestBars } from './key-use.tsx';
@@ -132,26 +132,22 @@ function ValidKeys({
 function columnsWith(reload: () => Promise<void>): Column<ApiKey>[] {
   return [
     ...COLUMNS,
-    {
-      title: '',
-      cell: (key) => (
-        <RowButtons
-          of={nameOf(key)}
-          on={{
-            Edit: () => openDialog(<EditKey apiKey={key} onSaved={() => void reload()} />),
-            Revoke: () => openDialog(<RevokeKey apiKey={key} reload={reload} />),
-          }}
-        />
-      ),
-    },
+    column('', (key) => (
+      <RowButtons
+        of={nameOf(key)}
+        on={{
+          Edit: () => openDialog(<EditKey apiKey={key} onSaved={() => void reload()} />),
+          Revoke: () => openDialog(<RevokeKey apiKey={key} reload={reload} />),
+        }}
+      />
+    )),
   ];
 }
 
 const COLUMNS: Column<ApiKey>[] = [
-  {
-    title: 'Key',
-    kind: 'prose',
-    cell: (key) => (
+  column(
+    'Key',
+    (key) => (
       <div class="md:max-w-72">
         <span class="font-medium">{nameOf(key)}</span> {key.mode === 'test' && <TestMark />}
         <span class="figures block text-sm text-dim" title={key.id}>
@@ -159,44 +155,33 @@ const COLUMNS: Column<ApiKey>[] = [
         </span>
       </div>
     ),
-  },
-  {
-    title: 'Created',
-    cell: (key) => (
-      <Cell below={key.expires_at && ['expires ', <RelativeTime key="at" at={key.expires_at} />]}>
-        <RelativeTime at={key.created_at} />
-      </Cell>
-    ),
-  },
-  {
-    title: 'Last used',
-    cell: (key) =>
-      key.last_used_at ? (
-        <Cell below={<span class="figures">{key.last_used_network}</span>}>
-          <RelativeTime at={key.last_used_at} />
-        </Cell>
-      ) : (
-        <span class="text-dim">not yet</span>
-      ),
-  },
-  { title: 'This month', cell: (key) => <CapUsed apiKey={key} /> },
-  { title: 'Last 30 days', cell: (key) => <RequestBars apiKey={key} /> },
+    'prose',
+  ),
+  column('Created', (key) => (
+    <Cell below={key.expires_at && ['expires ', <RelativeTime key="at" at={key.expires_at} />]}>
+      <RelativeTime at={key.created_at} />
+    </Cell>
+  )),
+  column('Last used', (key) => (
+    <Cell below={key.last_used_network && <span class="figures">{key.last_used_network}</span>}>
+      <RelativeTime at={key.last_used_at} otherwise="not yet" />
+    </Cell>
+  )),
+  column('This month', (key) => <CapUsed apiKey={key} />),
+  column('Last 30 days', (key) => <RequestBars apiKey={key} />),
 ];
 
 function EndedKeys({ keys }: { keys: ApiKey[] }) {
   if (keys.length === 0) return null;
   const columns: Column<ApiKey>[] = [
-    { title: 'Key', kind: 'prose', cell: (key) => nameOf(key) },
-    { title: 'Created', cell: (key) => <RelativeTime at={key.created_at} /> },
-    {
-      title: 'Ended',
-      cell: (key) => (
-        <div>
-          <Badge>{key.revoked_at ? 'Revoked' : 'Expired'}</Badge>{' '}
-          <RelativeTime at={key.revoked_at ?? key.expires_at ?? key.created_at} />
-        </div>
-      ),
-    },
+    column('Key', (key) => nameOf(key), 'prose'),
+    column('Created', (key) => <RelativeTime at={key.created_at} />),
+    column('Ended', (key) => (
+      <div>
+        <Badge>{key.revoked_at ? 'Revoked' : 'Expired'}</Badge>{' '}
+        <RelativeTime at={key.revoked_at ?? key.expires_at ?? key.created_at} />
+      </div>
+    )),
   ];
   return (
     <details class="border border-line bg-sheet p-5 sm:p-7">

@@ -117,11 +117,7 @@ function samples(url: string): Record<string, string> {
 }
 
 /** The request of the sample, in each language. */
-export function OneRequest({
-  apiUrl = `${location.origin}/api/v1`,
-}: {
-  apiUrl?: string | undefined;
-}) {
+function OneRequest({ apiUrl = `${location.origin}/api/v1` }: { apiUrl?: string | undefined }) {
   return (
     <Part
       mark="00:02"
@@ -178,7 +174,7 @@ const TRACKS: { title: string; text: string; clips: Clip[] }[] = [
 const MOMENTS = ['accepted', 'media copied', 'generating', 'stored'];
 
 /** What happens to the credits of a request, as the tracks of an edit. */
-export function Tracks() {
+function Tracks() {
   return (
     <Part
       mark="00:01"

@@ -5,9 +5,9 @@ import { Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { Cell, type Column, ListCard, Table } from '../../ui/table.tsx';
+import { Cell, type Column, column, ListCard, Table, TableCard } from '../../ui/table.tsx';
 import { AccountState } from './accounts.tsx';
-import { ActionTable } from './actions.tsx';
+import { ACTIONS } from './actions.tsx';
 import { AskButton, Id, NoSuch, OperatorPage } from './frame.tsx';
 import type { Change } from './verb-dialog.tsx';
 
@@ -82,17 +82,9 @@ function Details({ account }: { account: Account }) {
       <Card title="Account">
         <Facts facts={factsOf(account)} />
       </Card>
-      {keys.length > 0 && (
-        <Card title="API keys">
-          <Table caption="API keys" columns={KEYS} rows={keys} keyOf={(key) => key.key_id} />
-        </Card>
-      )}
+      <TableCard title="API keys" columns={KEYS} rows={keys} keyOf={(key) => key.key_id} />
       <WaysIn account={account} />
-      {actions.length > 0 && (
-        <Card title="What operators changed">
-          <ActionTable actions={actions} />
-        </Card>
-      )}
+      <TableCard title="What operators changed" {...ACTIONS} rows={actions} />
     </>
   );
 }
@@ -127,47 +119,37 @@ function factsOf(account: Account) {
 }
 
 const KEYS: Column<Account['keys'][number]>[] = [
-  {
-    title: 'Name',
-    kind: 'prose',
-    cell: ({ name, mode }) => (
+  column(
+    'Name',
+    ({ name, mode }) => (
       <span>
         {name ?? <span class="text-dim">–</span>} {mode === 'test' && <TestMark />}
       </span>
     ),
-  },
-  { title: 'Key ID', kind: 'mono', cell: (key) => key.key_id },
-  { title: 'Created', cell: (key) => <RelativeTime at={key.created_at} /> },
-  {
-    title: 'Last used',
-    cell: (key) =>
-      key.last_used_at ? (
-        <div>
-          <RelativeTime at={key.last_used_at} />{' '}
-          <span class="figures text-sm text-dim">{key.last_used_address}</span>
-        </div>
-      ) : (
-        <span class="text-dim">not yet</span>
-      ),
-  },
-  { title: 'State', cell: (key) => (key.revoked_at ? 'revoked' : 'valid') },
+    'prose',
+  ),
+  column('Key ID', (key) => key.key_id, 'mono'),
+  column('Created', (key) => <RelativeTime at={key.created_at} />),
+  column('Last used', (key) => (
+    <div>
+      <RelativeTime at={key.last_used_at} otherwise="not yet" />{' '}
+      <span class="figures text-sm text-dim">{key.last_used_address}</span>
+    </div>
+  )),
+  column('State', (key) => (key.revoked_at ? 'revoked' : 'valid')),
 ];
 
 const MOVEMENTS: Column<Movement>[] = [
-  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
-  { title: 'Kind', cell: ({ kind }) => kind },
-  {
-    title: 'What the customer reads',
-    kind: 'prose',
-    cell: ({ what, reason, from, to }) => <Cell below={`${reason}: ${from} → ${to}`}>{what}</Cell>,
-  },
-  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
-  {
-    title: 'Available after',
-    kind: 'number',
-    cell: (row) => <Credits value={row.available_after} />,
-  },
-  { title: 'Belongs to', kind: 'prose', cell: (row) => <BelongsTo movement={row} /> },
+  column('Time', ({ at }) => <DateTime at={at} />),
+  column('Kind', ({ kind }) => kind),
+  column(
+    'What the customer reads',
+    ({ what, reason, from, to }) => <Cell below={`${reason}: ${from} → ${to}`}>{what}</Cell>,
+    'prose',
+  ),
+  column('Credits', ({ credits }) => <Credits value={credits} />, 'number'),
+  column('Available after', (row) => <Credits value={row.available_after} />, 'number'),
+  column('Belongs to', (row) => <BelongsTo movement={row} />, 'prose'),
 ];
 
 /** The task or the order of a movement; of another one, what operators named it by. */
@@ -223,41 +205,34 @@ function WaysIn({ account }: { account: Account }) {
 }
 
 const SESSIONS: Column<Account['sessions'][number]>[] = [
-  { title: 'Session', cell: ({ browser }) => browser ?? 'Unknown browser' },
-  { title: 'Network', kind: 'mono', cell: ({ network }) => network ?? 'unknown' },
-  { title: 'Method', cell: ({ method }) => method },
-  { title: 'Signed in', cell: (row) => <RelativeTime at={row.created_at} /> },
-  { title: 'Last used', cell: (row) => <RelativeTime at={row.seen_at} /> },
+  column('Session', ({ browser }) => browser ?? 'Unknown browser'),
+  column('Network', ({ network }) => network ?? 'unknown', 'mono'),
+  column('Method', ({ method }) => method),
+  column('Signed in', (row) => <RelativeTime at={row.created_at} />),
+  column('Last used', (row) => <RelativeTime at={row.seen_at} />),
 ];
 
 const IDENTITIES: Column<Account['identities'][number]>[] = [
-  { title: 'Outside identity', cell: ({ issuer }) => <span class="break-all">{issuer}</span> },
-  { title: 'Its id there', cell: ({ subject }) => <span class="break-all">{subject}</span> },
-  { title: 'Added', cell: (row) => <RelativeTime at={row.created_at} /> },
+  column('Outside identity', ({ issuer }) => <span class="break-all">{issuer}</span>),
+  column('Its id there', ({ subject }) => <span class="break-all">{subject}</span>),
+  column('Added', (row) => <RelativeTime at={row.created_at} />),
 ];
 
 function passkeysOf(account: string): Column<Account['passkeys'][number]>[] {
   return [
-    { title: 'Passkey', kind: 'prose', cell: ({ name }) => name },
-    { title: 'Added', cell: (row) => <RelativeTime at={row.created_at} /> },
-    {
-      title: 'Last used',
-      cell: ({ used_at: at }) =>
-        at ? <RelativeTime at={at} /> : <span class="text-dim">not yet</span>,
-    },
-    {
-      title: '',
-      cell: ({ id: passkey, name }) => (
-        <div class="flex md:justify-end">
-          <AskButton
-            small
-            of={name}
-            change={{ verb: 'accounts remove-passkey', given: { account, passkey } }}
-          >
-            Remove
-          </AskButton>
-        </div>
-      ),
-    },
+    column('Passkey', ({ name }) => name, 'prose'),
+    column('Added', (row) => <RelativeTime at={row.created_at} />),
+    column('Last used', (row) => <RelativeTime at={row.used_at} otherwise="not yet" />),
+    column('', ({ id: passkey, name }) => (
+      <div class="flex md:justify-end">
+        <AskButton
+          small
+          of={name}
+          change={{ verb: 'accounts remove-passkey', given: { account, passkey } }}
+        >
+          Remove
+        </AskButton>
+      </div>
+    )),
   ];
 }

@@ -4,7 +4,7 @@ import type { Item } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { type Column, column } from '../../ui/table.tsx';
 import { FindForm, Id, ListPage } from './frame.tsx';
 
 type AccountRow = Item<'GET /console/api/operator/accounts'>;
@@ -47,21 +47,16 @@ export function AccountState({
 }
 
 const COLUMNS: Column<AccountRow>[] = [
-  {
-    title: 'E-mail address',
-    cell: ({ account_id: id, email }) => <Id href={`/operator/accounts/${id}`} id={email} />,
-  },
-  { title: 'Account ID', kind: 'mono', cell: (account) => account.account_id },
-  {
-    title: 'Paid credits',
-    kind: 'number',
-    cell: ({ available }) => <Credits value={available.paid} />,
-  },
-  {
-    title: 'Promotional credits',
-    kind: 'number',
-    cell: ({ available }) => <Credits value={available.promotional} />,
-  },
-  { title: 'Created', cell: (account) => <RelativeTime at={account.created_at} /> },
-  { title: 'State', cell: (account) => <AccountState account={account} /> },
+  column('E-mail address', ({ account_id: id, email }) => (
+    <Id href={`/operator/accounts/${id}`} id={email} />
+  )),
+  column('Account ID', (account) => account.account_id, 'mono'),
+  column('Paid credits', ({ available }) => <Credits value={available.paid} />, 'number'),
+  column(
+    'Promotional credits',
+    ({ available }) => <Credits value={available.promotional} />,
+    'number',
+  ),
+  column('Created', (account) => <RelativeTime at={account.created_at} />),
+  column('State', (account) => <AccountState account={account} />),
 ];

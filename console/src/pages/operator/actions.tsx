@@ -3,7 +3,7 @@ import { useList } from '../../load.ts';
 import type { Item } from '../../site-api.ts';
 import { DateTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, column } from '../../ui/table.tsx';
 import { Id, ListPage, Recorded } from './frame.tsx';
 
 type ActionRow = Item<'GET /console/api/operator/actions'>;
@@ -17,25 +17,22 @@ export function ActionsPage() {
       lead={target ? `What operators changed of ${target}` : 'What operators changed, and why.'}
       list={useList('/console/api/operator/actions', { query: { target } })}
       empty={<Empty title="Nothing was changed yet" />}
-      {...TABLE}
+      {...ACTIONS}
     />
   );
 }
 
-export function ActionTable({ actions }: { actions: ActionRow[] }) {
-  return <Table {...TABLE} rows={actions} />;
-}
-
 const COLUMNS: Column<ActionRow>[] = [
-  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
-  { title: 'Who', kind: 'prose', cell: ({ actor }) => actor },
-  { title: 'Command', cell: ({ command }) => command },
-  { title: 'Target', cell: ({ target }) => <Target target={target} /> },
-  { title: 'Reason', kind: 'prose', cell: ({ reason }) => reason ?? <Recorded value={null} /> },
-  { title: 'Details', cell: ({ details }) => <Recorded value={details} /> },
+  column('Time', ({ at }) => <DateTime at={at} />),
+  column('Who', ({ actor }) => actor, 'prose'),
+  column('Command', ({ command }) => command),
+  column('Target', ({ target }) => <Target target={target} />),
+  column('Reason', ({ reason }) => reason ?? <Recorded value={null} />, 'prose'),
+  column('Details', ({ details }) => <Recorded value={details} />),
 ];
 
-const TABLE = { caption: 'Actions', columns: COLUMNS, keyOf: (row: ActionRow) => row.id };
+/** How actions are shown, here and on the page of an account. */
+export const ACTIONS = { caption: 'Actions', columns: COLUMNS, keyOf: (row: ActionRow) => row.id };
 
 function Target({ target }: { target: string }) {
   if (target.startsWith('task_')) return <Id href={`/operator/tasks/${target}`} id={target} />;

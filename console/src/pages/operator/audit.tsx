@@ -3,7 +3,7 @@ import type { Item } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { DateTime, formatNumber } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { type Column, column } from '../../ui/table.tsx';
 import { AskButton, ListPage } from './frame.tsx';
 
 type Audit = Item<'GET /console/api/operator/audits'>;
@@ -49,13 +49,12 @@ function Result({ run: { ended_at, found } }: { run: Audit }) {
 }
 
 const COLUMNS: Column<Audit>[] = [
-  { title: 'Started', cell: (run) => <DateTime at={run.started_at} /> },
-  { title: 'By', kind: 'prose', cell: ({ actor }) => actor },
-  { title: 'Result', cell: (run) => <Result run={run} /> },
-  {
-    title: 'Problems',
-    kind: 'prose',
-    cell: ({ failure, problems }) => (
+  column('Started', (run) => <DateTime at={run.started_at} />),
+  column('By', ({ actor }) => actor, 'prose'),
+  column('Result', (run) => <Result run={run} />),
+  column(
+    'Problems',
+    ({ failure, problems }) => (
       <div>
         {failure}
         {problems?.map((problem) => (
@@ -63,5 +62,6 @@ const COLUMNS: Column<Audit>[] = [
         ))}
       </div>
     ),
-  },
+    'prose',
+  ),
 ];

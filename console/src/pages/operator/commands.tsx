@@ -2,7 +2,7 @@ import { useLoad } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, openDialog, useClose } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/states.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { type Column, column } from '../../ui/table.tsx';
 import { AskButton, ListPage, Recorded } from './frame.tsx';
 import { type Change, VERBS } from './verb-dialog.tsx';
 
@@ -39,14 +39,11 @@ function Result({ result }: { result: object }) {
 }
 
 const COLUMNS: Column<{ name: Change['verb']; summary: string }>[] = [
-  { title: 'Command', cell: ({ name }) => <span class="font-medium">{name}</span> },
-  { title: 'What it does', kind: 'prose', cell: ({ summary }) => summary },
-  {
-    title: '',
-    cell: ({ name }) => (
-      <AskButton small of={name} change={{ verb: name }}>
-        Run
-      </AskButton>
-    ),
-  },
+  column('Command', ({ name }) => <span class="font-medium">{name}</span>),
+  column('What it does', ({ summary }) => summary, 'prose'),
+  column('', ({ name }) => (
+    <AskButton small of={name} change={{ verb: name }}>
+      Run
+    </AskButton>
+  )),
 ];

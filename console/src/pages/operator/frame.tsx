@@ -7,7 +7,7 @@ import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
-import { type Column, ListCard, type ListProps } from '../../ui/table.tsx';
+import { type Column, column, ListCard, type ListProps } from '../../ui/table.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { type Change, VerbDialog } from './verb-dialog.tsx';
 
@@ -25,7 +25,7 @@ const PAGES = [
 
 const Done = createContext<(result: object) => unknown>(() => {});
 
-export interface OperatorPageProps {
+interface OperatorPageProps {
   title: string;
   lead?: ComponentChildren;
   actions?: ComponentChildren;
@@ -204,26 +204,23 @@ export function ListPage<Row>({
 }
 
 /** Columns of several lists. */
-export const ACCOUNT: Column<{ account_id: string; email: string | null }> = {
-  title: 'Account',
-  kind: 'prose',
-  cell: (row) => <AccountLink of={row} />,
-};
-export const TASK: Column<{ id: string; surface: string }> = {
-  title: 'Task',
-  cell: ({ id, surface }) => (
-    <span class="inline-flex flex-wrap items-baseline gap-2">
-      <Id href={`/operator/tasks/${id}`} id={id} />
-      {surface === 'test' && <TestMark />}
-    </span>
-  ),
-};
-export const PROVIDER: Column<{ provider: string }> = {
-  title: 'Provider',
-  cell: ({ provider }) => provider,
-};
-export const CREDITS: Column<{ credits: number }> = {
-  title: 'Credits',
-  kind: 'number',
-  cell: ({ credits }) => <Credits value={credits} />,
-};
+export const ACCOUNT: Column<{ account_id: string; email: string | null }> = column(
+  'Account',
+  (row) => <AccountLink of={row} />,
+  'prose',
+);
+export const TASK: Column<{ id: string; surface: string }> = column('Task', ({ id, surface }) => (
+  <span class="inline-flex flex-wrap items-baseline gap-2">
+    <Id href={`/operator/tasks/${id}`} id={id} />
+    {surface === 'test' && <TestMark />}
+  </span>
+));
+export const PROVIDER: Column<{ provider: string }> = column(
+  'Provider',
+  ({ provider }) => provider,
+);
+export const CREDITS: Column<{ credits: number }> = column(
+  'Credits',
+  ({ credits }) => <Credits value={credits} />,
+  'number',
+);

@@ -10,7 +10,7 @@ import { Card, Facts } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { Cell, type Column, Table } from '../../ui/table.tsx';
+import { Cell, type Column, column, TableCard } from '../../ui/table.tsx';
 import { ACCOUNT, AccountLink, AskButton, Id, ListPage, NoSuch, OperatorPage } from './frame.tsx';
 import type { Change } from './verb-dialog.tsx';
 
@@ -52,42 +52,36 @@ const FIND: Change = {
 };
 
 const COLUMNS: Column<OrderRow>[] = [
-  {
-    title: 'Order',
-    cell: ({ order_id: id, offer }) => (
-      <Cell below={<Id href={`/operator/orders/${id}`} id={id} />}>{offer} </Cell>
-    ),
-  },
-  { title: 'Time', cell: (order) => <RelativeTime at={order.created_at} /> },
-  { title: 'State', cell: (order) => <OrderState order={order} /> },
-  {
-    title: 'Price',
-    kind: 'number',
-    cell: ({ price, refunded, currency }) => (
+  column('Order', ({ order_id: id, offer }) => (
+    <Cell below={<Id href={`/operator/orders/${id}`} id={id} />}>{offer} </Cell>
+  )),
+  column('Time', (order) => <RelativeTime at={order.created_at} />),
+  column('State', (order) => <OrderState order={order} />),
+  column(
+    'Price',
+    ({ price, refunded, currency }) => (
       <Cell below={refunded > 0 && <Refunded minor={refunded} currency={currency} />}>
         <Money minor={price} currency={currency} />
       </Cell>
     ),
-  },
-  {
-    title: 'Credits booked',
-    kind: 'number',
-    cell: ({ booked, credits }) => (
+    'number',
+  ),
+  column(
+    'Credits booked',
+    ({ booked, credits }) => (
       <div>
         <Credits value={booked} /> <span class="text-sm text-dim">of</span>{' '}
         <Credits value={credits} />
       </div>
     ),
-  },
+    'number',
+  ),
   ACCOUNT,
-  {
-    title: '',
-    cell: ({ order_id: id }) => (
-      <AskButton small of={id} change={settleOf(id)}>
-        Settle
-      </AskButton>
-    ),
-  },
+  column('', ({ order_id: id }) => (
+    <AskButton small of={id} change={settleOf(id)}>
+      Settle
+    </AskButton>
+  )),
 ];
 
 function Refunded(money: { minor: number; currency: string }) {
@@ -144,26 +138,21 @@ function Details({ order }: { order: Order }) {
       <Card title="Order">
         <Facts facts={facts} />
       </Card>
-      {order.movements.length > 0 && (
-        <Card title="Credits">
-          <Table
-            caption="Movements of its credits"
-            rows={order.movements}
-            keyOf={({ reference }) => reference}
-            columns={[
-              { title: 'Reference', kind: 'mono', cell: ({ reference }) => reference },
-              {
-                title: 'Credits',
-                kind: 'number',
-                cell: ({ credits }) => <Credits value={credits} signed />,
-              },
-            ]}
-          />
-        </Card>
-      )}
+      <TableCard
+        title="Credits"
+        caption="Movements of its credits"
+        rows={order.movements}
+        keyOf={({ reference }) => reference}
+        columns={MOVEMENTS}
+      />
     </>
   );
 }
+
+const MOVEMENTS: Column<Order['movements'][number]>[] = [
+  column('Reference', ({ reference }) => reference, 'mono'),
+  column('Credits', ({ credits }) => <Credits value={credits} signed />, 'number'),
+];
 
 const TONES: Record<string, 'good' | 'busy' | 'bad'> = {
   paid: 'good',

@@ -7,7 +7,7 @@ import { Card, Figure } from '../../ui/card.tsx';
 import { Chart } from '../../ui/chart/chart.tsx';
 import { formatNumber } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, column, Table } from '../../ui/table.tsx';
 import { CREDITS, duration, OperatorPage } from './frame.tsx';
 
 type Figures = Result<'GET /console/api/operator/figures'>['now'];
@@ -92,10 +92,10 @@ function Closed({ closed }: Pick<Figures, 'closed'>) {
 }
 
 const LIVE: Column<Figures['live'][number]>[] = [
-  { title: 'Phase', cell: ({ phase }) => phase },
-  { title: 'Tasks', kind: 'number', cell: ({ tasks }) => formatNumber(tasks) },
+  column('Phase', ({ phase }) => phase),
+  column('Tasks', ({ tasks }) => formatNumber(tasks), 'number'),
   CREDITS,
-  { title: 'Longest in it', kind: 'number', cell: (row) => duration(row.oldest_seconds) },
+  column('Longest in it', (row) => duration(row.oldest_seconds), 'number'),
 ];
 
 type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];

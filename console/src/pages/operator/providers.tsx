@@ -6,7 +6,7 @@ import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { Cell, type Column, Table } from '../../ui/table.tsx';
+import { Cell, type Column, column, TableCard } from '../../ui/table.tsx';
 import { AskButton, Id, ListPage, OperatorPage, Recorded } from './frame.tsx';
 
 type Orphan = Item<'GET /console/api/operator/orphans'>;
@@ -35,14 +35,12 @@ export function ProvidersPage() {
         {(providers) => (
           <>
             <Creates {...providers} />
-            <Card title="Providers">
-              <Table
-                caption="Providers"
-                columns={PROVIDERS}
-                rows={providers.items}
-                keyOf={({ provider }) => provider}
-              />
-            </Card>
+            <TableCard
+              title="Providers"
+              columns={PROVIDERS}
+              rows={providers.items}
+              keyOf={({ provider }) => provider}
+            />
           </>
         )}
       </Load>
@@ -57,43 +55,30 @@ function State({ provider: { state, is_configured: isConfigured } }: { provider:
 }
 
 const PROVIDERS: Column<Provider>[] = [
-  {
-    title: 'Provider',
-    cell: ({ provider, is_default: isDefault }) => (
-      <div>
-        <span class="font-medium">{provider}</span>
-        {isDefault && <span class="text-sm text-dim"> default</span>}
-      </div>
-    ),
-  },
-  { title: 'State', cell: (provider) => <State provider={provider} /> },
-  {
-    title: 'Since',
-    cell: ({ since }) => (since ? <RelativeTime at={since} /> : <span class="text-dim">–</span>),
-  },
-  { title: 'Reason', cell: ({ reason }) => <Recorded value={reason} /> },
-  {
-    title: 'Waiting tasks',
-    kind: 'number',
-    cell: (provider) => formatNumber(provider.waiting_tasks),
-  },
-  {
-    title: '',
-    cell: ({ provider, state, is_configured: isConfigured }) => (
-      <div class="flex gap-1.5 md:justify-end">
-        {state !== 'paused' && isConfigured && (
-          <AskButton small of={provider} change={{ verb: 'providers pause', given: { provider } }}>
-            Pause
-          </AskButton>
-        )}
-        {state !== 'open' && state !== 'refusing' && (
-          <AskButton small of={provider} change={{ verb: 'providers resume', given: { provider } }}>
-            Resume
-          </AskButton>
-        )}
-      </div>
-    ),
-  },
+  column('Provider', ({ provider, is_default: isDefault }) => (
+    <div>
+      <span class="font-medium">{provider}</span>
+      {isDefault && <span class="text-sm text-dim"> default</span>}
+    </div>
+  )),
+  column('State', (provider) => <State provider={provider} />),
+  column('Since', ({ since }) => <RelativeTime at={since} />),
+  column('Reason', ({ reason }) => <Recorded value={reason} />),
+  column('Waiting tasks', (provider) => formatNumber(provider.waiting_tasks), 'number'),
+  column('', ({ provider, state, is_configured: isConfigured }) => (
+    <div class="flex gap-1.5 md:justify-end">
+      {state !== 'paused' && isConfigured && (
+        <AskButton small of={provider} change={{ verb: 'providers pause', given: { provider } }}>
+          Pause
+        </AskButton>
+      )}
+      {state !== 'open' && state !== 'refusing' && (
+        <AskButton small of={provider} change={{ verb: 'providers resume', given: { provider } }}>
+          Resume
+        </AskButton>
+      )}
+    </div>
+  )),
 ];
 
 function Creates({ creates, since, reason }: Providers) {
@@ -136,34 +121,26 @@ export function OrphansPage() {
 }
 
 const ORPHANS: Column<Orphan>[] = [
-  {
-    title: 'Job',
-    cell: ({ provider, job_id: job }) => (
-      <Cell below={<span class="figures break-all">{job}</span>}>{provider} </Cell>
+  column('Job', ({ provider, job_id: job }) => (
+    <Cell below={<span class="figures break-all">{job}</span>}>{provider} </Cell>
+  )),
+  column('State', ({ state }) => state),
+  column('Found', (orphan) => <RelativeTime at={orphan.found_at} />),
+  column('Task', ({ task_id: task }) => <Id href={`/operator/tasks/${task}`} id={task} />),
+  column('The provider says', ({ status }) => <Recorded value={status} />),
+  column('', ({ provider, job_id, acknowledged_at: at }) =>
+    at ? (
+      <span class="text-sm text-dim">
+        acknowledged <RelativeTime at={at} />
+      </span>
+    ) : (
+      <AskButton
+        small
+        of={job_id}
+        change={{ verb: 'orphans acknowledge', given: { provider, job_id } }}
+      >
+        Acknowledge
+      </AskButton>
     ),
-  },
-  { title: 'State', cell: ({ state }) => state },
-  { title: 'Found', cell: (orphan) => <RelativeTime at={orphan.found_at} /> },
-  {
-    title: 'Task',
-    cell: ({ task_id: task }) => <Id href={`/operator/tasks/${task}`} id={task} />,
-  },
-  { title: 'The provider says', cell: ({ status }) => <Recorded value={status} /> },
-  {
-    title: '',
-    cell: ({ provider, job_id, acknowledged_at: at }) =>
-      at ? (
-        <span class="text-sm text-dim">
-          acknowledged <RelativeTime at={at} />
-        </span>
-      ) : (
-        <AskButton
-          small
-          of={job_id}
-          change={{ verb: 'orphans acknowledge', given: { provider, job_id } }}
-        >
-          Acknowledge
-        </AskButton>
-      ),
-  },
+  ),
 ];

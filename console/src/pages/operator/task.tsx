@@ -8,7 +8,7 @@ import { openDialog, useClose } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, column, Table, TableCard } from '../../ui/table.tsx';
 import { AccountLink, AskButton, NoSuch, OperatorPage, Recorded } from './frame.tsx';
 import { Phase } from './tasks.tsx';
 import { VerbDialog } from './verb-dialog.tsx';
@@ -65,19 +65,14 @@ function Details({ task }: { task: Task }) {
       {task.attempts.map((attempt) => (
         <Attempt key={attempt.id} attempt={attempt} />
       ))}
-      <Card title="History">
-        <Table
-          caption="Transitions"
-          rows={task.history}
-          keyOf={({ at, phase }) => `${at} ${phase}`}
-          columns={TRANSITIONS}
-        />
-      </Card>
-      {task.objects.length > 0 && (
-        <Card title="Files">
-          <Table caption="Files" rows={task.objects} keyOf={({ id }) => id} columns={FILES} />
-        </Card>
-      )}
+      <TableCard
+        title="History"
+        caption="Transitions"
+        rows={task.history}
+        keyOf={({ at, phase }) => `${at} ${phase}`}
+        columns={TRANSITIONS}
+      />
+      <TableCard title="Files" rows={task.objects} keyOf={({ id }) => id} columns={FILES} />
       <Card title="Request">
         <pre
           role="region"
@@ -108,15 +103,15 @@ function factsOf(task: Task) {
 }
 
 const TRANSITIONS: Column<Task['history'][number]>[] = [
-  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
-  { title: 'Phase', cell: ({ phase }) => phase },
-  { title: 'Cause', cell: ({ cause }) => <Recorded value={cause} /> },
+  column('Time', ({ at }) => <DateTime at={at} />),
+  column('Phase', ({ phase }) => phase),
+  column('Cause', ({ cause }) => <Recorded value={cause} />),
 ];
 
 const FILES: Column<Task['objects'][number]>[] = [
-  { title: 'File', kind: 'mono', cell: ({ id }) => id },
-  { title: 'Role', cell: ({ role }) => role },
-  { title: 'State', cell: (file) => (file.taken_down_at ? 'taken down' : file.state) },
+  column('File', ({ id }) => id, 'mono'),
+  column('Role', ({ role }) => role),
+  column('State', (file) => (file.taken_down_at ? 'taken down' : file.state)),
 ];
 
 function Attempt({ attempt }: { attempt: Attempt }) {
@@ -143,17 +138,19 @@ function Attempt({ attempt }: { attempt: Attempt }) {
           caption="Evidence"
           rows={attempt.evidence}
           keyOf={(evidence) => `${evidence.source} ${JSON.stringify(evidence.finding)}`}
-          columns={[
-            { title: 'From', cell: ({ source }) => source },
-            { title: 'Finding', cell: ({ finding }) => <Recorded value={finding} /> },
-            { title: 'Times', kind: 'number', cell: ({ times }) => times },
-            { title: 'Last', cell: (evidence) => <RelativeTime at={evidence.last_at} /> },
-          ]}
+          columns={EVIDENCE}
         />
       )}
     </Card>
   );
 }
+
+const EVIDENCE: Column<Attempt['evidence'][number]>[] = [
+  column('From', ({ source }) => source),
+  column('Finding', ({ finding }) => <Recorded value={finding} />),
+  column('Times', ({ times }) => times, 'number'),
+  column('Last', (evidence) => <RelativeTime at={evidence.last_at} />),
+];
 
 const DECISIONS = [
   {

@@ -10,7 +10,7 @@ import { Segments, Select } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { type Column, column } from '../../ui/table.tsx';
 import { ACCOUNT, CREDITS, FindForm, ListPage, PROVIDER, TASK } from './frame.tsx';
 import { VerbDialog } from './verb-dialog.tsx';
 
@@ -88,13 +88,12 @@ export function Phase({ phase, cause }: { phase: string; cause: string | null })
 
 const TASKS: Column<TaskRow>[] = [
   TASK,
-  { title: 'Phase', cell: (task) => <Phase phase={task.phase} cause={task.held_cause} /> },
-  {
-    title: 'Since',
-    cell: (task) => <RelativeTime at={task.held_since ?? task.due_at ?? task.updated_at} />,
-  },
+  column('Phase', (task) => <Phase phase={task.phase} cause={task.held_cause} />),
+  column('Since', (task) => (
+    <RelativeTime at={task.held_since ?? task.due_at ?? task.updated_at} />
+  )),
   PROVIDER,
-  { title: 'Model', cell: ({ model }) => model },
+  column('Model', ({ model }) => model),
   CREDITS,
   ACCOUNT,
 ];
@@ -223,8 +222,8 @@ function Left({ reasons }: { reasons: string[] }) {
 
 const HELD_TASKS: Column<Held['tasks'][number]>[] = [
   TASK,
-  { title: 'Cause', cell: (task) => task.held_cause },
-  { title: 'Since', cell: (task) => <RelativeTime at={task.held_since} /> },
+  column('Cause', (task) => task.held_cause),
+  column('Since', (task) => <RelativeTime at={task.held_since} />),
   PROVIDER,
   CREDITS,
   ACCOUNT,

@@ -4,10 +4,10 @@ import { useSiteInfo } from '../../site-info.ts';
 import { SimulatedPayments } from '../../ui/badge.tsx';
 import { ButtonLink, Link } from '../../ui/button.tsx';
 import { Range, Segments, Select } from '../../ui/form/controls.tsx';
-import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
+import { Credits, expiryOf, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, column, Table } from '../../ui/table.tsx';
 import { RateTable } from './rate-table.tsx';
 
 const RULES = [
@@ -84,7 +84,7 @@ const SECONDS = { min: 4, max: 15 };
 const choicesOf = (values: string[]) => values.map((value) => ({ value, label: value }));
 
 /** What one video costs, as its settings are changed. */
-export function Calculator({ prices }: Pick<About, 'prices'>) {
+function Calculator({ prices }: Pick<About, 'prices'>) {
   const [chosen, setModel] = useState('video-2.0-fast');
   const [wanted, setResolution] = useState('720p');
   const [seconds, setSeconds] = useState(5);
@@ -125,7 +125,7 @@ export function Calculator({ prices }: Pick<About, 'prices'>) {
 type Offer = About['packs'][number] & { paid: string };
 
 /** What credits cost, as packs and plans; nothing where none are sold. */
-export function Offers({ offers }: { offers: Pick<About, 'packs' | 'plans' | 'is_test'> }) {
+function Offers({ offers }: { offers: Pick<About, 'packs' | 'plans' | 'is_test'> }) {
   const { packs, plans, is_test: isTest } = offers;
   const rows: Offer[] = [
     ...packs.map((pack) => ({ ...pack, paid: 'once' })),
@@ -153,23 +153,14 @@ export function Offers({ offers }: { offers: Pick<About, 'packs' | 'plans' | 'is
 }
 
 const COLUMNS: Column<Offer>[] = [
-  { title: 'Name', cell: ({ name }) => <span class="font-medium">{name}</span> },
-  { title: 'Paid', cell: ({ paid }) => paid },
-  { title: 'Expire', cell: ({ expires_days: days }) => expiryOf(days) },
-  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
-  {
-    title: 'Price',
-    kind: 'number',
-    cell: ({ price, currency }) => <Money minor={price} currency={currency} />,
-  },
-  {
-    title: `Price per ${formatNumber(1000)}`,
-    kind: 'number',
-    cell: (offer) => <Money minor={pricePerThousand(offer)} currency={offer.currency} />,
-  },
+  column('Name', ({ name }) => <span class="font-medium">{name}</span>),
+  column('Paid', ({ paid }) => paid),
+  column('Expire', ({ expires_days: days }) => expiryOf(days)),
+  column('Credits', ({ credits }) => <Credits value={credits} />, 'number'),
+  column('Price', ({ price, currency }) => <Money minor={price} currency={currency} />, 'number'),
+  column(
+    `Price per ${formatNumber(1000)}`,
+    (offer) => <Money minor={pricePerThousand(offer)} currency={offer.currency} />,
+    'number',
+  ),
 ];
-
-function expiryOf(days: number | null): string {
-  if (days === null) return 'never';
-  return `after ${days} ${days === 1 ? 'day' : 'days'}`;
-}

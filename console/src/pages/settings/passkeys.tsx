@@ -10,7 +10,7 @@ import { Field } from '../../ui/form/field.tsx';
 import { Confirm, DraftDialog } from '../../ui/form/form-dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, RowButtons, Table } from '../../ui/table.tsx';
+import { type Column, column, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 /** The passkeys of the account. They are offered only where browsers can make them. */
@@ -82,29 +82,18 @@ function NotOffered() {
 
 function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
   return [
-    {
-      title: 'Passkey',
-      kind: 'prose',
-      cell: ({ name }) => <span class="font-medium">{name}</span>,
-    },
-    { title: 'Added', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
-    {
-      title: 'Last used',
-      cell: ({ used_at }) =>
-        used_at ? <RelativeTime at={used_at} /> : <span class="text-dim">not yet</span>,
-    },
-    {
-      title: '',
-      cell: (passkey) => (
-        <RowButtons
-          of={passkey.name}
-          on={{
-            Rename: () => openDialog(<RenamePasskey passkey={passkey} onChanged={onChanged} />),
-            Remove: () => openDialog(<RemovePasskey passkey={passkey} onChanged={onChanged} />),
-          }}
-        />
-      ),
-    },
+    column('Passkey', ({ name }) => <span class="font-medium">{name}</span>, 'prose'),
+    column('Added', ({ created_at }) => <RelativeTime at={created_at} />),
+    column('Last used', ({ used_at }) => <RelativeTime at={used_at} otherwise="not yet" />),
+    column('', (passkey) => (
+      <RowButtons
+        of={passkey.name}
+        on={{
+          Rename: () => openDialog(<RenamePasskey passkey={passkey} onChanged={onChanged} />),
+          Remove: () => openDialog(<RemovePasskey passkey={passkey} onChanged={onChanged} />),
+        }}
+      />
+    )),
   ];
 }
 

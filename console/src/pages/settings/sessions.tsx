@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
-import { Cell, type Column, Table } from '../../ui/table.tsx';
+import { Cell, type Column, column, Table } from '../../ui/table.tsx';
 import { toastOutcome } from '../../ui/toast.tsx';
 
 const METHODS: Record<string, string> = {
@@ -70,25 +70,22 @@ function endOf(
   busy: string | undefined,
   signOut: (session: SessionItem) => void,
 ): Column<SessionItem> {
-  return {
-    title: '',
-    cell: (session) => (
-      <div class="flex md:justify-end">
-        {session.is_current ? (
-          <Badge tone="good">This browser</Badge>
-        ) : (
-          <Button
-            small
-            busy={busy === session.id}
-            aria-label={`Sign out ${session.browser ?? 'the unknown browser'}`}
-            onClick={() => signOut(session)}
-          >
-            Sign out
-          </Button>
-        )}
-      </div>
-    ),
-  };
+  return column('', (session) => (
+    <div class="flex md:justify-end">
+      {session.is_current ? (
+        <Badge tone="good">This browser</Badge>
+      ) : (
+        <Button
+          small
+          busy={busy === session.id}
+          aria-label={`Sign out ${session.browser ?? 'the unknown browser'}`}
+          onClick={() => signOut(session)}
+        >
+          Sign out
+        </Button>
+      )}
+    </div>
+  ));
 }
 
 function currentFirst(items: SessionItem[]): SessionItem[] {
@@ -96,24 +93,17 @@ function currentFirst(items: SessionItem[]): SessionItem[] {
 }
 
 const COLUMNS: Column<SessionItem>[] = [
-  {
-    title: 'Browser',
-    cell: (session) => (
-      <Cell below={<span class="figures">{session.network ?? 'unknown network'}</span>}>
-        <span class="font-medium">{session.browser ?? 'Unknown browser'}</span>
-      </Cell>
-    ),
-  },
-  {
-    title: 'Signed in',
-    cell: (session) => (
-      <Cell below={METHODS[session.method] ?? session.method}>
-        <RelativeTime at={session.created_at} />
-      </Cell>
-    ),
-  },
-  {
-    title: 'Last used',
-    cell: (session) => (session.is_current ? 'now' : <RelativeTime at={session.seen_at} />),
-  },
+  column('Browser', (session) => (
+    <Cell below={<span class="figures">{session.network ?? 'unknown network'}</span>}>
+      <span class="font-medium">{session.browser ?? 'Unknown browser'}</span>
+    </Cell>
+  )),
+  column('Signed in', (session) => (
+    <Cell below={METHODS[session.method] ?? session.method}>
+      <RelativeTime at={session.created_at} />
+    </Cell>
+  )),
+  column('Last used', (session) =>
+    session.is_current ? 'now' : <RelativeTime at={session.seen_at} />,
+  ),
 ];

@@ -129,7 +129,7 @@ function Aside({ credits }: { credits: number }) {
 }
 
 /** Asks for a code by mail. Known and unknown addresses get the same answer. */
-export function EmailStep({
+function EmailStep({
   email,
   setEmail,
   onSent,
@@ -169,7 +169,7 @@ export function EmailStep({
 }
 
 /** Signs in by the mailed code. */
-export function CodeStep({
+function CodeStep({
   email: typed,
   isLogged,
   onDone,
@@ -208,7 +208,7 @@ const FIRST = '/playground';
  * The page to go to after signing in. Only a path of this site: an address from a link that
  * somebody has sent must not lead elsewhere.
  */
-export function nextPath(given: string | undefined): string {
+function nextPath(given: string | undefined): string {
   if (given === undefined) return FIRST;
   const url = URL.parse(given, location.origin);
   const isOurs = url?.origin === location.origin && given.startsWith('/');
@@ -219,7 +219,7 @@ export function nextPath(given: string | undefined): string {
 }
 
 /** Goes to the page; the router does not have those of the documentation. */
-export function goTo(next: string, route: (path: string, replace: boolean) => void): void {
+function goTo(next: string, route: (path: string, replace: boolean) => void): void {
   if (next.startsWith('/docs')) location.replace(next);
   else route(next, true);
 }

@@ -10,10 +10,10 @@ import { Chart } from '../../ui/chart/chart.tsx';
 import type { ChartData } from '../../ui/chart/plot.ts';
 import { Segments } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
-import { Credits, formatNumber } from '../../ui/format.tsx';
+import { addDays, Credits, formatNumber } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, column, TableCard } from '../../ui/table.tsx';
 
 const PERIODS = ['7', '30', '90', '365'];
 
@@ -90,42 +90,33 @@ function Period({
 }
 
 function Shown({ usage }: { usage: Usage }) {
-  const total = totalOf(usage.rows);
-  const charts = useMemo(
-    () => ({ credits: chartOf(usage, 'credits'), videos: chartOf(usage, 'videos') }),
-    [usage],
-  );
   return (
     <>
       <div class="grid grid-cols-2 gap-6 sm:grid-cols-3">
         <Figure name="Credits">
-          <Credits value={total.credits} />
+          <Credits value={sum(usage.rows, 'credits')} />
         </Figure>
-        <Figure name="Videos">{formatNumber(total.videos)}</Figure>
-        <Figure name="Failed and refunded">{formatNumber(total.failed)}</Figure>
+        <Figure name="Videos">{formatNumber(sum(usage.rows, 'videos'))}</Figure>
+        <Figure name="Failed and refunded">{formatNumber(sum(usage.rows, 'failed'))}</Figure>
       </div>
-      <Card title="Credits by day">
-        <Chart
-          kind="bars"
-          data={charts.credits}
-          label="Credits by day; the table has the numbers"
-        />
-      </Card>
-      <Card title="Videos by day">
-        <Chart kind="bars" data={charts.videos} label="Videos by day; the table has the numbers" />
-      </Card>
+      <DayChart usage={usage} value="credits" name="Credits" />
+      <DayChart usage={usage} value="videos" name="Videos" />
       <div class="grid gap-6 lg:grid-cols-2">
-        <Card title="By model">
-          <SumsTable name="Model" rows={sumsBy(usage.rows, ({ model }) => model)} />
-        </Card>
-        <Card title="By API key">
-          <SumsTable name="API key" rows={sumsBy(usage.rows, keyName)} />
-        </Card>
+        <SumsCard title="By model" name="Model" rows={sumsBy(usage.rows, ({ model }) => model)} />
+        <SumsCard title="By API key" name="API key" rows={sumsBy(usage.rows, keyName)} />
       </div>
-      <Card title="By day">
-        <SumsTable name="Day" rows={sumsBy(usage.rows, ({ day }) => day).reverse()} />
-      </Card>
+      <SumsCard title="By day" name="Day" rows={sumsBy(usage.rows, ({ day }) => day).reverse()} />
     </>
+  );
+}
+
+/** A chart over every day of the period, also those without a row. */
+function DayChart({ usage, value, name }: { usage: Usage; value: Value; name: string }) {
+  const data = useMemo(() => chartOf(usage, value, name), [usage]);
+  return (
+    <Card title={`${name} by day`}>
+      <Chart kind="bars" data={data} label={`${name} by day; the table has the numbers`} />
+    </Card>
   );
 }
 
@@ -134,15 +125,21 @@ function keyName({ surface, api_key_id: id, api_key_name: name }: Usage['rows'][
   return name ?? id ?? 'Not recorded';
 }
 
-function SumsTable({ name, rows }: { name: string; rows: Sums[] }) {
+function SumsCard({ title, name, rows }: { title: string; name: string; rows: Sums[] }) {
   const columns: Column<Sums>[] = [
-    { title: name, cell: (row) => <span class="break-all">{row.name}</span> },
-    { title: 'Videos', kind: 'number', cell: (row) => formatNumber(row.videos) },
-    { title: 'Failed', kind: 'number', cell: (row) => formatNumber(row.failed) },
-    { title: 'Credits', kind: 'number', cell: (row) => <Credits value={row.credits} /> },
+    column(name, (row) => <span class="break-all">{row.name}</span>),
+    column('Videos', (row) => formatNumber(row.videos), 'number'),
+    column('Failed', (row) => formatNumber(row.failed), 'number'),
+    column('Credits', (row) => <Credits value={row.credits} />, 'number'),
   ];
   return (
-    <Table caption={`Usage by ${name}`} columns={columns} rows={rows} keyOf={(row) => row.name} />
+    <TableCard
+      title={title}
+      caption={`Usage by ${name}`}
+      columns={columns}
+      rows={rows}
+      keyOf={(row) => row.name}
+    />
   );
 }
 
@@ -171,62 +168,41 @@ function Blank() {
   );
 }
 
+type Value = 'videos' | 'failed' | 'credits';
+
 /** What was used under one name, such as a day or a model. */
-export interface Sums {
-  name: string;
-  videos: number;
-  failed: number;
-  credits: number;
+type Sums = { name: string } & Record<Value, number>;
+
+function sum(rows: UsageEntry[], value: Value): number {
+  return rows.reduce((total, row) => total + row[value], 0);
 }
 
 /** One row for each name, in the order of the names' first rows. */
-export function sumsBy(rows: UsageEntry[], nameOf: (row: UsageEntry) => string): Sums[] {
-  const sums = new Map<string, Sums>();
-  for (const row of rows) {
-    const name = nameOf(row);
-    const { videos, failed, credits } = sums.get(name) ?? { videos: 0, failed: 0, credits: 0 };
-    sums.set(name, {
-      name,
-      videos: videos + row.videos,
-      failed: failed + row.failed,
-      credits: credits + row.credits,
-    });
-  }
-  return [...sums.values()];
+function sumsBy(rows: UsageEntry[], nameOf: (row: UsageEntry) => string): Sums[] {
+  return [...Map.groupBy(rows, nameOf)].map(([name, group]) => ({
+    name,
+    videos: sum(group, 'videos'),
+    failed: sum(group, 'failed'),
+    credits: sum(group, 'credits'),
+  }));
 }
 
-export function totalOf(rows: UsageEntry[]): Sums {
-  return sumsBy(rows, () => '')[0] ?? { name: '', videos: 0, failed: 0, credits: 0 };
-}
-
-const DAY_MS = 86_400_000;
-
-/** A chart over every day of the period, also those without a row. */
-export function chartOf({ from, to, rows }: Usage, value: 'credits' | 'videos'): ChartData {
+function chartOf({ from, to, rows }: Usage, value: Value, label: string): ChartData {
+  const byDay = Map.groupBy(rows, ({ day }) => day);
   const days: string[] = [];
-  for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) days.push(dayOf(at));
-  const byDay = new Map(sumsBy(rows, ({ day }) => day).map((sums) => [sums.name, sums]));
+  for (let day = from; day <= to; day = addDays(day, 1)) days.push(day);
   return {
     times: days.map((day) => Date.parse(day) / 1000),
-    series: [
-      {
-        label: value === 'credits' ? 'Credits' : 'Videos',
-        values: days.map((day) => byDay.get(day)?.[value] || null),
-      },
-    ],
+    series: [{ label, values: days.map((day) => sum(byDay.get(day) ?? [], value) || null) }],
   };
 }
 
-function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
-}
-
 /** The present day, UTC. */
-export function today(): string {
-  return dayOf(Date.now());
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }
 
 /** The first day of so many days that end with this one. */
-export function daysUntil(last: string, count: number): string {
-  return dayOf(Date.parse(last) - (count - 1) * DAY_MS);
+function daysUntil(last: string, count: number): string {
+  return addDays(last, 1 - count);
 }

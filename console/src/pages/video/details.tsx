@@ -3,7 +3,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { CodeTabs, CopyButton } from '../../ui/code.tsx';
 import { Credits, DateTime, formatNumber } from '../../ui/format.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, column, Table } from '../../ui/table.tsx';
 
 /** Everything about a task below its video. */
 export function VideoDetails({ task }: { task: ShownTask }) {
@@ -70,10 +70,10 @@ type Movement = ShownTask['movements'][number];
 const KINDS: Record<string, string> = { paid: 'Paid', promotional: 'Promotional', test: 'Test' };
 
 const MOVEMENT_COLUMNS: Column<Movement>[] = [
-  { title: 'Change', cell: ({ reason }) => MOVEMENTS[reason] ?? reason },
-  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
-  { title: 'Kind', cell: ({ kind }) => KINDS[kind] ?? kind },
-  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
+  column('Change', ({ reason }) => MOVEMENTS[reason] ?? reason),
+  column('Credits', ({ credits }) => <Credits value={credits} />, 'number'),
+  column('Kind', ({ kind }) => KINDS[kind] ?? kind),
+  column('Time', ({ at }) => <DateTime at={at} />),
 ];
 
 function Movements({ task: { movements } }: { task: ShownTask }) {
@@ -95,21 +95,14 @@ const VERDICTS: Record<ShownInput['verdict'], { tone: Tone; word: string }> = {
 };
 
 const INPUT_COLUMNS: Column<ShownInput>[] = [
-  {
-    title: 'Field',
-    kind: 'mono',
-    cell: ({ field, entry }) => (entry === null ? field : `${field}[${entry}]`),
-  },
-  {
-    title: 'Check',
-    cell: ({ verdict, reason }) => (
-      <span class="grid gap-1">
-        <Badge tone={VERDICTS[verdict].tone}>{VERDICTS[verdict].word}</Badge>
-        {reason !== null && <span class="break-words">{reason}</span>}
-      </span>
-    ),
-  },
-  { title: 'Type', cell: ({ media_type: type }) => type ?? '–' },
+  column('Field', ({ field, entry }) => (entry === null ? field : `${field}[${entry}]`), 'mono'),
+  column('Check', ({ verdict, reason }) => (
+    <span class="grid gap-1">
+      <Badge tone={VERDICTS[verdict].tone}>{VERDICTS[verdict].word}</Badge>
+      {reason !== null && <span class="break-words">{reason}</span>}
+    </span>
+  )),
+  column('Type', ({ media_type: type }) => type ?? '–'),
   {
     title: 'Measured',
     kind: 'mono',
@@ -118,7 +111,7 @@ const INPUT_COLUMNS: Column<ShownInput>[] = [
         ? '–'
         : `${width} × ${height}${seconds === null ? '' : `, ${seconds.toFixed(2)} s`}`,
   },
-  { title: 'Size', kind: 'number', cell: ({ size_bytes: bytes }) => sizeOf(bytes) },
+  column('Size', ({ size_bytes: bytes }) => sizeOf(bytes), 'number'),
 ];
 
 function Inputs({ inputs }: { inputs: ShownInput[] }) {

@@ -103,7 +103,7 @@ interface Props {
 }
 
 /** Cancels a video that is being made, or deletes one that is there. */
-export function EndButtons(props: Props) {
+function EndButtons(props: Props) {
   const { status, held, video_url: url } = props.task;
   if (status === 'processing' && held === null)
     return <Button onClick={() => openDialog(<CancelVideo {...props} />)}>Cancel</Button>;

@@ -5,7 +5,7 @@ import type { Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { DateTime, RelativeTime } from '../../ui/format.tsx';
-import { Cell, type Column, ListTable, RowButtons } from '../../ui/table.tsx';
+import { Cell, type Column, column, ListTable, RowButtons } from '../../ui/table.tsx';
 import { toastOutcome } from '../../ui/toast.tsx';
 import type { Endpoint } from './endpoint-forms.tsx';
 
@@ -61,12 +61,9 @@ export function Deliveries({
 }
 
 function sendAgainColumn(onSend: (delivery: Delivery) => Promise<void>): Column<Delivery> {
-  return {
-    title: '',
-    cell: (delivery) => (
-      <RowButtons of={delivery.event_id} on={{ 'Send again': () => onSend(delivery) }} />
-    ),
-  };
+  return column('', (delivery) => (
+    <RowButtons of={delivery.event_id} on={{ 'Send again': () => onSend(delivery) }} />
+  ));
 }
 
 const STATES = {
@@ -77,27 +74,24 @@ const STATES = {
 } as const;
 
 const COLUMNS: Column<Delivery>[] = [
-  {
-    title: 'Event',
-    kind: 'prose',
-    cell: ({ type, event_id: id, task_id: taskId }) => (
+  column(
+    'Event',
+    ({ type, event_id: id, task_id: taskId }) => (
       <div class="md:min-w-60">
         <span class="figures">{type}</span>
         <span class="figures block text-sm text-dim">{id}</span>
         {taskId && <span class="figures block text-sm text-dim">{taskId}</span>}
       </div>
     ),
-  },
-  { title: 'Happened', cell: ({ created_at: at }) => <RelativeTime at={at} /> },
-  {
-    title: 'State',
-    cell: ({ state, next_attempt_at: next }) => (
-      <Cell below={next && ['next try ', <RelativeTime key="at" at={next} />]}>
-        <Badge tone={STATES[state].tone}>{STATES[state].word}</Badge>
-      </Cell>
-    ),
-  },
-  { title: 'Tries', kind: 'prose', cell: Attempts },
+    'prose',
+  ),
+  column('Happened', ({ created_at: at }) => <RelativeTime at={at} />),
+  column('State', ({ state, next_attempt_at: next }) => (
+    <Cell below={next && ['next try ', <RelativeTime key="at" at={next} />]}>
+      <Badge tone={STATES[state].tone}>{STATES[state].word}</Badge>
+    </Cell>
+  )),
+  column('Tries', Attempts, 'prose'),
 ];
 
 function Attempts({ attempts, state }: Delivery) {

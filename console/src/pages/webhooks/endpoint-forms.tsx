@@ -4,7 +4,7 @@ import { useMode } from '../../session.tsx';
 import type { Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/form/field.tsx';
+import { Field, Problem } from '../../ui/form/field.tsx';
 import { DraftDialog, type DraftField } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
 
@@ -29,11 +29,7 @@ function EventChoice({ value: chosen, onChange, error }: DraftField<EventType[]>
           </span>
         </label>
       ))}
-      {error && (
-        <p role="alert" class="text-sm text-bad">
-          {error}
-        </p>
-      )}
+      {error && <Problem>{error}</Problem>}
     </fieldset>
   );
 }

@@ -5,7 +5,7 @@ import { openDialog } from '../../ui/dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { Cell, type Column, ListCard } from '../../ui/table.tsx';
+import { Cell, type Column, column, ListCard } from '../../ui/table.tsx';
 import { CreateEndpoint, type Endpoint, EndpointState, NO_ADDRESS } from './endpoint-forms.tsx';
 
 const MADE = {
@@ -49,25 +49,22 @@ export default function WebhooksPage() {
 }
 
 const COLUMNS: Column<Endpoint>[] = [
-  {
-    title: 'Address',
-    kind: 'prose',
-    cell: ({ id, url, description }) => (
+  column(
+    'Address',
+    ({ id, url, description }) => (
       <Cell below={description}>
         <Link href={`/webhooks/${id}`}>{url ?? NO_ADDRESS}</Link>
       </Cell>
     ),
-  },
-  {
-    title: 'Events',
-    cell: ({ events }) => (
-      <ul class="figures text-sm">
-        {events.map((name) => (
-          <li key={name}>{name}</li>
-        ))}
-      </ul>
-    ),
-  },
-  { title: 'State', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
-  { title: 'Created', cell: ({ created_at: at }) => <RelativeTime at={at} /> },
+    'prose',
+  ),
+  column('Events', ({ events }) => (
+    <ul class="figures text-sm">
+      {events.map((name) => (
+        <li key={name}>{name}</li>
+      ))}
+    </ul>
+  )),
+  column('State', (endpoint) => <EndpointState endpoint={endpoint} />),
+  column('Created', ({ created_at: at }) => <RelativeTime at={at} />),
 ];

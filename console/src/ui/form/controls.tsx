@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks';
-import { FieldFrame, type FieldProps, INPUT, type TextProps } from './field.tsx';
+import { FieldFrame, type FieldProps, INPUT, Problem, type TextProps } from './field.tsx';
 
 type AreaProps = TextProps & {
   name?: string;
@@ -91,11 +91,7 @@ export function Segments({ label, hint, error, value, choices, onChange, disable
           </label>
         ))}
       </div>
-      {error && (
-        <p role="alert" class="text-sm text-bad">
-          {error}
-        </p>
-      )}
+      {error && <Problem>{error}</Problem>}
     </fieldset>
   );
 }

@@ -11,7 +11,7 @@ export interface FieldProps {
 }
 
 /** The attributes that a control needs to belong to its label, hint and error. */
-export interface ControlProps {
+interface ControlProps {
   id: string;
   'aria-describedby': string | undefined;
   'aria-invalid': boolean;
@@ -45,12 +45,17 @@ export function FieldFrame({
         </p>
       )}
       {children({ id, 'aria-describedby': parts || undefined, 'aria-invalid': Boolean(error) })}
-      {error && (
-        <p id={`${id}-error`} role="alert" class="text-sm text-bad">
-          {error}
-        </p>
-      )}
+      {error && <Problem id={`${id}-error`}>{error}</Problem>}
     </div>
+  );
+}
+
+/** What is wrong, below a control or a button; nothing is there without words. */
+export function Problem({ id, children }: { id?: string; children: ComponentChildren }) {
+  return (
+    <p id={id} role="alert" class="text-sm text-bad empty:hidden">
+      {children}
+    </p>
   );
 }
 

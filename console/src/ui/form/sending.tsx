@@ -5,7 +5,7 @@ import { asFailure } from '../../load.ts';
 import { Button } from '../button.tsx';
 
 /** What a form or a button sends: whether it is on its way, and why it failed the last time. */
-export interface Sending<Given extends unknown[]> {
+interface Sending<Given extends unknown[]> {
   isBusy: boolean;
   failure: ApiFailure | undefined;
   /** Does the work; a failure stays here. */

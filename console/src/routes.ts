@@ -4,7 +4,7 @@ import type { FunctionComponent } from 'preact';
 type PageModule = Promise<{ default: FunctionComponent }>;
 
 export interface PageRoute {
-  /** As preact-iso reads it; server/src/site/pages/page-paths.ts has the same paths. */
+  /** As preact-iso reads it; server/src/site/pages/pages.ts has the same paths. */
   path: string;
   /** `operator`: others are told that there is no such page. */
   access: 'public' | 'session' | 'operator';

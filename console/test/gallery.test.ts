@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
-import type { VideoItem } from '../../server/src/site/tasks/video-item.ts';
+import type { VideoItem } from '../../server/src/site/tasks/gallery.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
 import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { sql } from '../../server/test/task-fixtures.ts';

@@ -11,7 +11,7 @@ import { openUploads } from './requests/uploads/receive-upload.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { createIssuers } from './sign-in/issuers/configured-issuers.ts';
 import { builtPages } from './site/pages/built-pages.ts';
-import type { PageOrigins } from './site/pages/headers.ts';
+import type { PageOrigins } from './site/pages/pages.ts';
 import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
 import { site } from './site/site.ts';
 import { diskCheck } from './storage/free-space.ts';

@@ -1,9 +1,9 @@
 import { PRICE_TABLE } from '../catalog/price.ts';
 import type { Issuer, IssuerName } from '../sign-in/issuers/issuer.ts';
 import { passkeyHost } from '../sign-in/passkeys/passkeys.ts';
-import { onSale } from './billing/packs.ts';
+import { readCookie, SESSION_COOKIE } from './auth/cookies.ts';
+import { onSale } from './billing/credits.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';
-import { readCookie, SESSION_COOKIE } from './cookies.ts';
 import { type ResultOf, siteRoute } from './route.ts';
 
 /** By the names of models, then of resolutions. */

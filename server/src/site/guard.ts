@@ -7,8 +7,7 @@ import { ApiError } from '../kernel/errors.ts';
 import { forgetOldest } from '../kernel/forget-oldest.ts';
 import { noSuchPath } from '../requests/errors.ts';
 import { findSession, hashToken } from '../sign-in/sessions.ts';
-import { readCookie, SESSION_COOKIE } from './cookies.ts';
-import { requireOwnOrigin } from './origin.ts';
+import { readCookie, SESSION_COOKIE } from './auth/cookies.ts';
 import type { SignedIn } from './route.ts';
 
 export interface GuardDeps {
@@ -98,4 +97,24 @@ function openSessions({ db, publicUrl, adminEmails }: GuardDeps, limits: Limits)
 
 function notSignedIn(): ApiError {
   return new ApiError('unauthorized', 'Sign in to continue.');
+}
+
+/**
+ * Refuses what another site's page makes a browser send. A browser says where a request comes from:
+ * by `Origin`, else by `Sec-Fetch-Site`. Requests that only read pass.
+ * @param publicUrl the address of this installation
+ * @throws ApiError `cross_site`
+ */
+export function requireOwnOrigin(
+  { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,
+  publicUrl: string,
+): void {
+  if (method === 'GET' || method === 'HEAD') return;
+  const { origin } = new URL(publicUrl);
+  const isOwn =
+    headers.origin === undefined
+      ? headers['sec-fetch-site'] === 'same-origin'
+      : headers.origin === origin;
+  if (isOwn) return;
+  throw new ApiError('cross_site', `This request must come from a page of ${origin}.`);
 }

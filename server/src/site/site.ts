@@ -4,59 +4,28 @@ import type { EndDeps } from '../requests/end-task.ts';
 import { type AboutDeps, getAbout } from './about.ts';
 import { postDelete } from './account/delete.ts';
 import { getMe } from './account/me.ts';
-import { deletePasskey, getPasskeys, patchPasskey } from './account/passkeys.ts';
-import { deleteSession, getSessions } from './account/sessions.ts';
-import { type CodeDeps, postCode, postCodeVerify } from './auth/code.ts';
-import { getReturn, getStart, type IdentityDeps } from './auth/issuer.ts';
-import {
-  type PasskeyDeps,
-  postPasskey,
-  postPasskeyOptions,
-  postPasskeys,
-  postSignInOptions,
-} from './auth/passkey.ts';
-import {
-  postProofCode,
-  postProofCodeVerify,
-  postProofOptions,
-  postProofPasskey,
-} from './auth/proof.ts';
-import { signOut } from './auth/sign-out.ts';
-import { BILLING_ROUTES } from './billing/billing-routes.ts';
+import { SESSION_ROUTES } from './account/sessions.ts';
+import { CODE_ROUTES, type CodeDeps } from './auth/code.ts';
+import { type IdentityDeps, ISSUER_ROUTES } from './auth/issuer.ts';
+import { PASSKEY_ROUTES, type PasskeyDeps } from './auth/passkeys.ts';
+import { PROOF_ROUTES } from './auth/proof.ts';
+import { CREDIT_ROUTES } from './billing/credits.ts';
+import { ORDER_ROUTES } from './billing/orders.ts';
+import { STATEMENT_ROUTES } from './billing/statement.ts';
 import { stripeWebhook } from './billing/stripe-webhook.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';
+import { SUBSCRIPTION_ROUTES } from './billing/subscription.ts';
 import { type GuardDeps, guard } from './guard.ts';
-import {
-  createOwnKey,
-  listOwnKeys,
-  refillOwnTestCredits,
-  requestsOfOwnKey,
-  revokeOwnKey,
-  updateOwnKey,
-} from './keys/keys.ts';
+import { KEY_ROUTES } from './keys/keys.ts';
 import type { OperatorDeps } from './operator/operator-route.ts';
 import { OPERATOR_ROUTES } from './operator/operator-routes.ts';
-import {
-  createTestGeneration,
-  createWebGeneration,
-  type GenerationDeps,
-  getTaskOfKey,
-} from './playground/generations.ts';
-import { getPrices, getQuote } from './playground/prices.ts';
-import {
-  createSiteUpload,
-  deleteOwnUpload,
-  getUpload,
-  getUploadFile,
-  type SiteUploadDeps,
-} from './playground/uploads.ts';
+import { GENERATION_ROUTES, type GenerationDeps } from './playground/generations.ts';
+import { PRICE_ROUTES } from './playground/prices.ts';
+import { createSiteUpload, type SiteUploadDeps, UPLOAD_ROUTES } from './playground/uploads.ts';
 import type { RouteShape, SiteRoute } from './route.ts';
-import { cancelTaskOfAccount, deleteOutputOfAccount } from './tasks/end-task.ts';
-import { listTasksOfAccount } from './tasks/list-tasks.ts';
-import { downloadUsage, readUsage } from './tasks/read-usage.ts';
-import { showPoster } from './tasks/show-poster.ts';
-import { showTaskOfAccount } from './tasks/show-task.ts';
-import { readTaskFilters } from './tasks/task-filters.ts';
+import { GALLERY_ROUTES } from './tasks/gallery.ts';
+import { TASK_ROUTES } from './tasks/shown-task.ts';
+import { USAGE_ROUTES } from './tasks/usage.ts';
 import { WEBHOOK_ROUTES } from './webhooks/webhooks-site.ts';
 
 /** What the routes of the website need. */
@@ -76,48 +45,23 @@ export interface SiteDeps
 const ROUTES = [
   getAbout,
   getMe,
-  getSessions,
-  deleteSession,
-  getPasskeys,
-  patchPasskey,
-  deletePasskey,
   postDelete,
-  postCode,
-  postCodeVerify,
-  postSignInOptions,
-  postPasskey,
-  postPasskeyOptions,
-  postPasskeys,
-  postProofCode,
-  postProofCodeVerify,
-  postProofOptions,
-  postProofPasskey,
-  getStart,
-  getReturn,
-  signOut,
-  listOwnKeys,
-  createOwnKey,
-  updateOwnKey,
-  revokeOwnKey,
-  refillOwnTestCredits,
-  requestsOfOwnKey,
-  listTasksOfAccount,
-  readTaskFilters,
-  showTaskOfAccount,
-  cancelTaskOfAccount,
-  deleteOutputOfAccount,
-  showPoster,
-  readUsage,
-  downloadUsage,
-  createWebGeneration,
-  createTestGeneration,
-  getTaskOfKey,
-  getPrices,
-  getQuote,
-  getUpload,
-  getUploadFile,
-  deleteOwnUpload,
-  ...BILLING_ROUTES,
+  ...SESSION_ROUTES,
+  ...PASSKEY_ROUTES,
+  ...CODE_ROUTES,
+  ...ISSUER_ROUTES,
+  ...PROOF_ROUTES,
+  ...KEY_ROUTES,
+  ...GALLERY_ROUTES,
+  ...TASK_ROUTES,
+  ...USAGE_ROUTES,
+  ...GENERATION_ROUTES,
+  ...PRICE_ROUTES,
+  ...UPLOAD_ROUTES,
+  ...CREDIT_ROUTES,
+  ...ORDER_ROUTES,
+  ...SUBSCRIPTION_ROUTES,
+  ...STATEMENT_ROUTES,
   ...WEBHOOK_ROUTES,
   ...OPERATOR_ROUTES,
 ];

@@ -1,9 +1,40 @@
 import type { FastifyRequest } from 'fastify';
 import { networkOf } from '../accounts/client-network.ts';
+import { closePaymentPages } from '../billing/payment-pages.ts';
 import type { Transaction } from '../database/database.ts';
 import { mailOwner } from '../mail/outbox.ts';
+import { recordAction } from '../operator/actions.ts';
+import type { Entered, OnReopened } from '../sign-in/enter.ts';
 import { describePlace, type Place } from '../sign-in/proofs.ts';
-import { browserName } from './auth/browser-name.ts';
+
+/** Names that browsers have in common come last: Edge and Opera also say that they are Chrome. */
+const BROWSERS: Array<[RegExp, string]> = [
+  [/\bEdgA?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(Chrome|CriOS|HeadlessChrome)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+];
+
+const SYSTEMS: Array<[RegExp, string]> = [
+  [/\b(iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/** Such as `Firefox on Linux`; null if neither is known. No text of the request is in it. */
+export function browserName(userAgent = ''): string | null {
+  const find = (names: Array<[RegExp, string]>) =>
+    names.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const browser = find(BROWSERS);
+  const system = find(SYSTEMS);
+  if (!browser && !system) return null;
+  return system ? `${browser ?? 'A browser'} on ${system}` : (browser ?? null);
+}
 
 /** Where a request comes from. */
 export function placeOf({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>): Place {
@@ -50,3 +81,18 @@ If it was not you, somebody else is signed in to your account. Do this now:
 `;
   return mailOwner(tx, { accountId, subject: what, text });
 }
+
+const REOPEN = { command: 'account reopen', actor: 'its owner', reason: null };
+const WHAT = 'Your account is open again and will not be deleted';
+
+/** Records that a sign-in has reopened an account. A worker lets its plan continue. */
+export function onReopened(doing: Doing): OnReopened {
+  return async (tx, accountId) => {
+    await recordAction(tx, REOPEN, { target: accountId });
+    await closePaymentPages(tx, accountId);
+    await tellOwner(tx, doing, { accountId, what: WHAT });
+  };
+}
+
+/** What a page learns of a sign-in: whether the account was closed, and is open again. */
+export type SignInResult = Pick<Entered, 'reopened'>;

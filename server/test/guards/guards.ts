@@ -265,14 +265,14 @@ const PEOPLE = [
       title: 'without a fresh proof a session gets no passkey',
     },
   ]),
-  ...guards('sign-in/passkeys/challenges.ts', 'site/auth/passkey.test.ts', [
+  ...guards('sign-in/passkeys/challenges.ts', 'site/auth/passkeys.test.ts', [
     {
       text: 'and session_id is not distinct from $3 and expires_at > clock_now()',
       broken: 'and $3::text is not distinct from $3',
       title: 'a challenge of ours, in time',
     },
   ]),
-  ...guards('site/origin.ts', 'site/origin.test.ts', [
+  ...guards('site/guard.ts', 'site/guard.test.ts', [
     {
       text: 'if (isOwn) return;',
       broken: 'return;',

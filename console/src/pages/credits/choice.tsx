@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { formatMoney } from '../../../../server/src/kernel/currency.ts';
-import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
+import type { OnSale } from '../../../../server/src/site/billing/credits.ts';
 import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { api } from '../../api.ts';
 import { SimulatedPayments } from '../../ui/badge.tsx';

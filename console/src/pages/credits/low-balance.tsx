@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { formatMoney, moneyUnits } from '../../../../server/src/kernel/currency.ts';
-import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
-import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
+import type { Credits as CreditsOf, OnSale } from '../../../../server/src/site/billing/credits.ts';
 import { api } from '../../api.ts';
 import { type Draft, useDraft } from '../../draft.ts';
 import { Button } from '../../ui/button.tsx';

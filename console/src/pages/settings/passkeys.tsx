@@ -1,4 +1,4 @@
-import type { PasskeyItem } from '../../../../server/src/site/account/passkeys.ts';
+import type { PasskeyItem } from '../../../../server/src/site/auth/passkeys.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useLoad } from '../../load.ts';

@@ -1,5 +1,5 @@
 import type { About } from '../../../../server/src/site/about.ts';
-import type { SignInResult } from '../../../../server/src/site/auth/reopened.ts';
+import type { SignInResult } from '../../../../server/src/site/tell-owner.ts';
 import { api } from '../../api.ts';
 import type { Loaded } from '../../load.ts';
 import { ButtonLink } from '../../ui/button.tsx';

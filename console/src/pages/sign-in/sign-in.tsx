@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { SignInResult } from '../../../../server/src/site/auth/reopened.ts';
+import type { SignInResult } from '../../../../server/src/site/tell-owner.ts';
 import { api, besideField } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useSession } from '../../session.tsx';

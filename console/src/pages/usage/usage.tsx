@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { Usage, UsageEntry } from '../../../../server/src/site/tasks/read-usage.ts';
+import type { Usage, UsageEntry } from '../../../../server/src/site/tasks/usage.ts';
 import { useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { addressOf } from '../../site-api.ts';

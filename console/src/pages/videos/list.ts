@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
+import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import { api } from '../../api.ts';
 import { type LoadedList, type Part, useEvery, useList } from '../../load.ts';
 import { useMode } from '../../session.tsx';

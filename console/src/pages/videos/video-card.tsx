@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
+import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import { Status, TestMark } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Icon } from '../../ui/icon.tsx';

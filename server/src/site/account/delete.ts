@@ -6,7 +6,7 @@ import { readOverview } from '../../ledger/overview.ts';
 import { performAction } from '../../operator/actions.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
 import { accountDisabled } from '../../sign-in/enter.ts';
-import { takeSession } from '../auth/browser.ts';
+import { takeSession } from '../auth/cookies.ts';
 import { siteRoute } from '../route.ts';
 import { mailTime, tellOwner } from '../tell-owner.ts';
 

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { endSession, listSessions, type SessionListing } from '../../sign-in/sessions.ts';
+import { takeSession } from '../auth/cookies.ts';
 import { type AsJson, siteRoute } from '../route.ts';
 
 /** A place where the account is signed in. */
@@ -10,7 +11,7 @@ export interface SessionItem extends AsJson<SessionListing> {
   is_current: boolean;
 }
 
-export const getSessions = siteRoute('GET /console/api/sessions', {
+const getSessions = siteRoute('GET /console/api/sessions', {
   handle: async ({ db }: { db: Database }, { session: { accountId, sessionId } }) => {
     const sessions = await listSessions(db, accountId);
     const items = sessions.map((session) => ({ ...session, is_current: session.id === sessionId }));
@@ -19,10 +20,27 @@ export const getSessions = siteRoute('GET /console/api/sessions', {
 });
 
 /** Ends a session: the next request from there is refused. */
-export const deleteSession = siteRoute('DELETE /console/api/sessions/:id', {
+const deleteSession = siteRoute('DELETE /console/api/sessions/:id', {
   params: Type.Object({ id: Type.String({ maxLength: 60, pattern: '^\\w+$' }) }),
   handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
     if (await endSession(db, { accountId, sessionId: params.id })) return {};
     throw new ApiError('not_found', 'This session has ended already.');
   },
 });
+
+interface SignOutDeps {
+  db: Database;
+  publicUrl(): string;
+}
+
+/** Ends the session of the request. */
+const signOut = siteRoute('POST /auth/sign-out', {
+  handle: async ({ db, publicUrl }: SignOutDeps, { reply, session }) => {
+    await endSession(db, session);
+    takeSession(reply, publicUrl());
+    return {};
+  },
+});
+
+/** Where the account is signed in, and signing out. */
+export const SESSION_ROUTES = [getSessions, deleteSession, signOut];

@@ -5,8 +5,8 @@ import type { SendMail } from '../../mail/mailer.ts';
 import { enterByCode, sendCode } from '../../sign-in/codes.ts';
 import { normalEmail } from '../../sign-in/email-address.ts';
 import { siteRoute } from '../route.ts';
-import { giveSession, signedInFrom } from './browser.ts';
-import { onReopened } from './reopened.ts';
+import { onReopened } from '../tell-owner.ts';
+import { giveSession, signedInFrom } from './cookies.ts';
 
 export interface CodeDeps {
   db: Database;
@@ -24,7 +24,7 @@ function emailOf(text: string): string {
 }
 
 /** Sends a code to an address. The response is the same for every address. */
-export const postCode = siteRoute('POST /auth/code', {
+const postCode = siteRoute('POST /auth/code', {
   access: 'public',
   rate: { max: 20, seconds: 600 },
   body: Type.Object({ email: Type.String({ maxLength: 300 }) }),
@@ -35,7 +35,7 @@ export const postCode = siteRoute('POST /auth/code', {
 });
 
 /** Signs in by a code. */
-export const postCodeVerify = siteRoute('POST /auth/code/verify', {
+const postCodeVerify = siteRoute('POST /auth/code/verify', {
   access: 'public',
   rate: { max: 30, seconds: 600 },
   body: Type.Object({
@@ -51,3 +51,6 @@ export const postCodeVerify = siteRoute('POST /auth/code/verify', {
     return { reopened: entered.reopened };
   },
 });
+
+/** Signing in by a mailed code. */
+export const CODE_ROUTES = [postCode, postCodeVerify];

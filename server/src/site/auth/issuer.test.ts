@@ -7,6 +7,7 @@ import { sql } from '../../../test/task-fixtures.ts';
 import { ORIGIN, openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
 import { createIssuers } from '../../sign-in/issuers/configured-issuers.ts';
 import { removeIdentities } from '../../sign-in/issuers/identities.ts';
+import { nextPath } from './issuer.ts';
 
 let simulator: SimulatedOidc;
 let website: TestWebsite;
@@ -233,4 +234,43 @@ test('an issuer that is not configured has no address', async () => {
   assert.equal(body.signup_credits, 70);
   assert.equal(body.billing, false);
   assert.equal(body.prices.standard['video-2.0']['480p'], 30);
+});
+
+test('a path of ours stays as it is', () => {
+  for (const path of ['/', '/videos', '/videos/task_1?tab=credits#top', '/keys?a=//b', '/a%2Fb']) {
+    assert.equal(nextPath(path), path);
+  }
+});
+
+test('everything else leads to the first page', () => {
+  const others = [
+    undefined,
+    '',
+    'videos',
+    'https://evil.example/',
+    '//evil.example',
+    '///evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    '/.//evil.example',
+    '/..//evil.example',
+    '/x/..//evil.example',
+    '/%2e//evil.example',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    ' //evil.example',
+    '/auth/start/github',
+    '/auth/return/oidc?code=1',
+    '/auth',
+  ];
+  for (const path of others) assert.equal(nextPath(path), '/', path ?? '');
+});
+
+test('a browser stays here, whatever path it is given', () => {
+  const base = 'https://video.example.com';
+  for (const asked of ['/@evil.example', '/;//evil.example', '/a//b', '/%5cevil.example']) {
+    assert.equal(new URL(nextPath(asked), base).origin, base, asked);
+  }
 });

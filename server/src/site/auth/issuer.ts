@@ -7,12 +7,9 @@ import { noSuchPath } from '../../requests/errors.ts';
 import { EmailNotVerified, enterByIdentity } from '../../sign-in/issuers/enter-by-identity.ts';
 import { IdentityRefused, type Issuer, type IssuerName } from '../../sign-in/issuers/issuer.ts';
 import { START_SECONDS, storeStart, takeStart } from '../../sign-in/issuers/starts.ts';
-import { readCookie, setCookie } from '../cookies.ts';
 import { siteRoute } from '../route.ts';
-import { type Doing, tellOwner } from '../tell-owner.ts';
-import { giveSession, signedInFrom } from './browser.ts';
-import { nextPath } from './next-path.ts';
-import { onReopened } from './reopened.ts';
+import { type Doing, onReopened, tellOwner } from '../tell-owner.ts';
+import { giveSession, readCookie, setCookie, signedInFrom } from './cookies.ts';
 
 export interface IdentityDeps {
   db: Database;
@@ -41,7 +38,7 @@ function redirectUri(publicUrl: string, name: IssuerName): string {
 }
 
 /** Sends the browser to an issuer. */
-export const getStart = siteRoute('GET /auth/start/:provider', {
+const getStart = siteRoute('GET /auth/start/:provider', {
   access: 'public',
   params: ParamsSchema,
   query: Type.Object({ next: Type.Optional(Type.String({ maxLength: 2000 })) }),
@@ -61,7 +58,7 @@ export const getStart = siteRoute('GET /auth/start/:provider', {
 });
 
 /** Receives who comes back from an issuer. The rest of the query is the issuer's. */
-export const getReturn = siteRoute('GET /auth/return/:provider', {
+const getReturn = siteRoute('GET /auth/return/:provider', {
   access: 'public',
   params: ParamsSchema,
   query: Type.Object({}, { additionalProperties: true }),
@@ -125,3 +122,19 @@ function failureOf(error: unknown): IssuerFailure {
   if (error instanceof ApiError && error.code === 'account_disabled') return 'disabled';
   return 'unavailable';
 }
+
+/**
+ * The page after the sign-in: a path of this website, whatever the request says. The text is read
+ * as a browser would read it, so that no other site can be meant.
+ */
+export function nextPath(asked: string | undefined): string {
+  const base = 'http://own.invalid';
+  const url = asked?.startsWith('/') ? URL.parse(asked, base) : null;
+  if (url?.origin !== base || url.username !== '') return '/';
+  const path = url.pathname + url.search + url.hash;
+  // What is left of /.//other.example would be another site's address.
+  return path.startsWith('//') || /^\/auth(\/|$)/.test(path) ? '/' : path;
+}
+
+/** Signing in at GitHub, Google or another issuer. */
+export const ISSUER_ROUTES = [getStart, getReturn];

@@ -11,7 +11,7 @@ import {
 } from '../../sign-in/proofs.ts';
 import { siteRoute } from '../route.ts';
 import { placeOf } from '../tell-owner.ts';
-import { ResponseSchema } from './passkey.ts';
+import { ResponseSchema } from './passkeys.ts';
 
 interface ProofDeps {
   db: Database;
@@ -22,7 +22,7 @@ interface ProofDeps {
 const ActSchema = Type.Unsafe<Act>(Type.Union(Object.keys(ACTS).map((act) => Type.Literal(act))));
 
 /** Mails a code for an act that needs a fresh proof, to the address of the account. */
-export const postProofCode = siteRoute('POST /auth/proof/code', {
+const postProofCode = siteRoute('POST /auth/proof/code', {
   rate: { max: 20, seconds: 600 },
   body: Type.Object({ act: ActSchema }),
   handle: async (deps: ProofDeps, { body, request, session }) => {
@@ -32,7 +32,7 @@ export const postProofCode = siteRoute('POST /auth/proof/code', {
   },
 });
 
-export const postProofCodeVerify = siteRoute('POST /auth/proof/code/verify', {
+const postProofCodeVerify = siteRoute('POST /auth/proof/code/verify', {
   rate: { max: 30, seconds: 600 },
   body: Type.Object({ code: Type.String({ pattern: '^\\d{8}$' }) }),
   handle: async ({ db }: ProofDeps, { body, session }) => {
@@ -41,14 +41,14 @@ export const postProofCodeVerify = siteRoute('POST /auth/proof/code/verify', {
   },
 });
 
-export const postProofOptions = siteRoute('POST /auth/proof/passkey/options', {
+const postProofOptions = siteRoute('POST /auth/proof/passkey/options', {
   handle: ({ db, publicUrl }: ProofDeps, { session: { accountId, sessionId } }) => {
     return challengeOptions({ db, publicUrl: publicUrl() }, { accountId, sessionId });
   },
 });
 
 /** Proves by a passkey of the account that its person is still the same. */
-export const postProofPasskey = siteRoute('POST /auth/proof/passkey', {
+const postProofPasskey = siteRoute('POST /auth/proof/passkey', {
   rate: { max: 30, seconds: 600 },
   body: ResponseSchema,
   handle: async ({ db, publicUrl }: ProofDeps, { body, session }) => {
@@ -56,3 +56,11 @@ export const postProofPasskey = siteRoute('POST /auth/proof/passkey', {
     return {};
   },
 });
+
+/** Fresh proofs. */
+export const PROOF_ROUTES = [
+  postProofCode,
+  postProofCodeVerify,
+  postProofOptions,
+  postProofPasskey,
+];

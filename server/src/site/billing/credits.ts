@@ -1,14 +1,17 @@
+import { Type } from 'typebox';
 import { knownCustomer } from '../../billing/customers.ts';
-import { readLowBalance } from '../../billing/low-balance/settings.ts';
+import { readLowBalance, setAlert, setReload } from '../../billing/low-balance/settings.ts';
+import { listOffers, type Offer } from '../../billing/offers.ts';
 import { type CreditOverview, readOverview } from '../../ledger/overview.ts';
 import type { CreditKind } from '../../ledger/transfer.ts';
 import { type ResultOf, siteRoute } from '../route.ts';
-import type { BillingSiteDeps } from './stripe-work.ts';
+import { tellOwner } from '../tell-owner.ts';
+import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
 /** The credits of the account, and what happens when they run low. */
 export type Credits = ResultOf<typeof getCreditsPage>;
 
-export const getCreditsPage = siteRoute('GET /console/api/credits', {
+const getCreditsPage = siteRoute('GET /console/api/credits', {
   handle: async ({ db, billing }: BillingSiteDeps, { session: { accountId } }) => {
     const overview = await readOverview(db, accountId);
     const sells = billing !== undefined;
@@ -35,3 +38,75 @@ function kindOf(overview: CreditOverview, kind: CreditKind) {
   const { available, reserved, debt } = overview[kind];
   return { available, reserved, owed: debt };
 }
+
+/** The one may lead to a mail, the other asks Stripe. */
+const CHANGES = { max: 20, seconds: 600 };
+
+const CREDITS = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
+
+/** Sends a mail when fewer paid credits are available; null: never. */
+const putLowBalance = siteRoute('PUT /console/api/low-balance', {
+  rate: CHANGES,
+  body: Type.Object({ below: Type.Union([CREDITS, Type.Null()]) }),
+  handle: async ({ db }: BillingSiteDeps, { body, session: { accountId } }) => {
+    await setAlert(db, accountId, body.below);
+    return readLowBalance(db, accountId);
+  },
+});
+
+/** Buys a pack when fewer paid credits are available, up to a limit a month; null: never. */
+const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
+  rate: CHANGES,
+  proof: ({ auto_reload: wanted }) => (wanted === null ? undefined : 'auto_reload'),
+  body: Type.Object({
+    auto_reload: Type.Union([
+      Type.Object(
+        {
+          pack_id: Type.String({ maxLength: 40 }),
+          below: CREDITS,
+          /** In minor units of the pack's currency. */
+          monthly_limit: CREDITS,
+        },
+        { additionalProperties: false },
+      ),
+      Type.Null(),
+    ]),
+  }),
+  handle: async (deps: BillingSiteDeps, { request, body, session: { accountId } }) => {
+    const what = 'Auto-reload was set up: packs are bought with your saved card';
+    await withStripe(deps, (billing) =>
+      setReload(billing, accountId, body.auto_reload, (tx) =>
+        tellOwner(tx, { ...billing, request }, { accountId, what }),
+      ),
+    );
+    return readLowBalance(deps.db, accountId);
+  },
+});
+
+/** What is sold now; empty where nothing is sold. */
+export type OnSale = Awaited<ReturnType<typeof onSale>>;
+
+export async function onSale({ db, billing }: BillingSiteDeps) {
+  const listed = (kind: Offer['kind']) =>
+    billing ? listOffers(db, kind, { onlyActive: true }) : [];
+  const packs = await listed('pack');
+  const plans = await listed('plan');
+  return {
+    // Whether nothing is really paid: Stripe is in test mode, or simulated.
+    is_test: billing?.scope.mode === 'test',
+    packs: packs.map(soldOf),
+    plans: plans.map((plan) => ({ ...soldOf(plan), period: plan.period ?? ('month' as const) })),
+  };
+}
+
+/** Credits for a price in minor units of the currency. */
+function soldOf({ id, name, credits, price, currency, expires_days }: Offer) {
+  return { id, name, credits, price, currency, expires_days };
+}
+
+const getPacks = siteRoute('GET /console/api/packs', {
+  handle: (deps: BillingSiteDeps) => onSale(deps),
+});
+
+/** Credits, and what happens when they run low. */
+export const CREDIT_ROUTES = [getCreditsPage, putLowBalance, putAutoReload, getPacks];

@@ -48,7 +48,7 @@ function stateOf(
   return refunded >= (amount ?? 0) ? 'refunded' : 'part_refunded';
 }
 
-export const postOrder = siteRoute('POST /console/api/orders', {
+const postOrder = siteRoute('POST /console/api/orders', {
   rate: { max: 30, seconds: 600 },
   body: Type.Object({
     pack_id: Type.String({ maxLength: 40 }),
@@ -62,7 +62,7 @@ export const postOrder = siteRoute('POST /console/api/orders', {
   },
 });
 
-export const listOwnOrders = siteRoute('GET /console/api/orders', {
+const listOwnOrders = siteRoute('GET /console/api/orders', {
   query: Type.Object({
     cursor: Type.Optional(Type.String({ maxLength: 40 })),
     limit: limitSchema(),
@@ -75,7 +75,7 @@ export const listOwnOrders = siteRoute('GET /console/api/orders', {
   },
 });
 
-export const getOrder = siteRoute('GET /console/api/orders/:id', {
+const getOrder = siteRoute('GET /console/api/orders/:id', {
   handle: async ({ db }: BillingSiteDeps, { params, session: { accountId } }) =>
     shown(await requireOwn(db, accountId, params.id)),
 });
@@ -84,7 +84,7 @@ export const getOrder = siteRoute('GET /console/api/orders/:id', {
 const SETTLED_MS = 2000;
 
 /** Asks Stripe about an order, for the page that customers return to. */
-export const postSettle = siteRoute('POST /console/api/orders/:id/settle', {
+const postSettle = siteRoute('POST /console/api/orders/:id/settle', {
   handle: async (deps: BillingSiteDeps, { params, session: { accountId } }) => {
     const order = await requireOwn(deps.db, accountId, params.id);
     const age = Date.now() - (order.settled_at?.getTime() ?? 0);
@@ -98,3 +98,6 @@ async function requireOwn(db: Database, accountId: string, id: string): Promise<
   if (order?.account_id === accountId) return order;
   throw new ApiError('not_found', 'This account has no such purchase.');
 }
+
+/** Purchases of packs. */
+export const ORDER_ROUTES = [postOrder, listOwnOrders, getOrder, postSettle];

@@ -36,7 +36,7 @@ const PERIOD = {
   to: Type.Optional(Type.String({ maxLength: 40 })),
 };
 
-export const getStatement = siteRoute('GET /console/api/statement', {
+const getStatement = siteRoute('GET /console/api/statement', {
   rate: { max: 60, seconds: 60 },
   query: Type.Object({
     ...PERIOD,
@@ -122,7 +122,7 @@ const CSV_COLUMNS = [
 ];
 
 /** All movements, the oldest first by kind, streamed: an account may have millions. */
-export const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
+const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
   rate: { max: 10, seconds: 60 },
   query: Type.Object(PERIOD),
   handle: async ({ db }: { db: Database }, { query, reply, session: { accountId } }) => {
@@ -174,3 +174,6 @@ function csvText(rows: Movement[], offers: Map<string, string>): string {
     )
     .join('');
 }
+
+/** The statement, as JSON and as a file. */
+export const STATEMENT_ROUTES = [getStatement, getStatementCsv];

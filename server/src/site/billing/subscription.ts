@@ -18,13 +18,13 @@ function shown(subscription: Subscription | undefined) {
   return { plan_id, plan_name, state, renews_at, ends_at };
 }
 
-export const getSubscription = siteRoute('GET /console/api/subscription', {
+const getSubscription = siteRoute('GET /console/api/subscription', {
   handle: async ({ db, billing }: BillingSiteDeps, { session: { accountId } }) => ({
     subscription: shown(await subscriptionOf(db, accountId, billing?.scope)),
   }),
 });
 
-export const postSubscription = siteRoute('POST /console/api/subscription', {
+const postSubscription = siteRoute('POST /console/api/subscription', {
   rate: CHANGES,
   body: Type.Object({ plan_id: Type.String({ maxLength: 40 }) }),
   handle: async (deps: BillingSiteDeps, { body, session: { accountId } }) => {
@@ -35,7 +35,7 @@ export const postSubscription = siteRoute('POST /console/api/subscription', {
 });
 
 /** Asks Stripe about the subscription, for the page that customers return to. */
-export const postSettleSubscription = siteRoute('POST /console/api/subscription/settle', {
+const postSettleSubscription = siteRoute('POST /console/api/subscription/settle', {
   rate: CHANGES,
   handle: async (deps: BillingSiteDeps, { session: { accountId } }) => {
     const found = await subscriptionOf(deps.db, accountId, deps.billing?.scope);
@@ -46,10 +46,18 @@ export const postSettleSubscription = siteRoute('POST /console/api/subscription/
 });
 
 /** Opens the Customer Portal. A dearer plan that is chosen there is charged to the saved card. */
-export const postPortal = siteRoute('POST /console/api/portal', {
+const postPortal = siteRoute('POST /console/api/portal', {
   rate: CHANGES,
   proof: 'plan',
   handle: async (deps: BillingSiteDeps, { session: { accountId } }) => {
     return { url: await withStripe(deps, (billing) => openPortal(billing, accountId)) };
   },
 });
+
+/** The plan of the account. */
+export const SUBSCRIPTION_ROUTES = [
+  getSubscription,
+  postSubscription,
+  postSettleSubscription,
+  postPortal,
+];

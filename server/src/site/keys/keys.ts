@@ -7,8 +7,7 @@ import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { refillTestCredits } from '../../ledger/kinds/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
-import { nameSchema } from '../name-schema.ts';
-import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
+import { ModeSchema, nameSchema, type ResultOf, siteRoute } from '../route.ts';
 import { tellOwner } from '../tell-owner.ts';
 import { readKey, readKeys } from './read-keys.ts';
 
@@ -34,7 +33,7 @@ export type NewApiKey = ResultOf<typeof createOwnKey>;
 export type KeyRequests = ResultOf<typeof requestsOfOwnKey>;
 
 /** GET: the keys of the account that is signed in, of one mode. */
-export const listOwnKeys = siteRoute('GET /console/api/keys', {
+const listOwnKeys = siteRoute('GET /console/api/keys', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db }: KeyDeps, { query, session: { accountId } }) => {
     const keys = await readKeys(db, accountId);
@@ -44,7 +43,7 @@ export const listOwnKeys = siteRoute('GET /console/api/keys', {
 });
 
 /** POST: a new key. The response has its secret, which is not stored. */
-export const createOwnKey = siteRoute('POST /console/api/keys', {
+const createOwnKey = siteRoute('POST /console/api/keys', {
   rate: CREATES,
   proof: 'api_key',
   body: Type.Object({
@@ -80,7 +79,7 @@ export const createOwnKey = siteRoute('POST /console/api/keys', {
 });
 
 /** PATCH: another name, another cap (null removes it), or both. */
-export const updateOwnKey = siteRoute('PATCH /console/api/keys/:id', {
+const updateOwnKey = siteRoute('PATCH /console/api/keys/:id', {
   proof: ({ monthly_cap: cap }) => (cap === undefined ? undefined : 'api_key_cap'),
   body: Type.Object({
     name: Type.Optional(NameSchema),
@@ -101,7 +100,7 @@ export const updateOwnKey = siteRoute('PATCH /console/api/keys/:id', {
 });
 
 /** DELETE: from the next request on, the key gets 401. */
-export const revokeOwnKey = siteRoute('DELETE /console/api/keys/:id', {
+const revokeOwnKey = siteRoute('DELETE /console/api/keys/:id', {
   handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
     await revokeKey(db, id);
@@ -110,7 +109,7 @@ export const revokeOwnKey = siteRoute('DELETE /console/api/keys/:id', {
 });
 
 /** GET: how many requests of a key were admitted on each day. */
-export const requestsOfOwnKey = siteRoute('GET /console/api/keys/:id/requests', {
+const requestsOfOwnKey = siteRoute('GET /console/api/keys/:id/requests', {
   handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
     return { days: (await recentRequests(db, [id], DAYS)).get(id) ?? [] };
@@ -118,7 +117,7 @@ export const requestsOfOwnKey = siteRoute('GET /console/api/keys/:id/requests', 
 });
 
 /** POST: sets the test credits of the account back to what they were at first. */
-export const refillOwnTestCredits = siteRoute('POST /console/api/test-credits', {
+const refillOwnTestCredits = siteRoute('POST /console/api/test-credits', {
   handle: async ({ db }: KeyDeps, { session: { accountId } }) => {
     return { test_credits: await refillTestCredits(db, accountId) };
   },
@@ -139,3 +138,13 @@ function tooManyKeys(): ApiError {
   const message = `An account can have ${MAX_KEYS} valid API keys. Revoke one that is not used.`;
   return invalidRequest(message, { reason: 'too_many', limit: MAX_KEYS });
 }
+
+/** The API keys of the account, and its test credits. */
+export const KEY_ROUTES = [
+  listOwnKeys,
+  createOwnKey,
+  updateOwnKey,
+  revokeOwnKey,
+  requestsOfOwnKey,
+  refillOwnTestCredits,
+];

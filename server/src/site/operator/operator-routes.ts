@@ -1,7 +1,108 @@
-import { OPERATOR_ACCOUNTS } from './accounts.ts';
-import { OPERATIONS } from './operations.ts';
-import { OPERATOR_TASKS } from './tasks.ts';
+import { Type } from 'typebox';
+import { findAccount, withEmails } from '../../accounts/accounts.ts';
+import { listKeys } from '../../accounts/api-keys.ts';
+import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
+import { readOverview } from '../../ledger/overview.ts';
+import { movementPage } from '../../ledger/statements/movement-page.ts';
+import { showAccount } from '../../operator/account-listing.ts';
+import { waysIn } from '../../operator/accounts/signing-out.ts';
+import { listActions } from '../../operator/actions.ts';
+import { listAudits } from '../../operator/audit-runs/audit-runs.ts';
+import { readFigures } from '../../operator/figures.ts';
+import { listProviders, showCreates } from '../../operator/pausing.ts';
+import { selectHeld } from '../../operator/reconcile-held.ts';
+import { readInput } from '../../operator/verb/fields.ts';
+import { ACCOUNTS } from '../../operator/verbs/accounts.ts';
+import { ACTIONS } from '../../operator/verbs/actions.ts';
+import { ORDERS } from '../../operator/verbs/orders.ts';
+import { ORPHANS } from '../../operator/verbs/orphans.ts';
+import { TASKS } from '../../operator/verbs/tasks.ts';
+import { operatorRead, PAGE_ROWS, pageOf, verbRead } from './operator-route.ts';
 import { verbRoutes } from './verb-routes.ts';
+
+/** Audits that are shown. */
+const AUDITS = 10;
+
+const OPERATIONS = [
+  operatorRead('/figures', {}, async ({ db, recent }) => {
+    const { live, held, orphans, losses, closed, due, workers } = await readFigures(db);
+    return { now: { live, held, orphans, losses, closed, due, workers }, minutes: recent.list() };
+  }),
+  operatorRead('/providers', {}, async ({ db, providers, providerName }) => ({
+    items: (await listProviders(db)).map((row) => ({
+      ...row,
+      is_configured: providers.has(row.provider),
+      is_default: row.provider === providerName,
+    })),
+    ...(await showCreates(db)),
+  })),
+  verbRead('/orphans', ORPHANS['orphans list']),
+  verbRead('/actions', ACTIONS['actions list']),
+  operatorRead('/audits', {}, async ({ db }) => ({
+    items: await listAudits(db, AUDITS),
+    next: null,
+  })),
+];
+
+const Text = Type.Optional(Type.String());
+const { provider, account, held_hours, cause } = TASKS['tasks reconcile'].fields;
+const HELD = { provider, account, held_hours, cause };
+
+const OPERATOR_TASKS = [
+  operatorRead(
+    '/held',
+    { provider: Text, account: Text, held_hours: Text, cause: Text },
+    async ({ db }, { query }) => {
+      const { held_hours: hours, ...filter } = readInput(HELD, query);
+      const { tasks, confirm } = await selectHeld(db, { ...filter, hours });
+      return { tasks: await withEmails(db, tasks), confirm };
+    },
+  ),
+  verbRead('/tasks', TASKS['tasks list']),
+  verbRead('/tasks/:id', TASKS['tasks show']),
+  verbRead('/orders', ORDERS['orders list']),
+  verbRead('/orders/:id', ORDERS['orders show']),
+];
+
+/** Actions that are shown with an account. */
+const ACTIONS_SHOWN = 20;
+
+const ALL_MOVEMENTS = {
+  kinds: ['paid', 'promotional'] as const,
+  reasons: null,
+  from: null,
+  until: null,
+};
+
+const OPERATOR_ACCOUNTS = [
+  verbRead('/accounts', ACCOUNTS['accounts list']),
+  operatorRead('/accounts/:id', {}, async ({ db }, { id }) => {
+    const accountId = await findAccount(db, id);
+    return {
+      ...(await showAccount(db, accountId)),
+      lots: (await readOverview(db, accountId)).lots,
+      keys: await listKeys(db, accountId),
+      ...(await waysIn(db, accountId)),
+      actions: await listActions(db, { target: accountId, limit: ACTIONS_SHOWN }),
+    };
+  }),
+  operatorRead(
+    '/accounts/:id/statement',
+    { cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })) },
+    async ({ db }, { id, query: { cursor } }) => {
+      const before = cursor === undefined ? null : Number(cursor);
+      const page = { ...ALL_MOVEMENTS, before, limit: PAGE_ROWS };
+      const rows = await movementPage(db, await findAccount(db, id), page);
+      const offers = await offersOf(db, rows);
+      const lines = rows.map((row) => ({
+        ...row,
+        what: describeMovement(row, offers),
+        order_id: orderIdOf(row),
+      }));
+      return pageOf(lines, (line) => String(line.id));
+    },
+  ),
+];
 
 /** The routes of the operator's console: what its pages read, and all verbs. */
 export const OPERATOR_ROUTES = [

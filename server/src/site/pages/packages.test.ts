@@ -8,8 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { recordingLog } from '../../../test/recording-log.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
-import { openKeptPackages } from './kept-packages.ts';
-import { packageRoutes } from './packages.ts';
+import { openKeptPackages, packageRoutes } from './packages.ts';
 
 let database: TestDatabase;
 let files: Awaited<ReturnType<typeof temporaryFolder>>;

@@ -1,10 +1,112 @@
-import { readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Database, statement } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import type { DocsDeps } from './docs.ts';
-import { forInstallation } from './docs.ts';
-import type { KeptPackages } from './kept-packages.ts';
+import { forgetOldest } from '../../kernel/forget-oldest.ts';
+import type { Log } from '../../kernel/log.ts';
+import { type DocsDeps, forInstallation } from './docs.ts';
+
+/** A file that customers install. */
+interface Package {
+  name: string;
+  sha256: string;
+  bytes: Buffer;
+}
+
+export interface KeptPackages {
+  /** Keeps the files of the build for all versions and processes to come. */
+  keep(): Promise<void>;
+  /** All files that this installation has served, the newest version first. */
+  list(): Promise<Omit<Package, 'bytes'>[]>;
+  read(name: string): Promise<Package | undefined>;
+}
+
+interface Deps {
+  db: Database;
+  log: Log;
+  /** The folder with the files of the build. */
+  folder: string;
+}
+
+const LIST = statement(
+  'client_packages_list',
+  `select name, sha256 from client_packages
+   order by string_to_array(substring(name from '\\d+\\.\\d+\\.\\d+'), '.')::int[] desc, name`,
+);
+const READ = statement(
+  'client_packages_read',
+  'select name, sha256, bytes from client_packages where name = $1',
+);
+const KEEP = statement(
+  'client_packages_keep',
+  `insert into client_packages (name, sha256, bytes) values ($1, $2, $3)
+   on conflict (name) do nothing`,
+);
+
+/** How long a process trusts its list, so that requests for other names cost no query each. */
+const LISTED_MS = 1000;
+/** How many files a process has in memory: two versions. */
+const MAX_FILES = 12;
+
+/** The files that customers install, of every version that this installation has served. */
+export function openKeptPackages({ db, log, folder }: Deps): KeptPackages {
+  const files = new Map<string, Package>();
+  let kept: Promise<void> | undefined;
+  let listed: { at: number; rows: ReturnType<KeptPackages['list']> } | undefined;
+  const keep = () => {
+    kept ??= keepBuild({ db, log, folder });
+    return kept.catch((error) => {
+      kept = undefined;
+      throw error;
+    });
+  };
+  const list = async () => {
+    await keep();
+    if (!listed || performance.now() - listed.at > LISTED_MS) {
+      const rows = db.query<Package>(LIST);
+      listed = { at: performance.now(), rows };
+      rows.catch(() => {
+        listed = undefined;
+      });
+    }
+    return listed.rows;
+  };
+  return {
+    keep,
+    list,
+    async read(name) {
+      const known = files.get(name);
+      if (known) return known;
+      if (!(await list()).some((one) => one.name === name)) return undefined;
+      const [found] = await db.query<Package>(READ, [name]);
+      forgetOldest(files, MAX_FILES);
+      if (found) files.set(name, found);
+      return found;
+    },
+  };
+}
+
+/** The bytes that were served first under a name stay, whatever a later build has. */
+async function keepBuild({ db, log, folder }: Deps): Promise<void> {
+  const built = await Promise.all((await readdir(folder)).map((name) => readPackage(folder, name)));
+  const digests = async () =>
+    new Map((await db.query<Package>(LIST)).map(({ name, sha256 }) => [name, sha256]));
+  const before = await digests();
+  const missing = built.filter(({ name }) => !before.has(name));
+  for (const { name, sha256, bytes } of missing) await db.query(KEEP, [name, sha256, bytes]);
+  const now = missing.length > 0 ? await digests() : before;
+  const changed = built.filter(({ name, sha256 }) => now.get(name) !== sha256);
+  if (changed.length === 0) return;
+  const packages = changed.map(({ name }) => name);
+  log.warn({ packages }, 'the build has other files than were served under these names: they stay');
+}
+
+async function readPackage(folder: string, name: string): Promise<Package> {
+  const bytes = await readFile(path.join(folder, name));
+  return { name, bytes, sha256: createHash('sha256').update(bytes).digest('hex') };
+}
 
 export interface PackagesDeps extends DocsDeps {
   packages: KeptPackages;
@@ -13,7 +115,7 @@ export interface PackagesDeps extends DocsDeps {
 type Row = Awaited<ReturnType<KeptPackages['list']>>[number];
 
 /** What docs/guides/packages.md has in place of the list. */
-const LIST = '<div id="packages"></div>';
+const PLACE = '<div id="packages"></div>';
 
 /** GET of the files that customers install, and of the page that lists them. */
 export function packageRoutes(app: FastifyInstance, deps: PackagesDeps): void {
@@ -62,7 +164,7 @@ function pageSender(deps: PackagesDeps, { file, type, tableOf }: Page) {
     return reply
       .header('cache-control', 'no-cache')
       .type(`text/${type}; charset=utf-8`)
-      .send(forInstallation(written, deps).replace(LIST, () => table));
+      .send(forInstallation(written, deps).replace(PLACE, () => table));
   };
 }
 

@@ -10,9 +10,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import { openTestApp, type TestApp } from '../../../test/app.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { createApp } from '../../http/app.ts';
-import { pageHeaders } from './headers.ts';
-import { PAGE_PATHS } from './page-paths.ts';
-import { isPageRequest, pageRoutes } from './pages.ts';
+import { isPageRequest, PAGE_PATHS, pageHeaders, pageRoutes } from './pages.ts';
 
 const INDEX = '<!doctype html><title>Framewright</title>';
 const SCRIPT = 'export const answer = 42;';

@@ -11,8 +11,8 @@ import { openCreates } from '../../tasks/create/create.ts';
 import { readBoundKey } from '../../tasks/create/idempotency-keys.ts';
 import { providerOfNew, WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import { ModeSchema, type SiteRoute, sessionOf, siteRoute } from '../route.ts';
-import { readShownTask } from '../tasks/show-task.ts';
 import type { ShownTask } from '../tasks/shown-task.ts';
+import { readShownTask } from '../tasks/shown-task.ts';
 
 export interface GenerationDeps extends CreateFlowDeps {
   links: Links;
@@ -58,15 +58,15 @@ function createOn<Name extends RouteName>(
 }
 
 /** POST: a video that is paid with the credits of the account. */
-export const createWebGeneration = createOn('POST /console/api/generations', WEB_SURFACE);
+const createWebGeneration = createOn('POST /console/api/generations', WEB_SURFACE);
 
 /** POST: a task of the surface of test keys. */
-export const createTestGeneration = createOn('POST /console/api/test-generations', TEST_SURFACE);
+const createTestGeneration = createOn('POST /console/api/test-generations', TEST_SURFACE);
 
 type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
 
 /** GET: the task of an Idempotency-Key, so that a page learns whether its request has arrived. */
-export const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
+const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async (deps: ShowDeps, { params, query: { mode }, session: { accountId } }) => {
     const surface = mode === 'test' ? TEST_SURFACE : WEB_SURFACE;
@@ -75,3 +75,6 @@ export const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', 
     return readShownTask(deps, accountId, id);
   },
 });
+
+/** Creates. */
+export const GENERATION_ROUTES = [createWebGeneration, createTestGeneration, getTaskOfKey];

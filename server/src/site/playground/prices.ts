@@ -72,7 +72,7 @@ const PRICES = {
 };
 
 /** GET /console/api/prices: the price table, the rules of the modes and the limits. */
-export const getPrices = siteRoute('GET /console/api/prices', {
+const getPrices = siteRoute('GET /console/api/prices', {
   access: 'public',
   handle: async () => PRICES,
 });
@@ -89,7 +89,7 @@ const PricedSchema = Type.Object({
 });
 
 /** POST /console/api/price: the price by the function that creates use. Nothing is reserved. */
-export const getQuote = siteRoute('POST /console/api/price', {
+const getQuote = siteRoute('POST /console/api/price', {
   query: Type.Object({ mode: ModeSchema }),
   body: PricedSchema,
   handle: async ({ db }: { db: Database }, { body, query, session: { accountId } }) => {
@@ -112,3 +112,6 @@ export const getQuote = siteRoute('POST /console/api/price', {
     return { credits, ...split, is_affordable: isAffordable, available };
   },
 });
+
+/** Prices. */
+export const PRICE_ROUTES = [getPrices, getQuote];

@@ -56,13 +56,13 @@ function existing(db: Database, named: { accountId: string; id: string }): Promi
 }
 
 /** GET /console/api/uploads/{id}: an upload of the account that can still be used. */
-export const getUpload = siteRoute('GET /console/api/uploads/:id', {
+const getUpload = siteRoute('GET /console/api/uploads/:id', {
   handle: ({ db }: SiteUploadDeps, { params, session: { accountId } }) =>
     existing(db, { accountId, id: params.id }),
 });
 
 /** DELETE /console/api/uploads/{id}: it can't be used any more, and no longer counts. */
-export const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
+const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
   handle: async ({ db }: SiteUploadDeps, { params: { id }, session: { accountId } }) => {
     if (!(await deleteUpload(db, { accountId, id }))) throw noUpload();
     return { deleted: true };
@@ -70,7 +70,7 @@ export const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
 });
 
 /** GET /console/api/uploads/{id}/file: its bytes, for a preview. */
-export const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
+const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   rate: DOWNLOADS,
   handle: async (deps: SiteUploadDeps, { params, reply, session: { accountId } }) => {
     const { id, ...upload } = await existing(deps.db, { accountId, id: params.id });
@@ -88,3 +88,6 @@ export const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
     return bytes;
   },
 });
+
+/** Uploads that were received. */
+export const UPLOAD_ROUTES = [getUpload, deleteOwnUpload, getUploadFile];

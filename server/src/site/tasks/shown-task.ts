@@ -1,10 +1,14 @@
 import { inputsOf, type RequestedInput } from '../../catalog/request.ts';
-import type { TaskMovement } from '../../ledger/task-movements.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { type TaskMovement, taskMovements } from '../../ledger/task-movements.ts';
+import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import type { Links } from '../../storage/links.ts';
-import type { TaskRecord } from '../../tasks/gallery/task-record.ts';
-import type { AsJson } from '../route.ts';
+import { readTaskRecord, type TaskRecord } from '../../tasks/gallery/task-record.ts';
+import { publicColumns, readOwned, type Task } from '../../tasks/task.ts';
+import { type AsJson, siteRoute } from '../route.ts';
+import { videoItem } from './gallery.ts';
 import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
-import { videoItem } from './video-item.ts';
 
 /** A task as its own account sees it on the website. */
 export type ShownTask = AsJson<ReturnType<typeof shownTask>>;
@@ -12,7 +16,7 @@ export type ShownTask = AsJson<ReturnType<typeof shownTask>>;
 export type ShownInput = ShownTask['inputs'][number];
 
 /** What the account may see of a task: nothing of its provider, its attempts and their evidence. */
-export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
+function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
   const output = task.files.find(({ id }) => id === task.output_object_id);
   const item = videoItem(
     {
@@ -136,3 +140,48 @@ function videoOf(
     audio_codec: facts.audio?.codec ?? null,
   };
 }
+
+interface ShowDeps {
+  db: Database;
+  links: Links;
+}
+
+/** @throws ApiError `not_found` when the account has no such task */
+export async function readShownTask({ db, links }: ShowDeps, accountId: string, id: string) {
+  const task = await readTaskRecord(db, accountId, id);
+  if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
+  return shownTask(task, await taskMovements(db, accountId, id), links);
+}
+
+/** Shows a task of the account, of any surface, also an archived one. */
+const showTaskOfAccount = siteRoute('GET /console/api/tasks/:id', {
+  handle: (deps: ShowDeps, { params, session: { accountId } }) =>
+    readShownTask(deps, accountId, params.id),
+});
+
+/** POST: cancels a task of the account, of any surface. */
+const cancelTaskOfAccount = siteRoute('POST /console/api/tasks/:id/cancel', {
+  handle: async (deps: EndDeps, { params, session: { accountId } }) => {
+    const task = await ownTask(deps, accountId, params.id);
+    const { cancel, refusal } = await cancelForOwner(deps, task);
+    return { cancel, refusal };
+  },
+});
+
+/** DELETE: the video of a completed task, of any surface. */
+const deleteOutputOfAccount = siteRoute('DELETE /console/api/tasks/:id/output', {
+  handle: async (deps: EndDeps, { params, session: { accountId } }) => {
+    const task = await ownTask(deps, accountId, params.id);
+    await deleteOutputOf(deps, publicColumns(task));
+    return { deleted: true };
+  },
+});
+
+async function ownTask({ db }: EndDeps, accountId: string, id: string): Promise<Task> {
+  const task = await readOwned(db, { accountId, id });
+  if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
+  return task;
+}
+
+/** One task. */
+export const TASK_ROUTES = [showTaskOfAccount, cancelTaskOfAccount, deleteOutputOfAccount];

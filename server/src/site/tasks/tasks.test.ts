@@ -10,7 +10,7 @@ import {
 } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { grant } from '../../ledger/ledger.ts';
-import type { VideoItem } from './video-item.ts';
+import type { VideoItem } from './gallery.ts';
 
 const TASKS = '/console/api/tasks';
 const POSTER = Buffer.from('RIFF....WEBPVP8 a picture');

@@ -5,7 +5,33 @@ import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/gallery/usage.ts';
 import { ModeSchema, siteRoute } from '../route.ts';
-import { DAY_MS, dayAfter, daysBefore, startOfDay } from './days.ts';
+
+const DAY_MS = 86_400_000;
+const SHAPE = /^\d{4}-\d\d-\d\d$/;
+
+/**
+ * The start of a UTC day that a request names, such as 2026-11-22.
+ * @throws ApiError `invalid_request`
+ */
+export function startOfDay(field: string, text: string): Date {
+  const time = SHAPE.test(text) ? new Date(`${text}T00:00:00Z`) : new Date(Number.NaN);
+  // 2026-02-30 becomes a day of March.
+  if (!Number.isNaN(time.getTime()) && time.toISOString().startsWith(text)) return time;
+  throw invalidRequest(`${field} must be a day, such as 2026-11-22.`, {
+    field,
+    reason: 'malformed',
+  });
+}
+
+/** The start of the day after. */
+export function dayAfter(field: string, text: string): Date {
+  return new Date(startOfDay(field, text).getTime() + DAY_MS);
+}
+
+/** The day so many days before a time. */
+function daysBefore(time: Date, days: number): string {
+  return new Date(time.getTime() - days * DAY_MS).toISOString().slice(0, 10);
+}
 
 /** What was used on a day, with one model and one API key. */
 export interface UsageEntry extends UsageRow {
@@ -32,7 +58,7 @@ const Query = Type.Object({
 });
 
 /** What the account used, as JSON. */
-export const readUsage = siteRoute('GET /console/api/usage', {
+const readUsage = siteRoute('GET /console/api/usage', {
   rate: READS,
   query: Query,
   handle: ({ db }: { db: Database }, { query, session: { accountId } }): Promise<Usage> =>
@@ -43,7 +69,7 @@ const COLUMNS = ['day', 'model', 'surface', 'api_key_id', 'api_key_name'] as con
 const COUNTS = ['tasks', 'videos', 'failed', 'credits'] as const;
 
 /** The same as a file. */
-export const downloadUsage = siteRoute('GET /console/api/usage.csv', {
+const downloadUsage = siteRoute('GET /console/api/usage.csv', {
   rate: READS,
   query: Query,
   handle: async (
@@ -84,3 +110,6 @@ function badPeriod(): ApiError {
   const message = `The period must begin before it ends, and last ${MAX_DAYS} days at most.`;
   return invalidRequest(message, { field: 'from', reason: 'out_of_range' });
 }
+
+/** What the account used. */
+export const USAGE_ROUTES = [readUsage, downloadUsage];

@@ -1,12 +1,17 @@
 import { Type } from 'typebox';
 import type { Database, Transaction } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
 import { addPasskey, passkeyOptions } from '../../sign-in/passkeys/add-passkey.ts';
 import { challengeOptions, enterByPasskey } from '../../sign-in/passkeys/enter-by-passkey.ts';
-import { nameSchema } from '../name-schema.ts';
-import { siteRoute } from '../route.ts';
-import { tellOwner } from '../tell-owner.ts';
-import { giveSession, signedInFrom } from './browser.ts';
-import { onReopened } from './reopened.ts';
+import {
+  listPasskeys,
+  type PasskeyListing,
+  removePasskey,
+  renamePasskey,
+} from '../../sign-in/passkeys/passkeys.ts';
+import { type AsJson, nameSchema, siteRoute } from '../route.ts';
+import { onReopened, tellOwner } from '../tell-owner.ts';
+import { giveSession, signedInFrom } from './cookies.ts';
 
 export interface PasskeyDeps {
   db: Database;
@@ -25,15 +30,15 @@ export const ResponseSchema = Type.Object(
 );
 
 /** A name that a person gives to something of theirs. */
-export const NameSchema = nameSchema(60);
+const NameSchema = nameSchema(60);
 
-export const postSignInOptions = siteRoute('POST /auth/passkey/options', {
+const postSignInOptions = siteRoute('POST /auth/passkey/options', {
   access: 'public',
   handle: ({ db, publicUrl }: PasskeyDeps) => challengeOptions({ db, publicUrl: publicUrl() }),
 });
 
 /** Signs in by a passkey. */
-export const postPasskey = siteRoute('POST /auth/passkey', {
+const postPasskey = siteRoute('POST /auth/passkey', {
   access: 'public',
   body: ResponseSchema,
   handle: async (deps: PasskeyDeps, { body, request, reply }) => {
@@ -47,14 +52,14 @@ export const postPasskey = siteRoute('POST /auth/passkey', {
   },
 });
 
-export const postPasskeyOptions = siteRoute('POST /auth/passkeys/options', {
+const postPasskeyOptions = siteRoute('POST /auth/passkeys/options', {
   proof: 'passkey',
   handle: ({ db, publicUrl }: PasskeyDeps, { session }) =>
     passkeyOptions({ db, publicUrl: publicUrl() }, session),
 });
 
 /** Adds a passkey to the account that is signed in. */
-export const postPasskeys = siteRoute('POST /auth/passkeys', {
+const postPasskeys = siteRoute('POST /auth/passkeys', {
   proof: 'passkey',
   body: Type.Object({ name: NameSchema, response: ResponseSchema }),
   handle: ({ db, publicUrl }: PasskeyDeps, { body, request, session }) => {
@@ -64,3 +69,49 @@ export const postPasskeys = siteRoute('POST /auth/passkeys', {
     return addPasskey({ db, publicUrl: publicUrl(), onAdded }, session, body);
   },
 });
+
+/** A passkey of the account. */
+export type PasskeyItem = AsJson<PasskeyListing>;
+
+const ParamsSchema = Type.Object({
+  id: Type.String({ maxLength: 1400, pattern: '^[\\w-]+$' }),
+});
+
+const getPasskeys = siteRoute('GET /console/api/passkeys', {
+  handle: async ({ db }: { db: Database }, { session: { accountId } }) => ({
+    items: await listPasskeys(db, accountId),
+    next: null,
+  }),
+});
+
+const patchPasskey = siteRoute('PATCH /console/api/passkeys/:id', {
+  params: ParamsSchema,
+  body: Type.Object({ name: NameSchema }),
+  handle: async ({ db }: { db: Database }, { params, body, session: { accountId } }) => {
+    if (await renamePasskey(db, { ...params, ...body, accountId })) return {};
+    throw noSuchPasskey();
+  },
+});
+
+const deletePasskey = siteRoute('DELETE /console/api/passkeys/:id', {
+  params: ParamsSchema,
+  handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
+    if (await removePasskey(db, { ...params, accountId })) return {};
+    throw noSuchPasskey();
+  },
+});
+
+function noSuchPasskey(): ApiError {
+  return new ApiError('not_found', 'This account has no such passkey.');
+}
+
+/** Signing in by a passkey, and the passkeys of an account. */
+export const PASSKEY_ROUTES = [
+  postSignInOptions,
+  postPasskey,
+  postPasskeyOptions,
+  postPasskeys,
+  getPasskeys,
+  patchPasskey,
+  deletePasskey,
+];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { browserName } from './browser-name.ts';
+import { browserName } from './tell-owner.ts';
 
 const AGENTS: Array<[string, string | null]> = [
   ['Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0', 'Firefox on Linux'],

@@ -1,0 +1,157 @@
+import { Type } from 'typebox';
+import { listKeys } from '../../accounts/api-keys.ts';
+import { MODELS } from '../../catalog/models.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError, invalidRequest } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { limitSchema } from '../../requests/routes.ts';
+import type { Links } from '../../storage/links.ts';
+import { ObjectMissing, type Storage } from '../../storage/storage.ts';
+import { hasVanished } from '../../storage/vanished.ts';
+import { API_SURFACE, WEB_SURFACE } from '../../tasks/create/new-task.ts';
+import {
+  type ListedTask,
+  listAccountTasks,
+  parseCursor,
+} from '../../tasks/gallery/listed-tasks.ts';
+import { accountPoster } from '../../tasks/gallery/task-record.ts';
+import { type AsJson, ModeSchema, siteRoute } from '../route.ts';
+import { PHASE_LABELS, shownStatus } from './task-words.ts';
+import { dayAfter, startOfDay } from './usage.ts';
+
+type Listed = Omit<ListedTask, 'position'>;
+
+/** A task in the gallery. */
+export type VideoItem = AsJson<ReturnType<typeof videoItem>>;
+
+export function videoItem(task: Listed, links: Links) {
+  const { request, phase, output_facts: facts, output_object_id: objectId } = task;
+  const hasVideo = task.has_video && phase === 'completed' && objectId !== null;
+  return {
+    id: task.id,
+    status: shownStatus(phase),
+    // Processing, but it is not known what became of it.
+    is_held: phase === 'held',
+    // What happens to it now, in words.
+    label: PHASE_LABELS[phase],
+    prompt: request.prompt,
+    model: request.model,
+    mode: request.mode,
+    resolution: request.resolution,
+    aspect_ratio: task.aspect_ratio ?? request.aspect_ratio,
+    // Seconds, as requested.
+    duration: request.duration,
+    surface: task.surface,
+    api_key_id: task.api_key_id,
+    credits_used: task.credits,
+    credits_refunded: phase === 'failed' ? task.credits : 0,
+    // Why there is no video.
+    failed_because: task.error_message,
+    created_at: task.created_at,
+    updated_at: task.updated_at,
+    // Of the video, in pixels.
+    width: facts?.width ?? null,
+    height: facts?.height ?? null,
+    poster_url: task.has_poster ? `/console/api/tasks/${task.id}/poster` : null,
+    // A signed link that expires; null: there is no video, or it was deleted.
+    video_url: hasVideo ? links.linkTo(objectId, task.now_seconds) : null,
+  };
+}
+
+interface ListDeps {
+  db: Database;
+  links: Links;
+}
+
+const LIMIT = 24;
+
+const Query = Type.Object({
+  mode: ModeSchema,
+  state: Type.Optional(Type.Enum(['processing', 'completed', 'failed'])),
+  model: Type.Optional(Type.Enum(MODELS)),
+  key: Type.Optional(Type.String({ maxLength: 120 })),
+  surface: Type.Optional(Type.Enum(['api', 'web'])),
+  from: Type.Optional(Type.String()),
+  to: Type.Optional(Type.String()),
+  text: Type.Optional(Type.String({ maxLength: 200 })),
+  cursor: Type.Optional(Type.String({ maxLength: 200 })),
+  limit: limitSchema(),
+});
+
+const SURFACES = { live: [API_SURFACE, WEB_SURFACE], test: [TEST_SURFACE] };
+
+/** Lists the tasks of the account, of one mode. Days are UTC; `to` is the last day that counts. */
+const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
+  query: Query,
+  handle: async ({ db, links }: ListDeps, { query, session: { accountId } }) => {
+    const { mode = 'live', surface, from, to, cursor, limit = LIMIT, text, ...rest } = query;
+    const filter = {
+      ...rest,
+      surfaces: SURFACES[mode].filter((one) => surface === undefined || one === surface),
+      text: text === undefined || text.trim() === '' ? undefined : text.trim(),
+      from: from === undefined ? undefined : startOfDay('from', from),
+      until: to === undefined ? undefined : dayAfter('to', to),
+    };
+    const page = {
+      after: cursor === undefined ? undefined : cursorOf(cursor),
+      limit: limit,
+    };
+    const { tasks, next } = await listAccountTasks(db, accountId, filter, page);
+    return { items: tasks.map((task) => videoItem(task, links)), next };
+  },
+});
+
+function cursorOf(text: string) {
+  const cursor = parseCursor(text);
+  if (cursor) return cursor;
+  const details = { field: 'cursor', reason: 'malformed' };
+  throw invalidRequest('The cursor is not one of this list.', details);
+}
+
+/** By what the gallery can be filtered; also revoked keys: their videos are listed too. */
+const readTaskFilters = siteRoute('GET /console/api/task-filters', {
+  query: Type.Object({ mode: ModeSchema }),
+  handle: async ({ db }: { db: Database }, { query, session: { accountId } }) => {
+    const all = await listKeys(db, accountId);
+    const keys = all.filter(({ mode }) => mode === (query.mode ?? 'live'));
+    return { models: [...MODELS], keys: keys.map(({ key_id: id, name }) => ({ id, name })) };
+  },
+});
+
+/**
+ * Sends the poster of a task to its account. Its address does not change, so a browser keeps it for
+ * an hour; another session, with another cookie, does not get it from there.
+ */
+const showPoster = siteRoute('GET /console/api/tasks/:id/poster', {
+  handle: async (
+    { db, storage, log }: { db: Database; storage: Storage; log: Log },
+    { params, request, reply, session: { accountId } },
+  ): Promise<void> => {
+    const poster = await accountPoster(db, accountId, params.id);
+    if (!poster) throw noPoster();
+    const etag = `"${poster.id}"`;
+    reply.headers({ etag, vary: 'cookie', 'cache-control': 'private, max-age=3600' });
+    if (request.headers['if-none-match'] === etag) {
+      reply.code(304).send();
+      return;
+    }
+    const bytes = await storage.open(poster.id).catch(async (cause: unknown) => {
+      if (cause instanceof ObjectMissing) {
+        await hasVanished({ db, log }, poster.id);
+        throw noPoster();
+      }
+      const message = 'The picture can’t be read at the moment. Try again in a few seconds.';
+      throw new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
+    });
+    reply.headers({ 'content-type': 'image/webp', 'content-length': poster.size_bytes });
+    reply.send(bytes);
+  },
+});
+
+function noPoster(): ApiError {
+  return new ApiError('not_found', 'This account has no video with this id and a poster.');
+}
+
+/** The gallery. */
+export const GALLERY_ROUTES = [listTasksOfAccount, readTaskFilters, showPoster];

@@ -557,11 +557,11 @@ create table webhook_endpoints (
   paused_until timestamptz,
   -- One process at a time delivers to an endpoint.
   leased_until timestamptz,
-  -- A mail that its owner is to get: what happened, and what did it; null: none.
+  -- A mail that is to be written to its owner: what happened, and what did it; null: none.
   notice text check (notice in ('created', 'replaced', 'moved', 'gone', 'failing')),
   notice_from text,
-  -- When a process last took up a mail about the endpoint.
-  mail_claimed_at timestamptz
+  -- When the last mail about the endpoint was written.
+  told_at timestamptz
 );
 create index webhook_endpoints_account on webhook_endpoints (account_id) where deleted_at is null;
 create index webhook_endpoints_deleted on webhook_endpoints (deleted_at) where deleted_at is not null;

@@ -122,7 +122,6 @@ export function buildWorker(
       jobs.push(['times of jobs', JOB_TIMES_SECONDS, () => jobTimes.exchange()]);
       for (const [name, seconds, work] of jobs) startInterval(seconds, { name, log, signal }, work);
       const { billing, publicUrl } = parts;
-      const { sendMail } = parts.mailer;
       startBillingJobs({ db: upkeepDb, log, signal, billing, publicUrl });
       const webhooks = startWebhooks(
         {
@@ -133,8 +132,6 @@ export function buildWorker(
             const task = await readOwned(db, owned);
             return task && videoTask(publicColumns(task), parts.links);
           },
-          emailOf: (accountId) => emailOf(db, accountId),
-          sendMail,
           publicUrl,
         },
         signal,

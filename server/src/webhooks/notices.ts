@@ -1,23 +1,11 @@
-import { type Database, statement } from '../database/database.ts';
-import type { SendMail } from '../mail/mailer.ts';
+import { command, type Database, queryFirst, type Transaction } from '../database/database.ts';
+import { mailOwner } from '../mail/outbox.ts';
 import { FAILING_DAYS } from './outcome.ts';
-
-// A mail takes two minutes at most, so after five it failed or its process has died. These minutes
-// also keep an owner from getting a mail for each of many changes.
-const CLAIM = statement(
-  'webhook_notice_claim',
-  `update webhook_endpoints set mail_claimed_at = clock_now() where id = (
-     select id from webhook_endpoints where notice is not null
-       and coalesce(mail_claimed_at not between clock_now() - interval '5 minutes'
-         and clock_now(), true)
-     limit 1 for update skip locked)
-   returning id, account_id, mode, url, notice, notice_from, mail_claimed_at::text as claim`,
-);
 
 /** What the owner of an endpoint is told of. */
 type Notice = 'created' | 'replaced' | 'moved' | 'gone' | 'failing';
 
-interface Claimed {
+interface ChangedEndpoint {
   id: string;
   account_id: string;
   mode: 'live' | 'test';
@@ -25,37 +13,38 @@ interface Claimed {
   notice: Notice;
   /** Who did it, in the words of the mail; null: the service. */
   notice_from: string | null;
-  claim: string;
 }
 
-// What happened since the claim gets a mail of its own.
-const SENT = statement(
-  'webhook_notice_sent',
-  `update webhook_endpoints set notice = null, notice_from = null
-   where id = $1 and mail_claimed_at = $2::timestamptz and notice = $3`,
+// An owner gets one mail for many changes within five minutes.
+const nextNotice = queryFirst<[], ChangedEndpoint>(
+  'webhook_notice_next',
+  `select id, account_id, mode, url, notice, notice_from from webhook_endpoints
+   where notice is not null
+     and coalesce(told_at not between clock_now() - interval '5 minutes' and clock_now(), true)
+   limit 1 for update skip locked`,
+);
+
+const noteTold = command<[id: string], Transaction>(
+  'webhook_notice_told',
+  `update webhook_endpoints set notice = null, notice_from = null, told_at = clock_now()
+   where id = $1`,
 );
 
 export interface NoticeDeps {
   db: Database;
-  /** The e-mail address of an account. */
-  emailOf(accountId: string): Promise<string | undefined>;
-  sendMail: SendMail;
   publicUrl(): string;
 }
 
-/**
- * Mails the owners whose endpoints were made, changed or switched off. A mail whose process died is
- * sent again.
- */
-export async function tellOwners(deps: NoticeDeps): Promise<void> {
-  for (;;) {
-    const [claimed] = await deps.db.query<Claimed>(CLAIM);
-    if (!claimed) return;
-    const to = await deps.emailOf(claimed.account_id);
-    const mail = to !== undefined && { to, ...mailOf(claimed, deps.publicUrl()) };
-    if (mail && !(await deps.sendMail(mail))) continue;
-    await deps.db.query(SENT, [claimed.id, claimed.claim, claimed.notice]);
-  }
+/** Writes the mails to owners whose endpoints were made, changed or switched off. */
+export async function tellOwners({ db, publicUrl }: NoticeDeps): Promise<void> {
+  const tellNext = async (tx: Transaction) => {
+    const endpoint = await nextNotice(tx);
+    if (!endpoint) return false;
+    await mailOwner(tx, { accountId: endpoint.account_id, ...mailOf(endpoint, publicUrl()) });
+    await noteTold(tx, endpoint.id);
+    return true;
+  };
+  while (await db.transaction(tellNext));
 }
 
 const SUBJECTS: Record<Notice, string> = {
@@ -66,7 +55,7 @@ const SUBJECTS: Record<Notice, string> = {
   failing: 'A webhook endpoint was switched off',
 };
 
-function mailOf({ mode, url, notice, notice_from: from }: Claimed, publicUrl: string) {
+function mailOf({ mode, url, notice, notice_from: from }: ChangedEndpoint, publicUrl: string) {
   const subject = SUBJECTS[notice];
   const page = `${publicUrl}/webhooks?mode=${mode}`;
   if (notice === 'gone' || notice === 'failing') {

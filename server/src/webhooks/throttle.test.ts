@@ -66,8 +66,6 @@ test('customers whose endpoints are slow delay the events of no other one', asyn
     log: quiet,
     outbound: fetch,
     taskOf: async () => undefined,
-    emailOf: async () => undefined,
-    sendMail: async () => true,
     publicUrl: () => 'https://video.example',
   };
   const slow: string[] = [];

@@ -25,7 +25,7 @@ const HOUSEKEEPING = [
 ];
 /** Statements that look for work, and change rows only when they find some. */
 const CLAIMS =
-  /^(task_claim_|(local_job_take|object_take_marked|cancel_take|webhook_claim|webhook_notice_claim|mail_take)$)/;
+  /^(task_claim_|(local_job_take|object_take_marked|cancel_take|webhook_claim|mail_take)$)/;
 
 /**
  * A database whose process kills or pauses itself just before or just after a statement that

@@ -45,7 +45,7 @@ const NEWEST = statement(
    order by s.created_at desc, s.id desc limit 1`,
 );
 
-/** The newest subscription of an account, also one that has ended. Without a scope: in any scope. */
+/** The newest subscription of an account, also one that has ended; without a scope, of any. */
 export async function subscriptionOf(
   db: Queryable,
   accountId: string,

@@ -90,17 +90,13 @@ function pythonText(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Options of `fw generate`, by field; a mode follows from them. */
+/** Options of `fw generate` that are not called like their field. */
 const OPTIONS: Record<string, string> = {
   image_url: '--image',
   end_image_url: '--end-image',
   reference_image_urls: '--reference',
   reference_video_urls: '--reference',
-  model: '--model',
-  resolution: '--resolution',
-  duration: '--duration',
-  aspect_ratio: '--aspect-ratio',
-  seed: '--seed',
+  generate_audio: '--no-audio',
 };
 
 /**
@@ -116,18 +112,18 @@ fw login --base-url ${apiUrl}
 fw generate ${[...fwWords(body), '-o video.mp4'].join(' \\\n  ')}`;
 }
 
-/** The body of a create as the words of a command. */
+/** The body of a create as the words of a command; the mode follows from them. */
 export function fwWords(body: Readonly<Record<string, unknown>>): string[] {
-  const { prompt, generate_audio: hasAudio, reference_video_durations: seconds } = body;
-  const given = Object.entries(OPTIONS).flatMap(([field, option]) => {
-    const values = [body[field] ?? []].flat();
+  const { prompt, mode: _, reference_video_durations: seconds, ...fields } = body;
+  const options = Object.entries(fields).flatMap(([field, given]) => {
+    const option = OPTIONS[field] ?? `--${field.replaceAll('_', '-')}`;
+    if (typeof given === 'boolean') return given === option.startsWith('--no-') ? [] : [option];
     const isVideo = field === 'reference_video_urls' && Array.isArray(seconds);
-    return values.map((value, i) => {
+    return [given].flat().map((value, i) => {
       return `${option} ${shellText(isVideo ? `${value}#${seconds[i]}` : String(value))}`;
     });
   });
-  const sound = hasAudio === false ? ['--no-audio'] : [];
-  return [shellText(String(prompt)), ...given, ...sound];
+  return [shellText(String(prompt)), ...options];
 }
 
 /** A text as one word of a shell. */

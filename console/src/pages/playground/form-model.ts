@@ -6,8 +6,9 @@ export interface BodySchema {
   properties: Record<string, Property>;
 }
 
-interface Property {
+export interface Property {
   type?: string;
+  description?: string;
   format?: string;
   enum?: string[];
   default?: unknown;
@@ -57,39 +58,43 @@ export const MEDIA_FIELDS = [
 ] as const;
 export type MediaField = (typeof MEDIA_FIELDS)[number];
 
-/** What the form holds. Media of other modes are kept, so that a change of mode loses nothing. */
-export interface Form {
+/** The fields with a control of their own (settings.tsx). */
+interface Chosen {
   mode: string;
   model: string;
   prompt: string;
   aspect_ratio: string;
   duration: number;
   resolution: string;
-  generate_audio: boolean;
-  /** Empty: drawn by the service. */
-  seed: string;
+}
+
+/** What the form holds. Media of other modes are kept, so that a change of mode loses nothing. */
+export interface Form extends Chosen {
+  /** All other fields, as their controls hold them; an empty text: left out. */
+  extras: Record<string, string | boolean>;
   media: Record<MediaField, Medium[]>;
 }
 
 export type Body = Record<string, unknown>;
 
-export function emptyForm({ properties }: BodySchema): Form {
-  const text = (name: string) => String(properties[name]?.default ?? '');
+/** The fields of a request that the form shows by their schema alone. */
+export function extrasIn({ properties }: BodySchema): [field: string, property: Property][] {
+  const others: readonly string[] = [...MEDIA_FIELDS, ...Object.keys(chosenIn({}, properties))];
+  return Object.entries(properties).filter(
+    ([field]) => !others.includes(field) && field !== 'reference_video_durations',
+  );
+}
+
+/** The values of a request, else those that the schema has by default. */
+function chosenIn(request: Body, properties: BodySchema['properties']): Chosen {
+  const text = (name: string) => String(request[name] ?? properties[name]?.default ?? '');
   return {
     mode: text('mode'),
     model: text('model'),
-    prompt: '',
+    prompt: text('prompt'),
     aspect_ratio: text('aspect_ratio'),
     resolution: text('resolution'),
-    duration: Number(properties.duration?.default ?? 5),
-    generate_audio: properties.generate_audio?.default === true,
-    seed: '',
-    media: {
-      image_url: [],
-      end_image_url: [],
-      reference_image_urls: [],
-      reference_video_urls: [],
-    },
+    duration: Number(text('duration')),
   };
 }
 
@@ -101,7 +106,10 @@ export function newMedium(more: Partial<Medium> = {}): Medium {
 }
 
 /** The media of the form that its mode takes. */
-export function mediaOf(form: Form, { modes }: Prices): [MediaField, Medium[]][] {
+export function mediaOf(
+  form: Pick<Form, 'mode' | 'media'>,
+  { modes }: Prices,
+): [MediaField, Medium[]][] {
   const accepted = modes[form.mode]?.accepts ?? [];
   return MEDIA_FIELDS.filter((field) => accepted.includes(field)).map((field) => [
     field,
@@ -110,38 +118,41 @@ export function mediaOf(form: Form, { modes }: Prices): [MediaField, Medium[]][]
 }
 
 /** The body of the request, complete and in the order of the schema. */
-export function bodyOf(form: Form, prices: Prices): Body {
-  const { media, seed, ...plain } = form;
-  const given = new Map(mediaOf({ ...form, media }, prices));
-  const videos = given.get('reference_video_urls') ?? [];
-  const body: Body = { ...plain, prompt: form.prompt.trim() };
-  for (const [field, list] of given) {
-    const [first] = list;
-    if (!first) continue;
-    body[field] = field.endsWith('s') ? list.map(({ url }) => url) : first.url;
+export function bodyOf({ media, extras, ...chosen }: Form, { schema, prices }: Rules): Body {
+  const given: Body = { ...chosen, prompt: chosen.prompt.trim() };
+  for (const [field, list] of mediaOf({ mode: chosen.mode, media }, prices)) {
+    if (list.length === 0) continue;
+    const urls = list.map(({ url }) => url);
+    given[field] = field.endsWith('s') ? urls : urls[0];
+    if (field !== 'reference_video_urls') continue;
+    given.reference_video_durations = list.map(({ seconds }) => seconds);
   }
-  if (videos.length > 0) body.reference_video_durations = videos.map(({ seconds }) => seconds);
-  if (seed.trim() !== '') body.seed = Number(seed);
-  return body;
+  for (const [field, { type }] of extrasIn(schema)) {
+    const value = extras[field];
+    const text = typeof value === 'string' ? value.trim() : value;
+    if (text !== '') given[field] = type === 'integer' ? Number(text) : text;
+  }
+  const fields = Object.keys(schema.properties).filter((field) => given[field] !== undefined);
+  return Object.fromEntries(fields.map((field) => [field, given[field]]));
 }
 
-/** The form of an earlier request. */
+/** The form of a request, in which fields may be missing. */
 export function formOf(request: Body, schema: BodySchema): Form {
-  const form = emptyForm(schema);
   const lists = MEDIA_FIELDS.map((field) => {
-    const value = request[field];
-    const urls = Array.isArray(value) ? value.map(String) : value ? [String(value)] : [];
+    const urls = [request[field] ?? []].flat().map(String);
     const seconds = request.reference_video_durations;
     const media = urls.map((url, i) => {
       return newMedium({ url, seconds: Array.isArray(seconds) ? Number(seconds[i]) : 5 });
     });
     return [field, media] as const;
   });
-  const plain = Object.keys(form).filter((name) => name in request && name !== 'media');
+  const extras = extrasIn(schema).map(([field, property]) => {
+    const value = request[field] ?? property.default ?? '';
+    return [field, typeof value === 'boolean' ? value : String(value)];
+  });
   return {
-    ...form,
-    ...Object.fromEntries(plain.map((name) => [name, request[name]])),
-    seed: request.seed === undefined ? '' : String(request.seed),
+    ...chosenIn(request, schema.properties),
+    extras: Object.fromEntries(extras),
     media: Object.fromEntries(lists) as Form['media'],
   };
 }
@@ -155,12 +166,12 @@ export function keptForm(form: Form): Form {
   return { ...form, media: Object.fromEntries(lists) };
 }
 
-/** The form that {@link keptForm} has kept, perhaps in an older release. */
+/** The form that {@link keptForm} has kept, perhaps when a request had other fields. */
 export function formOfKept(kept: unknown, schema: BodySchema): Form {
-  const { media = {}, ...plain } = kept as Partial<Form>;
-  const form = formOf(plain, schema);
+  const { media, extras, ...chosen } = kept as Partial<Form>;
+  const form = formOf({ ...chosen, ...extras }, schema);
   for (const field of MEDIA_FIELDS) {
-    const list = (media as Partial<Form['media']>)[field];
+    const list = media?.[field];
     if (Array.isArray(list)) form.media[field] = list.map(({ key: _, ...one }) => newMedium(one));
   }
   return form;

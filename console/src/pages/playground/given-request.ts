@@ -1,6 +1,4 @@
-import { type Body, type BodySchema, type Rules, resolutionsOf } from './form-model.ts';
-
-type Property = BodySchema['properties'][string];
+import { type Body, type Property, type Rules, resolutionsOf } from './form-model.ts';
 
 /** What an address like `/playground?request={"prompt":"A boat"}` fills into the form. */
 export interface GivenRequest {

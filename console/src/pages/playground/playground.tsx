@@ -15,7 +15,6 @@ import {
   type Body,
   bodyOf,
   bodySchemaOf,
-  emptyForm,
   type Form,
   formOf,
   formOfKept,
@@ -103,8 +102,7 @@ interface PlaygroundProps {
 function useForm({ name, rules: { schema }, first }: PlaygroundProps) {
   const me = useMe();
   const initial = () => {
-    const request = first ?? followedRequest(me);
-    return request ? formOf({ ...request }, schema) : emptyForm(schema);
+    return formOf({ ...(first ?? followedRequest(me)) }, schema);
   };
   const kept = { keep: keptForm, read: (form: unknown) => formOfKept(form, schema) };
   return useDraft<Form>(`playground ${name}`, initial, kept);
@@ -132,7 +130,7 @@ function Playground(props: PlaygroundProps) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     setTries(tries + 1);
-    if (Object.keys(missing).length === 0) void generate(bodyOf(form, rules.prices));
+    if (Object.keys(missing).length === 0) void generate(bodyOf(form, rules));
   };
   const sizeOf = (task: ShownTask) => sizeIn(rules, task);
   return (
@@ -226,7 +224,7 @@ async function describeUploads(
 function Request({ form, rules }: { form: Form; rules: Rules }) {
   const samples = useMemo(() => {
     const { origin } = location;
-    return samplesOf(origin, publicBody(bodyOf(form, rules.prices), origin));
+    return samplesOf(origin, publicBody(bodyOf(form, rules), origin));
   }, [form, rules]);
   return (
     <section aria-labelledby="request" class="grid grid-cols-[minmax(0,1fr)] gap-3">

@@ -3,9 +3,11 @@ import { Range, Segments, Select, Switch, TextArea } from '../../ui/form/control
 import { Field } from '../../ui/form/field.tsx';
 import { AspectPicker } from './aspect-picker.tsx';
 import {
+  extrasIn,
   type Form,
   type MediaField,
   type Medium,
+  type Property,
   type Rules,
   resolutionsOf,
 } from './form-model.ts';
@@ -118,27 +120,51 @@ function Size({ form, rules, errors, onChange }: Props) {
   );
 }
 
+/** The other fields. A new field of the request needs no line here. */
 function Extras({ form, rules, errors, onChange }: Props) {
-  const { seed } = rules.schema.properties;
   return (
     <div class="grid items-start gap-7 sm:grid-cols-2">
-      <Switch
-        label="Sound"
-        hint="Generates an audio track."
-        checked={form.generate_audio}
-        onChange={(generate_audio) => onChange({ generate_audio })}
-      />
-      <Field
-        label="Seed"
-        hint="The same seed gives similar videos. Empty: random."
-        type="number"
-        inputMode="numeric"
-        min={seed?.minimum}
-        max={seed?.maximum}
-        value={form.seed}
-        onChange={(seed) => onChange({ seed })}
-        error={errors.seed}
-      />
+      {extrasIn(rules.schema).map(([field, property]) => (
+        <Extra
+          key={field}
+          field={field}
+          property={property}
+          value={form.extras[field] ?? ''}
+          error={errors[field]}
+          onChange={(value) => onChange({ extras: { ...form.extras, [field]: value } })}
+        />
+      ))}
     </div>
   );
+}
+
+/** Where the schema's words are not those of a form. */
+const WORDS: Record<string, { label?: string; hint?: string }> = {
+  generate_audio: { label: 'Sound', hint: 'Generates an audio track.' },
+  seed: { hint: 'The same seed gives similar videos. Empty: random.' },
+};
+
+interface ExtraProps {
+  field: string;
+  property: Property;
+  value: string | boolean;
+  error: string | undefined;
+  onChange: (value: string | boolean) => void;
+}
+
+/** A control that fits the type of a field. */
+function Extra({ field, property, value, error, onChange }: ExtraProps) {
+  const { type, description, enum: values, minimum: min, maximum: max, maxLength } = property;
+  const name = field.charAt(0).toUpperCase() + field.slice(1).replaceAll('_', ' ');
+  const words = { label: name, hint: description ?? '', ...WORDS[field] };
+  if (typeof value === 'boolean') return <Switch {...words} checked={value} onChange={onChange} />;
+  const text = { ...words, value, error, onChange };
+  if (values) {
+    const choices = values.map((one) => ({ value: one, label: one }));
+    return <Segments {...text} choices={choices} />;
+  }
+  if (type === 'integer') {
+    return <Field {...text} type="number" inputMode="numeric" min={min} max={max} />;
+  }
+  return <Field {...text} maxLength={maxLength} />;
 }

@@ -2,9 +2,6 @@ import type { About } from '../../../../server/src/site/about.ts';
 import type { Loaded } from '../../load.ts';
 import { Load } from '../../ui/states.tsx';
 
-/** Resolutions in the order of their size. */
-const RESOLUTIONS = ['480p', '720p', '1080p', '4k'];
-
 /** Credits per second, by model and resolution; a dash where a model does not offer one. */
 export function RateTable({
   from,
@@ -24,6 +21,7 @@ export function RateTable({
 const UNKNOWN: About['prices']['standard'] = { ' ': {}, '  ': {}, '   ': {} };
 
 function Rates({ rates: all }: { rates: About['prices']['standard'] }) {
+  const resolutions = [...new Set(Object.values(all).flatMap(Object.keys))];
   return (
     <div class="overflow-x-auto">
       <table class="w-full border-collapse">
@@ -33,7 +31,7 @@ function Rates({ rates: all }: { rates: About['prices']['standard'] }) {
             <th scope="col" class="pb-2.5 text-left text-sm font-medium text-dim">
               Model
             </th>
-            {RESOLUTIONS.map((resolution) => (
+            {resolutions.map((resolution) => (
               <th
                 key={resolution}
                 scope="col"
@@ -50,7 +48,7 @@ function Rates({ rates: all }: { rates: About['prices']['standard'] }) {
               <th scope="row" class="py-3.5 text-left font-medium">
                 {model.trim() || <span class="blank inline-block w-28">&nbsp;</span>}
               </th>
-              {RESOLUTIONS.map((resolution) => (
+              {resolutions.map((resolution) => (
                 <td key={resolution} class="figures py-3.5 pl-2 text-right text-base sm:text-xl">
                   {rates[resolution] ?? <span class="text-dim">–</span>}
                 </td>

@@ -7,7 +7,7 @@ import {
   yesOrNo,
 } from '../../kernel/variables.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { readModels, withConfiguredModels } from '../kit/configured-models.ts';
+import { modelVariables, readModels, withConfiguredModels } from '../kit/configured-models.ts';
 import { remoteOf } from '../kit/remote.ts';
 import { createFalProvider } from './fal.ts';
 import { FAL_FIELDS, FAL_MODELS } from './model-input.ts';
@@ -40,7 +40,7 @@ export const fal: ProviderDefinition<Settings> = {
   fields: { table: FAL_FIELDS },
   create(settings, deps) {
     const models = withConfiguredModels(FAL_MODELS, settings.models);
-    return namingVariables('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>
+    return namingVariables(Object.values(modelVariables('FAL')).join(', '), () =>
       createFalProvider({ ...settings, ...remoteOf(deps), models }),
     );
   },

@@ -1,19 +1,27 @@
+import { MODELS, type Model } from '../../catalog/models.ts';
 import { bad, type Environment, read } from '../../kernel/variables.ts';
-import type { JobSpec } from '../provider.ts';
 
 /** Model ids that an operator configured; undefined: the default of the adapter. */
-export type ConfiguredModels = Record<JobSpec['model'], string | undefined>;
+export type ConfiguredModels = Record<Model, string | undefined>;
+
+/** `PREFIX_MODEL` for video-2.0, `PREFIX_MODEL_FAST` for video-2.0-fast, ... */
+export function modelVariables(prefix: string): Record<Model, string> {
+  return forEachModel((model) => {
+    const suffix = model
+      .replace(/^video(-2\.0)?/, '')
+      .replaceAll(/\W/g, '_')
+      .toUpperCase();
+    return `${prefix}_MODEL${suffix}`;
+  });
+}
 
 /**
- * Reads `PREFIX_MODEL`, `PREFIX_MODEL_FAST` and `PREFIX_MODEL_MINI`.
+ * Reads the variables of all models.
  * @throws UsageError, one line that names the variable, when a value can't be a model's id
  */
 export function readModels(env: Environment, prefix: string): ConfiguredModels {
-  return {
-    'video-2.0': readModel(env, `${prefix}_MODEL`),
-    'video-2.0-fast': readModel(env, `${prefix}_MODEL_FAST`),
-    'video-2.0-mini': readModel(env, `${prefix}_MODEL_MINI`),
-  };
+  const variables = modelVariables(prefix);
+  return forEachModel((model) => readModel(env, variables[model]));
 }
 
 /** Ids become part of URLs, so characters that have a meaning there are refused. */
@@ -26,12 +34,13 @@ function readModel(env: Environment, name: string): string | undefined {
 
 /** The default models of an adapter, replaced by those that are configured. */
 export function withConfiguredModels<Id>(
-  models: Record<keyof ConfiguredModels, Id>,
+  models: Record<Model, Id>,
   configured: Partial<ConfiguredModels>,
-) {
-  return {
-    'video-2.0': configured['video-2.0'] ?? models['video-2.0'],
-    'video-2.0-fast': configured['video-2.0-fast'] ?? models['video-2.0-fast'],
-    'video-2.0-mini': configured['video-2.0-mini'] ?? models['video-2.0-mini'],
-  };
+): Record<Model, Id | string> {
+  return forEachModel((model) => configured[model] ?? models[model]);
+}
+
+function forEachModel<Value>(idFor: (model: Model) => Value): Record<Model, Value> {
+  const entries = MODELS.map((model) => [model, idFor(model)]);
+  return Object.fromEntries(entries) as Record<Model, Value>;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.metadata
 import json
 import logging
 import os
@@ -247,6 +248,12 @@ def test_a_call_may_have_its_own_retries_and_timeout(client: Face, stub: Stub) -
     with pytest.raises(ConnectionError):
         client.settled(client("with_options", max_retries=0, timeout=0.3).credits.get())
     assert time.monotonic() - began < 2
+
+
+def test_a_request_names_the_client_and_its_version(client: Face, stub: Stub) -> None:
+    client("credits.get")
+    version = importlib.metadata.version("framewright_client")
+    assert stub.requests[-1].headers["user-agent"] == f"framewright_client/{version}"
 
 
 def test_the_log_tells_each_request_and_never_the_key_or_a_link(

@@ -1,5 +1,4 @@
 import { SettingsError } from './errors.ts';
-import type { GenerateRequest } from './media.ts';
 import type { CreditBalance, ModelCatalog } from './openapi.ts';
 import {
   type CallOptions,
@@ -9,7 +8,7 @@ import {
   timed,
   type WithRequestId,
 } from './request.ts';
-import { Uploads } from './uploads.ts';
+import { type GenerateRequest, Uploads } from './uploads.ts';
 import { type Video, Videos, type WaitOptions } from './videos.ts';
 import { sign, verify } from './webhooks.ts';
 

@@ -22,10 +22,9 @@ export {
   WebhookError,
 } from './errors.ts';
 export { Framewright, type FramewrightOptions } from './framewright.ts';
-export type { GenerateRequest, Media } from './media.ts';
 export type * from './openapi.ts';
 export type { CallOptions, WithRequestId } from './request.ts';
-export type { FileSource } from './uploads.ts';
+export type { FileSource, GenerateRequest, Media } from './uploads.ts';
 export { VERSION } from './version.ts';
 export type { CreateOptions, ListFilter, Video, WaitOptions } from './videos.ts';
 export { type SignOptions, sign as signWebhook, verify as verifyWebhook } from './webhooks.ts';

@@ -225,11 +225,11 @@ function initOf({ apiKey }: Settings, call: Call): RequestInit {
   if (!isOwn(call)) return { method, headers };
   headers.set('authorization', `Bearer ${apiKey}`);
   headers.set('user-agent', `framewright-typescript/${VERSION}`);
+  const isJson = body !== undefined && !(body instanceof Blob);
+  if (isJson) headers.set('content-type', 'application/json');
+  const sent = isJson ? JSON.stringify(body) : (body ?? null);
   // A redirect would take the API key elsewhere. Workers do not have `error`.
-  if (body === undefined) return { method, headers, redirect: 'manual' };
-  if (body instanceof Blob) return { method, headers, redirect: 'manual', body };
-  headers.set('content-type', 'application/json');
-  return { method, headers, redirect: 'manual', body: JSON.stringify(body) };
+  return { method, headers, redirect: 'manual', body: sent };
 }
 
 /** What is known without a response of the service. */

@@ -1,4 +1,4 @@
-import type { Upload } from './openapi.ts';
+import type { Upload, VideoRequest } from './openapi.ts';
 import { type CallOptions, type Settings, sendJson, type WithRequestId } from './request.ts';
 
 /** A file: a path on this machine, or its bytes. */
@@ -41,4 +41,61 @@ async function mediaTypeOf(file: Blob): Promise<string> {
   if (/^(image|video)\//.test(file.type)) return file.type;
   const start = await file.slice(0, 8).text();
   return start.endsWith('ftyp') || start.startsWith('\x1aE') ? 'video/mp4' : 'image/png';
+}
+
+/**
+ * The address of a file, or a file that is uploaded first: its bytes, or its path as a text without
+ * `https://`. Send an address of a stranger as a URL object: it is never read as a path.
+ */
+export type Media = FileSource | URL;
+
+/** The request of a video. */
+export type GenerateRequest = Omit<
+  VideoRequest,
+  'image_url' | 'end_image_url' | 'reference_image_urls' | 'reference_video_urls'
+> & {
+  /** The first frame. */
+  image_url?: Media | undefined;
+  /** The last frame. */
+  end_image_url?: Media | undefined;
+  reference_image_urls?: Media[] | undefined;
+  /** The durations of files that are uploaded need not be given. */
+  reference_video_urls?: Media[] | undefined;
+};
+
+type UploadFile = (file: FileSource) => Promise<Upload>;
+
+const isFile = (media: Media): media is FileSource =>
+  media instanceof Blob || (typeof media === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(media));
+
+/** The request as the API takes it: each file is uploaded once, and named by its address. */
+export async function uploadMedia(
+  request: GenerateRequest,
+  upload: UploadFile,
+): Promise<VideoRequest> {
+  const { image_url, end_image_url, reference_image_urls, reference_video_urls, ...rest } = request;
+  const uploads = new Map<Media, Upload>();
+  const addressOf = async (media: Media) => {
+    if (!isFile(media)) return String(media);
+    const uploaded = uploads.get(media) ?? (await upload(media));
+    uploads.set(media, uploaded);
+    return uploaded.url;
+  };
+  const sent: VideoRequest = rest;
+  if (image_url) sent.image_url = await addressOf(image_url);
+  if (end_image_url) sent.end_image_url = await addressOf(end_image_url);
+  const addressesOf = async (list: Media[]) => {
+    const addresses = [];
+    for (const media of list) addresses.push(await addressOf(media));
+    return addresses;
+  };
+  if (reference_image_urls) sent.reference_image_urls = await addressesOf(reference_image_urls);
+  if (reference_video_urls) {
+    sent.reference_video_urls = await addressesOf(reference_video_urls);
+    const seconds = reference_video_urls.map((media) => uploads.get(media)?.duration_seconds);
+    if (seconds.every((one) => typeof one === 'number')) {
+      sent.reference_video_durations ??= seconds.map(Math.round);
+    }
+  }
+  return sent;
 }

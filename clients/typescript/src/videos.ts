@@ -1,6 +1,5 @@
 import { type DownloadOptions, download, type Target } from './download.ts';
 import { ConflictError, TaskFailedError } from './errors.ts';
-import { type GenerateRequest, uploadMedia } from './media.ts';
 import type { CancelResult, Quote, TaskList, VideoRequest, VideoTask } from './openapi.ts';
 import {
   type Call,
@@ -16,7 +15,7 @@ import {
   type WithRequestId,
   withRequestId,
 } from './request.ts';
-import type { Uploads } from './uploads.ts';
+import { type GenerateRequest, type Uploads, uploadMedia } from './uploads.ts';
 
 export interface CreateOptions extends CallOptions {
   /** Names the request: it is never made or charged twice. One is made up when it is not given. */

@@ -208,6 +208,15 @@ test('a call has a timeout and retries of its own, the request id, and errors of
   assert.deepEqual([result, result.requestId], [{ a: 1 }, 'req_3']);
 });
 
+test('a request names the client and its version, which is that of the package', async () => {
+  const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+  await using service = await serve(({ headers }, response) => {
+    response.end(JSON.stringify({ agent: headers['user-agent'] }));
+  });
+  const { agent } = await clientOfServer(service.url).request<{ agent: string }>('GET', '/credits');
+  assert.equal(agent, `framewright-typescript/${JSON.parse(manifest).version}`);
+});
+
 inCi('a wait outlives a service that is killed and started again', async () => {
   await using folder = await temporaryFolder();
   const database = await createTestDatabase();

@@ -85,8 +85,8 @@ const PATTERN_LONG_SIDE = 96;
 
 /**
  * A turning blend of three colours, which follow from the prompt and the seed. It has no sharp
- * edges, so a small one that is scaled up looks the same. It is drawn with 16 bits, because 8 bits
- * would show steps. Its sides are multiples of 8, because FFmpeg's scaler reads colour from pairs of
+ * edges, so a small one that is scaled up looks the same. It has 16 bits, because 8 would show
+ * steps, and sides that are multiples of 8, because FFmpeg's scaler reads colour from pairs of
  * pixels, also past the edge.
  */
 function addPattern(graph: FilterGraph, { prompt, seed, width, height }: RenderSpec) {

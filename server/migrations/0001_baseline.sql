@@ -463,13 +463,15 @@ create index uploads_mailbox on uploads (mailbox_hash);
 
 -- providers -----------------------------------------------------------------------------------------
 
--- A job of the local renderer: its own record, as a foreign provider would keep one. barred: a find found
--- no job of that attempt, so none may come any more.
+-- A job of the local renderer or of a test key: their own record, as a foreign provider would keep one.
+-- barred: a find found no job of that attempt, so none may come any more.
 create table local_jobs (
   id text primary key,
   spec jsonb not null,
   state text not null default 'queued'
     check (state in ('barred', 'queued', 'rendering', 'succeeded', 'failed')),
+  -- A job of a test key works until then; its state is the one after that.
+  ends_at timestamptz,
   leased_until timestamptz,
   -- Grows with each start; only the latest start may finish the job.
   renders integer not null default 0,
@@ -479,17 +481,6 @@ create table local_jobs (
   updated_at timestamptz not null default clock_now()
 );
 create index local_jobs_waiting on local_jobs (created_at) where state in ('queued', 'rendering');
-
--- A job of a test key: the record of the provider `scripted`. barred: as in local_jobs.
-create table scripted_jobs (
-  id text primary key,
-  state text not null check (state in ('barred', 'accepted', 'cancelled')),
-  -- The name of the outcome that was asked for.
-  outcome text,
-  aspect_ratio text,
-  created_at timestamptz not null default clock_now()
-);
-create index scripted_jobs_created on scripted_jobs (created_at);
 
 -- When the next call of one kind may be made on a quota, whichever process makes it. Unlogged: a crash of
 -- the database starts the count anew.

@@ -7,9 +7,8 @@ import { comfyui } from './comfyui/index.ts';
 import { type ConfiguredProvider, configureProvider } from './configured-provider.ts';
 import type { NeededVariable, ProviderDefinition } from './definition.ts';
 import { fal } from './fal/index.ts';
-import { local } from './local/index.ts';
+import { local, scripted } from './local/index.ts';
 import { replicate } from './replicate/index.ts';
-import { scripted } from './scripted/index.ts';
 
 /** All providers that PROVIDER can name: the only list of them. */
 const REGISTRY = [row(local), row(ark), row(fal), row(replicate), row(comfyui)];

@@ -225,17 +225,17 @@ const FACTS: Fact[] = [
     said: { ERRORS: ['up to two seconds after the first one'] },
   },
   {
-    file: 'providers/scripted/scripted.ts',
+    file: 'providers/local/scripted.ts',
     code: 'WORK_SECONDS = 2;',
     said: { 'test-keys': ['after about 2 seconds'] },
   },
   {
-    file: 'providers/scripted/scripted.ts',
+    file: 'providers/local/scripted.ts',
     code: 'SLOW_SECONDS = 30;',
     said: { 'test-keys': ['completed after 30 seconds'] },
   },
   {
-    file: 'providers/scripted/scripted.ts',
+    file: 'providers/local/scripted.ts',
     code: 'HELD_SECONDS = 10;',
     said: { 'test-keys': ['After 10 seconds', 'after 10 seconds', 'after about 10 seconds'] },
   },

@@ -24,7 +24,7 @@ const BODY = {
 /** Workers pass cancels on every two seconds; the jobs end between now and then. */
 const END_MS = 200;
 const PHASE = 'select phase from tasks where id = $1';
-const END_JOB = `update scripted_jobs set created_at = created_at - interval '1 minute'
+const END_JOB = `update local_jobs set ends_at = clock_now()
   where id = (select id from attempts where task_id = $1)`;
 const TEST_CREDITS = 100_000;
 

@@ -9,7 +9,7 @@ const OWNERS = {
   database: 'database_marks migrations recoveries',
   ledger: 'ledger_balances ledger_lot_movements ledger_lots ledger_transfers',
   storage: 'delivery_secrets stored_objects',
-  providers: 'local_jobs pauses provider_outages provider_turns scripted_jobs',
+  providers: 'local_jobs pauses provider_outages provider_turns',
   accounts: `account_closings account_deletions accounts api_key_requests api_key_uses api_keys
     request_windows`,
   tasks: `attempts cancel_requests clock_marks evidence idempotency_keys job_times

@@ -72,7 +72,7 @@ const PROFILES: readonly ProviderProfile[] = [
   },
 ];
 
-/** The provider of test keys, as `providers/scripted` is. */
+/** The provider of test keys, as `providers/local/scripted.ts` is. */
 export const SCRIPTED_PROFILE: ProviderProfile = {
   name: 'scripted',
   find: 'exact',

@@ -1,34 +1,52 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, open, rename, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabase, quiet } from '../../../test/database.ts';
-import { eventually, newJobSpec, sendNow } from '../../../test/providers/conformance/attempts.ts';
+import {
+  eventually,
+  findJobInput,
+  newJobSpec,
+  sendNow,
+} from '../../../test/providers/conformance/attempts.ts';
 import { failed, succeeded, working } from '../../../test/providers/conformance/meanings.ts';
 import type { SimulatorControl } from '../../../test/providers/conformance/subject.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
-import { type Database, openDatabase, statement } from '../../database/database.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { openDatabase } from '../../database/database.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
-import { OutputGone } from '../provider.ts';
+import { diskStorage } from '../../storage/disk.ts';
+import { OutputGone, type Provider } from '../provider.ts';
 import { RENDER_GONE, readJob } from './jobs.ts';
-import { createLocalProvider, type LocalProviderDeps, type RenderFiles } from './local.ts';
+import { createLocalProvider, type LocalProviderDeps } from './local.ts';
+import { createScriptedProvider } from './scripted.ts';
 
-/** The provider with its own database and folder. It renders nothing until `finish` is called. */
-async function start() {
+type Deps = LocalProviderDeps & { now(): number };
+
+/** A provider with its own database and folder; `finish` makes one of its jobs end. */
+async function start(
+  create: (deps: Deps) => Provider,
+  finish: (deps: Deps, jobId: string) => Promise<unknown>,
+) {
   const folder = await mkdtemp(path.join(tmpdir(), 'local-'));
   const database = await createTestDatabase();
   const own = openDatabase({ url: database.url, connections: 2, log: quiet });
-  const files = filesIn(folder);
-  const deps = { files, scratch: openScratchDirectory(path.join(folder, 'scratch')), log: quiet };
+  const deps = {
+    db: database.db,
+    storage: diskStorage(path.join(folder, 'objects')),
+    scratch: openScratchDirectory(path.join(folder, 'scratch')),
+    log: quiet,
+    now: Date.now,
+  };
   let isOpen = true;
   const kill = async () => {
     if (isOpen) await own.close();
     isOpen = false;
   };
   return {
-    provider: createLocalProvider({ ...deps, db: own }),
-    simulator: controlOf({ ...deps, db: database.db }, kill),
+    provider: create({ ...deps, db: own }),
+    simulator: controlOf(deps, kill, (jobId) => finish(deps, jobId)),
     async close() {
       await kill();
       await database.close();
@@ -37,65 +55,64 @@ async function start() {
   };
 }
 
-function filesIn(folder: string): RenderFiles {
-  return {
-    async open(name) {
-      const file = await open(path.join(folder, name)).catch((cause: unknown) => {
-        throw new OutputGone('the file is gone', { cause });
-      });
-      return file.createReadStream();
-    },
-    async keep(filePath, jobId) {
-      const name = `${jobId}.mp4`;
-      await rename(filePath, path.join(folder, name));
-      return name;
-    },
-  };
-}
-
-const JOBS = statement(
-  'test_local_jobs',
-  `select id, spec->>'prompt' as prompt from local_jobs where state <> 'barred'`,
-);
-const CHANGE = statement(
-  'test_local_job_change',
-  'update local_jobs set state = $2, object_id = $3, cause = $4 where id = $1',
-);
-const KEEP_OTHERS = statement(
-  'test_local_jobs_keep',
-  `update local_jobs set state = 'rendering', leased_until = 'infinity'
-   where state = 'queued' and id <> $1`,
-);
-
 /** The only record of submits is the row of each accepted job. */
-function controlOf(deps: LocalProviderDeps, kill: () => Promise<void>): SimulatorControl {
-  const jobs = () => deps.db.query<{ id: string; prompt: string }>(JOBS);
-  return {
+function controlOf(
+  { db }: Deps,
+  kill: () => Promise<void>,
+  finish: (jobId: string) => Promise<unknown>,
+) {
+  const jobs = () =>
+    sql<{ id: string; prompt: string }>(
+      db,
+      `select id, spec->>'prompt' as prompt from local_jobs where state <> 'barred'`,
+    );
+  const control: SimulatorControl = {
     jobs,
     kill,
     requests: async () => (await jobs()).map(() => ({ call: 'submit' })),
-    async changeJob(id, { state, object_id = null, cause = null }) {
-      await deps.db.query(CHANGE, [id, state, object_id, cause]);
+    async changeJob(id, { state, ends_in = 0, object_id = null, cause = null }) {
+      await sql(
+        db,
+        `update local_jobs set state = $2, object_id = $3, cause = $4,
+           ends_at = clock_now() + $5::float8 * interval '1 second' where id = $1`,
+        [id, state, object_id, cause, ends_in],
+      );
     },
     async plan() {
-      throw new Error('the local provider has no faults to plan');
+      throw new Error('a built-in provider has no faults to plan');
     },
     clearPlans: async () => {},
-    finish: (jobId) => renderAlone(deps, jobId),
+    finish: async (jobId) => void (await finish(jobId)),
   };
+  /** How long a job of a test key works. */
+  const secondsOf = async (jobId: string) => {
+    const [job] = await sql<{ seconds: number }>(
+      db,
+      `select extract(epoch from ends_at - created_at)::float8 as seconds
+       from local_jobs where id = $1`,
+      [jobId],
+    );
+    return job?.seconds ?? Number.NaN;
+  };
+  return { ...control, secondsOf };
 }
 
 /**
  * Renders one job, as any process may. The other jobs get a lease without end, so they are not
  * rendered.
  */
-async function renderAlone(deps: LocalProviderDeps, jobId: string): Promise<void> {
-  await deps.db.query(KEEP_OTHERS, [jobId]);
+async function renderAlone(deps: Deps, jobId: string): Promise<void> {
+  await sql(
+    deps.db,
+    `update local_jobs set state = 'rendering', leased_until = 'infinity'
+     where state = 'queued' and id <> $1`,
+    [jobId],
+  );
   const renderer = createLocalProvider(deps);
   renderer.start?.();
   try {
     await eventually(
-      () => stateOf(deps.db, jobId),
+      async () => (await readJob(deps.db, jobId))?.state,
       (state) => state !== 'queued' && state !== 'rendering',
     );
   } finally {
@@ -103,16 +120,30 @@ async function renderAlone(deps: LocalProviderDeps, jobId: string): Promise<void
   }
 }
 
-async function stateOf(db: Database, jobId: string) {
-  return (await readJob(db, jobId))?.state;
-}
+const startLocal = () => start(createLocalProvider, renderAlone);
+const startScripted = () =>
+  start(createScriptedProvider, ({ db }, jobId) =>
+    sql(db, 'update local_jobs set ends_at = clock_now() where id = $1', [jobId]),
+  );
 
-providerConformance({
-  name: 'local',
-  transport: 'none',
-  start,
+const COMMON = {
+  transport: 'none' as const,
   unmarked: {},
   refusals: [],
+  find: 'exact' as const,
+  absence: 'final' as const,
+  callbacks: 'none' as const,
+};
+const BARRED = {
+  says: 'barred',
+  changes: { state: 'barred' },
+  becomes: { kind: 'missing' },
+} as const;
+
+providerConformance({
+  ...COMMON,
+  name: 'local',
+  start: startLocal,
   statuses: [
     { says: 'queued', changes: { state: 'queued' }, becomes: working },
     { says: 'rendering', changes: { state: 'rendering' }, becomes: working },
@@ -127,15 +158,30 @@ providerConformance({
       changes: { state: 'failed', cause: RENDER_GONE },
       becomes: failed('generation_expired', false),
     },
-    { says: 'barred', changes: { state: 'barred' }, becomes: { kind: 'missing' } },
+    BARRED,
   ],
-  find: 'exact',
-  absence: 'final',
-  callbacks: 'none',
+});
+
+providerConformance({
+  ...COMMON,
+  name: 'scripted',
+  start: startScripted,
+  statuses: [
+    { says: 'to succeed', changes: { state: 'succeeded', ends_in: 5 }, becomes: working },
+    { says: 'to fail', changes: { state: 'failed', ends_in: 5 }, becomes: working },
+    { says: 'succeeded', changes: { state: 'succeeded' }, becomes: succeeded },
+    { says: 'failed', changes: { state: 'failed' }, becomes: failed('provider_failed', false) },
+    {
+      says: 'cancelled',
+      changes: { state: 'failed', cause: 'cancelled' },
+      becomes: failed('provider_failed', false),
+    },
+    BARRED,
+  ],
 });
 
 test('a render that was deleted before it was copied is gone, and its job fails', async (t) => {
-  const { provider, simulator, close } = await start();
+  const { provider, simulator, close } = await startLocal();
   t.after(close);
   const submitted = await provider.submit(newJobSpec(), sendNow);
   assert.ok(submitted.kind === 'accepted');
@@ -149,7 +195,7 @@ test('a render that was deleted before it was copied is gone, and its job fails'
 });
 
 test('submit and find agree, whichever comes first', async (t) => {
-  const { provider, close } = await start();
+  const { provider, close } = await startLocal();
   t.after(close);
   for (let round = 0; round < 10; round += 1) {
     const jobSpec = newJobSpec();
@@ -163,5 +209,78 @@ test('submit and find agree, whichever comes first', async (t) => {
       provider.find(input),
     ]);
     assert.equal(outcome.kind === 'accepted', found.kind === 'found');
+  }
+});
+
+test('each word of a prompt has its outcome of the submit', async (t) => {
+  const { provider, close } = await startScripted();
+  t.after(close);
+  const outcomeOf = async (word: string) => {
+    const outcome = await provider.submit(newJobSpec({ prompt: `A boat, ${word}.` }), sendNow);
+    const { kind } = outcome;
+    return kind === 'rejected' && outcome.fault === 'request' ? outcome.code : kind;
+  };
+  const outcomes = await Promise.all(
+    ['test-drive', 'test-slow', 'test-failed', 'Test-Refused', 'test-media-unreachable'].map(
+      outcomeOf,
+    ),
+  );
+  assert.deepEqual(outcomes, [
+    'accepted',
+    'accepted',
+    'accepted',
+    'content_refused',
+    'invalid_media',
+  ]);
+  const others = await Promise.all(
+    ['test-busy', 'test-held-accepted', 'test-held-refused'].map(outcomeOf),
+  );
+  assert.deepEqual(others, ['rejected', 'unknown', 'unknown']);
+});
+
+test('a job of a test key works for two seconds, one with test-slow for thirty', async (t) => {
+  const { provider, simulator, close } = await startScripted();
+  t.after(close);
+  for (const [word, seconds, end] of [
+    ['test-drive', 2, 'succeeded'],
+    ['test-failed', 2, 'failed'],
+    ['test-slow', 30, 'succeeded'],
+  ] as const) {
+    const jobSpec = newJobSpec({ prompt: `A boat, ${word}` });
+    await provider.submit(jobSpec, sendNow);
+    assert.equal((await provider.read(jobSpec.attemptId)).kind, 'working');
+    const lasts = await simulator.secondsOf(jobSpec.attemptId);
+    assert.ok(Math.abs(lasts - seconds) < 0.1, `${word}: ${lasts} s`);
+    await simulator.finish?.(jobSpec.attemptId);
+    assert.equal((await provider.read(jobSpec.attemptId)).kind, end);
+  }
+});
+
+test('an unknown acceptance is decided after ten seconds, for good', async (t) => {
+  const { provider, close } = await startScripted();
+  t.after(close);
+  for (const [word, after] of [
+    ['test-held-accepted', 'found'],
+    ['test-held-refused', 'final'],
+  ] as const) {
+    const jobSpec = newJobSpec({ prompt: `A boat, ${word}` });
+    const sentAt = Date.now();
+    await provider.submit(jobSpec, sendNow);
+    const early = await provider.find(findJobInput(jobSpec, sentAt));
+    assert.deepEqual(early, { kind: 'absent', proof: 'weak' });
+    const late = await provider.find(findJobInput(jobSpec, sentAt - 11_000));
+    assert.equal(late.kind === 'absent' ? late.proof : late.kind, after);
+  }
+});
+
+test('each aspect ratio has a video', async (t) => {
+  const { provider, close } = await startScripted();
+  t.after(close);
+  for (const ratio of ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16']) {
+    let bytes = 0;
+    for await (const part of await provider.openOutput({ aspect_ratio: ratio })) {
+      bytes += part.length;
+    }
+    assert.ok(bytes > 1000 && bytes < 32_768, `${ratio}: ${bytes} bytes`);
   }
 });

@@ -7,10 +7,12 @@ import {
   whether,
 } from '../../database/database.ts';
 import type { OwnJobs } from '../definition.ts';
-import type { JobSpec } from '../provider.ts';
+import type { CancelOutcome, FindOutcome, JobSpec, JobStatus, SubmitOutcome } from '../provider.ts';
 
+/** A job of a built-in provider. It has the id of its attempt. */
 export interface LocalJob {
   id: string;
+  /** `barred`: there is no job, and none may come any more. */
   state: 'barred' | 'queued' | 'rendering' | 'succeeded' | 'failed';
   spec: JobSpec;
   renders: number;
@@ -18,12 +20,18 @@ export interface LocalJob {
   cause: string | null;
 }
 
-/** If a lease is not renewed for this long, any process may start the render again. */
-export const RENDER_LEASE_SECONDS = 10;
+/** How a job of a test key ends, which is known when it begins. */
+export interface ScriptedEnd {
+  state: 'succeeded' | 'failed';
+  afterSeconds: number;
+}
 
-const ADD = statement(
+const ADD = namedStatement(
   'local_job_add',
-  `insert into local_jobs (id, spec) values ($1, $2) on conflict (id) do nothing`,
+  ['id', 'spec', 'state', 'afterSeconds'],
+  `insert into local_jobs (id, spec, state, ends_at) values
+     (:id, :spec, :state, clock_now() + :afterSeconds::float8 * interval '1 second')
+   on conflict (id) do nothing`,
 );
 const BAR = statement(
   'local_job_bar',
@@ -32,8 +40,81 @@ const BAR = statement(
 );
 export const readJob = queryFirst<[id: string], LocalJob>(
   'local_job_read',
-  'select id, state, spec, renders, object_id, cause from local_jobs where id = $1',
+  `select id, case when ends_at > clock_now() then 'rendering' else state end as state, spec,
+     renders, object_id, cause from local_jobs where id = $1`,
 );
+const cancelJob = whether<[id: string]>(
+  'local_job_cancel',
+  `update local_jobs
+   set state = 'failed', cause = 'cancelled', ends_at = null, updated_at = clock_now()
+   where id = $1 and (state in ('queued', 'rendering') or ends_at > clock_now()
+     or cause = 'cancelled') returning id`,
+);
+
+/** The outcome of a submit when its time to send is over. */
+export const TOO_LATE = { kind: 'not_sent', cause: 'the time to send was over' } as const;
+
+/**
+ * Adds a job, unless there is one with its id, or its attempt was barred.
+ * @param end undefined: the job is rendered
+ */
+export async function submitJob(
+  db: Database,
+  jobSpec: JobSpec,
+  mayStillSend: () => boolean,
+  end?: ScriptedEnd,
+): Promise<SubmitOutcome> {
+  if (!mayStillSend()) return TOO_LATE;
+  const { state = 'queued', afterSeconds = null } = end ?? {};
+  const id = jobSpec.attemptId;
+  try {
+    await db.query(ADD, ADD.values({ id, spec: JSON.stringify(jobSpec), state, afterSeconds }));
+    const job = await readJob(db, id);
+    if (job && job.state !== 'barred') return { kind: 'accepted', jobId: id };
+    return { kind: 'not_sent', cause: 'a find came first and barred the attempt' };
+  } catch (error) {
+    return { kind: 'unknown', cause: `the database: ${String(error)}` };
+  }
+}
+
+/** Looks for the job of an attempt. If there is none, bars it: no job can be added later. */
+export async function findJob(db: Database, attemptId: string): Promise<FindOutcome> {
+  await db.query(BAR, [attemptId]);
+  const job = await readJob(db, attemptId);
+  return job && job.state !== 'barred'
+    ? { kind: 'found', jobId: job.id, by: 'mark' }
+    : { kind: 'absent', proof: 'final' };
+}
+
+/** @param endOf what a job that has ended is shown as */
+export async function readStatus(
+  db: Database,
+  jobId: string,
+  endOf: (job: LocalJob) => JobStatus,
+): Promise<JobStatus> {
+  const job = await readJob(db, jobId);
+  switch (job?.state) {
+    case 'queued':
+    case 'rendering':
+      return { kind: 'working' };
+    case 'succeeded':
+    case 'failed':
+      return endOf(job);
+    case 'barred':
+    case undefined:
+      return { kind: 'missing' };
+  }
+}
+
+/** Ends a job that waits or works; the result of a render under way is not used. */
+export async function cancel(db: Database, jobId: string): Promise<CancelOutcome> {
+  if (await cancelJob(db, jobId)) return { kind: 'accepted' };
+  return { kind: 'refused', cause: 'the job neither waits nor is rendered' };
+}
+
+/** If a lease is not renewed for this long, any process may start the render again. */
+export const RENDER_LEASE_SECONDS = 10;
+
 /** Takes the oldest job that waits or whose lease has expired, if there is one. */
 export const takeJob = queryFirst<[], LocalJob>(
   'local_job_take',
@@ -45,74 +126,42 @@ export const takeJob = queryFirst<[], LocalJob>(
      order by created_at for update skip locked limit 1)
    returning id, state, spec, renders, object_id, cause`,
 );
-const RENEW = statement(
+export const renewJob = command<[id: string, renders: number]>(
   'local_job_renew',
   `update local_jobs set leased_until = clock_now() + interval '${RENDER_LEASE_SECONDS} seconds'
    where id = $1 and renders = $2 and state = 'rendering'`,
-);
-const LOSE = statement(
-  'local_job_lose',
-  `update local_jobs set state = 'failed', cause = $2 where id = $1 and state = 'succeeded'`,
 );
 const FINISH = namedStatement(
   'local_job_finish',
   ['id', 'renders', 'state', 'objectId', 'cause'],
   `update local_jobs set state = :state, object_id = :objectId, cause = :cause,
      leased_until = null, updated_at = clock_now()
-   where id = :id and renders = :renders and state = 'rendering' returning id`,
+   where id = :id and renders = :renders and state = 'rendering'`,
 );
 
-/**
- * Adds a job, unless there is one with its id.
- * @returns the job with that id
- */
-export async function addJob(db: Database, jobSpec: JobSpec): Promise<LocalJob | undefined> {
-  await db.query(ADD, [jobSpec.attemptId, JSON.stringify(jobSpec)]);
-  return readJob(db, jobSpec.attemptId);
+/** How a render ended; `queued` puts its job back in the queue. */
+export interface RenderEnd {
+  state: 'succeeded' | 'failed' | 'queued';
+  objectId?: string;
+  cause?: string;
 }
 
-/** Reads a job. If there is none, bars its id, so that no job with it can be added later. */
-export async function readOrBar(db: Database, id: string): Promise<LocalJob | undefined> {
-  await db.query(BAR, [id]);
-  return readJob(db, id);
+/** Ends this render of a job, unless another process has started the job again meanwhile. */
+export async function finishJob(db: Database, job: LocalJob, end: RenderEnd): Promise<void> {
+  const { id, renders } = job;
+  const { state, objectId = null, cause = null } = end;
+  await db.query(FINISH, FINISH.values({ id, renders, state, objectId, cause }));
 }
-
-export async function renewJob(db: Database, job: LocalJob): Promise<void> {
-  await db.query(RENEW, [job.id, job.renders]);
-}
-
-/**
- * Ends a job that waits or is rendered; the result of a render under way is not used.
- * @returns false if there is no such job, or it has ended
- */
-export const cancelJob = whether<[id: string]>(
-  'local_job_cancel',
-  `update local_jobs set state = 'failed', cause = 'cancelled', updated_at = clock_now()
-   where id = $1 and state in ('queued', 'rendering') returning id`,
-);
 
 /** The cause of a failed job whose finished render was deleted. */
 export const RENDER_GONE = 'the render is gone';
 
 /** Records that a finished render was deleted. */
-export async function loseRender(db: Database, id: string): Promise<void> {
-  await db.query(LOSE, [id, RENDER_GONE]);
-}
-
-/**
- * Ends this render of a job; `queued` puts the job back in the queue.
- * @returns false if another process has started the job again meanwhile
- */
-export async function finishJob(
-  db: Database,
-  job: LocalJob,
-  end: { state: 'succeeded' | 'failed' | 'queued'; objectId?: string; cause?: string },
-): Promise<boolean> {
-  const { id, renders } = job;
-  const { state, objectId = null, cause = null } = end;
-  const values = FINISH.values({ id, renders, state, objectId, cause });
-  return (await db.query(FINISH, values)).length === 1;
-}
+export const loseRender = command<[id: string]>(
+  'local_job_lose',
+  `update local_jobs set state = 'failed', cause = '${RENDER_GONE}'
+   where id = $1 and state = 'succeeded'`,
+);
 
 export const OWN_JOBS: OwnJobs = {
   isRunning: (attemptIds) => `exists (select from local_jobs j

@@ -1,58 +1,47 @@
 import path from 'node:path';
 import type { RenderSpec } from 'local-renderer';
 import { frameSize } from '../../catalog/frame-size.ts';
-import type { Database } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
 import { writeStream } from '../../kernel/scratch-directory.ts';
+import { markReady, markUnfinished, storeFile } from '../../storage/objects.ts';
+import { ObjectMissing } from '../../storage/storage.ts';
 import type { AdapterDeps } from '../definition.ts';
-import type {
-  CancelOutcome,
-  Capabilities,
-  FindOutcome,
-  JobSpec,
-  JobStatus,
-  OutputReference,
-  Provider,
-  SubmitOutcome,
-} from '../provider.ts';
-import { OutputGone } from '../provider.ts';
 import {
-  addJob,
-  cancelJob,
+  type Capabilities,
+  type JobSpec,
+  type JobStatus,
+  OutputGone,
+  type OutputReference,
+  type Provider,
+} from '../provider.ts';
+import {
+  cancel,
+  findJob,
   finishJob,
   type LocalJob,
   loseRender,
   RENDER_GONE,
   RENDER_LEASE_SECONDS,
-  readJob,
-  readOrBar,
+  type RenderEnd,
+  readStatus,
   renewJob,
+  submitJob,
   takeJob,
 } from './jobs.ts';
 import { renderVideo } from './render.ts';
 
-/** Where the renderer reads inputs and keeps results; every process must be able to open them. */
-export interface RenderFiles {
-  open(objectId: string): Promise<AsyncIterable<Uint8Array>>;
-  /**
-   * Keeps a finished render for a while.
-   * @returns the name to open it by
-   */
-  keep(filePath: string, jobId: string): Promise<string>;
-}
-
-export type LocalProviderDeps = Pick<AdapterDeps, 'db' | 'scratch' | 'log'> & {
-  files: RenderFiles;
-};
+export type LocalProviderDeps = Pick<AdapterDeps, 'db' | 'storage' | 'scratch' | 'log'>;
 
 /** Two days: a render that is not done by then will never be done. */
 const JOB_LIMIT_SECONDS = 172_800;
+/** How long a finished render is kept for the service to copy it. */
+const RENDER_DAYS = 1;
 
 const CAPABILITIES: Capabilities = {
   exactOutput: true,
   findLagSeconds: 0,
   jobLimitSeconds: JOB_LIMIT_SECONDS,
-  outputLifeSeconds: 86_400,
+  outputLifeSeconds: RENDER_DAYS * 86_400,
   budgets: {},
 };
 
@@ -62,11 +51,11 @@ const MAX_RENDERS = 50;
 const LOOK_SECONDS = 2;
 
 /**
- * The local renderer as a provider. It accepts a job with the attempt's id. Any process that has
- * called `start` renders the job in a child process. Finds are exact: a find that finds no job bars
- * the attempt, so that no job of it can be added later.
+ * The local renderer as a provider. Any process that has called `start` renders a job in a child
+ * process. Finds are exact: a find that finds no job bars the attempt.
  */
 export function createLocalProvider(deps: LocalProviderDeps): Provider {
+  const { db } = deps;
   const stopping = new AbortController();
   let rendering: Promise<void> = Promise.resolve();
   let look = () => {};
@@ -75,13 +64,13 @@ export function createLocalProvider(deps: LocalProviderDeps): Provider {
     identity: 'local',
     capabilities: CAPABILITIES,
     async submit(jobSpec, mayStillSend) {
-      const outcome = await submit(deps.db, jobSpec, mayStillSend);
+      const outcome = await submitJob(db, jobSpec, mayStillSend);
       look();
       return outcome;
     },
-    find: ({ jobSpec }) => find(deps.db, jobSpec.attemptId),
-    read: (jobId) => read(deps.db, jobId),
-    cancel: (jobId) => cancel(deps.db, jobId),
+    find: ({ jobSpec }) => findJob(db, jobSpec.attemptId),
+    read: (jobId) => readStatus(db, jobId, endOf),
+    cancel: (jobId) => cancel(db, jobId),
     openOutput: (output) => openRender(deps, output),
     start() {
       const { signal } = stopping;
@@ -97,66 +86,32 @@ export function createLocalProvider(deps: LocalProviderDeps): Provider {
   };
 }
 
-async function submit(
-  db: Database,
-  jobSpec: JobSpec,
-  mayStillSend: () => boolean,
-): Promise<SubmitOutcome> {
-  if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
-  try {
-    const job = await addJob(db, jobSpec);
-    if (job && job.state !== 'barred') return { kind: 'accepted', jobId: job.id };
-    return { kind: 'not_sent', cause: 'a find came first and barred the attempt' };
-  } catch (error) {
-    return { kind: 'unknown', cause: `the database: ${String(error)}` };
+function endOf(job: LocalJob): JobStatus {
+  if (job.state === 'succeeded') {
+    return { kind: 'succeeded', output: { object: job.object_id ?? '', job: job.id } };
   }
-}
-
-async function find(db: Database, attemptId: string): Promise<FindOutcome> {
-  const job = await readOrBar(db, attemptId);
-  return job && job.state !== 'barred'
-    ? { kind: 'found', jobId: job.id, by: 'mark' }
-    : { kind: 'absent', proof: 'final' };
-}
-
-async function cancel(db: Database, jobId: string): Promise<CancelOutcome> {
-  if (await cancelJob(db, jobId)) return { kind: 'accepted' };
-  return { kind: 'refused', cause: 'the job neither waits nor is rendered' };
-}
-
-async function read(db: Database, jobId: string): Promise<JobStatus> {
-  const job = await readJob(db, jobId);
-  switch (job?.state) {
-    case 'queued':
-    case 'rendering':
-      return { kind: 'working' };
-    case 'succeeded':
-      return { kind: 'succeeded', output: { object: job.object_id ?? '', job: jobId } };
-    case 'failed': {
-      if (job.cause === RENDER_GONE) {
-        const message = 'The local render was deleted before it was copied.';
-        return { kind: 'failed', code: 'generation_expired', message, billed: false };
-      }
-      const message = 'The local renderer could not make this video.';
-      return { kind: 'failed', code: 'provider_failed', message, billed: false };
-    }
-    case 'barred':
-    case undefined:
-      return { kind: 'missing' };
+  if (job.cause === RENDER_GONE) {
+    const message = 'The local render was deleted before it was copied.';
+    return { kind: 'failed', code: 'generation_expired', message, billed: false };
   }
+  const message = 'The local renderer could not make this video.';
+  return { kind: 'failed', code: 'provider_failed', message, billed: false };
 }
 
 /**
  * Opens a finished render. If it was deleted, its job fails, so the task is refunded at the next
  * read.
  */
-async function openRender({ db, files }: LocalProviderDeps, { object, job }: OutputReference) {
+async function openRender(
+  { db, storage }: LocalProviderDeps,
+  { object = '', job }: OutputReference,
+) {
   try {
-    if (object === undefined) throw new OutputGone(RENDER_GONE);
-    return await files.open(object);
+    return await storage.open(object);
   } catch (error) {
-    if (error instanceof OutputGone && job !== undefined) await loseRender(db, job);
-    throw error;
+    if (!(error instanceof ObjectMissing)) throw error;
+    if (job !== undefined) await loseRender(db, job);
+    throw new OutputGone(RENDER_GONE, { cause: error });
   }
 }
 
@@ -170,8 +125,6 @@ async function renderNext(deps: LocalProviderDeps, signal: AbortSignal): Promise
   }
 }
 
-type End = Parameters<typeof finishJob>[2];
-
 /**
  * @returns undefined after an internal failure: the job is rendered again when its lease has
  *   expired
@@ -180,22 +133,23 @@ async function render(
   deps: LocalProviderDeps,
   job: LocalJob,
   signal: AbortSignal,
-): Promise<End | undefined> {
+): Promise<RenderEnd | undefined> {
+  const { db, log, scratch } = deps;
   if (job.renders > MAX_RENDERS) return { state: 'failed', cause: 'interrupted too often' };
   const lease = new AbortController();
-  const renewing = { name: 'renewing a render', log: deps.log, signal: lease.signal };
-  startInterval(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(deps.db, job));
+  const renewing = { name: 'renewing a render', log, signal: lease.signal };
+  startInterval(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(db, job.id, job.renders));
   try {
-    return await deps.scratch.withFolder(async (folder) => {
-      const spec = await specOf(job.spec, folder, deps.files);
+    return await scratch.withFolder(async (folder) => {
+      const spec = await specOf(deps, job.spec, folder);
       const outputPath = path.join(folder, 'render.mp4');
       const outcome = await renderVideo(spec, outputPath, { signal });
       if (outcome.kind === 'aborted') return { state: 'queued' };
       if (outcome.kind === 'failed') return endOfFailure(outcome.cause);
-      return { state: 'succeeded', objectId: await deps.files.keep(outputPath, job.id) };
+      return { state: 'succeeded', objectId: await keepRender(deps, outputPath, job.id) };
     });
   } catch (error) {
-    deps.log.warn({ err: error, job: job.id }, 'a render was interrupted');
+    log.warn({ err: error, job: job.id }, 'a render was interrupted');
     return undefined;
   } finally {
     lease.abort();
@@ -203,16 +157,28 @@ async function render(
 }
 
 /** @throws Error when the disk is full: an internal failure, so the job is rendered again later */
-function endOfFailure(cause: string): End {
+function endOfFailure(cause: string): RenderEnd {
   if (/ENOSPC|no space left/i.test(cause)) throw new Error(cause);
   return { state: 'failed', cause };
 }
 
-async function specOf(job: JobSpec, folder: string, files: RenderFiles): Promise<RenderSpec> {
+async function keepRender({ db, storage }: LocalProviderDeps, filePath: string, jobId: string) {
+  const file = { filePath, ownerId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
+  await markUnfinished(db, jobId, 'render'); // the object of an earlier, interrupted render
+  const objectId = await storeFile({ db, storage }, file);
+  await markReady(db, [objectId], RENDER_DAYS);
+  return objectId;
+}
+
+async function specOf(
+  { storage }: LocalProviderDeps,
+  job: JobSpec,
+  folder: string,
+): Promise<RenderSpec> {
   const inputs = await Promise.all(
     job.inputs.map(async ({ role, objectId }, index) => {
       const filePath = path.join(folder, `input-${index}`);
-      await writeStream(await files.open(objectId), filePath);
+      await writeStream(await storage.open(objectId), filePath);
       return { role, filePath };
     }),
   );

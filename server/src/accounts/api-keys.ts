@@ -10,7 +10,7 @@ import {
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
-import { openTestBalance } from '../ledger/kinds/test-credits.ts';
+import { openTestBalance } from '../ledger/test-credits.ts';
 
 /**
  * What the tasks of a key spend: credits that are worth something, or test credits, which never

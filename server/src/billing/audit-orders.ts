@@ -1,6 +1,6 @@
 import { type Database, type Queryable, statement } from '../database/database.ts';
+import { type Report, runCheck } from '../ledger/audit-pages.ts';
 import { ordersOfTransfers, paymentSums } from '../ledger/payments.ts';
-import { type Report, runCheck } from '../ledger/run-check.ts';
 import { movementNames } from './credit-order.ts';
 
 const PAGE = statement(

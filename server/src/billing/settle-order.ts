@@ -1,7 +1,7 @@
 import { namedStatement, statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { takeBackUpTo } from '../ledger/debts.ts';
-import { grantPayment } from '../ledger/payments.ts';
+import { grantPayment } from '../ledger/ledger.ts';
 import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
 import { CHARGE_SECONDS, mayBePaid, readReload, stopReload } from './low-balance/reload.ts';
 import { adopt, isInScope } from './scope.ts';

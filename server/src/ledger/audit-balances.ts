@@ -1,6 +1,6 @@
 import { type Database, statement } from '../database/database.ts';
 import { LOT_BALANCE_CHECK } from './audit-lots.ts';
-import type { Report } from './run-check.ts';
+import type { Report } from './audit-pages.ts';
 
 /** How many balances are read at a time, and how many transfers of each. */
 interface BalanceSizes {

@@ -1,5 +1,5 @@
 import { type Database, statement } from '../database/database.ts';
-import { type Report, runCheck } from './run-check.ts';
+import { type Report, runCheck } from './audit-pages.ts';
 
 /** Finds one kind of contradiction among the lots with these names; each row is a sentence. */
 const CHECKS = [

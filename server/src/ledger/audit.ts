@@ -1,9 +1,8 @@
 import { type Database, type Queryable, query, statement } from '../database/database.ts';
 import { auditBalances } from './audit-balances.ts';
 import { auditLots, LOT_TRANSFER_CHECKS } from './audit-lots.ts';
-import { type Report, runCheck } from './run-check.ts';
+import { type Report, runCheck, transferPage } from './audit-pages.ts';
 import type { BalanceKind } from './transfer.ts';
-import { transferPage } from './transfer-page.ts';
 
 /** How much an audit reads at a time, so that no snapshot and no list of rows gets large. */
 export const LEDGER_SIZES = {

@@ -84,11 +84,26 @@ export function grant(
   given: Grant & { expiresAt?: Date | undefined },
   record?: RecordTransfer,
 ): Promise<boolean> {
-  const { credits, reference } = given;
-  requireAboveZero(credits);
-  const sides = { source: 'granted', target: 'available' } as const;
-  const move = { ...given, ...sides, reason: 'grant', reference: `grant:${reference}` } as const;
-  return bookOnce(db, move, record);
+  requireAboveZero(given.credits);
+  return bookOnce(db, grantOf(given), record);
+}
+
+function grantOf(given: Grant & { expiresAt?: Date | undefined }): Transfer {
+  const reference = `grant:${given.reference}`;
+  return { ...given, source: 'granted', target: 'available', reason: 'grant', reference };
+}
+
+/**
+ * Gives the paid credits of a payment within the caller's transaction. A debt is paid from them at
+ * once.
+ * @param given.expiresAt in the future; null: they do not expire
+ * @throws pg's DatabaseError (`violatedConstraint`) when the reference was used
+ */
+export async function grantPayment(
+  tx: Transaction,
+  given: { accountId: string; credits: number; reference: string; expiresAt: Date | null },
+): Promise<void> {
+  await book(tx, grantOf({ ...given, kind: 'paid', expiresAt: given.expiresAt ?? undefined }));
 }
 
 /**
@@ -132,9 +147,7 @@ async function bookOnce(db: Database, move: Transfer, record?: RecordTransfer): 
   try {
     await db.transaction(async (tx) => {
       if (move.source === 'available') await bringUpToDate(tx, move);
-      const { id, debt } = await transfer(tx, move);
-      if (move.expiresAt) await noteExpiringGrant(tx, move, { id, expiresAt: move.expiresAt });
-      if (move.expiresAt || debt > 0) await bringUpToDate(tx, move);
+      await book(tx, move);
       await record?.(tx);
     });
     return true;
@@ -144,6 +157,13 @@ async function bookOnce(db: Database, move: Transfer, record?: RecordTransfer): 
     if (violatedConstraint(error) === undefined || !(await isBooked(db, move))) throw error;
     return false;
   }
+}
+
+/** Books a transfer that gives or takes credits: a grant may make a lot, and pays a debt at once. */
+async function book(tx: Transaction, move: Transfer): Promise<void> {
+  const { id, debt } = await transfer(tx, move);
+  if (move.expiresAt) await noteExpiringGrant(tx, move, { id, expiresAt: move.expiresAt });
+  if (move.expiresAt || debt > 0) await bringUpToDate(tx, move);
 }
 
 /** @throws UsageError when the reference was used with other values */

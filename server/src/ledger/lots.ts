@@ -18,8 +18,8 @@ export interface BalanceKey {
 }
 
 /**
- * Lots with credits are brought up to date at least this often. So an update never has to read many
- * transfers, and refunds by a program that knows no lots are seen before their grace ends.
+ * Lots with credits are brought up to date at least this often, so that an update never has to read
+ * many transfers.
  */
 const UPDATE_DAYS = 1;
 const UPDATE_MS = UPDATE_DAYS * 24 * 3600 * 1000;

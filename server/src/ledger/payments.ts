@@ -1,38 +1,5 @@
-import {
-  type Queryable,
-  query,
-  queryValue,
-  statement,
-  type Transaction,
-} from '../database/database.ts';
-import { bringUpToDate, noteExpiringGrant } from './lots.ts';
-import { transfer } from './transfer.ts';
-import { transferPage } from './transfer-page.ts';
-
-/**
- * Gives the paid credits of a payment within the caller's transaction. A debt is paid from them at
- * once.
- * @param given.expiresAt in the future; null: they do not expire
- * @throws pg's DatabaseError (`violatedConstraint`) when the reference was used
- */
-export async function grantPayment(
-  tx: Transaction,
-  given: { accountId: string; credits: number; reference: string; expiresAt: Date | null },
-): Promise<void> {
-  const { accountId, credits, expiresAt } = given;
-  const balance = { accountId, kind: 'paid' } as const;
-  const sides = { source: 'granted', target: 'available' } as const;
-  const { id, debt } = await transfer(tx, {
-    ...balance,
-    ...sides,
-    credits,
-    reason: 'grant',
-    reference: `grant:${given.reference}`,
-    expiresAt: expiresAt ?? undefined,
-  });
-  if (expiresAt) await noteExpiringGrant(tx, balance, { id, expiresAt });
-  if (expiresAt || debt > 0) await bringUpToDate(tx, balance);
-}
+import { type Queryable, query, queryValue, statement } from '../database/database.ts';
+import { transferPage } from './audit-pages.ts';
 
 /** Whether the account was ever given paid credits, also if they were spent or taken back since. */
 export const hasPaid = queryValue<[accountId: string], boolean>(

@@ -1,7 +1,7 @@
 import { statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { openTestBalance } from './kinds/test-credits.ts';
 import { bringUpToDate } from './lots.ts';
+import { openTestBalance } from './test-credits.ts';
 import {
   BALANCE_KINDS,
   type BalanceKind,

@@ -10,33 +10,22 @@ const DUE = statement(
    where lots_due_at <= (select clock_now()) order by lots_due_at offset $1 limit ${PAGE}`,
 );
 
-// The program before debts does not pay them with its grants and refunds.
-const UNPAID = statement(
-  'ledger_unpaid',
-  `select account_id as "accountId", kind from ledger_balances
-   where debt > 0 and available > 0 order by account_id, kind offset $1 limit ${PAGE}`,
-);
-
 /**
- * Takes what is left of lots that have expired, and pays debts that can be paid. Several processes
- * may call it at once. Without it, each balance is brought up to date before its next reserve.
+ * Takes what is left of lots that have expired. Several processes may call it at once. Without it,
+ * each balance is brought up to date before its next reserve.
  * @returns how many balances were brought up to date
  */
 export async function bringDueUpToDate(deps: { db: Database; log: Log }): Promise<number> {
-  let done = 0;
-  for (const list of [DUE, UNPAID]) {
-    let failed = 0;
-    for (;;) {
-      // What fails stays in the list, so it is skipped: it must not keep the others waiting.
-      const page = await deps.db.query<BalanceKey>(list, [failed]);
-      if (page.length === 0) break;
-      for (const balance of page) {
-        if (await tryUpdate(deps, balance)) done += 1;
-        else failed += 1;
-      }
+  let [done, failed] = [0, 0];
+  for (;;) {
+    // What fails stays due, so it is skipped: it must not keep the others waiting.
+    const page = await deps.db.query<BalanceKey>(DUE, [failed]);
+    if (page.length === 0) return done;
+    for (const balance of page) {
+      if (await tryUpdate(deps, balance)) done += 1;
+      else failed += 1;
     }
   }
-  return done;
 }
 
 async function tryUpdate({ db, log }: { db: Database; log: Log }, balance: BalanceKey) {

@@ -6,7 +6,7 @@ import {
   auditLedger,
   LEDGER_SIZES,
 } from '../ledger/audit.ts';
-import { type Report, runCheck } from '../ledger/run-check.ts';
+import { type Report, runCheck } from '../ledger/audit-pages.ts';
 import { partsOf, TEST_SURFACE } from '../ledger/transfer.ts';
 import {
   AUDITED_CHECKS,

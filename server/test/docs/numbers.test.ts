@@ -240,7 +240,7 @@ const FACTS: Fact[] = [
     said: { 'test-keys': ['After 10 seconds', 'after 10 seconds', 'after about 10 seconds'] },
   },
   {
-    file: 'ledger/kinds/test-credits.ts',
+    file: 'ledger/test-credits.ts',
     code: 'TEST_CREDITS = 100_000;',
     said: {
       'test-keys': ['100,000 at first', 'back to 100,000'],

@@ -1,8 +1,8 @@
 import { createAccount } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
-import { openTestBalance } from '../../src/ledger/kinds/test-credits.ts';
 import { grant } from '../../src/ledger/ledger.ts';
+import { openTestBalance } from '../../src/ledger/test-credits.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../../src/webhooks/events.ts';

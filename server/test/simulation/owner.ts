@@ -2,7 +2,7 @@ import { beginCancel, NotCancellable } from '../../src/attempts/cancel.ts';
 import { askForCancels } from '../../src/attempts/cancel-requests.ts';
 import { deleteOutput } from '../../src/attempts/delete-output.ts';
 import type { Database } from '../../src/database/database.ts';
-import { refillTestCredits } from '../../src/ledger/kinds/test-credits.ts';
+import { refillTestCredits } from '../../src/ledger/test-credits.ts';
 import { readTasks } from '../../src/tasks/task.ts';
 import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../src/webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../../src/webhooks/events.ts';

@@ -1,8 +1,8 @@
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { refillTestCredits } from '../../ledger/kinds/test-credits.ts';
 import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
+import { refillTestCredits } from '../../ledger/test-credits.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { callerOf, endpoint, fusedRead } from './endpoint.ts';
 import { CreditBalanceSchema, errorResponses } from './schemas.ts';

@@ -4,7 +4,7 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
 import { sharedWork } from '../../database/shared-work.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { taskMovements } from '../../ledger/task-movements.ts';
+import { taskMovements } from '../../ledger/statement.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';
 import {

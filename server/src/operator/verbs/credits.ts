@@ -1,10 +1,10 @@
 import { findAccount } from '../../accounts/accounts.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { clawBack } from '../../ledger/debts.ts';
-import { testBalance } from '../../ledger/kinds/test-credits.ts';
 import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
 import { readBalances, readOverview } from '../../ledger/overview.ts';
-import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/statements/account-statement.ts';
+import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/statement.ts';
+import { testBalance } from '../../ledger/test-credits.ts';
 import { type Action, recordAction } from '../actions.ts';
 import { choiceOf, flag, optional, text, time, whole } from '../verb/fields.ts';
 import { RowStream } from '../verb/row-stream.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
-import { testBalance } from '../../ledger/kinds/test-credits.ts';
 import { readOverview } from '../../ledger/overview.ts';
+import { testBalance } from '../../ledger/test-credits.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
 /** The account that is signed in, and what it can spend in the mode that the page shows. */

@@ -5,8 +5,12 @@ import type { Database } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
-import { type Movement, openStatement } from '../../ledger/statements/account-statement.ts';
-import { movementPage, type PagedMovement } from '../../ledger/statements/movement-page.ts';
+import {
+  type Movement,
+  movementPage,
+  openStatement,
+  type PagedMovement,
+} from '../../ledger/statement.ts';
 import type { BalanceKind, Reason } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';

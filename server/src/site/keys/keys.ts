@@ -5,7 +5,7 @@ import { recentRequests } from '../../accounts/key-usage.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
-import { refillTestCredits } from '../../ledger/kinds/test-credits.ts';
+import { refillTestCredits } from '../../ledger/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
 import { ModeSchema, nameSchema, type ResultOf, siteRoute } from '../route.ts';
 import { tellOwner } from '../tell-owner.ts';

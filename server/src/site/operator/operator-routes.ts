@@ -3,7 +3,7 @@ import { findAccount, withEmails } from '../../accounts/accounts.ts';
 import { listKeys } from '../../accounts/api-keys.ts';
 import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
 import { readOverview } from '../../ledger/overview.ts';
-import { movementPage } from '../../ledger/statements/movement-page.ts';
+import { movementPage } from '../../ledger/statement.ts';
 import { showAccount } from '../../operator/account-listing.ts';
 import { waysIn } from '../../operator/accounts/signing-out.ts';
 import { listActions } from '../../operator/actions.ts';

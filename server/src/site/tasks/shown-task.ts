@@ -1,7 +1,7 @@
 import { inputsOf, type RequestedInput } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { type TaskMovement, taskMovements } from '../../ledger/task-movements.ts';
+import { type TaskMovement, taskMovements } from '../../ledger/statement.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import type { Links } from '../../storage/links.ts';
 import { readTaskRecord, type TaskRecord } from '../../tasks/gallery/task-record.ts';

@@ -1,6 +1,6 @@
-import { type Database, namedStatement, type Queryable } from '../../database/database.ts';
-import { bringUpToDate } from '../lots.ts';
-import type { BalanceKind, BalanceName, Reason } from '../transfer.ts';
+import { type Database, namedStatement, type Queryable, query } from '../database/database.ts';
+import { bringUpToDate } from './lots.ts';
+import type { BalanceKind, BalanceName, Reason } from './transfer.ts';
 
 /** A transfer as a statement of account shows it, with the balances after it. */
 export interface Movement {
@@ -37,6 +37,12 @@ export const MOVEMENT_COLUMNS: readonly (keyof Movement)[] = [
   'reserved_after',
   'debt_after',
 ];
+
+/** The columns of a movement, in SQL. */
+const COLUMNS = `id, created_at as at, kind, reason, credits, source as "from", target as "to",
+     case when reason in ('reserve', 'capture', 'refund')
+       then split_part(reference, ':', 2) end as task_id,
+     reference, note, expires_at, available_after`;
 
 interface Balances {
   available: number;
@@ -118,11 +124,8 @@ type Row = Omit<Movement, 'debt_after'>;
 const READ = namedStatement(
   'ledger_movements',
   ['accountId', 'kind', 'after'],
-  `select id, created_at as at, kind, reason, credits, source as "from", target as "to",
-     case when reason in ('reserve', 'capture', 'refund')
-       then split_part(reference, ':', 2) end as task_id,
-     reference, note, expires_at, available_after, reserved_after
-   from ledger_transfers where account_id = :accountId and kind = :kind and id > :after
+  `select ${COLUMNS}, reserved_after from ledger_transfers
+   where account_id = :accountId and kind = :kind and id > :after
    order by id limit ${PAGE}`,
 );
 
@@ -139,3 +142,63 @@ async function* readRows(db: Queryable, accountId: string, kind: BalanceKind): A
     if (rows.length < PAGE) return;
   }
 }
+
+/** A transfer in a list of the newest, with its number, by which the list continues. */
+export interface PagedMovement extends Omit<Movement, 'reserved_after' | 'debt_after'> {
+  id: number;
+}
+
+// Each kind has an order of its own in the index.
+const READ_PAGE = namedStatement(
+  'ledger_movement_page',
+  ['accountId', 'kinds', 'reasons', 'from', 'until', 'before', 'limit'],
+  `select ${COLUMNS} from ledger_transfers where id = any(array(
+     select t.id from unnest(:kinds::text[]) as wanted (kind), lateral (
+       select id from ledger_transfers
+       where account_id = :accountId and kind = wanted.kind
+         and id < coalesce(:before::bigint, 9223372036854775807)
+         and (:reasons::text[] is null or reason = any(:reasons))
+         and (:from::timestamptz is null or created_at >= :from)
+         and (:until::timestamptz is null or created_at < :until)
+       order by id desc limit :limit) t
+     order by t.id desc limit :limit))
+   order by id desc`,
+);
+
+/** A page of the movements of an account, the newest first. */
+export function movementPage(
+  db: Database,
+  accountId: string,
+  wanted: {
+    kinds: readonly BalanceKind[];
+    /** null: all. */
+    reasons: readonly Reason[] | null;
+    /** Included, and not included. */
+    from: Date | null;
+    until: Date | null;
+    /** The movements with a lower number; null: from the newest on. */
+    before: number | null;
+    limit: number;
+  },
+): Promise<PagedMovement[]> {
+  return db.query<PagedMovement>(READ_PAGE, READ_PAGE.values({ ...wanted, accountId }));
+}
+
+/** A movement of a task's credits. */
+export interface TaskMovement {
+  at: Date;
+  kind: BalanceKind;
+  reason: Reason;
+  credits: number;
+}
+
+/** Every movement of the credits of a task, of all kinds, in their order. */
+export const taskMovements = query<[accountId: string, taskId: string], TaskMovement>(
+  'ledger_task_movements',
+  `select created_at as at, kind, reason, credits from ledger_transfers
+   where account_id = $1 and reference = any(array['reserve:' || $2::text,
+     'reserve:' || $2::text || ':promotional', 'reserve:' || $2::text || ':test',
+     'settle:' || $2::text, 'settle:' || $2::text || ':promotional',
+     'settle:' || $2::text || ':test'])
+   order by id`,
+);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
-import { reserve } from '../../../test/ledger/reserve.ts';
-import { sql } from '../../../test/task-fixtures.ts';
-import { createAccount } from '../../accounts/accounts.ts';
-import { clawBack } from '../debts.ts';
-import { adjust, grant, settle } from '../ledger.ts';
-import { type Movement, openStatement } from './account-statement.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { reserve } from '../../test/ledger/reserve.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { createAccount } from '../accounts/accounts.ts';
+import { clawBack } from './debts.ts';
+import { adjust, grant, settle } from './ledger.ts';
+import { type Movement, openStatement } from './statement.ts';
 
 let database: TestDatabase;
 let accountId: string;

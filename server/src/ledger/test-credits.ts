@@ -1,7 +1,7 @@
-import { command, type Database, type Queryable, statement } from '../../database/database.ts';
-import { newId } from '../../kernel/ids.ts';
-import type { KindBalances } from '../ledger.ts';
-import { transfer } from '../transfer.ts';
+import { command, type Database, type Queryable, statement } from '../database/database.ts';
+import { newId } from '../kernel/ids.ts';
+import type { KindBalances } from './ledger.ts';
+import { transfer } from './transfer.ts';
 
 /** What the test balance of an account is at first, and after each refill. */
 const TEST_CREDITS = 100_000;

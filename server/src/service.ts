@@ -204,8 +204,7 @@ function fetchWhileFree(guardedFetch: GuardedFetch, space: FreeSpace, use: Space
   return {
     ...guardedFetch,
     async download(url, options) {
-      const download = await guardedFetch.download(url, options);
-      return { ...download, body: space.whileFree(use, download.body) };
+      return space.whileFree(use, await guardedFetch.download(url, options));
     },
   };
 }

@@ -29,7 +29,7 @@ async function isTaken(headers: Record<string, string>, bytes = BYTES, comparesD
   downloads += 1;
   const url = host.serve(`/${downloads}`, { kind: 'bytes', bytes, headers });
   const budget = new ByteBudget(2 ** 20);
-  const { body } = await guardedFetch.download(url, { budget, comparesDigest });
+  const body = await guardedFetch.download(url, { budget, comparesDigest });
   try {
     const received = Buffer.concat(await Array.fromAsync(body));
     assert.equal(received.length, BYTES.length);

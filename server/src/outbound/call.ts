@@ -57,8 +57,8 @@ const RESPONSE_BYTES = 2 ** 20;
  * later failure before a complete response is `unknown`.
  */
 export async function callOnce(call: Call): Promise<CallOutcome> {
-  const url = URL.parse(call.url);
-  if (!url || !/^https?:$/.test(url.protocol)) return notSent('the address is not an http URL');
+  const url = httpUrl(call);
+  if (!url) return NO_URL;
   let socket: Socket;
   try {
     socket = await connect(url, call);
@@ -112,8 +112,7 @@ function addressOf(url: URL): { host: string; port: number } {
 }
 
 async function exchangeOnce(socket: Socket, url: URL, call: Call): Promise<CallOutcome> {
-  const timeoutMessage = `no complete response within ${call.timeoutSeconds} s`;
-  const deadline = startDeadline(timeoutMessage, call.timeoutSeconds, call.signal);
+  const deadline = responseDeadline(call);
   let response: IncomingMessage | undefined;
   try {
     response = await send(socket, url, call, deadline.signal);
@@ -122,8 +121,7 @@ async function exchangeOnce(socket: Socket, url: URL, call: Call): Promise<CallO
     const status = response.statusCode ?? 0;
     return { kind: 'responded', status, headers: textHeaders(response.headers), body };
   } catch (failure) {
-    const reason = messageOf(deadline.signal.aborted ? deadline.signal.reason : failure);
-    const cause = response ? `HTTP ${response.statusCode}, but ${reason}` : reason;
+    const cause = causeOf(failure, deadline.signal, response?.statusCode);
     return { kind: 'unknown', cause, bytesSent: socket.bytesWritten };
   } finally {
     deadline.end();
@@ -193,6 +191,23 @@ function startDeadline(message: string, seconds: number, caller: AbortSignal | u
   return { signal, end: () => clearTimeout(timer) };
 }
 
+function responseDeadline({ timeoutSeconds, signal }: Call) {
+  return startDeadline(`no complete response within ${timeoutSeconds} s`, timeoutSeconds, signal);
+}
+
+const NO_URL: CallOutcome = { kind: 'not_sent', cause: 'the address is not an http URL' };
+
+function httpUrl(call: Call): URL | undefined {
+  const url = URL.parse(call.url);
+  return url && /^https?:$/.test(url.protocol) ? url : undefined;
+}
+
+/** @param status if a response has begun */
+function causeOf(failure: unknown, signal: AbortSignal, status: number | undefined): string {
+  const reason = messageOf(signal.aborted ? signal.reason : failure);
+  return status === undefined ? reason : `HTTP ${status}, but ${reason}`;
+}
+
 function notSent(failure: unknown): CallOutcome {
   return { kind: 'not_sent', cause: messageOf(failure) };
 }
@@ -212,12 +227,9 @@ function messageOf(failure: unknown): string {
 export function createKeptCalls(): CallOnce {
   const kept = keepClients();
   return async (call) => {
-    const url = URL.parse(call.url);
-    if (!url || !/^https?:$/.test(url.protocol)) {
-      return { kind: 'not_sent', cause: 'the address is not an http URL' };
-    }
-    const timeoutMessage = `no complete response within ${call.timeoutSeconds} s`;
-    const deadline = startDeadline(timeoutMessage, call.timeoutSeconds, call.signal);
+    const url = httpUrl(call);
+    if (!url) return NO_URL;
+    const deadline = responseDeadline(call);
     const { signal } = deadline;
     const key = `${url.origin} ${call.ca ?? ''}`;
     const attempt = async (client: Client) => {
@@ -258,8 +270,7 @@ async function exchangeOn(
     const headers = textHeaders(response.headers);
     return { outcome: { kind: 'responded', status, headers, body }, hasBegun: true };
   } catch (failure) {
-    const reason = messageOf(signal.aborted ? signal.reason : failure);
-    const cause = status === undefined ? reason : `HTTP ${status}, but ${reason}`;
+    const cause = causeOf(failure, signal, status);
     return { outcome: { kind: 'unknown', cause }, hasBegun: status !== undefined };
   }
 }

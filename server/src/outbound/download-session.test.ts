@@ -41,7 +41,7 @@ async function readToEnd(body: AsyncIterable<Uint8Array>): Promise<void> {
 }
 
 test('leaving the body early closes the connection', async () => {
-  const { body } = await guardedFetch.download(host.url('/endless'), optionsWith());
+  const body = await guardedFetch.download(host.url('/endless'), optionsWith());
   for await (const chunk of body) {
     assert.ok(chunk.length > 0);
     break;
@@ -62,7 +62,7 @@ test('an abort before the headers rejects with its reason and closes the connect
 
 test('an abort in the body rejects the read with its reason and closes the connection', async () => {
   const stop = new AbortController();
-  const { body } = await guardedFetch.download(
+  const body = await guardedFetch.download(
     host.url('/endless'),
     optionsWith({ signal: stop.signal }),
   );
@@ -97,7 +97,7 @@ test('an abort while the host is resolved rejects at once', async () => {
 });
 
 test('at the deadline the connection of an unread body is closed, and a late read rejects', async () => {
-  const { body } = await guardedFetch.download(
+  const body = await guardedFetch.download(
     host.url('/endless'),
     optionsWith({ deadlineSeconds: 1.5 }),
   );
@@ -121,7 +121,7 @@ test('a finished download leaves no listener on the caller’s signal', async ()
     listened.pop();
     remove(type, listener);
   };
-  await readToEnd((await guardedFetch.download(url, optionsWith({ signal }))).body);
+  await readToEnd(await guardedFetch.download(url, optionsWith({ signal })));
   assert.deepEqual(listened, []);
 });
 
@@ -133,7 +133,7 @@ test('close ends every download and refuses new ones', async () => {
   await host.requested('/stall?close');
   await closing.close();
   await outcome;
-  await assert.rejects(readToEnd(unread.body), { name: 'AbortError' });
+  await assert.rejects(readToEnd(unread), { name: 'AbortError' });
   await assert.rejects(closing.download(host.url('/stall'), optionsWith()), { name: 'AbortError' });
   await host.idle();
 });
@@ -143,7 +143,7 @@ test('the connection is read only as fast as the caller reads the body', async (
   t.after(plain.close);
   const url = plain.serve('/endless', { kind: 'endless' });
   const options = optionsWith({ plainHttpWhereAllowed: true });
-  const { body } = await openGuardedFetch(plain).download(url, options);
+  const body = await openGuardedFetch(plain).download(url, options);
   for await (const _ of body) {
     const sentBytes = await steady(() => plain.sentBytes(), 64_000_000);
     assert.ok(sentBytes < 64_000_000, `${sentBytes} bytes were read`);
@@ -164,7 +164,7 @@ async function steady(read: () => number, limit: number): Promise<number> {
 
 test('memory stays flat over a body of 50 MB', async () => {
   const budget = new ByteBudget(50_000_000);
-  const { body } = await guardedFetch.download(host.url('/endless'), optionsWith({ budget }));
+  const body = await guardedFetch.download(host.url('/endless'), optionsWith({ budget }));
   const start = await retainedBytes();
   let most = 0;
   let nextMeasureBytes = 0;

@@ -33,14 +33,8 @@ export interface DownloadOptions {
   headers?: Record<string, string> | undefined;
 }
 
-export interface Download {
-  /** The URL of the file, after redirects. */
-  finalUrl: string;
-  /** As the host sent it; not verified. */
-  contentType: string | null;
-  /** To be iterated once. Leaving the iteration early closes the connection. */
-  body: AsyncIterable<Uint8Array>;
-}
+/** A file, to be iterated once. Leaving the iteration early closes the connection. */
+export type Body = AsyncIterable<Uint8Array>;
 
 /** How fast a host must send on average, once the grace period is over. */
 export interface Pace {
@@ -64,17 +58,13 @@ export async function startDownload(
   options: DownloadOptions,
   rules: DownloadRules,
   session: DownloadSession,
-): Promise<Download> {
+): Promise<Body> {
   try {
-    const { finalUrl, response } = await followRedirects(url, options, rules, session);
-    const body = openBody(response, options.budget);
-    const contentType = response.headers['content-type'];
+    const response = await followRedirects(url, options, rules, session);
+    const { budget } = options;
+    const body = openBody(response, budget);
     const digest = options.comparesDigest ? checkDigest(response.headers) : undefined;
-    return {
-      finalUrl: finalUrl.href,
-      contentType: typeof contentType === 'string' ? contentType : null,
-      body: countedChunks(body, { budget: options.budget, session, pace: rules.pace, digest }),
-    };
+    return countedChunks(body, { budget, session, pace: rules.pace, digest });
   } catch (failure) {
     const error = session.failureOf(failure);
     await session.end();
@@ -87,7 +77,7 @@ async function followRedirects(
   options: DownloadOptions,
   rules: DownloadRules,
   session: DownloadSession,
-) {
+): Promise<PinnedResponse> {
   let target = start;
   let origin: string | undefined;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
@@ -98,7 +88,7 @@ async function followRedirects(
       const kept = options.keepsConnection ? rules.kept : undefined;
       const response = await requestPinned(url, { headers, kept }, rules, session);
       const location = redirectLocation(response);
-      if (location === undefined) return { finalUrl: url, response: requireFile(response) };
+      if (location === undefined) return requireFile(response);
       await response.close();
       target = URL.parse(location, url)?.href ?? location;
     } catch (failure) {

@@ -1,6 +1,6 @@
 import { checkUrl, type HostRules } from './addresses.ts';
 import {
-  type Download,
+  type Body,
   type DownloadOptions,
   type DownloadRules,
   type Pace,
@@ -57,7 +57,7 @@ export interface GuardedFetch {
    * @throws OutboundError, here or while the body is read; the signal's reason after it aborted;
    *   AbortError after close
    */
-  download(url: string, options: DownloadOptions): Promise<Download>;
+  download(url: string, options: DownloadOptions): Promise<Body>;
   /** Aborts every download; resolves when their sockets are closed. */
   close(): Promise<void>;
 }

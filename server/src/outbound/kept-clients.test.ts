@@ -115,7 +115,7 @@ async function downloads(
   host.serve('/a', { kind: 'bytes', bytes: Buffer.from('a video') });
   const get = async (url: string, keepsConnection = true) => {
     const budget = new ByteBudget(1000);
-    const { body } = await through.download(url, { budget, keepsConnection });
+    const body = await through.download(url, { budget, keepsConnection });
     return Buffer.concat(await Array.fromAsync(body)).toString();
   };
   return { host, through, get };
@@ -152,7 +152,7 @@ test('a body that is left early closes its connection, and a close ends the idle
   const { host, through, get } = await downloads(t);
   host.serve('/endless', { kind: 'endless' });
   const budget = new ByteBudget(2 ** 30);
-  const { body } = await through.download(host.url('/endless'), { budget, keepsConnection: true });
+  const body = await through.download(host.url('/endless'), { budget, keepsConnection: true });
   for await (const _ of body) break;
   await host.idle();
   await get(host.url('/a'));

@@ -44,7 +44,7 @@ function openGuardedFetch(options: Partial<GuardedFetchOptions> = {}): GuardedFe
 async function failure(through: GuardedFetch, url: string, deadlineSeconds?: number) {
   try {
     const budget = new ByteBudget(MEGABYTE);
-    const { body } = await through.download(url, { budget, deadlineSeconds });
+    const body = await through.download(url, { budget, deadlineSeconds });
     for await (const _ of body);
   } catch (error) {
     if (error instanceof OutboundError) return error;
@@ -162,7 +162,7 @@ test('the body of a refused response or a redirect is not read', async () => {
 
 test('a body longer than its content length ends at that length', async () => {
   const url = host.serve('/longer', bytes({ 'content-length': '6' }));
-  const { body } = await guardedFetch.download(url, { budget: new ByteBudget(100) });
+  const body = await guardedFetch.download(url, { budget: new ByteBudget(100) });
   assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'eleven');
 });
 

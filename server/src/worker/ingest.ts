@@ -163,7 +163,7 @@ async function fetchTo(filePath: string, deps: IngestDeps, copy: Copy): Promise<
 
 async function download({ guardedFetch }: IngestDeps, { task, input, budget, signal }: Copy) {
   const client = { accountId: task.account_id, taskId: task.id };
-  return (await guardedFetch.download(input.url, { signal, client, budget })).body;
+  return guardedFetch.download(input.url, { signal, client, budget });
 }
 
 /**

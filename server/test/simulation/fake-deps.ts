@@ -24,8 +24,7 @@ export function guardedFetchOf(process: Process): GuardedFetch {
         if (fault === 'refused') throw new ConnectionLost();
         const content = url.slice(url.lastIndexOf('/') + 1);
         if (content === 'gone') throw new OutboundError('not_reachable', 'It is not there');
-        const body = Readable.from([Buffer.from(content)]);
-        return { finalUrl: url, contentType: null, body };
+        return Readable.from([Buffer.from(content)]);
       }),
     close: async () => {},
   };

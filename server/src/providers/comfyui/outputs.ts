@@ -71,7 +71,7 @@ export async function openSavedVideo(
   if (output.filename === undefined) throw new OutputGone('no file was named');
   const { server } = deps;
   try {
-    const { body } = await deps.guardedFetch.download(server.baseUrl + viewPath(output), {
+    const body = await deps.guardedFetch.download(server.baseUrl + viewPath(output), {
       budget: new ByteBudget(deps.maxBytes),
       plainHttpWhereAllowed: true,
       comparesDigest: true,

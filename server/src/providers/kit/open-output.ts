@@ -33,7 +33,7 @@ export async function openOutputAt(
   if (url === undefined) throw new OutputGone('The provider has deleted the result');
   const budget = new ByteBudget(maxOutputBytes);
   try {
-    const { body } = await guardedFetch.download(url, {
+    const body = await guardedFetch.download(url, {
       budget,
       plainHttpWhereAllowed: true,
       keepsConnection: true,

@@ -1,12 +1,12 @@
 /** A program that runs the service's create transactions without HTTP. */
 
 import { priceOf } from '../../server/src/catalog/price.ts';
-import type { GenerationRequest } from '../../server/src/catalog/request.ts';
 import { openDatabase } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
 import { fingerprintOf } from '../../server/src/tasks/create/fingerprint.ts';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { createTask } from '../../server/test/create-task.ts';
+import { requestOf } from '../../server/test/requests.ts';
 import { serveRequests } from '../program.ts';
 import { measure, type Sample } from '../sample.ts';
 
@@ -17,17 +17,10 @@ export interface CreateFloorSetup {
   accountIds: string[];
 }
 
-const REQUEST: GenerationRequest = {
-  mode: 'text-to-video',
-  model: 'video-2.0-mini',
+const REQUEST = requestOf({
   prompt: 'A lighthouse at dawn, waves below',
-  aspect_ratio: '16:9',
-  duration: 5,
-  resolution: '720p',
-  reference_image_urls: [],
-  reference_video_urls: [],
-  generate_audio: true,
-};
+  model: 'video-2.0-mini',
+});
 
 serveRequests<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => {
   const log = createLog({ level: 'warn' });

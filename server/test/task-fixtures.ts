@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { currentAttempt } from '../src/attempts/attempts.ts';
-import type { GenerationRequest } from '../src/catalog/request.ts';
 import { type Database, type Queryable, statement } from '../src/database/database.ts';
 import { audit } from '../src/operator/audit.ts';
 import { openClosures } from '../src/providers/circuit-breaker/closures.ts';
@@ -16,20 +15,11 @@ import { type SubmitStepDeps, submitTask } from '../src/worker/submit.ts';
 import { createTask } from './create-task.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
+import { requestOf } from './requests.ts';
 import { until } from './until.ts';
 
 /** A valid request of 5 seconds with its defaults filled in; PRICE is its price in the contract. */
-export const REQUEST: GenerationRequest = {
-  mode: 'text-to-video',
-  model: 'video-2.0-fast',
-  prompt: 'A lighthouse at dawn',
-  aspect_ratio: '16:9',
-  duration: 5,
-  resolution: '720p',
-  reference_image_urls: [],
-  reference_video_urls: [],
-  generate_audio: true,
-};
+export const REQUEST = requestOf({ prompt: 'A lighthouse at dawn' });
 export const PRICE = { credits: 250, version: 1 };
 
 /** A database of its own, and what a create needs. */

@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { requestOf } from '../../test/requests.ts';
 import { RESOLUTIONS } from './models.ts';
 import { PRICE_TABLE, priceOf } from './price.ts';
 import type { GenerationRequest } from './request.ts';
 
-const PLAIN: GenerationRequest = {
-  mode: 'text-to-video',
-  model: 'video-2.0-fast',
-  prompt: 'a lighthouse at dawn',
-  aspect_ratio: '16:9',
-  duration: 5,
-  resolution: '720p',
-  reference_image_urls: [],
-  reference_video_urls: [],
-  generate_audio: true,
-};
+const PLAIN = requestOf({ prompt: 'a lighthouse at dawn' });
 
 function withVideos(durations: number[], wish: Partial<GenerationRequest> = {}): GenerationRequest {
   return {

@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { requestOf } from '../../test/requests.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { MODES, type Mode } from './models.ts';
 import { checkRequest, type GenerationRequest, inputsOf } from './request.ts';
 
-const PLAIN: GenerationRequest = {
-  mode: 'text-to-video',
-  model: 'video-2.0-fast',
-  prompt: 'a lighthouse at dawn',
-  aspect_ratio: '16:9',
-  duration: 5,
-  resolution: '720p',
-  reference_image_urls: [],
-  reference_video_urls: [],
-  generate_audio: true,
-};
+const PLAIN = requestOf({ prompt: 'a lighthouse at dawn' });
 
 const MEDIA = {
   image_url: 'https://media.example/first.png',

@@ -9,6 +9,7 @@ import type {
   Provider,
   ProviderInput,
 } from '../../src/providers/provider.ts';
+import { jobSpec } from './job-spec.ts';
 
 const WORKFLOW = new URL('../../../simulators/comfyui/workflow.json', import.meta.url);
 
@@ -83,19 +84,15 @@ let count = 0;
 export function jobSpecOf(inputs: ProviderInput[] = []): JobSpec {
   count += 1;
   const attemptId = `att_${process.pid}_${count}`;
-  return {
+  return jobSpec({
     attemptId,
     mode: inputs.length === 0 ? 'text-to-video' : 'image-to-video',
     model: 'video-2.0',
     prompt: `a cat, for ${attemptId}`,
-    aspect_ratio: '16:9',
-    resolution: '480p',
     duration: 4,
-    generate_audio: false,
-    seed: 4294967295,
     inputs,
     callbackUrl: `https://video.example.com/callbacks/${attemptId}`,
-  };
+  });
 }
 
 /** What the host passes to a find of this job spec, sent so many seconds ago. */

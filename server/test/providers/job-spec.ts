@@ -1,16 +1,15 @@
+import { parametersOf } from '../../src/catalog/request.ts';
 import type { FindJobInput, JobSpec, ProviderInput } from '../../src/providers/provider.ts';
+import { requestOf } from '../requests.ts';
 
 /** A plain text-to-video job spec, with the changes that a test needs. */
 export function jobSpec(changes: Partial<JobSpec> = {}): JobSpec {
+  const request = requestOf({ resolution: '480p', generate_audio: false });
   return {
+    ...parametersOf(request),
     attemptId: 'att_1',
-    mode: 'text-to-video',
-    model: 'video-2.0-fast',
     prompt: 'a lighthouse in the fog',
     aspect_ratio: '16:9',
-    resolution: '480p',
-    duration: 5,
-    generate_audio: false,
     seed: 4_294_967_295,
     inputs: [],
     callbackUrl: 'https://video.example.com/callbacks/token-1',

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
+import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { scriptedProvider, sql } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
-import type { JobSpec, SubmitOutcome } from '../provider.ts';
+import type { SubmitOutcome } from '../provider.ts';
 import { type Closures, openClosures } from './closures.ts';
 import { learning } from './learning.ts';
 import { afterFailure, forgetOutage, type Outage, tryCreate } from './outages.ts';
@@ -22,19 +23,6 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-const JOB_SPEC: JobSpec = {
-  attemptId: 'att_1',
-  mode: 'text-to-video',
-  model: 'video-2.0-fast',
-  prompt: 'a cat',
-  aspect_ratio: '16:9',
-  resolution: '480p',
-  duration: 5,
-  generate_audio: false,
-  seed: 1,
-  inputs: [],
-  callbackUrl: 'https://video.example.com/callbacks/x',
-};
 const ACCEPTED: SubmitOutcome = { kind: 'accepted', jobId: 'job' };
 const BUSY: SubmitOutcome = { kind: 'rejected', fault: 'busy', cause: 'overloaded' };
 const NOT_SENT: SubmitOutcome = { kind: 'not_sent', cause: 'connection refused' };
@@ -99,7 +87,7 @@ test('a provider is closed if connecting to it takes until the time to send is o
   const provider = learning(scriptedProvider({ submit }), closures);
   for (let count = 0; count < 3; count += 1) {
     mayStillSend = true;
-    await provider.submit(JOB_SPEC, () => mayStillSend);
+    await provider.submit(jobSpec(), () => mayStillSend);
   }
   assert.equal((await closures.enter(provider.name)).kind, 'closed');
 });

@@ -1,23 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JobSpec, ProviderInput } from '../provider.ts';
+import { jobSpec } from '../../../test/providers/job-spec.ts';
+import type { ProviderInput } from '../provider.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { PLACEHOLDERS, plainValues } from './values.ts';
 import { namedInputs, parseWorkflow, workflowFor } from './workflow.ts';
 
-const JOB_SPEC: JobSpec = {
-  attemptId: 'att_1',
-  mode: 'text-to-video',
-  model: 'video-2.0-fast',
-  prompt: 'a cat',
-  aspect_ratio: '9:16',
-  resolution: '480p',
-  duration: 5,
-  generate_audio: false,
-  seed: 4294967295,
-  inputs: [],
-  callbackUrl: 'https://video.example.com/callbacks/x',
-};
+const JOB_SPEC = jobSpec({ prompt: 'a cat', aspect_ratio: '9:16' });
 const ANY_LENGTH = { framesPerSecond: 24, frameStep: 1 };
 
 function input(role: ProviderInput['role']): ProviderInput {

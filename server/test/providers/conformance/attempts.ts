@@ -6,6 +6,7 @@ import type {
   JobStatus,
   SubmitOutcome,
 } from '../../../src/providers/provider.ts';
+import { jobSpec } from '../job-spec.ts';
 import type { Suite } from './subject.ts';
 
 let made = 0;
@@ -14,20 +15,16 @@ let made = 0;
 export function newJobSpec(changes: Partial<JobSpec> = {}): JobSpec {
   made += 1;
   const attemptId = `att_${process.pid}x${Date.now()}x${made}`;
-  return {
+  return jobSpec({
     attemptId,
-    mode: 'text-to-video',
-    model: 'video-2.0-fast',
     prompt: `A paper boat crosses puddle ${attemptId}`,
     aspect_ratio: '1:1',
-    resolution: '480p',
     duration: 4,
     generate_audio: true,
     seed: 7,
-    inputs: [],
     callbackUrl: `http://127.0.0.1:9/callbacks/${attemptId}`,
     ...changes,
-  };
+  });
 }
 
 /**

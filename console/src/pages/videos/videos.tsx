@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
+import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import { useMode } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';

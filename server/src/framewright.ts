@@ -2,13 +2,12 @@
 import { pipeline } from 'node:stream/promises';
 import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
 import { helpText } from './cli/help.ts';
-import { printPlain } from './cli/print.ts';
-import { printRows } from './cli/print-rows.ts';
+import { printPlain, printRows } from './cli/print.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
 import { visibleLines } from './kernel/text/visible-text.ts';
 import { VERSION } from './kernel/version.ts';
-import { RowStream } from './operator/verb/row-stream.ts';
+import { RowStream } from './operator/verb/verb.ts';
 
 // The database code is imported only here, so that --help and usage errors are fast.
 async function runCommand(parsed: ParsedCommandLine): Promise<number> {

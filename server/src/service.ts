@@ -12,7 +12,6 @@ import type { Log } from './kernel/log.ts';
 import { openScratchDirectory } from './kernel/scratch-directory.ts';
 import { openMailer } from './mail/mailer.ts';
 import type { OpenedDatabase } from './open-database.ts';
-import { warnOfUnserved } from './operator/unserved.ts';
 import type { HostRules } from './outbound/addresses.ts';
 import {
   createGuardedFetch,
@@ -38,6 +37,7 @@ import { openStorage } from './storage/open-storage.ts';
 import { reservedOutputBytes } from './tasks/expected-output.ts';
 import { createWaiting } from './tasks/waiting.ts';
 import { openWakeUps } from './tasks/wake-ups.ts';
+import { warnOfUnserved } from './worker/live-workers.ts';
 import { buildWorker } from './worker-role.ts';
 
 /** How often the scratch directory is maintained. */

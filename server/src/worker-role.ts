@@ -15,7 +15,7 @@ import { bringDueUpToDate } from './ledger/upkeep.ts';
 import { sendDueMails, wakeMails } from './mail/outbox.ts';
 import { createMeasurer } from './media/measure.ts';
 import { createPosterMaker } from './media/poster/poster.ts';
-import { eraseClosedAccounts } from './operator/erasure/erase-closed.ts';
+import { eraseClosedAccounts } from './operator/erase.ts';
 import { videoTask } from './requests/video-task.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { deleteExpired } from './sign-in/upkeep.ts';

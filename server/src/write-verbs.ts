@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { verbTable } from './cli/list-of-verbs.ts';
+import { verbTable } from './cli/help.ts';
 
 // Writes the table of all verbs into docs/operations/commands.md.
 const PAGE = new URL('../../docs/operations/commands.md', import.meta.url);

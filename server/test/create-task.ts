@@ -5,7 +5,7 @@ import {
   type Created,
   createAccountGroup,
   failedCreate,
-} from '../src/tasks/create/create-group.ts';
+} from '../src/tasks/create/create.ts';
 import type { CheckedRequest } from '../src/tasks/create/new-task.ts';
 
 /** Creates the task of a request in a transaction of its own. */

@@ -89,7 +89,7 @@ const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for u
 /**
  * Locks the attempt, so that this finding and an outcome are recorded one after the other. The
  * second transaction then sees the first, so no orphan job is missed.
- * @returns false when the task was archived meanwhile
+ * @returns false when there is no such attempt any more
  */
 async function record(
   db: Database,

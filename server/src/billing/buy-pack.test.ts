@@ -6,8 +6,8 @@ import { type BillingFixture, openBillingFixture } from '../../test/billing/bill
 import { recordingLog } from '../../test/recording-log.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { endGrace } from '../accounts/closing.ts';
-import { disableByOperator, enableByOperator } from '../operator/accounts/disabling.ts';
 import { audit } from '../operator/audit.ts';
+import { disableByOperator, enableByOperator } from '../operator/verbs/accounts.ts';
 import { closeAccount } from '../sign-in/deletion.ts';
 import { buyPack } from './buy-pack.ts';
 import { ordersOf } from './credit-order.ts';

@@ -13,7 +13,7 @@ import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { settle } from '../ledger/ledger.ts';
 import { audit } from '../operator/audit.ts';
-import { readFigures } from '../operator/figures.ts';
+import { readFigures } from '../operator/listings/figures.ts';
 import { settleOrder } from './settle-order.ts';
 
 let fixture: BillingFixture;

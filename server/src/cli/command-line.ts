@@ -1,11 +1,12 @@
+import { hostname, userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Refusal, UsageError } from '../kernel/errors.ts';
 import { createLog } from '../kernel/log.ts';
+import type { Action } from '../operator/actions.ts';
 import { optional, readInput, text, whole } from '../operator/verb/fields.ts';
 import type { ListPage, Verb, VerbDeps } from '../operator/verb/verb.ts';
 import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
-import { readAction } from './action.ts';
-import { optionOf, usageOf } from './usage.ts';
+import { optionOf, usageOf } from './help.ts';
 
 /** What a command needs of the process that runs it. */
 type CommandDeps = Pick<VerbDeps, 'db' | 'show' | 'openStorage'>;
@@ -148,4 +149,41 @@ function reasonOf(error: unknown): string {
   const [, option] =
     /^Option '(?:-\w, )?(--[\w-]+).*' argument (?:missing|is ambiguous)$/.exec(sentence) ?? [];
   return option === undefined ? sentence : `${option} needs a value`;
+}
+
+/**
+ * Who runs a command and why, from --by and --reason.
+ * @throws UsageError when a required reason is missing, or a text has several lines
+ */
+function readAction(
+  command: Pick<Verb, 'reason'>,
+  name: string,
+  { by, reason }: Record<string, string | undefined>,
+): Action {
+  const why = oneLine('reason', reason);
+  if (command.reason === 'required' && why === undefined) {
+    throw new UsageError(`--reason is required: ${name} records why, for actions list`);
+  }
+  return { command: name, actor: oneLine('by', by) ?? userAndHost(), reason: why ?? null };
+}
+
+function oneLine(option: string, text: string | undefined): string | undefined {
+  const trimmed = text?.trim();
+  if (trimmed && /\p{Cc}/u.test(trimmed)) {
+    throw new UsageError(`--${option} must be one line without control characters`);
+  }
+  return trimmed || undefined;
+}
+
+/** Such as `ada@server-1`. In a container, a user may have a number and no name. */
+function userAndHost(): string {
+  return `${userName()}@${hostname()}`;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid-${process.getuid?.() ?? 'unknown'}`;
+  }
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { requireDataFolder } from './data-folder.ts';
+import { requireDataFolder } from './serve.ts';
 
 test('the data folder is made, and stays empty', async () => {
   await using folder = await temporaryFolder();

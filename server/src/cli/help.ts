@@ -1,6 +1,37 @@
+import type { Field } from '../operator/verb/fields.ts';
 import type { Verb, Verbs } from '../operator/verb/verb.ts';
 import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
-import { optionOf, usageOf } from './usage.ts';
+
+/** The option of a field, such as `--expires-at`. */
+export function optionOf(field: string): string {
+  return `--${field.replaceAll('_', '-')}`;
+}
+
+/** How a field is given, such as `--expires-at ISO`. */
+function givenAs(field: string, { kind, word }: Field<unknown>): string {
+  return kind === 'flag' ? optionOf(field) : `${optionOf(field)} ${word}`;
+}
+
+/** As typed after `framewright`, such as `keys create ACCOUNT [--name N]`. */
+export function usageOf(name: string, { words = [], fields, oneOf, reason }: Verb): string {
+  const parts = Object.entries(fields).flatMap(([field, facts]) => {
+    if (words.includes(field)) return [];
+    if (!oneOf?.fields.includes(field)) {
+      const given = givenAs(field, facts);
+      return [facts.isOptional ? `[${given}]` : given];
+    }
+    if (field !== oneOf.fields[0]) return [];
+    const all = oneOf.fields.flatMap((one) => {
+      const of = fields[one];
+      return of ? [givenAs(one, of)] : [];
+    });
+    return [oneOf.isRequired ? `(${all.join(' | ')})` : `[${all.join(' | ')}]`];
+  });
+  const asWords = words.map((field) => fields[field]?.word ?? field);
+  return [name, ...asWords, ...parts, ...(reason === 'required' ? ['--reason TEXT'] : [])].join(
+    ' ',
+  );
+}
 
 const SERVE = `  serve
       Run the service (what npm start does); Ctrl-C drains it and shuts it down`;
@@ -54,4 +85,16 @@ function fieldsOf({ fields, words = [] }: Verb): string {
   );
   const width = Math.max(...named.map(([name]) => name.length));
   return named.map(([name, about]) => `\n        ${name.padEnd(width)}  ${about}`).join('');
+}
+
+/** The table of all verbs for docs/operations/commands.md. */
+export async function verbTable(): Promise<string> {
+  const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
+  const rows = nouns
+    .flatMap((verbs) => Object.entries(verbs))
+    .map(([name, verb]) => {
+      const usage = usageOf(name, verb).replaceAll('|', '\\|');
+      return `| \`${usage}\` | ${verb.summary} | ${verb.notOnConsole ?? 'yes'} |`;
+    });
+  return ['| Command | What it does | On the console |', '|---|---|---|', ...rows].join('\n');
 }

@@ -21,7 +21,7 @@ import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { recordEvidence } from '../attempts/evidence.ts';
 import { recordOrphans } from '../attempts/orphans.ts';
 import { newId } from '../kernel/ids.ts';
-import { readFigures } from '../operator/figures.ts';
+import { readFigures } from '../operator/listings/figures.ts';
 import { reconcile } from '../operator/reconcile.ts';
 import type { SubmitOutcome } from '../providers/provider.ts';
 import { closeAccount } from '../sign-in/deletion.ts';

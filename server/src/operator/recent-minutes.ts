@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import { type Figures, readFigures } from './figures.ts';
+import { type Figures, readFigures } from './listings/figures.ts';
 
 /** One minute of a process, as the console shows it. Times are in milliseconds. */
 interface RecentMinute {

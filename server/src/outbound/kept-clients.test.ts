@@ -9,8 +9,7 @@ import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { until } from '../../test/until.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
-import type { CallOutcome } from './call.ts';
-import { createKeptCalls } from './call.ts';
+import { type CallOutcome, createKeptCalls } from './call.ts';
 import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
 
 let server: Server;

@@ -1,5 +1,4 @@
-import { NotCancellable } from '../attempts/cancel.ts';
-import { cancelOwn, type OwnCancel } from '../attempts/cancel-own.ts';
+import { cancelOwn, NotCancellable, type OwnCancel } from '../attempts/cancel.ts';
 import { deleteOutput } from '../attempts/delete-output.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';

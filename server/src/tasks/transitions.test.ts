@@ -6,8 +6,7 @@ import { reserve } from '../../test/ledger/reserve.ts';
 import { statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 import { balances } from '../ledger/ledger.ts';
-import type { Phase, Task } from './task.ts';
-import { readTask } from './task.ts';
+import { type Phase, readTask, type Task } from './task.ts';
 import { type Changes, moveNow, postpone, Superseded, TRANSITIONS } from './transitions.ts';
 
 /** The arrows of the figure in docs/ARCHITECTURE.md, "The life of a task". */

@@ -1,11 +1,13 @@
 import { writeFile } from 'node:fs/promises';
+import { frameSize } from '../catalog/frame-size.ts';
+import type { AspectRatio, Resolution } from '../catalog/models.ts';
 import { inputsOf } from '../catalog/request.ts';
 import { type Database, type Transaction, together } from '../database/database.ts';
 import { NotTogether, sharedWork } from '../database/shared-work.ts';
 import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.ts';
 import { settle } from '../ledger/ledger.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
-import type { DecodedFrames, Measurement, Measurer } from '../media/measure.ts';
+import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../media/measure.ts';
 import { POSTER_SIDE } from '../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';
 import { markForDeletion, markReady } from '../storage/objects.ts';
@@ -23,7 +25,6 @@ import {
 } from '../tasks/transitions.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
 import { recheckDelaySeconds } from './generate.ts';
-import { type Expectation, outputDifferences } from './output-check.ts';
 import { rememberingMeasurer } from './remembering-measurer.ts';
 
 export interface ArchiveDeps {
@@ -212,4 +213,36 @@ function notExact(differences: string[]): Move {
   const message = 'The video of the provider is not as requested. The credits are refunded.';
   const error = { code: 'provider_failed', message } as const;
   return { to: 'failed', changes: { error, providerBilled: false }, cause: { differences } };
+}
+
+/** The video that a request asks for. */
+export interface Expectation {
+  resolution: Resolution;
+  aspectRatio: AspectRatio;
+  durationSeconds: number;
+  audio: boolean;
+}
+
+/** Half a frame at 24 frames a second. */
+const DURATION_TOLERANCE_SECONDS = 1 / 48;
+
+/** Each difference between the video and the request as one short sentence; empty if none. */
+export function outputDifferences(asked: Expectation, facts: MediaFacts): string[] {
+  if (facts.kind !== 'video') return ['it is not a video'];
+  const size = frameSize(asked.resolution, asked.aspectRatio);
+  const differences: string[] = [];
+  if (size.width !== facts.width || size.height !== facts.height) {
+    differences.push(
+      `asked for ${size.width}x${size.height}, got ${facts.width}x${facts.height} pixels`,
+    );
+  }
+  if (Math.abs(facts.durationSeconds - asked.durationSeconds) > DURATION_TOLERANCE_SECONDS) {
+    differences.push(`asked for ${asked.durationSeconds} s, got ${facts.durationSeconds} s`);
+  }
+  if (asked.audio !== (facts.audio !== null)) {
+    differences.push(
+      asked.audio ? 'the audio track is missing' : 'it has an audio track that was not requested',
+    );
+  }
+  return differences;
 }

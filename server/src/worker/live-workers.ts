@@ -6,6 +6,8 @@ import {
   queryFirst,
   statement,
 } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import { neededVariables } from '../providers/registry.ts';
 import { NOW } from '../tasks/lease.ts';
 import { POOL, type WorkerPool } from './claim.ts';
 
@@ -126,4 +128,19 @@ export function createClaimRules(options: {
     /** How many tasks of one account may fetch their files at a time, in all processes together. */
     accountLimit: () => Math.max(1, Math.floor(ingestPlaces * SHARE_OF_ACCOUNT)),
   };
+}
+
+/**
+ * Warns of live tasks whose provider neither this process nor a running worker has, and says what
+ * to set.
+ */
+export async function warnOfUnserved(
+  providers: ReadonlyMap<string, unknown>,
+  { db, log }: { db: Database; log: Log },
+): Promise<void> {
+  for (const { provider, tasks } of await unservedTasks(db, [...providers.keys()])) {
+    const [needed] = neededVariables(provider);
+    const why = needed ? `no running worker has: set ${needed.variable}` : 'is not known';
+    log.warn({ provider, tasks }, `live tasks were given to ${provider}, which ${why}`);
+  }
 }

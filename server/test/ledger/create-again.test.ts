@@ -5,7 +5,7 @@ import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
-import type { Created } from '../../src/tasks/create/create-group.ts';
+import type { Created } from '../../src/tasks/create/create.ts';
 import type { Binding } from '../../src/tasks/create/new-task.ts';
 import { openTestApp, type TestApp } from '../app.ts';
 import { type ApiResponse, client } from '../client.ts';

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Database } from '../../src/database/database.ts';
-import { isDatabaseUnavailable, violatedConstraint } from '../../src/database/database.ts';
+import {
+  type Database,
+  isDatabaseUnavailable,
+  violatedConstraint,
+} from '../../src/database/database.ts';
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import { adjust, balances, grant, type KindBalances, settle } from '../../src/ledger/ledger.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';

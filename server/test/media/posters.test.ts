@@ -7,7 +7,7 @@ import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import type { MediaFacts } from '../../src/media/measure.ts';
 import { createPosterMaker } from '../../src/media/poster/poster.ts';
 import { audit } from '../../src/operator/audit.ts';
-import { takeDown } from '../../src/operator/takedown.ts';
+import { takeDown } from '../../src/operator/verbs/objects.ts';
 import { copyObjects } from '../../src/storage/copy.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
 import { deleteMarked, markExpired } from '../../src/storage/objects.ts';

@@ -194,7 +194,7 @@ for (const [title, files] of [
 
 test('an erasure calls what each room exports to erase an account', () => {
   const exporters = product.filter(({ text }) => exportsOf(text).includes(OF_EVERY_ROOM));
-  const erasure = product.find(({ name }) => name === 'server/src/operator/erasure/erase.ts');
+  const erasure = product.find(({ name }) => name === 'server/src/operator/erase.ts');
   assert.ok(erasure && exporters.length > 0);
   const missing = exporters.filter((source) => !importsOf(erasure).includes(source.name));
   assert.deepEqual(

@@ -9,6 +9,7 @@ const OTHERS = [
   'create failed;', // the response of its request is logged with the request
   'creates that shared a transaction are done one by one',
   'due tasks could not be claimed',
+  'live tasks were given to',
   'the clock of the database was set back',
   'the tasks of waiting requests could not be read',
   'the worker has started',

@@ -6,7 +6,7 @@ import { createKey } from '../../src/accounts/api-keys.ts';
 import { TEST_OUTCOMES } from '../../src/catalog/test-outcomes.ts';
 import { statement, violatedConstraint } from '../../src/database/database.ts';
 import { grant } from '../../src/ledger/ledger.ts';
-import { readFigures } from '../../src/operator/figures.ts';
+import { readFigures } from '../../src/operator/listings/figures.ts';
 import { type Client, client, send } from '../client.ts';
 import { type MediaFixture, openMediaFixture } from '../media/media-fixture.ts';
 import { sql } from '../task-fixtures.ts';

@@ -2,7 +2,7 @@ import { statement } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { type CreditKind, TEST_SURFACE } from '../../src/ledger/transfer.ts';
 import { audit } from '../../src/operator/audit.ts';
-import { readTaskFigures } from '../../src/operator/listings/task-figures.ts';
+import { readTaskFigures } from '../../src/operator/listings/figures.ts';
 import { TEST_PROVIDER } from '../../src/providers/test-provider.ts';
 import { WEB_SURFACE } from '../../src/tasks/create/new-task.ts';
 import type { Phase } from '../../src/tasks/task.ts';

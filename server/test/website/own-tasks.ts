@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { markReady, type ObjectRole, storeFile } from '../../src/storage/objects.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import type { CreateDeps } from '../../src/tasks/create/create-group.ts';
+import type { CreateDeps } from '../../src/tasks/create/create.ts';
 import type { FailureCode, Task } from '../../src/tasks/task.ts';
 import { moveNow } from '../../src/tasks/transitions.ts';
 import { createTask } from '../create-task.ts';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { About } from '../../../../server/src/site/about.ts';
-import { useLoad } from '../../load.ts';
+import { useSiteInfo } from '../../site-info.ts';
 import { SimulatedPayments } from '../../ui/badge.tsx';
 import { ButtonLink, Link } from '../../ui/button.tsx';
 import { Range, Segments, Select } from '../../ui/form/controls.tsx';
@@ -31,7 +31,7 @@ const RULES = [
 
 /** What a video costs, in credits. */
 export default function PricingPage() {
-  const site = useLoad('/console/api/site');
+  const site = useSiteInfo();
   return (
     <Page
       title="Prices"

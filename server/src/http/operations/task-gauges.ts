@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
-import { type Figures, readFigures } from '../../operator/figures.ts';
+import { type Figures, readFigures } from '../../operator/listings/figures.ts';
 import { LIVE_PHASES } from '../../tasks/task.ts';
 import { WORKER_POOLS } from '../../worker/claim.ts';
 import { type DatabaseGaugeName, metric } from './metric-list.ts';

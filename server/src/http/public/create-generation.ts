@@ -5,13 +5,16 @@ import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { closuresOfCreate } from '../../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { requireJsonType } from '../../requests/bodies.ts';
-import { type CreateFlowDeps, createFlow } from '../../requests/create-flow.ts';
+import {
+  type CreateClosures,
+  type CreateFlowDeps,
+  createFlow,
+} from '../../requests/create-flow.ts';
 import { wellFormedKey } from '../../requests/idempotency-key.ts';
 import { inSpanOf } from '../../requests/spans.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';
-import type { CreateClosures } from '../../tasks/create/closed.ts';
-import { openCreates } from '../../tasks/create/create.ts';
+import { taskCreator } from '../../tasks/create/create.ts';
 import { KEY_OF_CALLER, type KnownKey } from '../../tasks/create/idempotency-keys.ts';
 import { awaitResponse } from '../../tasks/create/response.ts';
 import { publicColumns } from '../../tasks/task.ts';
@@ -72,7 +75,7 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
           return fingerprint === null ? undefined : { fingerprint, task_id };
         },
         closuresOf: async (request) => rowOf(request),
-        create: openCreates(deps),
+        create: taskCreator(deps),
         awaited: (request, task) =>
           inSpanOf(request, 'wait for the acceptance', () => awaitResponse(deps, task)),
         shown: (task) => videoTask(publicColumns(task), links),

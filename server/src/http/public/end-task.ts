@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
-import type { OwnCancel } from '../../attempts/cancel-own.ts';
+import type { OwnCancel } from '../../attempts/cancel.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import { publicColumns, readOwned } from '../../tasks/task.ts';

@@ -8,7 +8,7 @@ import { claimTask, sql } from '../../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createMeasurer } from '../../media/measure.ts';
-import { removeUpload } from '../../operator/remove-uploads.ts';
+import { removeUpload } from '../../operator/verbs/objects.ts';
 import { deleteMarked, markExpired } from '../../storage/objects.ts';
 import { openS3Storage } from '../../storage/s3/s3.ts';
 import { auditStorage } from '../../storage/vanished.ts';

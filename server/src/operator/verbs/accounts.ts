@@ -1,15 +1,26 @@
-import { listAccounts } from '../../accounts/account-listing.ts';
-import { createAccount, findAccount } from '../../accounts/accounts.ts';
-import type { Transaction } from '../../database/database.ts';
-import { withAvailable } from '../../ledger/overview.ts';
-import { showAccount } from '../account-listing.ts';
-import { disableByOperator, enableByOperator } from '../accounts/disabling.ts';
-import { removePasskeyByOperator, signOutByOperator, waysIn } from '../accounts/signing-out.ts';
-import { recordAction } from '../actions.ts';
-import { eraseAccount } from '../erasure/erase.ts';
-import { flag, optional, text } from '../verb/fields.ts';
+import { listAccounts, readAccount } from '../../accounts/account-listing.ts';
+import {
+  createAccount,
+  disableAccount,
+  enableAccount,
+  findAccount,
+  lockAccount,
+} from '../../accounts/accounts.ts';
+import { validKeys } from '../../accounts/api-keys.ts';
+import { withdrawClosing, withdrawDeletion } from '../../accounts/closing.ts';
+import { closePaymentPages } from '../../billing/payment-pages.ts';
+import type { Database, Transaction } from '../../database/database.ts';
+import { storable } from '../../database/json-text.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { readBalances, withAvailable } from '../../ledger/overview.ts';
+import { listIdentities, removeIdentities } from '../../sign-in/issuers/identities.ts';
+import { listPasskeys, removePasskey, removePasskeys } from '../../sign-in/passkeys/passkeys.ts';
+import { endSessions, listSessions } from '../../sign-in/sessions.ts';
+import { countTasks } from '../../tasks/task-listing.ts';
+import { type Action, performAction, recordAction } from '../actions.ts';
+import { eraseAccount } from '../erase.ts';
+import { ACCOUNT, flag, optional, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
-import { ACCOUNT } from './subjects.ts';
 
 const OF_ACCOUNT = { fields: { account: ACCOUNT }, words: ['account'] } as const;
 
@@ -76,7 +87,15 @@ export const ACCOUNTS = {
       effect: 'It can no longer be used to sign in.',
       isDangerous: true,
     },
-    run: ({ db }, input, action) => removePasskeyByOperator(db, action, input),
+    run: async ({ db }, { account, passkey }, action) => {
+      const target = await findAccount(db, account);
+      const id = storable(passkey);
+      return performAction(db, action, { target, details: { passkey: id } }, async (tx) => {
+        await lockAccount(tx, target);
+        const changed = await removePasskey(tx, { accountId: target, id });
+        return { account_id: target, passkey, changed };
+      });
+    },
   }),
   'accounts erase': verb({
     summary: 'Remove the personal data of a disabled account for good; its transfers stay',
@@ -108,3 +127,80 @@ export const ACCOUNTS = {
     run: async ({ db }, { account }) => showAccount(db, await findAccount(db, account)),
   }),
 };
+
+/** An account with its balances, the number of its valid API keys, and of its tasks by phase. */
+export async function showAccount(db: Database, accountId: string) {
+  const account = await readAccount(db, accountId);
+  if (!account) throw new UsageError(`there is no account ${JSON.stringify(accountId)}`);
+  return {
+    ...account,
+    valid_keys: account.disabled_at === null ? await validKeys(db, accountId) : 0,
+    ...(await readBalances(db, accountId)),
+    tasks: await countTasks(db, accountId),
+  };
+}
+
+/**
+ * Disables an account: its API keys get 401, and its sessions end for good. Its tasks continue, and
+ * a worker closes the payment pages that it has open. One that its owner has closed stays disabled,
+ * with its data.
+ * @param account an id or an e-mail address
+ * @throws UsageError if there is no such account
+ */
+export async function disableByOperator(db: Database, action: Action, account: string) {
+  const target = await findAccount(db, account);
+  return performAction(db, action, { target }, async (tx) => {
+    const isDisabled = await disableAccount(tx, target);
+    const changed = (await withdrawClosing(tx, target)) || isDisabled;
+    await endSessions(tx, target);
+    await closePaymentPages(tx, target);
+    return { account_id: target, disabled: true, changed };
+  });
+}
+
+/**
+ * Enables a disabled account, and keeps the data of one that its owner has closed.
+ * @param account an id or an e-mail address
+ * @throws UsageError if there is no such account, or it was erased
+ */
+export async function enableByOperator(db: Database, action: Action, account: string) {
+  const target = await findAccount(db, account);
+  return performAction(db, action, { target }, async (tx) => {
+    const changed = await enableAccount(tx, target);
+    await withdrawDeletion(tx, target);
+    await closePaymentPages(tx, target); // its plan continues before the period is over
+    return { account_id: target, disabled: false, changed };
+  });
+}
+
+/** Where an account is signed in, and what signs in to it beside a mailed code. */
+export async function waysIn(db: Database, accountId: string) {
+  return {
+    sessions: await listSessions(db, accountId),
+    passkeys: await listPasskeys(db, accountId),
+    identities: await listIdentities(db, accountId),
+  };
+}
+
+/**
+ * Ends all sessions of an account, and removes its passkeys and outside identities: any of them may
+ * be a thief's. Its person signs in again by a mailed code. The account is locked first, so that
+ * nothing that a session is adding meanwhile is left.
+ * @param account an id or an e-mail address
+ * @throws UsageError if there is no such account
+ */
+export async function signOutByOperator(
+  db: Database,
+  action: Action,
+  { account, only_sessions: keepsOthers }: { account: string; only_sessions: boolean },
+) {
+  const target = await findAccount(db, account);
+  return performAction(db, action, { target }, async (tx) => {
+    await lockAccount(tx, target);
+    const ended_sessions = await endSessions(tx, target);
+    const removed_passkeys = keepsOthers ? 0 : await removePasskeys(tx, target);
+    const removed_identities = keepsOthers ? 0 : await removeIdentities(tx, target);
+    const changed = ended_sessions + removed_passkeys + removed_identities > 0;
+    return { account_id: target, ended_sessions, removed_passkeys, removed_identities, changed };
+  });
+}

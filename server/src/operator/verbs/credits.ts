@@ -6,10 +6,8 @@ import { readBalances, readOverview } from '../../ledger/overview.ts';
 import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/statement.ts';
 import { testBalance } from '../../ledger/test-credits.ts';
 import { type Action, recordAction } from '../actions.ts';
-import { choiceOf, flag, optional, text, time, whole } from '../verb/fields.ts';
-import { RowStream } from '../verb/row-stream.ts';
-import { verb } from '../verb/verb.ts';
-import { ACCOUNT, KIND } from './subjects.ts';
+import { ACCOUNT, choiceOf, flag, KIND, optional, text, time, whole } from '../verb/fields.ts';
+import { RowStream, verb } from '../verb/verb.ts';
 
 const MOST = 1_000_000_000;
 const CREDITS = whole('How many credits: a whole number above zero.', {

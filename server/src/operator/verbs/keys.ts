@@ -9,9 +9,8 @@ import {
 import { Refusal } from '../../kernel/errors.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { performAction, recordAction } from '../actions.ts';
-import { flag, optional, orNone, text, time, whole } from '../verb/fields.ts';
+import { ACCOUNT, flag, optional, orNone, text, time, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
-import { ACCOUNT } from './subjects.ts';
 
 const KEY = text('The id of the key; it is no secret.', { word: 'KEY_ID' });
 const NAME = text('A name, so that people can tell keys apart.', { word: 'N' });

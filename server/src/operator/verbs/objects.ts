@@ -1,10 +1,20 @@
 import { findAccount } from '../../accounts/accounts.ts';
+import { takeDownOutput } from '../../attempts/delete-output.ts';
+import type { Database, Transaction } from '../../database/database.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import {
+  type LockedObject,
+  lockObject,
+  removeStoredUploads,
+  takeDownObject,
+} from '../../storage/removal.ts';
+import { LIVE_PHASES, type Phase } from '../../tasks/task.ts';
+import { outputOf, phaseOf } from '../../tasks/task-listing.ts';
+import { isUpload, uploadsOfMailbox } from '../../uploads/uploads.ts';
+import { type Action, performAction } from '../actions.ts';
 import { listUploadMailboxes, listUploads } from '../listings/uploads.ts';
-import { removeUpload, removeUploadsOfMailbox } from '../remove-uploads.ts';
-import { takeDown } from '../takedown.ts';
-import { optional, text } from '../verb/fields.ts';
+import { ACCOUNT, optional, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
-import { ACCOUNT } from './subjects.ts';
 
 /** How the ids of objects begin; no address and no id of an account does. */
 const OBJECT = 'obj_';
@@ -45,9 +55,61 @@ export const UPLOADS = {
     words: ['id'],
     reason: 'required',
     dialog: { title: 'Remove uploads', isDangerous: true },
-    run: async ({ db }, { id }, action) =>
-      id.startsWith(OBJECT)
-        ? removeUpload(db, action, id)
-        : removeUploadsOfMailbox(db, action, await findAccount(db, id)),
+    run: async ({ db }, { id }, action) => {
+      if (id.startsWith(OBJECT)) return removeUpload(db, action, id);
+      const accountId = await findAccount(db, id);
+      return performAction(db, action, { target: accountId }, async (tx) => {
+        const ids = await uploadsOfMailbox(tx, accountId);
+        return { account_id: accountId, ...(await remove(tx, ids)) };
+      });
+    },
   }),
 };
+
+/** Removes an upload. @throws UsageError when there is none with this id */
+export function removeUpload(db: Database, action: Action, id: string) {
+  return performAction(db, action, { target: id }, async (tx) => {
+    if (!(await isUpload(tx, id))) throw new UsageError(`there is no upload ${JSON.stringify(id)}`);
+    return { upload_id: id, ...(await remove(tx, [id])) };
+  });
+}
+
+// A task that has not copied its upload yet fails, and is refunded.
+async function remove(tx: Transaction, ids: string[]) {
+  const { uploads, bytes } = await removeStoredUploads(tx, ids);
+  return { removed_uploads: uploads, removed_bytes: bytes, changed: uploads > 0 };
+}
+
+/**
+ * Removes a stored file before the end of its retention. From the commit on it is not served, and a
+ * worker deletes its bytes within seconds.
+ * @param id of an object, or of a task, whose output it then is
+ * @returns changed: false when it was taken down before
+ * @throws UsageError when there is no such file, or a live task still needs it
+ */
+export function takeDown(db: Database, action: Action, id: string) {
+  return performAction(db, action, { target: id }, async (tx) => {
+    const objectId = (await outputOf(tx, id)) ?? id;
+    const object = await lockObject(tx, objectId);
+    if (!object) {
+      throw new UsageError(`there is no object ${JSON.stringify(id)}, and no task with an output`);
+    }
+    const changed = object.taken_down_at === null;
+    if (changed) await takeDownStored(tx, object);
+    return { object_id: objectId, task_id: object.owner_id, taken_down: true, changed };
+  });
+}
+
+const isLive = (phase: Phase) => LIVE_PHASES.some((live) => live === phase);
+
+async function takeDownStored(tx: Transaction, object: LockedObject) {
+  const { id, role, owner_id: taskId } = object;
+  const phase = await phaseOf(tx, taskId);
+  if (phase !== undefined && isLive(phase)) {
+    throw new UsageError(
+      `${taskId} is ${phase} and needs its ${role} ${id}: cancel the task first, ` +
+        'or wait until it has ended',
+    );
+  }
+  return role === 'output' ? takeDownOutput(tx, object) : takeDownObject(tx, id);
+}

@@ -1,5 +1,6 @@
-import { listOrphans } from '../../attempts/orphans.ts';
-import { acknowledgeOrphan } from '../acknowledge-orphan.ts';
+import { listOrphans, markAcknowledged } from '../../attempts/orphans.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { performAction } from '../actions.ts';
 import { flag, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
@@ -19,6 +20,13 @@ export const ORPHANS = {
     words: ['provider', 'job_id'],
     reason: 'required',
     dialog: { title: 'Acknowledge the orphan job' },
-    run: ({ db }, input, action) => acknowledgeOrphan(db, action, input),
+    run: ({ db }, { provider, job_id: jobId }, action) =>
+      performAction(db, action, { target: `${provider}/${jobId}` }, async (tx) => {
+        const changed = await markAcknowledged(tx, { provider, jobId });
+        if (changed === undefined) {
+          throw new UsageError(`${provider} has no orphan job ${JSON.stringify(jobId)}`);
+        }
+        return { provider, job_id: jobId, acknowledged: true, changed };
+      }),
   }),
 };

@@ -1,12 +1,14 @@
-import { PROVIDER_NAMES } from '../../providers/registry.ts';
+import type { Database, Queryable } from '../../database/database.ts';
 import {
-  listProviders,
-  pauseCreates,
-  pauseProvider,
-  resumeCreates,
-  resumeProvider,
-  showCreates,
-} from '../pausing.ts';
+  forgetOutage,
+  type ListedOutage,
+  listOutages,
+} from '../../providers/circuit-breaker/outages.ts';
+import { endPause, listPauses, pause } from '../../providers/circuit-breaker/pauses.ts';
+import { PROVIDER_NAMES } from '../../providers/registry.ts';
+import { wakeWaiting } from '../../tasks/not-accepted.ts';
+import { type Action, performAction } from '../actions.ts';
+import { type RefusedSubmits, refusedSubmits, waitingTasks } from '../listings/submits.ts';
 import { choiceOf } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
@@ -21,14 +23,24 @@ export const PROVIDERS = {
     ...OF_PROVIDER,
     reason: 'required',
     dialog: { title: 'Pause the provider', isDangerous: true },
-    run: ({ db }, { provider }, action) => pauseProvider(db, action, provider),
+    run: ({ db }, { provider }, action) =>
+      performAction(db, action, { target: provider }, async (tx) => {
+        const changed = await pause(tx, provider, action.reason ?? '');
+        return { provider, state: 'paused', changed };
+      }),
   }),
   'providers resume': verb({
     summary: 'End a pause, or the wait after an outage: waiting tasks are submitted at once',
     ...OF_PROVIDER,
     reason: 'optional',
     dialog: { title: 'Resume the provider' },
-    run: ({ db }, { provider }, action) => resumeProvider(db, action, provider),
+    run: ({ db }, { provider }, action) =>
+      performAction(db, action, { target: provider }, async (tx) => {
+        const wasPaused = await endPause(tx, provider);
+        const wasClosed = await forgetOutage(tx, provider);
+        await wakeWaiting(tx, provider);
+        return { provider, state: 'open', changed: wasPaused || wasClosed };
+      }),
   }),
   'providers status': verb({
     summary: 'Show which providers take jobs, which are paused or closed, and why',
@@ -58,3 +70,87 @@ export const CREATES = {
     run: ({ db }) => showCreates(db),
   }),
 };
+
+/** Creates get 503, and nothing is reserved, until they are resumed. Tasks go on. */
+export function pauseCreates(db: Database, action: Action) {
+  return performAction(db, action, { target: 'creates' }, async (tx) => {
+    const changed = await pause(tx, 'creates', action.reason ?? '');
+    return { creates: 'paused', changed };
+  });
+}
+
+export function resumeCreates(db: Database, action: Action) {
+  return performAction(db, action, { target: 'creates' }, async (tx) => {
+    return { creates: 'open', changed: await endPause(tx, 'creates') };
+  });
+}
+
+/** What `providers status` shows. */
+interface ProviderListing {
+  provider: string;
+  /**
+   * `trying`: the time of an outage is over, and one submit at a time is made. `refusing`: it gets
+   * submits, and refuses them for a reason that the operator must fix.
+   */
+  state: 'open' | 'refusing' | 'paused' | 'closed' | 'trying';
+  since: Date | null;
+  until: Date | null;
+  /** The operator's reason, or the last failure or refusal. */
+  reason: string | object | null;
+  /** Live tasks that no provider has accepted yet. */
+  waiting_tasks: number;
+  /** Of the newest 200 tasks, up to 15 minutes old: submits refused for no fault of the request. */
+  refused_submits: number;
+  /** What it said to the last of them. */
+  last_refusal: object | null;
+}
+
+/** The state of every provider. */
+export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
+  const [pauses, outages, waiting, refusals] = await Promise.all([
+    listPauses(db),
+    listOutages(db),
+    waitingTasks(db),
+    refusedSubmits(db),
+  ]);
+  return PROVIDER_NAMES.map((provider) => {
+    const refused = refusals.find((row) => row.provider === provider);
+    const pause = pauses.find(({ subject }) => subject === provider);
+    const outage = outages.find((row) => row.provider === provider);
+    return {
+      provider,
+      ...stateOf(pause, outage, refused),
+      waiting_tasks: waiting.find((row) => row.provider === provider)?.tasks ?? 0,
+      refused_submits: refused?.submits ?? 0,
+      last_refusal: refused?.cause ?? null,
+    };
+  });
+}
+
+/** Whether creates are paused. A create is also refused while the provider of new tasks is. */
+export async function showCreates(db: Queryable) {
+  const paused = (await listPauses(db)).find(({ subject }) => subject === 'creates');
+  return {
+    creates: paused ? ('paused' as const) : ('open' as const),
+    since: paused?.paused_at ?? null,
+    reason: paused?.reason ?? null,
+  };
+}
+
+function stateOf(
+  paused: { reason: string; paused_at: Date } | undefined,
+  outage: ListedOutage | undefined,
+  refused: RefusedSubmits | undefined,
+): Pick<ProviderListing, 'state' | 'since' | 'until' | 'reason'> {
+  if (paused) {
+    return { state: 'paused', since: paused.paused_at, until: null, reason: paused.reason };
+  }
+  if (outage?.closed_until) {
+    const { closed_since: since, closed_until: until, cause: reason } = outage;
+    return { state: outage.is_over ? 'trying' : 'closed', since, until, reason };
+  }
+  if (refused?.since) {
+    return { state: 'refusing', since: refused.since, until: null, reason: refused.cause };
+  }
+  return { state: 'open', since: null, until: null, reason: null };
+}

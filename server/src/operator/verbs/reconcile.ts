@@ -3,9 +3,8 @@ import { Refusal } from '../../kernel/errors.ts';
 import { isJobId } from '../../providers/kit/job-id.ts';
 import { recordAction } from '../actions.ts';
 import { type OperatorDecision, reconcile } from '../reconcile.ts';
-import { flag, optional, text } from '../verb/fields.ts';
+import { flag, optional, TASK, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
-import { TASK } from './subjects.ts';
 
 export const RECONCILE = {
   reconcile: verb({

@@ -1,15 +1,21 @@
 import { findAccount, withEmail, withEmails } from '../../accounts/accounts.ts';
-import { Refusal } from '../../kernel/errors.ts';
+import {
+  beginCancel,
+  type CancelBegun,
+  type CancelObstacle,
+  NotCancellable,
+  providerResponse,
+} from '../../attempts/cancel.ts';
+import type { Database } from '../../database/database.ts';
+import { Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Phase } from '../../tasks/task.ts';
-import { listDue, listTasks } from '../../tasks/task-listing.ts';
-import { TRANSITIONS } from '../../tasks/transitions.ts';
-import { cancelTask } from '../cancel.ts';
+import { listDue, listTasks, lockState } from '../../tasks/task-listing.ts';
+import { TRANSITIONS, wakeTask } from '../../tasks/transitions.ts';
+import { type Action, performAction } from '../actions.ts';
 import { showTask } from '../listings/task-records.ts';
 import { reconcileHeld, selectHeld } from '../reconcile-held.ts';
-import { choiceOf, flag, optional, text, whole } from '../verb/fields.ts';
+import { ACCOUNT, choiceOf, flag, optional, TASK, text, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
-import { wakeByOperator } from '../wake.ts';
-import { ACCOUNT, TASK } from './subjects.ts';
 
 const PHASES = Object.keys(TRANSITIONS) as Phase[];
 
@@ -64,7 +70,16 @@ export const TASKS = {
     ...OF_TASK,
     reason: 'optional',
     dialog: { title: 'Wake the task' },
-    run: ({ db }, { id }, action) => wakeByOperator(db, action, id),
+    // The next step begins within a second, or right after the step under way.
+    run: ({ db }, { id }, action) =>
+      performAction(db, action, { target: id }, async (tx) => {
+        const state = await lockState(tx, id);
+        if (state.waits === null)
+          throw new UsageError(`${id} is ${state.phase}: it has no next step`);
+        const changed = state.waits || state.is_leased === true;
+        if (changed) await wakeTask(tx, id);
+        return { task_id: id, phase: state.phase, changed };
+      }),
   }),
   'tasks reconcile': verb({
     summary: 'List the held tasks of a filter; with --confirm, decide exactly those of the list',
@@ -104,3 +119,45 @@ export const TASKS = {
     },
   }),
 };
+
+/** `accepted`: the provider cancels the job. */
+type Cancelled = Omit<CancelBegun, 'cancel'> & { cancel: CancelBegun['cancel'] | 'accepted' };
+
+/** How long the command waits for what the provider says. */
+const WAIT_SECONDS = 15;
+
+/**
+ * Cancels a task, or asks its provider to cancel its job ({@link beginCancel}), and records that.
+ * @returns changed: false when it was cancelled, or that was requested, before
+ * @throws UsageError, with the reason, when it can't be cancelled or the provider refuses
+ */
+export async function cancelTask(
+  db: Database,
+  action: Action,
+  taskId: string,
+  waitSeconds = WAIT_SECONDS,
+): Promise<Cancelled> {
+  const cause = { cancelled_by: 'operator', operator: action.reason } as const;
+  const options = { cause, alsoHeldOutcome: true };
+  const begun = await performAction(db, action, { target: taskId }, (tx) =>
+    beginCancel(tx, taskId, options),
+  ).catch((error: unknown) => {
+    throw error instanceof NotCancellable ? refused(taskId, error) : error;
+  });
+  if (begun.cancel === 'done') return begun;
+  const deadline = performance.now() + waitSeconds * 1000;
+  const response = await providerResponse(db, taskId, { deadline });
+  if (response?.state === 'refused') throw new UsageError(`${taskId} goes on: ${response.cause}`);
+  return response ? { ...begun, cancel: 'accepted' } : begun;
+}
+
+const REFUSALS: Record<CancelObstacle, (phase: string) => string> = {
+  held: (phase) => `is ${phase}: its provider may have a job of it. Decide the task instead`,
+  submitting: () => 'is being submitted at this moment: try again in a minute',
+  archiving: (phase) => `is ${phase}: its video is finished and is being copied`,
+  ended: (phase) => `is ${phase}: there is nothing to cancel`,
+};
+
+function refused(taskId: string, { obstacle, phase }: NotCancellable): UsageError {
+  return new UsageError(`${taskId} ${REFUSALS[obstacle](phase)}`);
+}

@@ -1,10 +1,13 @@
-import type { Transaction } from '../../database/database.ts';
+import { holdForgotten } from '../../attempts/forgotten.ts';
+import type { Database, Transaction } from '../../database/database.ts';
+import { beginRecovery, endRecovery, readLineage } from '../../database/lineage.ts';
+import { lastGrantAt } from '../../ledger/overview.ts';
 import { rotateSecrets } from '../../storage/delivery-secrets.ts';
 import { auditStorage } from '../../storage/vanished.ts';
-import { performAction } from '../actions.ts';
+import { type Action, performAction, recordAction } from '../actions.ts';
 import { audit } from '../audit.ts';
-import { startAudit } from '../audit-runs/audit-runs.ts';
-import { recoverRestored } from '../restored.ts';
+import { startAudit } from '../audit-runs.ts';
+import { type LastKnown, lastKnown } from '../listings/last-known.ts';
 import { decimal, flag, optional } from '../verb/fields.ts';
 import { type VerbDeps, verb } from '../verb/verb.ts';
 
@@ -81,7 +84,7 @@ export const RESTORED = {
     reason: 'required',
     notOnConsole: ON_SERVER,
     run: ({ db }, { nothing_lost: nothingLost }, action) =>
-      recoverRestored(db, action, { nothingLost }),
+      recoverRestored(db, action, nothingLost),
   }),
 };
 
@@ -96,3 +99,28 @@ export const MIGRATE = {
     run: async () => ({ up_to_date: true }),
   }),
 };
+
+/**
+ * Ends the recovery of a database that was restored from a back-up or replaced by a replica. Before
+ * that, unless nothing was lost, it holds each task that may have been submitted in the time that
+ * the database has forgotten. It is never submitted again by itself.
+ * @returns the held tasks, and for each kind of record from when on it must be replayed by hand
+ */
+async function recoverRestored(
+  db: Database,
+  action: Action,
+  nothingLost: boolean,
+): Promise<{ held_tasks: string[]; replay_after: LastKnown[] }> {
+  const reason = action.reason ?? '';
+  await db.transaction((tx) => beginRecovery(tx, reason)); // from now on, nothing is claimed
+  const lineage = await readLineage(db);
+  return db.transaction(async (tx) => {
+    const credits = { what: 'credits granted or adjusted', last_known: await lastGrantAt(tx) };
+    const replayAfter = [credits, ...(await lastKnown(tx))];
+    const heldTasks = nothingLost ? [] : await holdForgotten(tx, reason);
+    const details = { nothing_lost: nothingLost, held_tasks: heldTasks.length };
+    await recordAction(tx, action, { target: 'database', details });
+    await endRecovery(tx, lineage);
+    return { held_tasks: heldTasks, replay_after: nothingLost ? [] : replayAfter };
+  });
+}

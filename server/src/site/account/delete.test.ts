@@ -15,10 +15,9 @@ import { setOffer } from '../../billing/offers.ts';
 import { closePaymentPages } from '../../billing/payment-pages.ts';
 import { newId } from '../../kernel/ids.ts';
 import { balances } from '../../ledger/ledger.ts';
-import { disableByOperator, enableByOperator } from '../../operator/accounts/disabling.ts';
 import { listActions } from '../../operator/actions.ts';
-import { eraseAccount } from '../../operator/erasure/erase.ts';
-import { eraseClosedAccounts } from '../../operator/erasure/erase-closed.ts';
+import { eraseAccount, eraseClosedAccounts } from '../../operator/erase.ts';
+import { disableByOperator, enableByOperator } from '../../operator/verbs/accounts.ts';
 import { enterByEmail } from '../../sign-in/enter.ts';
 
 let website: TestWebsite;

@@ -10,7 +10,7 @@ import {
   type TestWebsite,
 } from '../../../test/website/website.ts';
 import { lockAccount } from '../../accounts/accounts.ts';
-import { signOutByOperator, waysIn } from '../../operator/accounts/signing-out.ts';
+import { signOutByOperator, waysIn } from '../../operator/verbs/accounts.ts';
 import { beginSession } from '../../sign-in/sessions.ts';
 
 const KEYS = '/console/api/keys';

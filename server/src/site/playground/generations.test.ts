@@ -10,7 +10,7 @@ import {
 import { createKey } from '../../accounts/api-keys.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import { audit } from '../../operator/audit.ts';
-import { pauseCreates, resumeCreates } from '../../operator/pausing.ts';
+import { pauseCreates, resumeCreates } from '../../operator/verbs/providers.ts';
 
 const URL = '/console/api/generations';
 const BODY = { prompt: 'a lighthouse at dawn' };

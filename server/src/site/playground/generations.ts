@@ -7,7 +7,7 @@ import { readCreateClosures } from '../../providers/circuit-breaker/outages.ts';
 import { type CreateFlowDeps, createFlow } from '../../requests/create-flow.ts';
 import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
 import type { Links } from '../../storage/links.ts';
-import { openCreates } from '../../tasks/create/create.ts';
+import { taskCreator } from '../../tasks/create/create.ts';
 import { readBoundKey } from '../../tasks/create/idempotency-keys.ts';
 import { providerOfNew, WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import { ModeSchema, type SiteRoute, sessionOf, siteRoute } from '../route.ts';
@@ -43,7 +43,7 @@ function createOn<Name extends RouteName>(
           return readBoundKey(db, binding.accountId, surface, binding.idempotencyKey);
         },
         closuresOf: () => readCreateClosures(db, providerOfNew(deps, { surface })),
-        create: openCreates({ ...deps, createWaitSeconds: 0 }),
+        create: taskCreator({ ...deps, createWaitSeconds: 0 }),
         awaited: async (_request, task) => task,
         shown: ({ account_id, id }) => readShownTask(deps, account_id, id),
       });

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createMeasurer } from '../../media/measure.ts';
-import { removeUpload } from '../../operator/remove-uploads.ts';
+import { removeUpload } from '../../operator/verbs/objects.ts';
 import { type FreeSpace, openFreeSpace } from '../../storage/free-space.ts';
 import { deleteMarked } from '../../storage/objects.ts';
 import { openS3Storage } from '../../storage/s3/s3.ts';

@@ -18,7 +18,7 @@ import {
 import { disableAccount } from '../../accounts/accounts.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { grant } from '../../ledger/ledger.ts';
-import { eraseAccount } from '../../operator/erasure/erase.ts';
+import { eraseAccount } from '../../operator/erase.ts';
 import { deleteMarked, markExpired } from '../../storage/objects.ts';
 import { forgetUploads } from '../../uploads/forget-uploads.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';

@@ -16,8 +16,7 @@ import {
 } from '../../../test/task-fixtures.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../../database/database.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
-import { openCreates } from './create.ts';
-import type { Created } from './create-group.ts';
+import { type Created, taskCreator } from './create.ts';
 import { type CheckedRequest, WEB_SURFACE } from './new-task.ts';
 
 let fixture: TaskFixture;
@@ -39,7 +38,7 @@ function countTransactions() {
       return db.transaction(work);
     },
   };
-  return { create: openCreates({ ...fixture.deps, db: counting }), count: () => transactions };
+  return { create: taskCreator({ ...fixture.deps, db: counting }), count: () => transactions };
 }
 
 function codeOf(outcome: PromiseSettledResult<Created> | undefined): string {
@@ -97,7 +96,7 @@ test('a create beside one whose key has another body is no replay', async () => 
   const { accountId } = await makeCustomer(db, PRICE.credits * 2);
   const web = (...args: [key?: string, body?: string]) =>
     requestFor({ ...bindingFor(accountId, ...args), surface: WEB_SURFACE });
-  const create = openCreates(fixture.deps);
+  const create = taskCreator(fixture.deps);
   const known = web();
   await create(known);
   const requests = [web(), web(known.binding.idempotencyKey, 'another body')];
@@ -111,7 +110,7 @@ test('when the database refuses a text, the other creates are done', async () =>
   const requests = [undefined, refused, undefined].map((request) =>
     requestFor(bindingFor(accountId), request),
   );
-  const outcomes = await Promise.allSettled(requests.map(openCreates(fixture.deps)));
+  const outcomes = await Promise.allSettled(requests.map(taskCreator(fixture.deps)));
   assert.deepEqual(outcomes.map(codeOf), ['created', 'service_busy', 'created']);
 });
 
@@ -128,7 +127,7 @@ test('an account with credits for 25 of 60 creates gets 25, in the order of arri
 test('processes that create with the same keys and accounts at once neither deadlock nor create twice', async () => {
   const random = createRandom(20);
   const { log, lines } = recordingLog();
-  const processes = Array.from({ length: 4 }, () => openCreates({ ...fixture.deps, log }));
+  const processes = Array.from({ length: 4 }, () => taskCreator({ ...fixture.deps, log }));
   const customers = await Promise.all(
     Array.from({ length: 4 }, () => makeCustomer(db, PRICE.credits * 16 * 8)),
   );
@@ -155,10 +154,10 @@ test('when it is not known whether the transaction committed, every create is se
       throw new DatabaseUnavailable(new Error('the response to the commit was lost'));
     },
   };
-  const create = openCreates({ ...fixture.deps, db: losing });
+  const create = taskCreator({ ...fixture.deps, db: losing });
   const outcomes = await Promise.allSettled(requests.map(create));
   assert.deepEqual(outcomes.map(codeOf), ['service_busy', 'service_busy']);
-  const retried = await Promise.all(requests.map(openCreates(fixture.deps)));
+  const retried = await Promise.all(requests.map(taskCreator(fixture.deps)));
   assert.deepEqual(
     retried.map(({ kind }) => kind),
     ['replayed', 'replayed'],
@@ -192,7 +191,7 @@ test('a create whose balance is locked delays no other account', async () => {
   const { log, lines } = recordingLog();
   const { accountId } = await makeCustomer(db, PRICE.credits * 3);
   const others = await requestsOfOthers(63);
-  const create = openCreates({ ...fixture.deps, log });
+  const create = taskCreator({ ...fixture.deps, log });
   const { locked } = await whileLocked(accountId, async () => {
     const waiting = Promise.all([1, 2].map(() => create(requestFor(bindingFor(accountId)))));
     await assertFast('63 creates beside a locked balance', () => Promise.all(others.map(create)));
@@ -209,7 +208,7 @@ test('a create whose key is being bound delays no other account', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 2);
   const others = await requestsOfOthers(30);
   const checked = requestFor(bindingFor(accountId));
-  const create = openCreates({ ...fixture.deps, log });
+  const create = taskCreator({ ...fixture.deps, log });
   const { outcomes } = await whileLocked(accountId, async () => {
     const binding = createTask(fixture.deps, checked);
     await untilBlocked(db);
@@ -231,7 +230,7 @@ test('when a balance stays locked, all creates that wait for it are refused toge
   const { url } = fixture.database;
   const impatient = openDatabase({ url, connections: 5, log, statementSeconds: 0.5 });
   t.after(() => impatient.close());
-  const create = openCreates({ ...fixture.deps, db: impatient, log });
+  const create = taskCreator({ ...fixture.deps, db: impatient, log });
   const requests = Array.from({ length: 100 }, () => requestFor(bindingFor(accountId)));
   await whileLocked(accountId, async () => {
     const outcomes = await Promise.allSettled(requests.map(create));
@@ -249,6 +248,6 @@ test('credits that have expired pay for nothing', async () => {
   await grant(db, { ...lot, expiresAt });
   await fixture.database.setClock(7200);
   const requests = [requestFor(bindingFor(accountId)), requestFor(bindingFor(accountId))];
-  const outcomes = await Promise.allSettled(requests.map(openCreates(fixture.deps)));
+  const outcomes = await Promise.allSettled(requests.map(taskCreator(fixture.deps)));
   assert.deepEqual(outcomes.map(codeOf).sort(), ['created', 'insufficient_credits']);
 });

@@ -20,8 +20,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { notAccepted } from '../not-accepted.ts';
 import type { Task } from '../task.ts';
-import { openCreates } from './create.ts';
-import type { CreateDeps, Created } from './create-group.ts';
+import { type CreateDeps, type Created, taskCreator } from './create.ts';
 import type { Binding, CheckedRequest } from './new-task.ts';
 
 let fixture: TaskFixture;
@@ -36,7 +35,7 @@ after(() => fixture.closeAudited());
 /** Both ways of a create keep the same promises. */
 const WAYS: Record<string, (deps: CreateDeps) => (checked: CheckedRequest) => Promise<Created>> = {
   'creates with a transaction each': (deps) => (checked) => createTask(deps, checked),
-  'creates that share transactions': openCreates,
+  'creates that share transactions': taskCreator,
 };
 
 /** Fails a task that no provider accepted and that was not announced: its key is released. */

@@ -16,7 +16,7 @@ import {
 import { createKey, revokeAllKeys, updateKey } from '../../accounts/api-keys.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { moveNow } from '../transitions.ts';
-import { openCreates } from './create.ts';
+import { taskCreator } from './create.ts';
 import { spentThisMonth } from './key-cap.ts';
 
 let fixture: TaskFixture;
@@ -42,7 +42,7 @@ interface Key {
 
 /** Creates as a process does. @returns the id of the task, or the error */
 function creating() {
-  const create = openCreates(fixture.deps);
+  const create = taskCreator(fixture.deps);
   return async ({ accountId, keyId, hasCap = true }: Key, credits = PRICE.credits) => {
     const binding = { ...bindingFor(accountId), apiKey: { id: keyId, hasCap } };
     const checked = requestFor(binding, REQUEST, { ...PRICE, credits });
@@ -157,7 +157,7 @@ test('a month begins at midnight UTC, and ended tasks of it count', async () => 
     const { db } = own;
     const { accountId } = await makeCustomer(db, 10 * PRICE.credits);
     const { keyId } = await createKey(db, { accountId, monthlyCap: PRICE.credits });
-    const create = openCreates(own.deps);
+    const create = taskCreator(own.deps);
     const apiKey = { id: keyId, hasCap: true };
     const checked = () => requestFor({ ...bindingFor(accountId), apiKey });
     const used = async () => (await spentThisMonth(db, [keyId])).get(keyId);

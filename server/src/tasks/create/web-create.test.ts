@@ -17,7 +17,7 @@ import type { ApiError } from '../../kernel/errors.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import type { Task } from '../task.ts';
 import { moveNow } from '../transitions.ts';
-import { openCreates } from './create.ts';
+import { taskCreator } from './create.ts';
 import { WEB_SURFACE } from './new-task.ts';
 
 let fixture: TaskFixture;
@@ -61,7 +61,7 @@ test('a task of the website spends promotional credits first, one of the API non
 
 test('identical creates of the website at once reserve once, also beside those of the API', async () => {
   const accountId = await customer({ paid: 1000, promotional: 100 });
-  const create = openCreates(fixture.deps);
+  const create = taskCreator(fixture.deps);
   const checked = webRequest(accountId);
   const others = Array.from({ length: 3 }, () => requestFor(bindingFor(accountId)));
   const created = await Promise.all([checked, checked, checked, checked, ...others].map(create));

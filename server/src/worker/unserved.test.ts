@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordingLog } from '../../test/recording-log.ts';
 import { makeTask, openTaskFixture } from '../../test/task-fixtures.ts';
-import { reportAlive, reportGone, unservedTasks } from '../worker/live-workers.ts';
-import { warnOfUnserved } from './unserved.ts';
+import { reportAlive, reportGone, unservedTasks, warnOfUnserved } from './live-workers.ts';
 
 test('a warning names each provider of live tasks that no running worker has, and what to set', async () => {
   const fixture = await openTaskFixture();

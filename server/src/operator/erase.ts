@@ -1,16 +1,18 @@
-import { endDeletion, endGrace } from '../../accounts/closing.ts';
-import { type Erasable, eraseOf as eraseAccountRows, lockErasable } from '../../accounts/erase.ts';
-import { eraseOf as eraseTasks } from '../../attempts/erase.ts';
-import { eraseOf as eraseBilling } from '../../billing/payment-pages.ts';
-import type { Database, Transaction } from '../../database/database.ts';
-import { UsageError } from '../../kernel/errors.ts';
-import { eraseOf as eraseMails } from '../../mail/outbox.ts';
-import { eraseOf as eraseSignIn } from '../../sign-in/deletion.ts';
-import { eraseOf as eraseUploads } from '../../storage/removal.ts';
-import { liveTasks } from '../../tasks/task-listing.ts';
-import { eraseOf as eraseUploadFacts } from '../../uploads/uploads.ts';
-import { eraseOf as eraseWebhooks } from '../../webhooks/endpoints.ts';
-import { type Action, performAction } from '../actions.ts';
+import { dueClosings, endDeletion, endGrace } from '../accounts/closing.ts';
+import { type Erasable, eraseOf as eraseAccountRows, lockErasable } from '../accounts/erase.ts';
+import { eraseOf as eraseTasks } from '../attempts/erase.ts';
+import { closePaymentPages, eraseOf as eraseBilling } from '../billing/payment-pages.ts';
+import type { Database, Transaction } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import { eraseOf as eraseMails } from '../mail/outbox.ts';
+import { eraseOf as eraseSignIn } from '../sign-in/deletion.ts';
+import { eraseOf as eraseUploads } from '../storage/removal.ts';
+import { liveTasks } from '../tasks/task-listing.ts';
+import { eraseOf as eraseUploadFacts } from '../uploads/uploads.ts';
+import { eraseOf as eraseWebhooks } from '../webhooks/endpoints.ts';
+import { type Action, performAction } from './actions.ts';
+import { dueDeletions } from './listings/due-deletions.ts';
 
 /** What each room has to erase. The e-mail address is needed until the sign-in is erased. */
 const ROOMS = [
@@ -68,4 +70,31 @@ async function requireIdle(tx: Transaction, accountId: string): Promise<Erasable
     );
   }
   return state;
+}
+
+const ACTION = {
+  command: 'accounts erase',
+  actor: 'worker',
+  reason: 'its owner has deleted the account',
+};
+
+/**
+ * Erases the accounts that their owners have closed, once the grace period is over and nothing of
+ * them is under way. Several workers may do the same, and an interrupted run is continued by the
+ * next one.
+ */
+export async function eraseClosedAccounts({ db, log }: { db: Database; log: Log }): Promise<void> {
+  for (const accountId of await dueClosings(db)) {
+    await db.transaction(async (tx) => {
+      if (await endGrace(tx, accountId)) await closePaymentPages(tx, accountId);
+    });
+  }
+  for (const accountId of await dueDeletions(db)) {
+    try {
+      await eraseAccount(db, ACTION, accountId);
+      log.info({ account: accountId }, 'a deleted account was erased');
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error; // enabled again, or a task that was late
+    }
+  }
 }

@@ -1,25 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { quiet } from '../../../test/database.ts';
+import { quiet } from '../../test/database.ts';
 import {
   makeHeldTask,
   openTaskFixture,
   sql,
   type TaskFixture,
   untilBlocked,
-} from '../../../test/task-fixtures.ts';
-import { createAccount, disableAccount, enableAccount } from '../../accounts/accounts.ts';
-import { reopenAccount } from '../../accounts/closing.ts';
-import { recordEvidence } from '../../attempts/evidence.ts';
-import { checkOrphans, recordOrphans } from '../../attempts/orphans.ts';
-import { balances } from '../../ledger/ledger.ts';
-import type { Provider } from '../../providers/provider.ts';
-import { closeAccount } from '../../sign-in/deletion.ts';
-import type { Task } from '../../tasks/task.ts';
-import { listActions } from '../actions.ts';
-import { reconcile } from '../reconcile.ts';
-import { eraseAccount } from './erase.ts';
-import { eraseClosedAccounts } from './erase-closed.ts';
+} from '../../test/task-fixtures.ts';
+import { createAccount, disableAccount, enableAccount } from '../accounts/accounts.ts';
+import { reopenAccount } from '../accounts/closing.ts';
+import { recordEvidence } from '../attempts/evidence.ts';
+import { checkOrphans, recordOrphans } from '../attempts/orphans.ts';
+import { balances } from '../ledger/ledger.ts';
+import type { Provider } from '../providers/provider.ts';
+import { closeAccount } from '../sign-in/deletion.ts';
+import type { Task } from '../tasks/task.ts';
+import { listActions } from './actions.ts';
+import { eraseAccount, eraseClosedAccounts } from './erase.ts';
+import { reconcile } from './reconcile.ts';
 
 let fixture: TaskFixture;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VideoFacts } from '../media/measurement.ts';
-import { type Expectation, outputDifferences } from './output-check.ts';
+import { type Expectation, outputDifferences } from './archive.ts';
 
 const ASKED: Expectation = {
   resolution: '480p',

@@ -1,9 +1,9 @@
-import { type Database, namedStatement, query, statement } from '../../database/database.ts';
-import { jsonText } from '../../database/json-text.ts';
-import { startInterval } from '../../kernel/interval.ts';
-import type { Log } from '../../kernel/log.ts';
-import { type Action, recordAction } from '../actions.ts';
-import { type AuditResult, audit } from '../audit.ts';
+import { type Database, namedStatement, query, statement } from '../database/database.ts';
+import { jsonText } from '../database/json-text.ts';
+import { startInterval } from '../kernel/interval.ts';
+import type { Log } from '../kernel/log.ts';
+import { type Action, recordAction } from './actions.ts';
+import { type AuditResult, audit } from './audit.ts';
 
 /** An audit that an operator started. */
 export interface AuditRun {

@@ -1,8 +1,13 @@
+import { mismatchedOrders } from '../../billing/credit-order.ts';
 import { type Queryable, query } from '../../database/database.ts';
+import { recoverySeconds } from '../../database/lineage.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { closedSubjects } from '../../providers/circuit-breaker/closures.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
+import { deletingObjects } from '../../storage/removal.ts';
 import { FREE, NOW } from '../../tasks/lease.ts';
 import { HELD_SINCE } from '../../tasks/task-listing.ts';
+import { webhookFigures } from '../../webhooks/claim.ts';
 import { POOL } from '../../worker/claim.ts';
 import { IS_ALIVE, unservedTasks } from '../../worker/live-workers.ts';
 
@@ -87,4 +92,22 @@ export async function readTaskFigures(db: Queryable) {
     readWorkers(db),
   ]);
   return { live, held, reconciled, orphans, losses, unserved, due, workers };
+}
+
+/** Figures about the whole service, for metrics. Ages are in seconds. */
+export type Figures = Awaited<ReturnType<typeof readFigures>>;
+
+/** Reads the figures as they are now. This is cheap: see {@link readTaskFigures}. */
+export async function readFigures(db: Queryable) {
+  const [tasks, closed, recovery, deleting, mismatched, webhooks] = await Promise.all([
+    readTaskFigures(db),
+    closedSubjects(db),
+    recoverySeconds(db),
+    deletingObjects(db),
+    mismatchedOrders(db),
+    webhookFigures(db),
+  ]);
+  const recoveries =
+    recovery === undefined ? [] : [{ subject: 'tasks', cause: 'recovery', seconds: recovery }];
+  return { ...tasks, closed: [...closed, ...recoveries], deleting, mismatched, webhooks };
 }

@@ -1,19 +1,18 @@
 // npm run demo: makes one video with the whole service, in a temporary folder. Only demo.mp4 beside
 // this file remains. A signal ends it early: then the service stops, and nothing remains.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { openScratchDirectory } from './server/src/kernel/scratch-directory.ts';
 import { createMeasurer } from './server/src/media/measure.ts';
 
 const CLI = fileURLToPath(new URL('server/src/framewright.ts', import.meta.url));
 const VIDEO = fileURLToPath(new URL('demo.mp4', import.meta.url));
-const EMAIL = 'demo@example.com';
 const REQUEST = {
   prompt: 'A paper boat sails down a rainy street, at dusk',
   model: 'video-2.0-fast',
@@ -40,22 +39,10 @@ function endSignal(): AbortSignal {
 
 interface Demo {
   env: NodeJS.ProcessEnv;
-  url: string;
   /** A folder that is removed at the end. */
   folder: string;
   /** Aborts when the demo shall end early. */
   signal: AbortSignal;
-}
-
-/** A port that is free now: the service takes it a moment later. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('there is no free port');
-  return address.port;
 }
 
 /**
@@ -67,65 +54,35 @@ const ENDS_WITH_PARENT = `data:text/javascript,
   process.stdin.once('close', stop).resume().unref();`;
 
 /** Starts the service in a process group of its own: only this program tells it to stop. */
-function spawnService({ env }: Demo): ChildProcess {
+function spawnService({ env }: Demo) {
   return spawn(process.execPath, ['--import', ENDS_WITH_PARENT, CLI, 'serve'], {
     env,
     detached: true,
-    stdio: ['pipe', 'ignore', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
 }
 
-/** Whether the process runs no more. */
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
-}
-
-async function untilReady(service: ChildProcess, { url, signal }: Demo): Promise<void> {
-  while (!(await isReady(url))) {
-    if (hasEnded(service)) {
-      throw new Error(`the service ended with code ${service.exitCode ?? service.signalCode}`);
-    }
-    await delay(100, undefined, { signal });
-  }
-}
-
-async function isReady(url: string): Promise<boolean> {
-  return fetch(`${url}/readyz`).then(
-    (response) => response.ok,
-    () => false,
-  );
+/** Waits for the address and the API key that the first start prints once the service listens. */
+function welcomeOf(service: ReturnType<typeof spawnService>, { signal }: Demo) {
+  const { promise, resolve, reject } = Promise.withResolvers<{ url: string; secret: string }>();
+  let printed = '';
+  service.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+    const [, secret] = /(fw_live_\w+)\n/.exec(printed) ?? [];
+    const [, url] = /^The website: (\S+)\n/m.exec(printed) ?? [];
+    if (secret && url) resolve({ url, secret });
+  });
+  service.once('exit', (code, name) => {
+    reject(new Error(`the service ended with code ${code ?? name}`));
+  });
+  signal.addEventListener('abort', () => reject(signal.reason));
+  return promise;
 }
 
 async function stop(service: ChildProcess): Promise<void> {
-  if (hasEnded(service)) return;
+  if (service.exitCode !== null || service.signalCode !== null) return;
   service.kill('SIGTERM');
   await once(service, 'exit');
-}
-
-/** Runs an operator command and returns what it printed as JSON. */
-async function framewright<Result>({ env, signal }: Demo, ...args: string[]): Promise<Result> {
-  const child = spawn(process.execPath, [CLI, ...args, '--json'], {
-    env,
-    signal,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let printed = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed += text;
-  });
-  const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`framewright ${args.join(' ')} ended with code ${code}`);
-  return JSON.parse(printed);
-}
-
-async function makeKey(demo: Demo): Promise<string> {
-  await framewright(demo, 'accounts', 'create', EMAIL);
-  const grant = ['--kind', 'paid', '--reference', 'demo-invoice-1'];
-  const [{ secret }] = await Promise.all([
-    framewright<{ secret: string }>(demo, 'keys', 'create', EMAIL),
-    framewright(demo, 'credits', 'grant', EMAIL, '1000', ...grant),
-  ]);
-  return secret;
 }
 
 interface VideoTask {
@@ -194,57 +151,51 @@ interface Balance {
   available_credits: number;
 }
 
-async function tour(demo: Demo): Promise<void> {
-  say(`the service listens at ${demo.url}, on its embedded database`);
-  const secret = await makeKey(demo);
-  const api = { ...demo, secret };
+async function tour(demo: Demo, { url, secret }: { url: string; secret: string }): Promise<void> {
+  say(`the service listens at ${url}, on its embedded database`);
+  const api = { url, secret, signal: demo.signal };
   const before = await call<Balance>(api, '/credits');
-  say(`created account ${EMAIL} with an API key and ${before.available_credits} paid credits`);
+  say(`its first start made an account, an API key and ${before.available_credits} credits`);
   say(`sending: ${JSON.stringify(REQUEST)}`);
   const task = await generate(api);
   await download(task, demo);
   await check(demo);
   const after = await call<Balance>(api, '/credits');
-  const { ok } = await framewright<{ ok: boolean }>(demo, 'audit');
+  await audit(demo);
   say(
     `credits: ${before.available_credits} before, ${task.credits_used} spent (5 s x 50), ` +
-      `${after.available_credits} left; the audit found ${ok ? 'no problem' : 'PROBLEMS'}`,
+      `${after.available_credits} left; the audit found no problem`,
   );
-  if (!ok) throw new Error('the audit found problems');
 }
 
-/** What to do next. The commands are loaded only now, so that the demo starts fast. */
-async function nextSteps(): Promise<string> {
-  const { NOUNS } = await import('./server/src/operator/verbs/list.ts');
-  const groups = Object.keys(NOUNS).join(', ');
-  const commands = groups.replaceAll(/(.{1,63})(?: |$)/g, `$1\n${' '.repeat(37)}`).trimEnd();
-  return `
+/** Runs an operator command beside the service, which fails if the audit finds problems. */
+async function audit({ env, signal }: Demo): Promise<void> {
+  await promisify(execFile)(process.execPath, [CLI, 'audit'], { env, signal });
+}
+
+const NEXT_STEPS = `
 The video is a test pattern: the local renderer is not an AI model, and needs no key and no network.
 
 Next:
-  open demo.mp4                      look at it
-  npm start                          run the service, then open http://127.0.0.1:8080; it prints a key
-                                     and a curl line to paste
-  npx --no-install framewright --help
-                                     ${commands}
-  README.md, docs/ARCHITECTURE.md    how it works, and why it never charges twice
+  open demo.mp4                          look at it
+  npm start                              run the service, then open http://127.0.0.1:8080; it prints
+                                         a key and a curl line to paste
+  npx --no-install framewright --help    the commands of operators
+  README.md, docs/ARCHITECTURE.md        how it works, and why it never charges twice
 `;
-}
 
 /** Starts the service, shows it, stops it, and removes what both left. */
 async function run(signal: AbortSignal): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'framewright-demo-'));
   try {
     const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
-    const PORT = String(await freePort());
-    const env = { PATH, NODE_EXTRA_CA_CERTS, DATA_DIR: folder, PORT, POLL_MIN_SECONDS: '0.5' };
-    const demo = { env, folder, signal, url: `http://127.0.0.1:${PORT}` };
+    const settings = { DATA_DIR: folder, PORT: '0', POLL_MIN_SECONDS: '0.5' };
+    const demo = { env: { PATH, NODE_EXTRA_CA_CERTS, ...settings }, folder, signal };
     signal.throwIfAborted();
     say('starting the service in a temporary folder');
     const service = spawnService(demo);
     try {
-      await untilReady(service, demo);
-      await tour(demo);
+      await tour(demo, await welcomeOf(service, demo));
     } finally {
       await stop(service);
     }
@@ -263,7 +214,7 @@ async function main(): Promise<number> {
     return 1;
   }
   say('stopped; the temporary folder is removed');
-  process.stdout.write(await nextSteps());
+  process.stdout.write(NEXT_STEPS);
   return 0;
 }
 

@@ -6,7 +6,7 @@ import type { ScratchDirectory } from './kernel/scratch-directory.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { GuardedFetch, GuardedPost } from './outbound/guarded-fetch.ts';
 import type { Closures } from './providers/circuit-breaker/closures.ts';
-import type { HostedProvider } from './providers/hosted-provider.ts';
+import type { HostedProvider } from './providers/provider.ts';
 import type { FreeSpace } from './storage/free-space.ts';
 import type { Links } from './storage/links.ts';
 import type { Storage } from './storage/storage.ts';

@@ -20,7 +20,7 @@ import {
 } from './outbound/guarded-fetch.ts';
 import { openClosures } from './providers/circuit-breaker/closures.ts';
 import { createProviders } from './providers/configured-provider.ts';
-import type { HostedProvider } from './providers/hosted-provider.ts';
+import type { HostedProvider } from './providers/provider.ts';
 import { isReady, WATCH_SECONDS } from './readiness.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';

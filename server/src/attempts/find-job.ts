@@ -1,7 +1,6 @@
 import { type Database, isDatabaseUnavailable, type Transaction } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
-import type { HostedProvider } from '../providers/hosted-provider.ts';
-import type { Capabilities, FindOutcome } from '../providers/provider.ts';
+import type { Capabilities, FindOutcome, HostedProvider } from '../providers/provider.ts';
 import type { Task } from '../tasks/task.ts';
 import { postpone, type StepResult } from '../tasks/transitions.ts';
 import { type AttemptOutcome, applyOutcome } from './apply-outcome.ts';

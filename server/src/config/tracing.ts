@@ -1,5 +1,5 @@
 import { bad, choice, type Environment, number, read } from '../kernel/variables.ts';
-import { SAMPLERS, type TracingSettings } from '../telemetry/tracing-settings.ts';
+import { SAMPLERS, type TracingSettings } from '../telemetry/tracing.ts';
 
 /**
  * Reads whether to trace, and which requests, from OpenTelemetry's own variables. An endpoint, or

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Closures } from './circuit-breaker/closures.ts';
-import { learning } from './circuit-breaker/learning.ts';
+import { type Closures, learning } from './circuit-breaker/closures.ts';
 import type { AdapterDeps, ProviderDefinition } from './definition.ts';
-import type { HostedProvider } from './hosted-provider.ts';
 import { instrumented, type Observer } from './instrumented.ts';
+import type { HostedProvider } from './provider.ts';
 import { listTurns, rateLimited } from './rate-limiter/rate-limited.ts';
 
 /** What the providers of a process share. */

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { type OtlpReceiver, openOtlpReceiver } from '../../test/service/otlp-receiver.ts';
 import { openTracer } from './otel-tracer.ts';
-import { inSpan, inTrace, setTracer, startSpan, traceFields } from './tracing.ts';
-import type { TracingSettings } from './tracing-settings.ts';
+import {
+  inSpan,
+  inTrace,
+  setTracer,
+  startSpan,
+  type TracingSettings,
+  traceFields,
+} from './tracing.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`;

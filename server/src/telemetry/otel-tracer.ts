@@ -25,8 +25,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Span, Tracer } from './tracing.ts';
-import type { TracingSettings } from './tracing-settings.ts';
+import type { Span, Tracer, TracingSettings } from './tracing.ts';
 
 /** OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
 const FROM_ENVIRONMENT = [resourceAttributesEnvDetector, serviceNameEnvDetector];

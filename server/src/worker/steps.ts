@@ -1,6 +1,6 @@
 import { findHeldJob } from '../attempts/find-job.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
-import type { HostedProvider } from '../providers/hosted-provider.ts';
+import type { HostedProvider } from '../providers/provider.ts';
 import { notAccepted } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { postpone, type StepResult, Superseded } from '../tasks/transitions.ts';

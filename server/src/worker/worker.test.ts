@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, type TaskFixture } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
-import type { HostedProvider } from '../providers/hosted-provider.ts';
+import type { HostedProvider } from '../providers/provider.ts';
 import { type Phase, readTask, type Task } from '../tasks/task.ts';
 import { moveNow, postpone, type StepResult, Superseded } from '../tasks/transitions.ts';
 import type { Steps } from './steps.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import type { HostedProvider } from '../providers/hosted-provider.ts';
+import type { HostedProvider } from '../providers/provider.ts';
 import { release, renew } from '../tasks/lease.ts';
 import type { Task } from '../tasks/task.ts';
 import { LEASE_SECONDS, Superseded } from '../tasks/transitions.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HostedProvider } from '../../src/providers/hosted-provider.ts';
-import type { Capabilities, Provider } from '../../src/providers/provider.ts';
+import type { Capabilities, HostedProvider, Provider } from '../../src/providers/provider.ts';
 import { rateLimited } from '../../src/providers/rate-limiter/rate-limited.ts';
 import { postpone } from '../../src/tasks/transitions.ts';
 import { generate } from '../../src/worker/generate.ts';

@@ -6,8 +6,7 @@ import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { scriptedProvider, sql } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import type { SubmitOutcome } from '../provider.ts';
-import { type Closures, openClosures } from './closures.ts';
-import { learning } from './learning.ts';
+import { type Closures, learning, openClosures } from './closures.ts';
 import { afterFailure, forgetOutage, type Outage, tryCreate } from './outages.ts';
 import { endPause, pause } from './pauses.ts';
 

@@ -1,7 +1,7 @@
 import { type Database, query, statement } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { SubmitOutcome } from '../provider.ts';
+import type { Provider, SubmitOutcome } from '../provider.ts';
 import { endProbe, enterProvider, recordFailure, recordSuccess } from './outages.ts';
 
 /**
@@ -89,6 +89,20 @@ function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' |
   if (outcome.kind === 'accepted') return 'works';
   if (outcome.kind === 'rejected') return outcome.fault === 'busy' ? 'fails' : 'works';
   return outcome.kind === 'not_sent' && isLate ? undefined : 'fails';
+}
+
+/** Wraps a provider: the outcome of each submit tells whether the provider takes jobs. */
+export function learning(provider: Provider, closures: Pick<Closures, 'observe'>): Provider {
+  return {
+    ...provider,
+    async submit(jobSpec, mayStillSend) {
+      // Asked before the submit: if the host drops packets, it takes longer than the time to send.
+      const isLate = !mayStillSend();
+      const outcome = await provider.submit(jobSpec, mayStillSend);
+      await closures.observe(provider.name, outcome, isLate);
+      return outcome;
+    },
+  };
 }
 
 // A minute after its time is over, no task has tried: whether the outage has ended is not known.

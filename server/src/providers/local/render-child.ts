@@ -1,18 +1,14 @@
-import { type RenderSpec, render } from 'local-renderer';
+/** The program of the child processes that render. */
+import { render } from 'local-renderer';
 import { serveParent } from '../../kernel/child.ts';
-
-/** What the parent process sends to the child process that renders. */
-export interface RenderJob {
-  spec: RenderSpec;
-  outputPath: string;
-}
+import type { RenderJob } from './render.ts';
 
 await serveParent(async (input) => {
   const { spec, outputPath } = input as RenderJob; // our own parent process sent it
   try {
     await render(spec, outputPath);
-    return { kind: 'rendered' };
+    return { failure: null };
   } catch (error) {
-    return { kind: 'failed', cause: error instanceof Error ? error.message : String(error) };
+    return { failure: error instanceof Error ? error.message : String(error) };
   }
 });

@@ -1,6 +1,11 @@
 import type { RenderSpec } from 'local-renderer';
-import { type ChildOutcome, runChild } from '../../kernel/child.ts';
-import type { RenderJob } from './render-child.ts';
+import { runChild } from '../../kernel/child.ts';
+
+/** What the parent process sends to the child process that renders. */
+export interface RenderJob {
+  spec: RenderSpec;
+  outputPath: string;
+}
 
 type RenderOutcome = { kind: 'rendered' } | { kind: 'failed'; cause: string } | { kind: 'aborted' };
 
@@ -34,13 +39,13 @@ export async function renderVideo(
     memoryBytes: options.memoryBytes ?? MEMORY_BYTES,
     signal: options.signal,
   });
-  return outcomeOf(outcome, timeoutSeconds);
-}
-
-function outcomeOf(outcome: ChildOutcome, timeoutSeconds: number): RenderOutcome {
   switch (outcome.kind) {
-    case 'completed':
-      return renderOutcomeOf(outcome.result);
+    case 'completed': {
+      const { failure } = Object(outcome.result);
+      return failure === null
+        ? { kind: 'rendered' }
+        : { kind: 'failed', cause: String(failure ?? 'the renderer gave an invalid result') };
+    }
     case 'aborted':
       return { kind: 'aborted' };
     case 'timed_out':
@@ -50,12 +55,4 @@ function outcomeOf(outcome: ChildOutcome, timeoutSeconds: number): RenderOutcome
     case 'crashed':
       return { kind: 'failed', cause: `the renderer crashed: ${outcome.cause}` };
   }
-}
-
-function renderOutcomeOf(result: unknown): RenderOutcome {
-  if (typeof result === 'object' && result !== null && 'kind' in result) {
-    if (result.kind === 'rendered') return { kind: 'rendered' };
-    if ('cause' in result) return { kind: 'failed', cause: String(result.cause) };
-  }
-  return { kind: 'failed', cause: 'the renderer gave an invalid result' };
 }

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../database/database.ts';
-import type { HostedProvider } from '../hosted-provider.ts';
-import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
+import type { Capabilities, HostedProvider, Provider, SubmitOutcome } from '../provider.ts';
 import { countFreeTurns, type RateBudget, secondsUntilTurn, takeTurn } from './rate-budget.ts';
 
 /** A quota at a provider. All processes on one database share its budgets. */

@@ -138,18 +138,9 @@ function plainText(tokens: Token[] = []): string {
   return tokens
     .map((token) => {
       if ('tokens' in token && token.tokens) return plainText(token.tokens);
-      return 'text' in token ? unescaped(String(token.text)) : '';
+      return 'text' in token ? String(token.text) : '';
     })
     .join('');
-}
-
-function unescaped(text: string): string {
-  return text
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&');
 }
 
 /** In the repository, a link is often named after its file. */

@@ -59,8 +59,9 @@ export async function request(
     return await send();
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.code !== 'proof_required') throw error;
-    if (!(await askForProof(error))) throw unconfirmed(error);
-    return send();
+    if (await askForProof(error)) return send();
+    error.message = 'You did not confirm that it is you, so nothing was changed.';
+    throw error;
   }
 }
 
@@ -75,11 +76,6 @@ async function call(method: string, address: string, given: Given): Promise<unkn
   if (response.ok) return json;
   if (response.status === 401) onSignedOut(sentAt);
   throw failureOf(response.status, json, requestId);
-}
-
-function unconfirmed({ status, code, requestId, details }: ApiFailure): ApiFailure {
-  const message = 'You did not confirm that it is you, so nothing was changed.';
-  return new ApiFailure(message, { status, code, requestId, details });
 }
 
 async function send(method: string, address: string, given: Given): Promise<Response> {

@@ -52,15 +52,20 @@ export type Media = FileSource | URL;
 /** The request of a video. */
 export type GenerateRequest = Omit<
   VideoRequest,
-  'image_url' | 'end_image_url' | 'reference_image_urls' | 'reference_video_urls'
+  | 'image_url'
+  | 'end_image_url'
+  | 'reference_image_urls'
+  | 'reference_video_urls'
+  | 'reference_video_durations'
 > & {
   /** The first frame. */
   image_url?: Media | undefined;
   /** The last frame. */
   end_image_url?: Media | undefined;
   reference_image_urls?: Media[] | undefined;
-  /** The durations of files that are uploaded need not be given. */
   reference_video_urls?: Media[] | undefined;
+  /** Whole seconds of each reference video. Of a file that is uploaded, null or nothing will do. */
+  reference_video_durations?: (number | null)[] | undefined;
 };
 
 type UploadFile = (file: FileSource) => Promise<Upload>;
@@ -73,7 +78,10 @@ export async function uploadMedia(
   request: GenerateRequest,
   upload: UploadFile,
 ): Promise<VideoRequest> {
-  const { image_url, end_image_url, reference_image_urls, reference_video_urls, ...rest } = request;
+  const { image_url, end_image_url, reference_image_urls, reference_video_urls, ...others } =
+    request;
+  const { reference_video_durations = [], ...rest } = others;
+  const seconds = [...reference_video_durations];
   const uploads = new Map<Media, Upload>();
   const addressOf = async (media: Media) => {
     if (!isFile(media)) return String(media);
@@ -92,10 +100,12 @@ export async function uploadMedia(
   if (reference_image_urls) sent.reference_image_urls = await addressesOf(reference_image_urls);
   if (reference_video_urls) {
     sent.reference_video_urls = await addressesOf(reference_video_urls);
-    const seconds = reference_video_urls.map((media) => uploads.get(media)?.duration_seconds);
-    if (seconds.every((one) => typeof one === 'number')) {
-      sent.reference_video_durations ??= seconds.map(Math.round);
+    for (const [at, media] of reference_video_urls.entries()) {
+      const measured = uploads.get(media)?.duration_seconds;
+      if (typeof measured === 'number') seconds[at] ??= Math.round(measured);
     }
   }
+  // The service refuses a list that lacks one.
+  if (seconds.length > 0) sent.reference_video_durations = seconds.filter((one) => one !== null);
   return sent;
 }

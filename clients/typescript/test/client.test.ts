@@ -265,6 +265,20 @@ function clientOfOther(status: number, body: unknown): Framewright {
   return new Framewright({ apiKey: 'fw_test_0', baseUrl, fetch, maxRetries: 0 });
 }
 
+test('only files whose seconds are not given get those that were measured', async () => {
+  const file = new Blob(['....ftyp']);
+  const own = clientOfOther(201, { url: 'https://v.example/file', duration_seconds: 2.4 });
+  const prepare = async (videos: (string | Blob)[], seconds?: (number | null)[]) => {
+    const request = { reference_video_urls: videos, reference_video_durations: seconds };
+    return (await own.videos.prepare({ prompt: 'A boat', ...request })).reference_video_durations;
+  };
+  assert.deepEqual(await prepare([file, file]), [2, 2]);
+  assert.deepEqual(await prepare(['https://v.example/a', file], [5, null]), [5, 2]);
+  assert.deepEqual(await prepare([file], [3]), [3]);
+  assert.deepEqual(await prepare(['https://v.example/a', file]), [2]);
+  assert.equal(await prepare(['https://v.example/a']), undefined);
+});
+
 test('a response that is no JSON object is a lost response', async () => {
   for (const body of [null, 5, 'text', []]) {
     await assert.rejects(clientOfOther(200, body).credits.get(), ConnectionError);

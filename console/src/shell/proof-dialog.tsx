@@ -2,7 +2,6 @@ import { useEffect, useState } from 'preact/hooks';
 import { type ApiFailure, api, whenProofIsRequired } from '../api.ts';
 import { useLoad } from '../load.ts';
 import type { Body } from '../site-api.ts';
-import { useSiteInfo } from '../site-info.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
 import { Problem } from '../ui/form/field.tsx';
@@ -36,7 +35,7 @@ interface ProofProps {
 function Proof({ email, failure: { message, details }, settle }: ProofProps) {
   const close = useClose();
   const [isSent, setSent] = useState(false);
-  const isLogged = useSiteInfo().data?.mail_is_logged ?? false;
+  const isLogged = useLoad('/console/api/site').data?.mail_is_logged ?? false;
   useEffect(() => () => settle(false), []);
   const onProved = () => {
     settle(true);

@@ -27,15 +27,14 @@ type ButtonProps = Shared &
   Omit<JSX.IntrinsicElements['button'], 'icon' | 'class' | 'children'> & {
     /** While true the button does nothing and says that it works. */
     busy?: boolean;
-    class?: string;
   };
 
 const BASE =
   'inline-flex items-center justify-center gap-2 rounded-cut border font-medium whitespace-nowrap select-none transition-colors duration-150 no-underline';
 
-function classes({ look = 'plain', small = false }: Shared, own = ''): string {
+function classes({ look = 'plain', small = false }: Shared): string {
   const size = small ? 'h-8 px-2.5 text-sm' : 'h-[2.625rem] px-4 text-base';
-  return `${BASE} ${size} ${LOOKS[look]} ${own}`;
+  return `${BASE} ${size} ${LOOKS[look]}`;
 }
 
 /** Keeps a click from sending a form, too. */
@@ -48,7 +47,7 @@ function ignore(event: Event): void {
  * it keeps the focus, which `disabled` of HTML would drop.
  */
 export function Button(props: ButtonProps) {
-  const { look, icon, small, busy = false, children, class: own, disabled, ...rest } = props;
+  const { look, icon, small, busy = false, children, disabled, ...rest } = props;
   const isOff = Boolean(disabled) || busy;
   return (
     <button
@@ -56,7 +55,7 @@ export function Button(props: ButtonProps) {
       {...rest}
       {...(isOff && { 'aria-disabled': true, onClick: ignore })}
       aria-busy={busy}
-      class={classes({ look: look ?? 'plain', small: small ?? false }, own)}
+      class={classes({ look: look ?? 'plain', small: small ?? false })}
     >
       {busy ? <Working /> : icon && <Icon name={icon} size={small ? 15 : 17} />}
       {children}

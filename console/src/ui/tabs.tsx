@@ -10,15 +10,13 @@ interface Tab {
 interface Props {
   label: string;
   tabs: Tab[];
-  /** Stands at the right of the row. */
-  beside?: (chosen: string) => ComponentChildren;
 }
 
 const TAB =
   '-mb-px border-b-2 border-transparent py-2 text-sm font-medium text-dim outline-offset-[-2px] hover:text-ink aria-selected:border-tungsten aria-selected:text-ink';
 
 /** Tabs with arrow keys, as the ARIA pattern describes them. */
-export function Tabs({ label, tabs, beside }: Props) {
+export function Tabs({ label, tabs }: Props) {
   const base = useId();
   const [chosen, setChosen] = useState(tabs[0]?.id ?? '');
   const current = tabs.find(({ id }) => id === chosen) ?? tabs[0];
@@ -50,7 +48,6 @@ export function Tabs({ label, tabs, beside }: Props) {
             </button>
           ))}
         </div>
-        {current && beside?.(current.id)}
       </div>
       <div
         id={`${base}-panel`}

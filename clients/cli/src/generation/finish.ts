@@ -1,12 +1,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { Framewright, VideoTask } from '@framewright/client';
+import type { Framewright, VideoRequest, VideoTask } from '@framewright/client';
 import { asFailure, Failure } from '../failure.ts';
-import { type Entry, forget, type Media, record } from '../state/journal.ts';
+import { type Entry, forget, record } from '../state/journal.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { downloadTo, partOf } from './download.ts';
-import { bodyOf } from './plan.ts';
 
 /** What a finished generation left. */
 export interface Finished {
@@ -21,19 +20,15 @@ export interface Work {
   isResumed?: boolean;
 }
 
-/** Uploads the files that are not uploaded yet. That costs nothing. */
-export async function upload(
-  media: Media[],
-  { client, screen }: Work,
-  onUploaded: () => void = () => {},
-): Promise<void> {
-  for (const one of media.filter(({ url }) => url === null)) {
-    screen.progress(`uploading ${path.basename(one.from)}`);
-    const { url, duration_seconds: seconds } = await client.uploads.create(one.from);
-    Object.assign(one, { url, seconds: seconds === null ? null : Math.round(seconds) });
-    onUploaded();
-  }
+/** The body of the create of an entry. Its files are uploaded first, which costs nothing. */
+export async function prepare(entry: Entry, { client, screen }: Work): Promise<VideoRequest> {
+  if (entry.body) return entry.body;
+  screen.progress('uploading files');
+  const body = await client.videos.prepare(entry.request);
+  entry.body = body;
+  record(entry);
   screen.progress(null);
+  return body;
 }
 
 /**
@@ -58,11 +53,9 @@ export async function finish(entry: Entry, work: Work): Promise<Finished> {
 }
 
 async function create(entry: Entry, work: Work): Promise<string> {
-  await upload(entry.media, work, () => record(entry));
-  entry.body ??= bodyOf(entry);
-  record(entry);
+  const body = await prepare(entry, work);
   work.screen.progress('sending the request');
-  const { idempotencyKey, body } = entry;
+  const { idempotencyKey } = entry;
   const task = await work.client.videos.create(body, { idempotencyKey });
   if (!/^[\w-]+$/.test(task.id)) throw new Failure('other', `Not a name of a task: ${task.id}`);
   entry.taskId = task.id; // files are named after it

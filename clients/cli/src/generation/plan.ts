@@ -9,68 +9,67 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { cwd } from 'node:process';
-import type { VideoRequest } from '@framewright/client';
+import type { GenerateRequest } from '@framewright/client';
 import type { Call } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { settingsOf } from '../request-options.ts';
-import type { Media } from '../state/journal.ts';
-
-/** What a command line asks for: the request without its media, and the media. */
-export interface Plan {
-  request: VideoRequest;
-  media: Media[];
-}
 
 const isUrl = (from: string) => /^https?:\/\//.test(from);
 
 /**
- * Reads what is asked for, and looks at each file that it names.
+ * The request of a command line. Each file that it names is looked at, and has its absolute name.
  * @throws Failure `usage`, `file`
  */
-export function planOf(call: Call): Plan {
-  const references = call.texts('reference');
-  const frames = [call.text('image'), call.text('end-image')];
-  const hasFrames = frames.some((frame) => frame !== undefined);
-  if (hasFrames && references.length > 0) {
+export function requestOf(call: Call): GenerateRequest {
+  const [image, endImage] = [call.text('image'), call.text('end-image')];
+  const given = call.texts('reference');
+  const hasFrames = (image ?? endImage) !== undefined;
+  if (hasFrames && given.length > 0) {
     throw new Failure('usage', '--image and --end-image do not go together with --reference.');
   }
-  const mode = hasFrames ? 'image-to-video' : 'media-to-video';
+  const references = given.map(referenceOf);
+  const images = references.filter(({ isVideo }) => !isVideo);
+  const videos = references.filter(({ isVideo }) => isVideo);
   return {
-    request: {
-      prompt: call.words[0] ?? '',
-      ...((hasFrames || references.length > 0) && { mode }),
-      ...settingsOf(call),
-    },
-    media: [...framesOf(frames), ...references.map(referenceOf)],
+    prompt: call.words[0] ?? '',
+    ...(hasFrames && { mode: 'image-to-video' }),
+    ...(references.length > 0 && { mode: 'media-to-video' }),
+    ...settingsOf(call),
+    ...(image !== undefined && { image_url: mediaOf(image) }),
+    ...(endImage !== undefined && { end_image_url: mediaOf(endImage) }),
+    ...(images.length > 0 && { reference_image_urls: images.map(({ from }) => from) }),
+    ...(videos.length > 0 && {
+      reference_video_urls: videos.map(({ from }) => from),
+      reference_video_durations: videos.map(({ seconds }) => seconds),
+    }),
   };
 }
 
-function framesOf([image, endImage]: (string | undefined)[]): Media[] {
-  const fields = [
-    ['image_url', image],
-    ['end_image_url', endImage],
-  ] as const;
-  return fields.flatMap(([field, from]) => (from === undefined ? [] : [mediaOf(field, from)]));
+interface Reference {
+  isVideo: boolean;
+  from: string;
+  /** null: it is measured when the file is uploaded. */
+  seconds: number | null;
 }
 
-function referenceOf(from: string): Media {
-  const [, address = from, seconds] = /^(https?:.*)#(\d+)$/.exec(from) ?? [];
-  if (seconds !== undefined)
-    return { field: 'reference_video_urls', from, url: address, seconds: Number(seconds) };
-  const field = isVideo(from) ? 'reference_video_urls' : 'reference_image_urls';
-  if (field === 'reference_image_urls' || !isUrl(from)) return mediaOf(field, from);
-  throw new Failure('usage', `How long is ${from}? Add its seconds, such as ${from}#5`);
+function referenceOf(given: string): Reference {
+  const [, from, seconds] = /^(https?:.*)#(\d+)$/.exec(given) ?? [];
+  if (from !== undefined) return { isVideo: true, from, seconds: Number(seconds) };
+  if (!isVideo(given)) return { isVideo: false, from: mediaOf(given), seconds: null };
+  if (!isUrl(given)) return { isVideo: true, from: mediaOf(given), seconds: null };
+  throw new Failure('usage', `How long is ${given}? Add its seconds, such as ${given}#5`);
 }
 
-function mediaOf(field: Media['field'], from: string): Media {
-  if (isUrl(from)) return { field, from, url: from, seconds: null };
-  const file = path.resolve(from);
+/** A URL as it is, or the absolute name of a file. */
+function mediaOf(given: string): string {
+  if (isUrl(given)) return given;
+  const file = path.resolve(given);
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
     const next = 'Nothing was sent. Correct the name, then run the command again.';
-    throw new Failure('file', `There is no file ${from}.`, { charged: 'no', next });
+    throw new Failure('file', `There is no file ${given}.`, { charged: 'no', next });
   }
   accessSync(file, constants.R_OK);
-  return { field, from: file, url: null, seconds: null };
+  return file;
 }
 
 const VIDEO_NAME = /\.(mp4|m4v|mov|webm|mkv)$/i;
@@ -84,19 +83,6 @@ function isVideo(from: string): boolean {
   readSync(descriptor, start);
   closeSync(descriptor);
   return start.subarray(4).equals(Buffer.from('ftyp')) || start.readUInt32BE() === 0x1a45dfa3;
-}
-
-/** The body of a create, when all files are uploaded. */
-export function bodyOf({ request, media }: Plan): VideoRequest {
-  const body = { ...request };
-  for (const { field, url, seconds } of media) {
-    const address = url ?? '';
-    if (field === 'image_url' || field === 'end_image_url') body[field] = address;
-    else body[field] = [...(body[field] ?? []), address];
-    if (field !== 'reference_video_urls') continue;
-    body.reference_video_durations = [...(body.reference_video_durations ?? []), seconds ?? 0];
-  }
-  return body;
 }
 
 /**

@@ -1,10 +1,10 @@
 import { cwd } from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
-import type { Framewright, Quote } from '@framewright/client';
+import type { Framewright, GenerateRequest, Quote } from '@framewright/client';
 import type { Call } from '../command.ts';
 import { Failure } from '../failure.ts';
-import { finish, upload } from '../generation/finish.ts';
-import { bodyOf, outputOf, type Plan, planOf } from '../generation/plan.ts';
+import { finish, prepare } from '../generation/finish.ts';
+import { outputOf, requestOf } from '../generation/plan.ts';
 import { type Entry, forget, listEntries, record, takeEntry } from '../state/journal.ts';
 import { clientOf, currentLogin, type Login, markOf } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
@@ -12,7 +12,7 @@ import { canAsk, confirm } from '../terminal/prompt.ts';
 import type { Screen } from '../terminal/screen.ts';
 
 export async function generate(call: Call): Promise<void> {
-  const plan = planOf(call);
+  const request = requestOf(call);
   const choice = {
     output: outputOf(call.text('output'), call.flag('force')),
     isAgreed: call.flag('yes'),
@@ -21,7 +21,7 @@ export async function generate(call: Call): Promise<void> {
   const { screen } = call;
   const login = currentLogin();
   const client = clientOf(login);
-  const entry = await begin(plan, choice, { client, login, screen });
+  const entry = await begin(request, choice, { client, login, screen });
   const { task, output } = await finish(entry, { client, screen });
   screen.note(`${task.credits_used} credits were charged for ${task.id}.`);
   screen.result({ file: output, task }, output);
@@ -47,12 +47,12 @@ interface Desk {
  * @returns an entry whose price was agreed to, and which nobody else finishes
  * @throws Failure `usage`, `credits`, `unfinished`, and of the service: nothing was charged
  */
-async function begin(plan: Plan, choice: Choice, desk: Desk): Promise<Entry> {
+async function begin(request: GenerateRequest, choice: Choice, desk: Desk): Promise<Entry> {
   if (!choice.isAgreed && !canAsk()) {
     const next = 'Add --yes to agree to the price without a question; fw quote shows it.';
     throw new Failure('usage', 'Nobody is here to be asked.', { charged: 'no', next });
   }
-  const entry = entryOf(plan, choice, desk.login);
+  const entry = entryOf(request, choice, desk.login);
   if (!choice.isAgain) requireNew(entry);
   takeEntry(entry.idempotencyKey);
   record(entry);
@@ -60,10 +60,8 @@ async function begin(plan: Plan, choice: Choice, desk: Desk): Promise<Entry> {
   if (choice.isAgreed) onInterrupt(resume);
   else onInterrupt('Nothing was charged.', () => void forget(entry));
   try {
-    await upload(entry.media, desk, () => record(entry));
-    entry.body = bodyOf(entry);
-    record(entry);
-    await agree(await desk.client.videos.quote(entry.body), choice, desk.screen);
+    const body = await prepare(entry, desk);
+    await agree(await desk.client.videos.quote(body), choice, desk.screen);
   } catch (error) {
     forget(entry);
     throw error;
@@ -73,13 +71,13 @@ async function begin(plan: Plan, choice: Choice, desk: Desk): Promise<Entry> {
   return entry;
 }
 
-function entryOf(plan: Plan, { output, isAgreed }: Choice, login: Login): Entry {
+function entryOf(request: GenerateRequest, { output, isAgreed }: Choice, login: Login): Entry {
   return {
     version: 1,
     idempotencyKey: `fw-${crypto.randomUUID()}`,
     baseUrl: login.baseUrl,
     keyMark: markOf(login),
-    ...plan,
+    request,
     output,
     folder: cwd(),
     isAgreed,
@@ -108,10 +106,9 @@ function requireNew(entry: Entry): void {
   }
 }
 
-const wishOf = ({ baseUrl, request, media, output, folder }: Entry) => ({
+const wishOf = ({ baseUrl, request, output, folder }: Entry) => ({
   baseUrl,
   request,
-  media: media.map(({ field, from }) => ({ field, from })),
   file: output ?? folder,
 });
 

@@ -1,16 +1,13 @@
 import type { Call } from '../command.ts';
-import { upload } from '../generation/finish.ts';
-import { bodyOf, planOf } from '../generation/plan.ts';
+import { requestOf } from '../generation/plan.ts';
 import { clientOf } from '../state/login.ts';
 import { figure, table } from '../terminal/screen.ts';
 
-/** Files are uploaded, since a video's seconds count. */
 export async function quote(call: Call): Promise<void> {
   const { screen } = call;
-  const plan = planOf(call);
-  const client = clientOf();
-  await upload(plan.media, { client, screen });
-  const result = await client.videos.quote(bodyOf(plan));
+  const request = requestOf(call);
+  screen.progress('uploading files');
+  const result = await clientOf().videos.quote(request);
   const price = figure(screen, result.credits);
   const available = figure(screen, result.available_credits);
   const rate = result.credits_per_second;

@@ -9,19 +9,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import type { VideoRequest } from '@framewright/client';
+import type { GenerateRequest, VideoRequest } from '@framewright/client';
 import { stateFolder, syncFolder, writeSynced } from './folders.ts';
-
-/** A file or an https address that a request names, and what became of the file. */
-export interface Media {
-  field: 'image_url' | 'end_image_url' | 'reference_image_urls' | 'reference_video_urls';
-  /** An absolute name of a file, or an address. */
-  from: string;
-  /** Its address: of the upload, once it is uploaded. */
-  url: string | null;
-  /** Of a reference video. */
-  seconds: number | null;
-}
 
 /** An unfinished generation. It is on disk before the first byte of it is sent. */
 export interface Entry {
@@ -30,15 +19,14 @@ export interface Entry {
   baseUrl: string;
   /** Which API key it was begun with, without the key. */
   keyMark: string;
-  /** What was asked for, without media. */
-  request: VideoRequest;
-  media: Media[];
+  /** What was asked for. Its files have absolute names. */
+  request: GenerateRequest;
   /** The file to write; null: in `folder`, named after the task. */
   output: string | null;
   folder: string;
   /** Somebody agreed to the price. Without that, nothing is created. */
   isAgreed: boolean;
-  /** The body of the create. It is never changed once it was sent. */
+  /** The body of the create, when its files are uploaded. It is never changed once it was sent. */
   body: VideoRequest | null;
   taskId: string | null;
   createdAt: string;

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
 import type { Loaded } from '../../load.ts';
+import { useLoad } from '../../load.ts';
 import {
   FIRST_KEY,
   FIRST_REQUEST,
@@ -11,7 +12,6 @@ import {
   typeScriptSample,
 } from '../../samples.ts';
 import { useSession } from '../../session.tsx';
-import { useSiteInfo } from '../../site-info.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
 import { useTitle } from '../../ui/page.tsx';
@@ -22,7 +22,7 @@ import { Screening } from './screening.tsx';
 export default function LandingPage() {
   const { state } = useSession();
   const { route } = useLocation();
-  const site = useSiteInfo();
+  const site = useLoad('/console/api/site');
   useTitle('Framewright');
   useEffect(() => {
     if (state.kind === 'in') route('/playground', true);

@@ -1,3 +1,4 @@
+import type { FunctionComponent } from 'preact';
 import { useLocation } from 'preact-iso';
 import { NotFound } from '../not-found/not-found.tsx';
 import { AccountPage } from './account.tsx';
@@ -11,31 +12,26 @@ import { OrphansPage, ProvidersPage } from './providers.tsx';
 import { TaskPage } from './task.tsx';
 import { HeldPage, TasksPage } from './tasks.tsx';
 
-/** The pages of the operator's console, by the path below /operator. */
+type OnePage = FunctionComponent<{ id: string }>;
+
+/** A list, and the page of one of its entries, by the path below /operator. */
+const PAGES = new Map<string, [list: FunctionComponent, one?: OnePage]>([
+  ['', [OverviewPage]],
+  ['tasks', [TasksPage, TaskPage]],
+  ['providers', [ProvidersPage]],
+  ['accounts', [AccountsPage, AccountPage]],
+  ['orders', [OrdersPage, OrderPage]],
+  ['orphans', [OrphansPage]],
+  ['audit', [AuditPage]],
+  ['actions', [ActionsPage]],
+  ['commands', [CommandsPage]],
+]);
+
+/** The pages of the operator's console. */
 export default function OperatorPages() {
   const { path } = useLocation();
   const [, , name = '', id = ''] = path.split('/').map(decodeURIComponent);
-  switch (name) {
-    case '':
-      return <OverviewPage />;
-    case 'tasks':
-      if (id === 'held') return <HeldPage />;
-      return id === '' ? <TasksPage /> : <TaskPage id={id} key={id} />;
-    case 'providers':
-      return <ProvidersPage />;
-    case 'accounts':
-      return id === '' ? <AccountsPage /> : <AccountPage id={id} key={id} />;
-    case 'orders':
-      return id === '' ? <OrdersPage /> : <OrderPage id={id} key={id} />;
-    case 'orphans':
-      return <OrphansPage />;
-    case 'audit':
-      return <AuditPage />;
-    case 'actions':
-      return <ActionsPage />;
-    case 'commands':
-      return <CommandsPage />;
-    default:
-      return <NotFound />;
-  }
+  if (name === 'tasks' && id === 'held') return <HeldPage />;
+  const [List = NotFound, One] = PAGES.get(name) ?? [];
+  return One && id !== '' ? <One key={id} id={id} /> : <List />;
 }

@@ -3,7 +3,6 @@ import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
 import { isMissing, useList, useLoad } from '../../load.ts';
 import type { Item, Result } from '../../site-api.ts';
-import { useSiteInfo } from '../../site-info.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
@@ -25,7 +24,7 @@ export function OrdersPage() {
   return (
     <ListPage
       title="Orders"
-      lead={`${account ? `Of ${account}.` : 'What customers bought.'} ${modeOf(useSiteInfo().data)}`}
+      lead={`${account ? `Of ${account}.` : 'What customers bought.'} ${modeOf(useLoad('/console/api/site').data)}`}
       actions={<AskButton change={FIND}>Find a payment</AskButton>}
       list={useList('/console/api/operator/orders', { query })}
       empty={<Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />}

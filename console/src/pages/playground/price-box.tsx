@@ -1,6 +1,6 @@
 import type { Quote } from '../../../../server/src/site/playground/prices.ts';
+import { useLoad } from '../../load.ts';
 import { EnterTestMode, RefillButton } from '../../shell/test-mode.tsx';
-import { useSiteInfo } from '../../site-info.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import type { LiveQuote } from './use-quote.ts';
@@ -42,7 +42,7 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
 
 /** The ways on of somebody without enough credits. */
 function Short() {
-  const { data } = useSiteInfo();
+  const { data } = useLoad('/console/api/site');
   return (
     <>
       {data?.billing === false ? (

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { About } from '../../../../server/src/site/about.ts';
-import { useSiteInfo } from '../../site-info.ts';
+import { useLoad } from '../../load.ts';
 import { SimulatedPayments } from '../../ui/badge.tsx';
 import { ButtonLink, Link } from '../../ui/button.tsx';
 import { Range, Segments, Select } from '../../ui/form/controls.tsx';
@@ -31,7 +31,7 @@ const RULES = [
 
 /** What a video costs, in credits. */
 export default function PricingPage() {
-  const site = useSiteInfo();
+  const site = useLoad('/console/api/site');
   return (
     <Page
       title="Prices"

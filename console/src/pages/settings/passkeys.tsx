@@ -2,7 +2,6 @@ import type { PasskeyItem } from '../../../../server/src/site/auth/passkeys.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useLoad } from '../../load.ts';
-import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
@@ -15,7 +14,7 @@ import { toast } from '../../ui/toast.tsx';
 
 /** The passkeys of the account. They are offered only where browsers can make them. */
 export function Passkeys() {
-  const about = useSiteInfo();
+  const about = useLoad('/console/api/site');
   const list = useLoad('/console/api/passkeys');
   const isOffered = about.data?.sign_in.passkeys === true && 'PublicKeyCredential' in window;
   const onChanged = async (said: string) => {

@@ -4,8 +4,8 @@ import { useLocation } from 'preact-iso';
 import type { SignInResult } from '../../../../server/src/site/tell-owner.ts';
 import { api, besideField } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
+import { useLoad } from '../../load.ts';
 import { useSession } from '../../session.tsx';
-import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { CodeForm } from '../../ui/form/proof.tsx';
@@ -19,7 +19,7 @@ import { OtherWays } from './other-ways.tsx';
 export default function SignInPage() {
   const { query, route } = useLocation();
   const { state, refresh } = useSession();
-  const site = useSiteInfo();
+  const site = useLoad('/console/api/site');
   // Phones end the page while its reader looks for the mail with the code.
   const { value, set, drop } = useDraft('sign-in', () => ({ email: '', isSent: false }));
   const { email, isSent } = value;

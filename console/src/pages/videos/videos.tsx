@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { useList } from '../../load.ts';
+import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import { useMode } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Empty, ErrorState } from '../../ui/states.tsx';
+import { Empty, ErrorState, Load } from '../../ui/states.tsx';
 import { More } from '../../ui/table.tsx';
 import { FilterBar, type Filters, filtersOf, queryOf } from './filters.tsx';
 import { useLive, useReturningList } from './list.ts';
@@ -62,21 +62,13 @@ function Videos({
       <div aria-live="polite" class="sr-only">
         {isFiltered && items && `${countOf(items.length)}${list.hasMore ? ' or more' : ''}`}
       </div>
-      {items === undefined ? (
-        <NotLoaded list={list} />
-      ) : items.length > 0 ? (
-        <Grid>
-          {items.map((item) => (
-            <li key={item.id}>
-              <VideoCard item={item} />
-            </li>
-          ))}
-        </Grid>
-      ) : isFiltered || list.hasMore ? (
-        <NoMatch hasMore={list.hasMore} clear={clear} />
-      ) : (
-        <FirstSteps />
-      )}
+      <Load from={{ ...list, data: items }} skeleton={<Blanks />}>
+        {(videos) => {
+          if (videos.length > 0) return <Grid>{videos.map(cardOf)}</Grid>;
+          if (isFiltered || list.hasMore) return <NoMatch hasMore={list.hasMore} clear={clear} />;
+          return <FirstSteps />;
+        }}
+      </Load>
       {items !== undefined && list.error && <ErrorState error={list.error} />}
       <More list={list} />
     </>
@@ -95,21 +87,23 @@ function Grid({ children }: { children: preact.ComponentChildren }) {
   );
 }
 
-const BLANKS = ['a', 'b', 'c', 'd', 'e', 'f'];
-
-function NotLoaded({ list }: { list: ReturnType<typeof useList> }) {
-  if (list.error) return <ErrorState error={list.error} retry={() => void list.reload()} />;
+function cardOf(item: VideoItem) {
   return (
-    <div aria-busy="true">
-      <p class="sr-only">Loading</p>
-      <Grid>
-        {BLANKS.map((name) => (
-          <li key={name}>
-            <BlankCard />
-          </li>
-        ))}
-      </Grid>
-    </div>
+    <li key={item.id}>
+      <VideoCard item={item} />
+    </li>
+  );
+}
+
+function Blanks() {
+  return (
+    <Grid>
+      {['a', 'b', 'c', 'd', 'e', 'f'].map((name) => (
+        <li key={name}>
+          <BlankCard />
+        </li>
+      ))}
+    </Grid>
   );
 }
 

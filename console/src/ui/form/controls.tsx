@@ -39,17 +39,15 @@ interface Choice {
 
 interface ChoiceProps extends TextProps {
   choices: Choice[];
-  disabled?: boolean;
 }
 
 /** One of many values, in the browser's own list. */
-export function Select({ label, hint, error, value, choices, onChange, disabled }: ChoiceProps) {
+export function Select({ label, hint, error, value, choices, onChange }: ChoiceProps) {
   return (
     <FieldFrame label={label} hint={hint} error={error}>
       {(control) => (
         <select
           {...control}
-          disabled={disabled ?? false}
           value={value}
           onChange={(event) => onChange(event.currentTarget.value)}
           class={`${INPUT} h-[2.625rem]`}
@@ -66,10 +64,10 @@ export function Select({ label, hint, error, value, choices, onChange, disabled 
 }
 
 /** One of a few values, all of them shown. They are radio buttons: arrow keys move between them. */
-export function Segments({ label, hint, error, value, choices, onChange, disabled }: ChoiceProps) {
+export function Segments({ label, hint, error, value, choices, onChange }: ChoiceProps) {
   const id = useId();
   return (
-    <fieldset class="grid min-w-0 gap-1.5" disabled={disabled ?? false}>
+    <fieldset class="grid min-w-0 gap-1.5">
       <legend class="mb-1.5 font-medium">{label}</legend>
       {hint && <p class="text-sm text-dim">{hint}</p>}
       <div class="flex flex-wrap gap-y-1 pr-px">

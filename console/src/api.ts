@@ -1,6 +1,6 @@
 import { filled, type Given, type RequestParts, type Result, type Route } from './site-api.ts';
 
-/** An error of the website's API, or of the way to it. */
+/** An error of the website's API or of the connection to it. */
 export class ApiFailure extends Error {
   /** The HTTP status; 0 when no response came. */
   readonly status: number;
@@ -32,12 +32,12 @@ export class ApiFailure extends Error {
 }
 
 /**
- * Calls the website's API on this origin, with the session's cookie. If the person must confirm
- * first that it is still them, they are asked, and the request is sent again.
+ * Calls the website's API. If it wants a fresh proof of who the person is, asks for one and sends
+ * the request again.
  * @param route such as `PATCH /console/api/keys/:id`
  * @param given its `params`, `query` and `body`, as the route wants them
  * @returns the JSON of the response; undefined if it has none
- * @throws ApiFailure for every response that is no success, and when none came
+ * @throws ApiFailure unless a successful response came
  */
 export function api<Name extends Route>(
   route: Name,
@@ -48,7 +48,7 @@ export function api(route: string, given: Given = {}): Promise<unknown> {
   return request(method, filled(path, given), given);
 }
 
-/** As `api`, for an address that is made at run time. */
+/** Like `api`, for an address that is made at run time. */
 export async function request(
   method: string,
   address: string,
@@ -120,7 +120,7 @@ function failureOf(status: number, json: unknown, requestId: string | undefined)
   });
 }
 
-/** A message that stands beside the control of its field: without the field's name in the API. */
+/** An error message to show at its field: leaves out the field's API name. */
 export function besideField({ message, details }: ApiFailure): string {
   const name = String(details.field);
   const [, colon, rest] = /^(?:\[\d+\])?(:?) (.*)$/s.exec(message.slice(name.length)) ?? [];
@@ -131,8 +131,8 @@ export function besideField({ message, details }: ApiFailure): string {
 let onSignedOut: (sentAt: number) => void = () => {};
 
 /**
- * Names what is called when a response says that there is no session any more. It gets the time at
- * which the request was sent, of `performance.now()`.
+ * Sets the listener for responses that say that the session has ended. It gets the time when the
+ * request was sent, of `performance.now()`.
  */
 export function whenSignedOut(listener: (sentAt: number) => void): void {
   onSignedOut = listener;
@@ -141,8 +141,8 @@ export function whenSignedOut(listener: (sentAt: number) => void): void {
 let askForProof: (failure: ApiFailure) => Promise<boolean> = async () => false;
 
 /**
- * Names what asks the person to confirm that it is still them, when a response requires it.
- * @param ask gets that response; returns whether they did
+ * Sets what asks for a fresh proof when a response requires one.
+ * @param ask gets that response; returns whether the person gave the proof
  */
 export function whenProofIsRequired(ask: (failure: ApiFailure) => Promise<boolean>): void {
   askForProof = ask;

@@ -5,20 +5,20 @@ export interface Draft<Value> {
   value: Value;
   set(change: Partial<Value>): void;
   change(next: (before: Value) => Value): void;
-  /** Keeps it no longer: it was sent, or is not wanted any more. */
+  /** Forgets it: it was sent or cancelled. */
   drop(): void;
 }
 
-/** How the fields of a form are kept as JSON and read again, if not as they are. */
+/** How a form is converted to JSON and back. */
 interface Form<Value> {
   keep(value: Value): unknown;
   read(kept: unknown): Value | undefined;
 }
 
 /**
- * What somebody enters into a form. The window keeps it over a reload, a crash and a session that
- * has ended, until it is dropped; `personal.ts` removes it at a sign-out and for another account.
- * @param name of the form; it has the id of what is changed, if there are several
+ * The content of a form. The window keeps it over a reload, a crash and an ended session until it
+ * is dropped; `personal.ts` removes it at a sign-out and for another account.
+ * @param name of the form, with the id of what it changes if there are several
  * @param initial what a new form holds
  */
 export function useDraft<Value extends object>(
@@ -47,7 +47,7 @@ export function useDraft<Value extends object>(
   };
 }
 
-/** Fields that are texts, numbers and switches. Of an older release, those that still fit count. */
+/** For strings, numbers and booleans. Fields kept by an earlier release are read if they fit. */
 function plain<Value extends object>(initial: () => Value): Form<Value> {
   return {
     keep: (value) => value,
@@ -70,7 +70,7 @@ function readKept<Value>(key: string, form: Form<Value>): Value | undefined {
   });
 }
 
-/** Without storage the draft lasts until the page is left. */
+/** If storage is off, the draft lasts until the page is left. */
 function keep(key: string, value: unknown): void {
   trying(() => {
     if (value === undefined) sessionStorage.removeItem(key);

@@ -1,6 +1,6 @@
 /**
- * Where the focus is: the element, and each element around it with its neighbours, which can't be
- * asked once it is removed.
+ * Where the focus is: the element and its ancestors, each with its siblings, since a removed
+ * element has none.
  */
 type Place = { element: Element; next: Element | null; previous: Element | null }[];
 
@@ -43,7 +43,7 @@ function headingOf(element: Element | undefined): Element | null {
   return section?.querySelector('h1, h2') ?? section;
 }
 
-/** A page that chooses a field does so within this time. */
+/** A page that focuses a field itself does so within this time. */
 const CHOICE_MS = 100;
 
 /** Finds a new place for the focus whenever the element that has it is removed. */

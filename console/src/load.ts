@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, request } from './api.ts';
 import { type AddressParts, filled, type Given, type ReadPath, type Result } from './site-api.ts';
 
-/** What a page knows about data that it asked for. While data is read again, the old data stays. */
+/** Data that a page reads. During a reload the old data stays. */
 export interface Loaded<Data> {
   data: Data | undefined;
   error: ApiFailure | undefined;
@@ -13,7 +13,7 @@ export interface Loaded<Data> {
   set(data: Data): void;
 }
 
-/** What an error of any kind is to the pages. */
+/** Turns any error into an ApiFailure. */
 export function asFailure(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -30,8 +30,8 @@ interface Shown<Data> {
  * Reads the data of an address, and again when the address changes or the connection is back. A
  * response that comes after a newer request is dropped.
  * @param address undefined: nothing is read yet
- * @param read gets what is shown now
- * @param first is shown until the data is read
+ * @param read gets the data that is shown now
+ * @param first shown until the data is read
  */
 function useRead<Data>(
   address: string | undefined,

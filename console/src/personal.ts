@@ -1,10 +1,10 @@
 import type { Mode } from './site-api.ts';
 
-/** Changes with each sign-out in this browser, so that all its windows learn of it. */
+/** Changes with each sign-out in this browser, which tells its other windows. */
 const SIGN_OUTS = 'sign-outs';
-/** Whose data this window keeps. */
+/** The account whose data this window keeps. */
 const OWNER = 'owner';
-/** Of this window in its own storage; as it was last chosen in that of the browser. */
+/** This window's in sessionStorage; the last choice of the browser in localStorage. */
 const MODE = 'mode';
 
 /** Runs work with the browser's storage, which may be switched off or full. */
@@ -18,7 +18,7 @@ export function trying<Result>(work: () => Result): Result | undefined {
 
 const asMode = (text: string | null) => (text === 'test' || text === 'live' ? text : undefined);
 
-/** A link that leads to one side of the account says so. The page that it opens is as others. */
+/** Links to one side of the account say so by `?mode=`, which is then removed. */
 function modeOfLink(): Mode | undefined {
   const url = new URL(location.href);
   const mode = asMode(url.searchParams.get(MODE));
@@ -31,7 +31,7 @@ function modeOfLink(): Mode | undefined {
 const linked = modeOfLink();
 let chosen: Mode | undefined;
 
-/** The mode of this window: no other window changes it. A new one begins as was chosen last. */
+/** The mode of this window. A new window begins with the last choice. */
 export function windowMode(): Mode {
   const kept = () => asMode(sessionStorage.getItem(MODE) ?? localStorage.getItem(MODE));
   chosen ??= linked ?? trying(kept) ?? 'live';

@@ -14,7 +14,7 @@ import {
 } from './personal.ts';
 import type { Mode } from './site-api.ts';
 
-/** Who is signed in, as far as it is known. */
+/** Who is signed in, as far as is known. */
 type SessionState =
   /** `wasIn`: this browser was signed in when it was here last. */
   | { kind: 'loading'; wasIn: boolean }
@@ -25,7 +25,7 @@ type SessionState =
 
 interface Session {
   state: SessionState;
-  /** Reads the account and its balance again: call it after whatever moves credits. */
+  /** Reads the account and its balance again: call it after anything that moves credits. */
   refresh(): Promise<void>;
   /** Shows the other side of the account in this window, once its balance is read. */
   switchTo(mode: Mode): Promise<void>;
@@ -43,7 +43,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [state, setState] = useState<SessionState>(() => ({ kind: 'loading', wasIn: wasIn() }));
   const account = useRef<string | undefined>(undefined);
   const reads = useRef(0);
-  /** When the newest look began that has found a session. */
+  /** When the newest read that found a session began. */
   const knownIn = useRef(0);
   const refresh = useCallback(async () => {
     const mode = windowMode();
@@ -60,7 +60,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
       if (account.current !== undefined && account.current !== id) return location.assign('/');
       account.current = id;
       knownIn.current = began;
-      // It was chosen meanwhile, or was that of another account.
+      // The mode was changed meanwhile, or belonged to another account.
       if (mode !== windowMode()) return refresh();
     }
     // A failed refresh keeps what is known: the page has its own error.
@@ -88,7 +88,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   return <Context.Provider value={session}>{children}</Context.Provider>;
 }
 
-/** Calls it when somebody returns to the window: one beside this may have spent credits. */
+/** Refreshes when the window is shown again: another window may have spent credits. */
 function useReturns(refresh: () => Promise<void>): void {
   useEffect(() => {
     const onShow = () => document.visibilityState === 'visible' && void refresh();
@@ -113,8 +113,8 @@ async function signOut(): Promise<void> {
 const SIGNED_IN = 'signed-in';
 
 /**
- * Whether this browser was signed in. Only a hint: it decides what a reader of the first page sees
- * until the session is read.
+ * Whether this browser was signed in: a hint that decides what the first page shows until the
+ * session is read.
  */
 function wasIn(): boolean {
   return trying(() => localStorage.getItem(SIGNED_IN)) === 'yes';
@@ -138,7 +138,7 @@ function readMe(mode: Mode): Promise<Me> {
   return api('GET /console/api/me', { query: { mode } });
 }
 
-/** Asked first where nobody was signed in: a browser logs each 401 as an error. */
+/** Avoids a 401 where nobody was signed in, which browsers log as an error. */
 async function hasSession(): Promise<boolean> {
   return (await api('GET /console/api/site')).has_session;
 }

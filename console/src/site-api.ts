@@ -20,14 +20,14 @@ type Params<Path extends string> = [NamesIn<Path>] extends [never]
   ? { params?: undefined }
   : { params: Record<NamesIn<Path>, string> };
 
-/** Which side of the account a page shows: what is paid, or what only spends test credits. */
+/** Which side of the account a page shows: the paid one, or the one of test credits. */
 export type Mode = NonNullable<SiteApi['GET /console/api/me']['query']['mode']>;
 
 type Texts<Shape> = { [Name in Exclude<keyof Shape, 'mode'>]?: string | undefined };
 
 /**
- * Its values are texts of an address or a form: the server checks them. A page says the mode
- * wherever there is one, since the server takes none for live.
+ * Values come from addresses and forms as strings, which the server checks. Where a route has a
+ * mode, it must be given, since the server defaults to live.
  */
 type Query<Shape> = 'mode' extends keyof Shape
   ? { query: Texts<Shape> & { mode: Mode } }
@@ -37,7 +37,7 @@ type Query<Shape> = 'mode' extends keyof Shape
 
 type WithBody<Shape> = [Shape] extends [undefined] ? { body?: undefined } : { body: Shape };
 
-/** What a request needs for its address. */
+/** What the address of a request needs. */
 type Asked<Name extends Route> = Params<Name> & Query<SiteApi[Name]['query']>;
 
 type Sent<Name extends Route> = Asked<Name> &
@@ -70,7 +70,7 @@ export function addressOf(path: string, given?: Given): string {
   return filled(path, given);
 }
 
-/** As {@link addressOf}, of any path. */
+/** Like {@link addressOf}, for any path. */
 export function filled(path: string, { params = {}, query = {} }: Given = {}): string {
   const named = path.replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(params[name] ?? ''));
   const texts = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));

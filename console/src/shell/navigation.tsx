@@ -24,7 +24,7 @@ export const DESTINATIONS: Destination[] = [
   { href: '/credits', title: 'Credits', icon: 'coins' },
 ];
 
-/** Windows without room for all have the others in the menu of the account. */
+/** Narrow windows move the rest into the account menu. */
 function isOnPhone({ href }: Pick<Destination, 'href'>): boolean {
   return href !== '/webhooks';
 }
@@ -34,7 +34,7 @@ function useCurrent(): (href: string) => 'page' | undefined {
   return (href) => (path === href || path.startsWith(`${href}/`) ? 'page' : undefined);
 }
 
-/** The row of pages at the top, on wide windows. The current one has the playhead. */
+/** The navigation at the top of wide windows. The playhead marks the current page. */
 export function TopNavigation({ items }: { items: Pick<Destination, 'href' | 'title'>[] }) {
   const current = useCurrent();
   return (
@@ -56,7 +56,7 @@ export function TopNavigation({ items }: { items: Pick<Destination, 'href' | 'ti
   );
 }
 
-/** The most used ones at the bottom of a phone, where more have no room. */
+/** The navigation at the bottom of a phone. */
 export function PhoneNavigation() {
   const current = useCurrent();
   return (
@@ -104,7 +104,7 @@ export function Balance({ me }: { me: Me }) {
 
 const ITEM = 'flex w-full items-center gap-3 px-4 py-2.5 text-left hover:bg-well';
 
-/** A native details element that closes when the page changes, and by a click beside it. */
+/** Closes a details element when the page changes, and by a click outside. */
 function useMenu() {
   const { path } = useLocation();
   const menu = useRef<HTMLDetailsElement>(null);
@@ -122,7 +122,7 @@ function useMenu() {
   return { menu, close };
 }
 
-/** The menu of the account: a native details element, closed by Escape and by leaving it. */
+/** The account menu: a native details element, also closed by Escape. */
 export function AccountMenu({ me }: { me: Me }) {
   const { signOut } = useSession();
   const { menu, close } = useMenu();

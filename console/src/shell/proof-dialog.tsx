@@ -8,7 +8,7 @@ import { Problem } from '../ui/form/field.tsx';
 import { CodeForm, PasskeyButton } from '../ui/form/proof.tsx';
 import { useSending } from '../ui/form/sending.tsx';
 
-/** Asks the person to confirm that it is them, whenever the API requires it. The shell has one. */
+/** Asks for a fresh proof whenever the API requires one. The shell has one. */
 export function ProofDialogs({ email }: { email: string }) {
   useEffect(() => {
     let asked: Promise<boolean> | undefined;
@@ -28,7 +28,7 @@ export function ProofDialogs({ email }: { email: string }) {
 interface ProofProps {
   email: string;
   failure: ApiFailure;
-  /** Gets whether they have confirmed it; what comes after the first call changes nothing. */
+  /** Gets whether the proof was given; only the first call counts. */
   settle: (isProved: boolean) => void;
 }
 

@@ -24,7 +24,7 @@ const PUBLIC = [
 
 /**
  * What surrounds every page.
- * @param props.shown counts the pages that were gone to: the title of each takes the focus
+ * @param props.shown counts navigations: after each, the title takes the focus
  */
 export function Shell({ shown, children }: { shown: number; children: ComponentChildren }) {
   const { state } = useSession();
@@ -75,8 +75,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
 }
 
 /**
- * Moves the focus to the title of a page that the reader has gone to; not of the first one, and
- * not from a field that the page has chosen.
+ * Moves the focus to the title after a navigation, unless the page has focused a field.
  */
 function useFocusOfTitle(shown: number, main: { current: HTMLElement | null }): void {
   useEffect(() => {
@@ -106,7 +105,7 @@ function Footer() {
   );
 }
 
-/** The sign of the product: the corners of a frame, and what was cut to fit. */
+/** The logo: the corners of a frame around what was cut to fit. */
 function Mark() {
   return (
     <svg viewBox="0 0 26 26" width="26" height="26" aria-hidden="true" class="flex-none">
@@ -121,7 +120,7 @@ function Mark() {
   );
 }
 
-/** The sign and the name. `hasCompany`: on a phone the sign only, since more stands beside it. */
+/** Logo and name. `hasCompany`: only the logo on a phone, where more stands beside it. */
 function Brand({ hasCompany }: { hasCompany: boolean }) {
   return (
     <a href="/" class="inline-flex items-center gap-2.5 text-lg font-semibold tracking-[-0.03em]">

@@ -9,7 +9,7 @@ import { Switch } from '../ui/form/controls.tsx';
 import { useSending } from '../ui/form/sending.tsx';
 import { toast, toastOutcome } from '../ui/toast.tsx';
 
-/** Shows the other side of the account; if its balance can't be read, says why and stays. */
+/** Switches the mode; if the balance can't be read, says why and stays. */
 function useSwitch(): (mode: Mode) => Promise<void> {
   const { switchTo } = useSession();
   return (mode) => switchTo(mode).catch((error) => toast(asFailure(error).message, 'bad'));
@@ -27,7 +27,7 @@ export function ModeSwitch({ mode }: { mode: Mode }) {
   return <Switch label="Test mode" checked={wanted === 'test'} onChange={change} />;
 }
 
-/** The same in the header, on windows with room for it; all have it in the account's menu. */
+/** The same in the header of wide windows; narrow ones have it in the account menu only. */
 export function HeaderSwitch(props: { mode: Mode }) {
   return (
     <div class="mr-4 hidden xl:block">
@@ -66,7 +66,7 @@ export function RefillButton() {
   );
 }
 
-/** What is the same in both modes, by the beginning of its path. */
+/** Pages that are the same in both modes, by the start of the path. */
 const ALWAYS_LIVE: [path: string, words: string][] = [
   ['/operator', 'the operator’s console is always live.'],
   ['/pricing', 'purchases are always live.'],

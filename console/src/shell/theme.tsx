@@ -3,7 +3,7 @@ import { trying } from '../personal.ts';
 import { IconButton } from '../ui/button.tsx';
 
 type Theme = 'light' | 'dark';
-/** `system`: what the system has, also when it changes. */
+/** `system` follows the system's theme. */
 type ThemeChoice = Theme | 'system';
 
 const system = matchMedia('(prefers-color-scheme: dark)');
@@ -25,7 +25,7 @@ function chooseTheme(choice: ThemeChoice): void {
   document.dispatchEvent(new Event(CHANGED));
 }
 
-/** What is chosen, and what is shown; the third part chooses. */
+/** The choice, the theme that is shown, and a function that chooses. */
 export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] {
   const [, update] = useState({});
   useEffect(() => {
@@ -42,7 +42,7 @@ export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] 
   return [chosen, shown, chooseTheme];
 }
 
-/** Switches between dark and light. Choosing what the system has follows the system again. */
+/** Toggles dark and light. Choosing the system's theme follows the system again. */
 export function ThemeButton() {
   const [, theme, choose] = useTheme();
   const next = theme === 'dark' ? 'light' : 'dark';

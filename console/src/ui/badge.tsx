@@ -9,7 +9,7 @@ const TONES = {
 
 export type Tone = keyof typeof TONES;
 
-/** A word with a mark: what state something is in. */
+/** A state: a word with a coloured mark. */
 export function Badge({
   tone = 'neutral',
   children,
@@ -45,7 +45,7 @@ export function Status({ state }: { state: string }) {
   return <Badge tone={tone}>{word}</Badge>;
 }
 
-/** Says that what is bought here costs nothing. */
+/** Tells buyers that no money is taken. */
 export function SimulatedPayments() {
   return (
     <p role="note" class="mb-5 flex flex-wrap items-center gap-3 text-dim">

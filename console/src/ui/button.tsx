@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
 const LOOKS = {
-  /** The one thing to do on a page. */
+  /** The main action of a page. */
   primary:
     'bg-tungsten text-on-tungsten hover:bg-tungsten-lit border-transparent aria-disabled:bg-line aria-disabled:text-dim',
   plain:
@@ -25,7 +25,7 @@ interface Shared {
 
 type ButtonProps = Shared &
   Omit<JSX.IntrinsicElements['button'], 'icon' | 'class' | 'children'> & {
-    /** While true the button does nothing and says that it works. */
+    /** Ignores clicks and shows that it works. */
     busy?: boolean;
   };
 
@@ -37,14 +37,14 @@ function classes({ look = 'plain', small = false }: Shared): string {
   return `${BASE} ${size} ${LOOKS[look]}`;
 }
 
-/** Keeps a click from sending a form, too. */
+/** Also keeps the click from submitting a form. */
 function ignore(event: Event): void {
   event.preventDefault();
 }
 
 /**
- * A button with words; `type="submit"` must be given where it sends a form. While it can't be used
- * it keeps the focus, which `disabled` of HTML would drop.
+ * A button with words; give `type="submit"` where it sends a form. It stays focusable while it is
+ * off, unlike HTML's `disabled`.
  */
 export function Button(props: ButtonProps) {
   const { look, icon, small, busy = false, children, disabled, ...rest } = props;
@@ -80,7 +80,7 @@ export function ButtonLink({
   );
 }
 
-/** A button with a picture only; the label is for screen readers and the tooltip. */
+/** An icon only; the label is for screen readers and the tooltip. */
 export function IconButton({
   icon,
   label,

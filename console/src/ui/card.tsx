@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** A sheet with a thin frame. With a title it is a section of its own. */
+/** A framed sheet. With a title it is a section. */
 export function Card({
   title,
   note,

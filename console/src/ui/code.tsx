@@ -4,7 +4,7 @@ import { Tabs } from './tabs.tsx';
 
 const COPIED_SECONDS = 2;
 
-/** Copies a text. Without words it is a picture only. */
+/** Copies a text. Without words it shows an icon only. */
 export function CopyButton({
   text,
   words,
@@ -47,7 +47,7 @@ export function CopyButton({
   );
 }
 
-/** A text in a fixed-width font that can be copied. */
+/** A code block with a copy button. */
 export function Code({ text, label }: { text: string; label: string }) {
   return (
     <div class="flex items-start border border-line bg-well">

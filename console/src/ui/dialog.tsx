@@ -60,13 +60,13 @@ export function Dialogs() {
   );
 }
 
-/** Opens the dialog of the ref, and takes the keyboard back to where it was. */
+/** Opens the dialog of the ref, and returns the focus when it closes. */
 function useModal(isKept: boolean, onClose: () => void) {
   const dialog = useRef<HTMLDialogElement>(null);
   const latest = useRef(onClose);
   latest.current = onClose;
-  // At once: what comes between a click and this would be taken for the place to return to, and
-  // whoever looks right after the dialog is gone would find the keyboard nowhere.
+  // In the layout phase: later, the focus might have moved from the opener, and after the dialog is
+  // gone there would be a moment without any focus.
   useLayoutEffect(() => {
     const before = placeOf(document.activeElement);
     const element = dialog.current;
@@ -92,8 +92,8 @@ interface DialogProps {
 }
 
 /**
- * A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. Its
- * first control has the focus, a field or the button that only closes it; the cross is the last.
+ * A native dialog: Escape closes it, and it traps and returns the focus. The first control gets the
+ * focus, a field or the button that only closes it; the cross comes last.
  */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const { isKept, close } = useContext(Around);

@@ -4,7 +4,7 @@ import { useEvery } from '../load.ts';
 
 const NUMBERS = new Intl.NumberFormat('en-US');
 
-/** A whole number with thin groups of three, such as `10 000`. */
+/** A whole number with thin spaces between groups, such as `10 000`. */
 export function formatNumber(value: number): string {
   return NUMBERS.format(value).replaceAll(',', '\u2009');
 }
@@ -17,7 +17,7 @@ export function Credits({
 }: {
   value: number;
   signed?: boolean;
-  /** Whether the word follows. */
+  /** Whether `credits` follows. */
   unit?: boolean;
 }) {
   const sign = value < 0 ? '\u2212' : signed && value > 0 ? '+' : '';
@@ -32,12 +32,12 @@ export function Credits({
   );
 }
 
-/** An amount of money, in the units that Stripe counts. */
+/** An amount of money, in Stripe's minor units. */
 export function Money({ minor, currency }: { minor: number; currency: string }) {
   return <span class="figures whitespace-nowrap">{formatMoney(minor, currency)}</span>;
 }
 
-/** The price of 1000 credits in the units that Stripe counts, to compare offers. */
+/** The price of 1000 credits in Stripe's minor units, to compare offers. */
 export function pricePerThousand({ price, credits }: { price: number; credits: number }): number {
   return Math.round((price * 1000) / credits);
 }
@@ -71,7 +71,7 @@ export function addDays(day: string, count: number): string {
 
 const REFRESH_SECONDS = 30;
 
-/** How long ago, or in how long: `3 minutes ago`. A month away it is the date. */
+/** Such as `3 minutes ago`; the date if it is more than 30 days away. */
 export function RelativeTime({ at, otherwise = '–' }: { at: string | null; otherwise?: string }) {
   const [now, setNow] = useState(Date.now());
   useEvery(REFRESH_SECONDS * 1000, () => setNow(Date.now()));
@@ -96,7 +96,7 @@ const ABSOLUTE_UTC = new Intl.DateTimeFormat('en-GB', {
   ...({ dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' } as const),
 });
 
-/** A point in time, to the second, in the reader's time zone; `utc` beside filters by days. */
+/** A time to the second, in the reader's time zone; `utc` where the page filters by days. */
 export function DateTime({ at, utc = false }: { at: string; utc?: boolean }) {
   return (
     <time dateTime={at} class="figures whitespace-nowrap">

@@ -1,20 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** Names the page in the tab of the browser. */
+/** Sets the title of the browser tab. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title === 'Framewright' ? title : `${title} – Framewright`;
   }, [title]);
 }
 
-/** At most four lines, on wide windows three, with room for what hangs below the last one. */
+/** At most four lines, three on wide windows, with room for descenders. */
 const TITLE = '-mb-1 line-clamp-4 pb-1 sm:line-clamp-3';
 const TITLE_ROOM = 'min-h-[calc(4lh+0.25rem)] sm:min-h-[calc(3lh+0.25rem)]';
 
 /**
- * A page of the console: its title, one sentence, its buttons, and what is on it. The shell moves
- * the keyboard's focus to the title when the route has changed.
+ * A page: title, lead, buttons and content. The shell moves the focus to the title when the route
+ * has changed.
  */
 export function Page({
   title,
@@ -27,7 +27,7 @@ export function Page({
   title: string;
   /** Above the title, so that the height of the title does not move it. */
   above?: ComponentChildren;
-  /** A longer title comes with the data: keeps room for it. */
+  /** Reserves room for a longer title that comes with the data. */
   isTitleComing?: boolean;
   lead?: ComponentChildren;
   actions?: ComponentChildren;

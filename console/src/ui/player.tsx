@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Plays a video in a frame of its own shape. Signed links change at each read of a task: the first
- * one stays until it fails, so that a refresh does not restart the video.
+ * Plays a video in a frame of its own shape. Each read of a task brings another signed link: the
+ * first one stays until it fails, so that a refresh does not restart the video.
  */
 export function Player({
   id,
@@ -12,11 +12,11 @@ export function Player({
   height,
   label,
 }: {
-  /** Another id is another video. */
+  /** A new id means another video. */
   id: string;
   src: string;
   poster?: string | null | undefined;
-  /** In pixels; they only give the shape. */
+  /** In pixels; only the ratio is used. */
   width?: number | undefined;
   height?: number | undefined;
   label: string;

@@ -3,7 +3,7 @@ import type { ApiFailure } from '../api.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './code.tsx';
 
-/** Nothing is here yet: says what to do next. */
+/** An empty state: says what to do next. */
 export function Empty({
   title,
   children,
@@ -22,7 +22,7 @@ export function Empty({
   );
 }
 
-/** Something could not be loaded: what, whether it helps to try again, and the request's id. */
+/** An error, with a retry and the id of the request. */
 export function ErrorState({
   error,
   retry,
@@ -33,7 +33,7 @@ export function ErrorState({
   error: ApiFailure;
   retry?: (() => void) | undefined;
   title?: string;
-  /** Other buttons than that of `retry`. */
+  /** Buttons beside that of `retry`. */
   actions?: ComponentChildren;
   /** Below the error's message. */
   children?: ComponentChildren;
@@ -62,7 +62,7 @@ export function ErrorState({
   );
 }
 
-/** Lines that stand for a text of the same height. */
+/** Placeholder lines while a text loads. */
 export function Skeleton({ lines = 3 }: { lines?: number }) {
   return (
     <div aria-hidden="true" class="grid gap-3">
@@ -77,8 +77,7 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
 }
 
 /**
- * What a page shows of data that is loaded: its skeleton, its error with a retry, or the data. Data
- * that was shown stays while it is read again.
+ * Shows loaded data, or its skeleton, or its error with a retry. Old data stays during a reload.
  */
 export function Load<Data>({
   from,

@@ -5,8 +5,8 @@ import { Card } from './card.tsx';
 import { Load, Skeleton } from './states.tsx';
 
 /**
- * Numbers stand at the right, in figures of one width. `prose` is what somebody has written: a word
- * that is longer than its column is broken.
+ * Numbers are aligned right, in tabular figures. `prose` is text that people write: a word that is
+ * longer than its column is broken.
  */
 type Kind = keyof typeof CELLS;
 
@@ -84,11 +84,11 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
 
 type TableCardProps<Row> = Omit<TableProps<Row>, 'caption'> & {
   title: string;
-  /** The title, if nothing else is given. */
+  /** By default the title. */
   caption?: string;
 };
 
-/** Such a table in a card of its own; nothing without rows. */
+/** A table in a card; renders nothing without rows. */
 export function TableCard<Row>({ title, caption = title, ...table }: TableCardProps<Row>) {
   if (table.rows.length === 0) return null;
   return (
@@ -98,7 +98,7 @@ export function TableCard<Row>({ title, caption = title, ...table }: TableCardPr
   );
 }
 
-/** The button below a list that goes on. */
+/** The button that reads the next part of a list. */
 export function More({
   list,
 }: {
@@ -114,17 +114,17 @@ export function More({
   );
 }
 
-/** What is shown of a list: it is read in parts, or at once. */
+/** A list that is read in parts or at once. */
 type ShownList<Row> = Pick<LoadedList<Row>, 'items' | 'error' | 'isLoading' | 'reload'> &
   Partial<Pick<LoadedList<Row>, 'hasMore' | 'more'>>;
 
 interface ListTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   list: ShownList<Row>;
-  /** Stands there if it has no rows. */
+  /** Shown instead of a table without rows. */
   empty: ComponentChildren;
 }
 
-/** A table of a list that goes on. */
+/** A table of a list, with a button for more. */
 export function ListTable<Row>({ list, empty, ...table }: ListTableProps<Row>) {
   return (
     <Load from={{ ...list, data: list.items }} skeleton={<Skeleton lines={5} />}>
@@ -147,14 +147,14 @@ export interface ListProps<Row> extends ListTableProps<Row> {
   card?: Omit<ComponentProps<typeof Card>, 'children'>;
 }
 
-/** Such a table in a card, which is not there while the list has no rows. */
+/** The same in a card, which is left out while the list has no rows. */
 export function ListCard<Row>({ card, ...table }: ListProps<Row>) {
   const { items } = table.list;
   const shown = <ListTable {...table} />;
   return items === undefined || items.length === 0 ? shown : <Card {...card}>{shown}</Card>;
 }
 
-/** What a cell says, and in small letters below it what belongs to that. */
+/** A cell with small print below. */
 export function Cell({ children, below }: Record<'children' | 'below', ComponentChildren>) {
   return (
     <div>

@@ -18,7 +18,7 @@ function publish(next: Note[]): void {
   for (const listener of listeners) listener(notes);
 }
 
-/** Tells what has just happened, in one line at the edge of the window, for a few seconds. */
+/** Shows one line at the edge of the window for a few seconds. */
 export function toast(text: string, tone: Note['tone'] = 'good'): void {
   last += 1;
   const id = last;
@@ -26,7 +26,7 @@ export function toast(text: string, tone: Note['tone'] = 'good'): void {
   setTimeout(() => publish(notes.filter((note) => note.id !== id)), SHOWN_SECONDS * 1000);
 }
 
-/** Says how a change went. */
+/** Toasts the outcome of a change. */
 export function toastOutcome(change: Promise<unknown>, said: string): Promise<void> {
   return change.then(
     () => toast(said),

@@ -1,6 +1,6 @@
 /**
- * The library of the charts gives `navigator.language` to Intl when it is loaded. Some systems have
- * a language there that Intl refuses, such as `en-US@posix`: numbers are then written as in en-US.
+ * uPlot passes `navigator.language` to Intl when it is loaded. Some systems have a language that
+ * Intl rejects, such as `en-US@posix`: fall back to en-US.
  */
 try {
   Intl.getCanonicalLocales(navigator.language);

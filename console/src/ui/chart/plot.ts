@@ -10,7 +10,7 @@ export interface ChartData {
   series: { label: string; values: (number | null)[] }[];
 }
 
-/** The colours of the series, in this order; names of the design's tokens. */
+/** The colours of the series in order, as design tokens. */
 const COLOURS = ['--color-tungsten', '--color-ink', '--color-good', '--color-bad', '--color-edge'];
 
 interface Settings {
@@ -20,7 +20,7 @@ interface Settings {
 }
 
 /**
- * Draws a chart into an element, again when its width or the theme changes.
+ * Draws a chart into an element, and redraws it when its width or the theme changes.
  * @returns a function that removes it
  */
 export function plot(element: HTMLElement, settings: Settings): () => void {
@@ -84,7 +84,7 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
   return new uPlot(options, [data.times, ...data.series.map(({ values }) => values)], element);
 }
 
-/** Time below, and values at the left. */
+/** The axes of time and values. */
 function axesOf(kind: Settings['kind'], colour: (token: string) => string): uPlot.Axis[] {
   const axis = {
     stroke: colour('--color-dim'),
@@ -109,7 +109,7 @@ function axesOf(kind: Settings['kind'], colour: (token: string) => string): uPlo
   ];
 }
 
-/** The values without a neighbour: no line shows them, so they get a point. */
+/** Values without neighbours get a point, since no line shows them. */
 function isolated(values: (number | null)[]): number[] {
   const isThere = (at: number) => typeof values[at] === 'number';
   return [...values.keys()].filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
@@ -118,13 +118,13 @@ function isolated(values: (number | null)[]): number[] {
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 
-/** The seconds that there may be between two labels: a shorter time would repeat its label. */
+/** Allowed seconds between two labels: with fewer, labels would repeat. */
 const BETWEEN_LABELS = {
   line: [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440].map((count) => count * MINUTE_SECONDS),
   bars: [1, 2, 3, 4, 5, 7, 10, 14, 28, 56, 112, 365].map((count) => count * DAY_SECONDS),
 };
 
-/** Days are those of UTC, as the API counts them; times are the reader's. */
+/** Days are in UTC, as the API counts them; times in the reader's zone. */
 function timeFormat(kind: Settings['kind'], unit: 'day' | 'minute'): Intl.DateTimeFormat {
   const utc = kind === 'bars' ? ({ timeZone: 'UTC' } as const) : {};
   return new Intl.DateTimeFormat('en-GB', {
@@ -145,7 +145,7 @@ function valueText(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : formatNumber(Math.round(value * 10) / 10);
 }
 
-/** Between the lines behind bars, which count whole things. */
+/** Steps of the grid behind bars, which count whole things. */
 const WHOLE = Array.from({ length: 10 }, (_, zeros) => [1, 2, 5].map((step) => step * 10 ** zeros));
 
 /** Room for half of the first bar and half of the last one. */
@@ -158,7 +158,7 @@ function besideBars(
   return [min - half, max + half];
 }
 
-/** Reads tokens as colours that a canvas understands. */
+/** Resolves design tokens to colours that a canvas understands. */
 function colours(element: HTMLElement): (token: string) => string {
   const found = new Map<string, string>();
   for (const token of [...COLOURS, '--color-dim', '--color-line']) {

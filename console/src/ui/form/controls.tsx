@@ -8,7 +8,7 @@ type AreaProps = TextProps & {
   placeholder?: string;
 };
 
-/** Several lines of text, which it counts. */
+/** Several lines of text, with a character count. */
 export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
   return (
     <FieldFrame
@@ -30,7 +30,7 @@ export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
   );
 }
 
-/** One of several values. */
+/** An option to choose. */
 interface Choice {
   value: string;
   label: string;
@@ -41,7 +41,7 @@ interface ChoiceProps extends TextProps {
   choices: Choice[];
 }
 
-/** One of many values, in the browser's own list. */
+/** A drop-down list. */
 export function Select({ label, hint, error, value, choices, onChange }: ChoiceProps) {
   return (
     <FieldFrame label={label} hint={hint} error={error}>
@@ -63,7 +63,7 @@ export function Select({ label, hint, error, value, choices, onChange }: ChoiceP
   );
 }
 
-/** One of a few values, all of them shown. They are radio buttons: arrow keys move between them. */
+/** Radio buttons in a row: arrow keys move between them. */
 export function Segments({ label, hint, error, value, choices, onChange }: ChoiceProps) {
   const id = useId();
   return (
@@ -94,7 +94,7 @@ export function Segments({ label, hint, error, value, choices, onChange }: Choic
   );
 }
 
-/** A whole number between two others, with its value beside the label. */
+/** A slider, with its value beside the label. */
 export function Range({
   label,
   hint,
@@ -129,7 +129,7 @@ export function Range({
   );
 }
 
-/** On or off, with effect at once. */
+/** A switch, which takes effect at once. */
 export function Switch({
   label,
   hint,

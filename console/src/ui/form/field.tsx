@@ -1,7 +1,7 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** What every control of a form has. */
+/** Props of every control. */
 export interface FieldProps {
   label: string;
   /** Below the label: what to write. */
@@ -10,7 +10,7 @@ export interface FieldProps {
   error?: string | undefined;
 }
 
-/** The attributes that a control needs to belong to its label, hint and error. */
+/** The attributes that tie a control to its label, hint and error. */
 interface ControlProps {
   id: string;
   'aria-describedby': string | undefined;
@@ -50,7 +50,7 @@ export function FieldFrame({
   );
 }
 
-/** What is wrong, below a control or a button; nothing is there without words. */
+/** An error below a control or a button; hidden while empty. */
 export function Problem({ id, children }: { id?: string; children: ComponentChildren }) {
   return (
     <p id={id} role="alert" class="text-sm text-bad empty:hidden">
@@ -63,7 +63,7 @@ export function Problem({ id, children }: { id?: string; children: ComponentChil
 export const INPUT =
   'w-full rounded-cut border border-edge bg-sheet px-3 text-ink placeholder:text-dim hover:border-ink aria-invalid:border-bad disabled:border-line disabled:bg-well disabled:text-dim';
 
-/** What a control that takes text is given, beside the attributes of its element. */
+/** Props of a control that takes text, beside the attributes of its element. */
 export interface TextProps extends FieldProps {
   value: string;
   onChange: (text: string) => void;

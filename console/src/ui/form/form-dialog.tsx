@@ -7,9 +7,9 @@ import { useSending } from './sending.tsx';
 
 interface DialogWords {
   title: string;
-  /** The words on the button that sends. */
+  /** The label of the submit button. */
   action: string;
-  /** The words on the button that only closes. */
+  /** The label of the button that only closes. */
   dismiss?: string;
   isDangerous?: boolean;
   disabled?: boolean;
@@ -18,9 +18,9 @@ interface DialogWords {
 }
 
 interface FormDialogProps extends DialogWords {
-  /** Closes the dialog too, unless it fails. */
+  /** Also closes the dialog, unless it fails. */
   onSend: () => Promise<unknown>;
-  /** Whether a field shows this failure. */
+  /** Whether a field already shows this failure. */
   isBeside?: (failure: ApiFailure) => boolean;
   children: (failure: ApiFailure | undefined) => ComponentChildren;
 }
@@ -62,7 +62,7 @@ type ConfirmProps = DialogWords & {
   children: ComponentChildren;
 };
 
-/** Asks before something that can't be undone. An error stays in the dialog. */
+/** Asks for confirmation. An error stays in the dialog. */
 export function Confirm({ onConfirm, children, ...words }: ConfirmProps) {
   const close = useClose();
   const send = () => onConfirm().then(words.onClose ?? close);
@@ -74,24 +74,24 @@ export function Confirm({ onConfirm, children, ...words }: ConfirmProps) {
 }
 
 interface DraftDialogProps<Value extends object, Sent> extends DialogWords {
-  /** What is entered; the dialog drops it when it closes. */
+  /** Dropped when the dialog closes. */
   draft: Draft<Value>;
   onSend: () => Promise<Sent>;
-  /** Called when it was sent and the dialog is closed. */
+  /** Called after the dialog has closed. */
   onSent: (sent: Sent) => unknown;
   children: (
     field: <Name extends keyof Value>(name: Name) => DraftField<Value[Name]>,
   ) => ComponentChildren;
 }
 
-/** What a control is given for a field of a draft. */
+/** Binds a control to a field of a draft. */
 export interface DraftField<Value> {
   value: Value;
   onChange: (value: Value) => void;
   error: string | undefined;
 }
 
-/** A form in a dialog whose fields are a draft; a failure stands at the field that it names. */
+/** A form in a dialog whose fields are a draft; an error is shown at the field that it names. */
 export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<Value, Sent>) {
   const { draft, onSend, onSent, children, ...words } = props;
   const closeDialog = useClose();

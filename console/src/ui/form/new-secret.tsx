@@ -5,8 +5,8 @@ import { CopyButton } from '../code.tsx';
 import { Dialog, useClose } from '../dialog.tsx';
 
 /**
- * Shows a secret that was just made, in a dialog that is kept until the secret was copied, or its
- * reader says that they have stored it.
+ * Shows a new secret, in a dialog that is kept until the secret was copied or its reader confirms
+ * having stored it.
  */
 export function NewSecret({
   title,

@@ -14,7 +14,7 @@ interface Props {
   email: string;
   /** Whether there is no mail server, so that the code is in the log of the service. */
   isLogged: boolean;
-  /** The words on the button, and while it works. */
+  /** The label of the button, and its label while it works. */
   action: string;
   working: string;
   verify: (code: string) => Promise<void>;
@@ -24,7 +24,7 @@ interface Props {
   children?: ComponentChildren;
 }
 
-/** Takes a mailed code, and tries it as soon as it is whole. */
+/** Takes a mailed code, and verifies it once all digits are entered. */
 export function CodeForm(props: Props) {
   const { verify: check, send, children } = props;
   const [code, setCode] = useState('');
@@ -112,7 +112,7 @@ function SentTo({ email, isLogged }: Pick<Props, 'email' | 'isLogged'>) {
   );
 }
 
-/** Sends another code, after a while. The one before is not valid any more then. */
+/** Sends another code after a pause, which invalidates the one before. */
 function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () => void }) {
   const [wait, setWait] = useState(AGAIN_SECONDS);
   const [said, setSaid] = useState('');
@@ -143,13 +143,13 @@ function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () 
 }
 
 interface PasskeyProps {
-  /** Reads what the browser asks the passkey. */
+  /** Reads the WebAuthn options. */
   options: () => Promise<Result<'POST /auth/passkey/options'>>;
-  /** Sends what the passkey answers. */
+  /** Sends the response of the passkey. */
   send: (response: Body<'POST /auth/passkey'>) => Promise<void>;
 }
 
-/** Uses a passkey of this device. Its part of the library is loaded when it is used. */
+/** Signs with a passkey of this device. The library is loaded on the first use. */
 export function PasskeyButton({ options, send }: PasskeyProps) {
   const use = async () => {
     const { startAuthentication } = await import('@simplewebauthn/browser');

@@ -4,13 +4,13 @@ import type { ApiFailure } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../button.tsx';
 
-/** What a form or a button sends: whether it is on its way, and why it failed the last time. */
+/** The state of a request that a form or a button sends. */
 interface Sending<Given extends unknown[]> {
   isBusy: boolean;
   failure: ApiFailure | undefined;
-  /** Does the work; a failure stays here. */
+  /** Does the work; an error becomes `failure`. */
   send(...given: Given): Promise<void>;
-  /** Drops the failure. */
+  /** Clears `failure`. */
   clear(): void;
 }
 
@@ -28,7 +28,7 @@ export function useSending<Given extends unknown[]>(
   return { isBusy, failure, send, clear: () => setFailure(undefined) };
 }
 
-/** Opens another page in this window. It never settles, so that its button stays busy. */
+/** Navigates away. Never settles, so that the button stays busy until the page is gone. */
 export function leaveFor(address: string): Promise<never> {
   location.assign(address);
   return new Promise(() => {});
@@ -36,7 +36,7 @@ export function leaveFor(address: string): Promise<never> {
 
 type Props = ComponentProps<typeof Button> & { onSend: () => Promise<unknown> };
 
-/** A button that sends by itself; what went wrong stands below it. */
+/** A button that sends by itself, with its error below it. */
 export function SendButton({ onSend, ...button }: Props) {
   const { isBusy, failure, send } = useSending(onSend);
   return (

@@ -15,7 +15,7 @@ interface AuditedOrder {
   movements: number;
 }
 
-// What has expired can't be taken back, so an order may have booked more than it is worth.
+// Expired credits can't be clawed back, so an order may have booked more than it is worth.
 const WORTH = statement(
   'audit_order_worth',
   `select id || ': ' || booked || ' credits are booked, but it is '

@@ -108,9 +108,9 @@ const INSERT = namedStatement(
 const NO_INVOICE = { subscriptionId: null, stripeId: null, failure: null };
 
 /**
- * Orders a pack on its terms of now, or what an invoice of a subscription has brought.
+ * Inserts an order for a pack on its present terms, or for a paid invoice of a subscription.
  * `savesCard`: whether its Checkout also saves the card.
- * @returns false if there is an order of the invoice
+ * @returns false if the invoice has an order already
  */
 export async function insertOrder(
   db: Queryable,
@@ -181,7 +181,6 @@ export const wakeOrder = whether<[id: string]>(
   `update orders set due_at = clock_now(), revision = revision + 1 where id = $1 returning id`,
 );
 
-// A mismatched order stays so. After a week, or when its payment was refunded, it is an old matter.
 /** The mismatched orders of the last week whose payment was not refunded, by kind. */
 export const mismatchedOrders = query<[], MismatchedOrders>(
   'figures_mismatched',

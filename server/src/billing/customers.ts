@@ -53,7 +53,7 @@ async function makeCustomer(
   return saveCustomer(db, accountId, { customer: made.id, gone, scope });
 }
 
-/** Whether nothing can be bought with a customer any more. A deleted one can still be read. */
+/** Whether a customer can't buy any more. Deleted customers can still be read. */
 async function isGone(stripe: StripeClient, customer: string): Promise<boolean> {
   const found = await ifThere(stripe.customers.retrieve(customer));
   return found === undefined || found.deleted === true;

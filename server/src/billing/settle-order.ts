@@ -10,9 +10,9 @@ import { isDisputeOpen } from './taken-back.ts';
 import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
 
 /**
- * Brings an order and the ledger in step with what Stripe says of it. May run any number of times,
- * at any time, in several processes at once: what Stripe says is read between transactions, and the
- * difference to what is booked is booked only if nobody else changed the order meanwhile.
+ * Makes an order and the ledger agree with Stripe. Idempotent, and safe in several processes at
+ * once: Stripe is read between transactions, and the difference to what is booked is booked only if
+ * the order has not changed meanwhile.
  * @returns the order as it is now; one of another mode or account at Stripe as it was
  * @throws Error if there is no such order; Stripe's error if it can't be asked; ApiError
  *   `service_busy` if its response can't be true
@@ -55,7 +55,7 @@ function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compa
     throw new ApiError('service_busy', message, { retryAfterSeconds: 60 });
   }
   if (state !== 'paid') return truth;
-  if (order.credits === 0) return { ...truth, state: 'mismatched' }; // it says why
+  if (order.credits === 0) return { ...truth, state: 'mismatched' }; // the order says why
   if (order.state !== 'paid' && order.is_closed) {
     return { ...truth, state: 'mismatched', failure: 'the account is closed: refund the payment' };
   }
@@ -159,7 +159,7 @@ async function give(tx: Transaction, order: CreditOrder, credits: number, expire
   await tx.query(BOOKED, [id, credits, 1]);
 }
 
-/** What of the credits has expired can't be taken back: the order stays booked with it. */
+/** Expired credits can't be clawed back: they stay booked. */
 async function takeBack(
   tx: Transaction,
   order: CreditOrder,

@@ -101,12 +101,12 @@ export function isRefused(error: unknown): boolean {
   return isOfKind(error, 'StripeInvalidRequestError');
 }
 
-/** Whether Stripe does not have an object that was named: of another mode or account, or gone. */
+/** Whether Stripe has no object with the given id: it is gone, or of another mode or account. */
 export function isMissing(error: unknown): boolean {
   return isRefused(error) && Object(error).code === 'resource_missing';
 }
 
-/** What Stripe says of an object that was named; undefined if it does not have it. */
+/** The object; undefined if Stripe has none with the given id. */
 export function ifThere<Said>(asked: Promise<Said>): Promise<Said | undefined> {
   return asked.catch((error: unknown) => {
     if (isMissing(error)) return undefined;
@@ -115,8 +115,8 @@ export function ifThere<Said>(asked: Promise<Said>): Promise<Said | undefined> {
 }
 
 /**
- * Makes something of which a second one does no harm. Stripe saves a 500 under its Idempotency-Key
- * and repeats it for 24 hours (docs.stripe.com/api/idempotent_requests), so another key follows.
+ * Creates an object of which a duplicate does no harm. Stripe saves a 500 under its Idempotency-Key
+ * and replays it for 24 hours (docs.stripe.com/api/idempotent_requests), so the retry has a new key.
  */
 export async function makeHarmless<Made>(
   idempotencyKey: string,

@@ -1,16 +1,16 @@
 import type Stripe from 'stripe';
 import { expanded, type StripeClient } from './stripe-client.ts';
 
-/** What of a charge was taken back, in minor units of its currency. */
+/** How much of a charge was taken back, in minor units of its currency. */
 export interface TakenBack {
   refunded: number;
-  /** What disputes take now: those that are open or lost. */
+  /** How much open and lost disputes take. */
   disputed: number;
   /** Stripe's word for the state of the dispute that matters most; null: there is none. */
   dispute: string | null;
 }
 
-/** What was taken back of a charge, which has its `refunds` expanded. */
+/** How much of a charge was taken back. Its `refunds` must be expanded. */
 export async function takenBack(stripe: StripeClient, charge: Stripe.Charge): Promise<TakenBack> {
   const refunded = await refundedOf(stripe, charge);
   if (!charge.disputed) return { refunded, disputed: 0, dispute: null };
@@ -20,7 +20,7 @@ export async function takenBack(stripe: StripeClient, charge: Stripe.Charge): Pr
   return { refunded, disputed: sum(taken), dispute };
 }
 
-/** What was taken back of several charges together. */
+/** The sum over several charges. */
 export function takenTogether(parts: TakenBack[]): TakenBack {
   return {
     refunded: sum(parts.map(({ refunded }) => refunded)),

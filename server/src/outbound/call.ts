@@ -221,7 +221,7 @@ function messageOf(failure: unknown): string {
 /**
  * Makes calls that may be made twice, such as reads. A call uses a connection that an earlier one
  * left open, if there is one; if the host closes that without a response, the call is made again on
- * a new one. Else as callOnce: it never throws, follows no redirect, and has one deadline. Only for
+ * a new one. Otherwise like callOnce: never throws, follows no redirect, has one deadline. Only for
  * calls without a body.
  */
 export function createKeptCalls(): CallOnce {

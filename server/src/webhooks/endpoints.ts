@@ -122,8 +122,8 @@ export interface Choice {
 }
 
 /**
- * The owner gets a mail, since somebody who stole a key could leave an endpoint behind. Without an
- * address it shows nothing to who has no key.
+ * The owner gets a mail, since somebody who stole a key could leave an endpoint behind. One without
+ * a URL sends nothing, so it needs no mail.
  * @param owner.by who makes it, in the words of the mail
  * @throws ApiError `invalid_request` if the account has as many endpoints as it may have;
  *   `rate_limited`

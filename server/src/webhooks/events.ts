@@ -11,7 +11,7 @@ export const TEST_EVENT = 'webhook.test';
 /** The surface whose tasks an endpoint of each mode hears of. Tasks of the website send none. */
 const MODE_OF_SURFACE = `case surface when 'api' then 'live' when 'test' then 'test' end`;
 
-/** Of the endpoint `e`: events are only kept in the log of one without an address. */
+/** Of the endpoint `e`. Endpoints without a URL only log their events. */
 export const FIRST_DUE = `case when e.url <> '' then clock_now() end`;
 
 export const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')`;

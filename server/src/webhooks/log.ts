@@ -115,7 +115,7 @@ const SEND_TEST = statement(
 );
 
 /**
- * Sends an event that is about nothing, so that an owner sees whether one arrives.
+ * Sends a test event, so that the owner sees whether events arrive.
  * @returns its id
  * @throws ApiError `not_found`; `invalid_request` if the endpoint is disabled; `rate_limited`
  */

@@ -1,4 +1,10 @@
-import { command, type Database, queryFirst, type Transaction } from '../database/database.ts';
+import {
+  command,
+  type Database,
+  queryFirst,
+  queryValue,
+  type Transaction,
+} from '../database/database.ts';
 import { mailOwner } from '../mail/outbox.ts';
 import { FAILING_DAYS } from './outcome.ts';
 
@@ -16,11 +22,18 @@ interface ChangedEndpoint {
 }
 
 // An owner gets one mail for many changes within five minutes.
+const DUE = `webhook_endpoints where notice is not null
+     and coalesce(told_at not between clock_now() - interval '5 minutes' and clock_now(), true)`;
+
+const isNoticeDue = queryValue<[], boolean>(
+  'webhook_notice_due',
+  `select exists (select from ${DUE}) as is_due`,
+  false,
+);
+
 const nextNotice = queryFirst<[], ChangedEndpoint>(
   'webhook_notice_next',
-  `select id, account_id, mode, url, notice, notice_from from webhook_endpoints
-   where notice is not null
-     and coalesce(told_at not between clock_now() - interval '5 minutes' and clock_now(), true)
+  `select id, account_id, mode, url, notice, notice_from from ${DUE}
    limit 1 for update skip locked`,
 );
 
@@ -44,7 +57,7 @@ export async function tellOwners({ db, publicUrl }: NoticeDeps): Promise<void> {
     await noteTold(tx, endpoint.id);
     return true;
   };
-  while (await db.transaction(tellNext));
+  while ((await isNoticeDue(db)) && (await db.transaction(tellNext)));
 }
 
 const SUBJECTS: Record<Notice, string> = {

@@ -96,7 +96,7 @@ const FAILURE = statement(
    where id = $1`,
 );
 
-// What an address said says nothing about another one, to which the owner has changed meanwhile.
+// If the owner has changed the URL meanwhile, the responses of the old one say nothing about it.
 const SWITCH_OFF = statement(
   'webhook_endpoint_switch_off',
   `update webhook_endpoints set disabled_at = clock_now(), leased_until = null,

@@ -8,10 +8,10 @@ import { type EndpointPlace, type LeasedEndpoint, SLOW_MS } from './claim.ts';
  */
 const USUAL = { perSecond: 100, atOnce: 8 };
 const BUSY = { perSecond: 20, atOnce: 2 };
-/** A process is busy whose event loop worked for more than this share of its time. */
+/** A process whose event loop is utilized more than this is busy. */
 const BUSY_SHARE = 0.6;
 const WINDOW_MS = 500;
-/** With more than this before them, no more endpoints are claimed, and turns end early. */
+/** With a longer queue than this, no more endpoints are claimed, and turns end early. */
 const LONG_WAIT_MS = 1000;
 
 /**

@@ -162,9 +162,9 @@ function refusalOf(
   { type, statusCode = 0, headers }: Partial<Stripe.errors.StripeError>,
 ): string | undefined {
   if (type === 'StripeIdempotencyError') return 'the card was changed while it was charged';
-  // 409: the call of another process with the same key is not answered yet.
+  // 409: a call of another process with the same key is under way.
   if (type === 'StripeInvalidRequestError' && statusCode !== 409) return 'the payment was refused';
-  // Stripe repeats such a response for a day. Another key could charge the card a second time.
+  // Stripe replays such a response for a day. Another key could charge the card a second time.
   const isSaved = headers?.['idempotent-replayed'] === 'true' || order.age_seconds > CHARGE_SECONDS;
   return isSaved && statusCode >= 500 ? 'Stripe failed to charge the card' : undefined;
 }

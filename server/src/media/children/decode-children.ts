@@ -12,14 +12,14 @@ import {
 } from '../../kernel/child.ts';
 import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
 
-/** So many files are decoded by one child at most, so that a leak of FFmpeg stays small. */
+/** The most files that one child decodes, so that a leak in FFmpeg stays small. */
 const MAX_FILES = 1000;
-/** A child that needs more memory than this after a file is not used again. */
+/** A child with more resident memory than this after a file is not used again. */
 const MAX_RESIDENT_BYTES = 384 * 2 ** 20;
-/** A child that has had no file for this long ends; one that was prepared, or used again. */
+/** Idle time before a child exits; longer if a file is expected. */
 const IDLE_SECONDS = 5;
 const PREPARED_SECONDS = 60;
-/** More children without a file are ended at once. */
+/** Idle children beyond this number exit at once. */
 const MAX_IDLE = 2;
 
 /** The child processes of a measurer. */
@@ -72,7 +72,7 @@ export function createDecodeChildren(options: {
   programFor(folder: string): ChildProgram;
 }): DecodeChildren {
   const idle = new Map<DecodeChild, NodeJS.Timeout>();
-  /** Sources of which a child works or starts, and until when files of a source are expected. */
+  /** How many children of a source start or work, and until when its next file is expected. */
   const busy = new Map<string | undefined, number>();
   const expected = new Map<string, number>();
   let isClosed = false;
@@ -158,7 +158,7 @@ export function createDecodeChildren(options: {
   };
 }
 
-/** Whether the cause may be a file that the child has decoded before: nothing is known then. */
+/** Whether an earlier file of the child may be the cause: then nothing is known of this one. */
 function mayBeEarlierFiles({ kind }: ChildOutcome): boolean {
   return kind === 'crashed' || kind === 'out_of_memory';
 }

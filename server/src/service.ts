@@ -19,8 +19,8 @@ import {
   type GuardedFetchOptions,
 } from './outbound/guarded-fetch.ts';
 import { openClosures } from './providers/circuit-breaker/closures.ts';
-import { createProviders } from './providers/configured-provider.ts';
 import type { HostedProvider } from './providers/provider.ts';
+import { createProviders } from './providers/registry.ts';
 import { isReady, WATCH_SECONDS } from './readiness.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';

@@ -4,8 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { isOneLineAbout, unusedDeps } from '../../test/providers/settings.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
-import { createProviders } from './configured-provider.ts';
-import { neededVariables, PROVIDER_NAMES, readProviders } from './registry.ts';
+import { createProviders, neededVariables, PROVIDER_NAMES, readProviders } from './registry.ts';
 import { TEST_PROVIDER } from './test-provider.ts';
 
 /** A value that is valid for every needed variable: an address, a key, a path. */

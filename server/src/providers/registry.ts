@@ -1,13 +1,17 @@
+import { createHash } from 'node:crypto';
 import type { Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { nearestName } from '../kernel/nearest-name.ts';
 import { type Environment, number, read, recordReads } from '../kernel/variables.ts';
 import { ark } from './ark/index.ts';
+import { type Closures, learning } from './circuit-breaker/closures.ts';
 import { comfyui } from './comfyui/index.ts';
-import { type ConfiguredProvider, configureProvider } from './configured-provider.ts';
-import type { NeededVariable, ProviderDefinition } from './definition.ts';
+import type { AdapterDeps, NeededVariable, ProviderDefinition } from './definition.ts';
 import { fal } from './fal/index.ts';
+import { instrumented, type Observer } from './instrumented.ts';
 import { local, scripted } from './local/index.ts';
+import type { HostedProvider } from './provider.ts';
+import { listTurns, rateLimited } from './rate-limiter/rate-limited.ts';
 import { replicate } from './replicate/index.ts';
 
 /** All providers that PROVIDER can name: the only list of them. */
@@ -17,19 +21,74 @@ const OF_TEST_KEYS = row(scripted);
 
 /** Hides the type of a definition's settings, so that all definitions fit in one list. */
 function row<Settings>(definition: ProviderDefinition<Settings>) {
-  const { name, registeredBy, ownJobs, fields } = definition;
+  const { name, registeredBy, ownJobs, fields, fetchesInputs } = definition;
   return {
     name,
     registeredBy,
     ownJobs,
     fields,
-    configure(env: Environment): ConfiguredProvider | undefined {
-      const assumeAbsentAfterHours =
-        registeredBy.length > 0 ? readAssumption(env, name) : undefined;
+    /** Reads its variables. @returns undefined if it is not configured */
+    configure(env: Environment) {
+      const isForeign = registeredBy.length > 0;
+      const policy = isForeign ? { assumeAbsentAfterHours: readAssumption(env, name) } : {};
       const settings = definition.readSettings(env);
-      return settings && configureProvider(definition, settings, { assumeAbsentAfterHours });
+      if (settings === undefined) return undefined;
+      return {
+        name,
+        fetchesInputs,
+        /** See {@link ProviderDefinition.baseUrls}. */
+        baseUrls: definition.baseUrls(settings),
+        create: (deps: ProviderDeps) => createProvider(definition, settings, policy, deps),
+      };
     },
   };
+}
+
+/** A provider whose settings were read. */
+type ConfiguredProvider = NonNullable<ReturnType<ReturnType<typeof row>['configure']>>;
+
+/** What the providers of a process share. */
+interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
+  observer: Observer;
+  closures: Pick<Closures, 'observe'>;
+}
+
+/** Creates a provider, with its rate limits and its instrumentation. */
+async function createProvider<Settings>(
+  definition: ProviderDefinition<Settings>,
+  settings: Settings,
+  policy: Pick<HostedProvider, 'assumeAbsentAfterHours'>,
+  { observer, closures, ...deps }: ProviderDeps,
+): Promise<HostedProvider> {
+  const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
+  // A function, because the provider does not exist yet.
+  const nextListTurn = listTurns(quota, () => provider.capabilities);
+  const provider = await definition.create(settings, { ...deps, nextListTurn });
+  if (definition.isForTestKeys) return provider;
+  return {
+    ...rateLimited(learning(instrumented(provider, observer), closures), quota),
+    ...policy,
+  };
+}
+
+/** Rate limits are per API key; only a hash of the key is stored. */
+function quotaName(provider: string, apiKey: string | undefined): string {
+  if (apiKey === undefined) return provider;
+  const hash = createHash('sha256').update(apiKey).digest('hex').slice(0, 12);
+  return `${provider} ${hash}`;
+}
+
+/**
+ * Creates the configured providers. The keys are their names.
+ * @throws UsageError, one line, when a setting can't be used
+ */
+export async function createProviders(
+  configured: ConfiguredProvider[],
+  deps: ProviderDeps,
+): Promise<Map<string, HostedProvider>> {
+  const providers = new Map<string, HostedProvider>();
+  for (const { name, create } of configured) providers.set(name, await create(deps));
+  return providers;
 }
 
 /** @returns the hours, 1 to a year; undefined: absence is never assumed */

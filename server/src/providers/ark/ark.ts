@@ -1,9 +1,16 @@
 import type { ConfiguredModels } from '../kit/configured-models.ts';
 import { identityOf } from '../kit/identity.ts';
-import { jobIdIn } from '../kit/job-id.ts';
-import { type Api, isSuccess, type JsonResponse, openApi, parseJson } from '../kit/json-call.ts';
+import { jobIdIn } from '../kit/listed-jobs.ts';
 import { openOutputAt } from '../kit/open-output.ts';
-import { forged, type RemoteOptions } from '../kit/remote.ts';
+import {
+  type Api,
+  forged,
+  isSuccess,
+  type JsonResponse,
+  openApi,
+  parseJson,
+  type RemoteOptions,
+} from '../kit/remote.ts';
 import type {
   Callback,
   CancelOutcome,

@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/json-call.ts';
-import { rejected } from '../kit/rejection.ts';
-import { truncate } from '../kit/truncate.ts';
+import { rejected, truncate } from '../kit/rejection.ts';
+import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/remote.ts';
 import type { SubmitOutcome } from '../provider.ts';
 
 const NullableText = Type.Optional(Type.Union([Type.String(), Type.Null()]));

@@ -1,4 +1,4 @@
-import { type Candidate, pickJob } from '../kit/pick-job.ts';
+import { type Candidate, pickJob } from '../kit/listed-jobs.ts';
 import { requestFields } from '../kit/request-fields.ts';
 import type { FindJobInput, FindOutcome } from '../provider.ts';
 import type { ArkJob } from './job.ts';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { parseJson } from '../kit/json-call.ts';
+import { parseJson } from '../kit/remote.ts';
 import type { CancelOutcome } from '../provider.ts';
 import { askServer, type ServerAddress, unexpectedResponse } from './server.ts';
 

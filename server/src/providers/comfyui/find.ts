@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { parseJson } from '../kit/json-call.ts';
+import { parseJson } from '../kit/remote.ts';
 import type { FindJobInput, FindOutcome, JobStatus } from '../provider.ts';
 import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';

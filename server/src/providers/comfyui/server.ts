@@ -1,5 +1,5 @@
 import type { Call, CallOnce, CallOutcome, CallResponse } from '../../outbound/call.ts';
-import { parseJson } from '../kit/json-call.ts';
+import { parseJson } from '../kit/remote.ts';
 
 /**
  * The address of one ComfyUI server. Several servers behind one address would not know each other's

@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome, CallResponse } from '../../outbound/call.ts';
-import { jobIdIn } from '../kit/job-id.ts';
-import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
-import { rejected } from '../kit/rejection.ts';
-import { truncate } from '../kit/truncate.ts';
+import { jobIdIn } from '../kit/listed-jobs.ts';
+import { rejected, truncate } from '../kit/rejection.ts';
+import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/remote.ts';
 import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
 import { readPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';

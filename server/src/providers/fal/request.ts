@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { isSuccess, type JsonResponse } from '../kit/json-call.ts';
+import { isSuccess, type JsonResponse } from '../kit/remote.ts';
 import type { CancelOutcome, JobStatus } from '../provider.ts';
 import { errorTypes, falCause, falErrorIn, falJobFailure } from './errors.ts';
 import type { FalSettings } from './settings.ts';

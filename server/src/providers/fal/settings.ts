@@ -1,6 +1,5 @@
 import { UsageError } from '../../kernel/errors.ts';
-import { openApi } from '../kit/json-call.ts';
-import type { RemoteOptions } from '../kit/remote.ts';
+import { openApi, type RemoteOptions } from '../kit/remote.ts';
 import { FAL_MODELS, type FalModels } from './model-input.ts';
 
 export interface FalOptions extends RemoteOptions {

@@ -1,5 +1,5 @@
-import { jobIdIn } from '../kit/job-id.ts';
-import { isSuccess, type JsonResponse } from '../kit/json-call.ts';
+import { jobIdIn } from '../kit/listed-jobs.ts';
+import { isSuccess, type JsonResponse } from '../kit/remote.ts';
 import type { JobSpec, SubmitOutcome } from '../provider.ts';
 import { falRefusal } from './errors.ts';
 import { endpointOf, falInput } from './model-input.ts';

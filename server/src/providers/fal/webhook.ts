@@ -1,9 +1,8 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { jobIdIn } from '../kit/job-id.ts';
-import { openApi, parseJson } from '../kit/json-call.ts';
-import { forged } from '../kit/remote.ts';
+import { jobIdIn } from '../kit/listed-jobs.ts';
+import { forged, openApi, parseJson } from '../kit/remote.ts';
 import { createSigningKeys, signedRecently } from '../kit/signing-keys.ts';
 import type { Callback, Provider } from '../provider.ts';
 import type { FalSettings } from './settings.ts';

@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/json-call.ts';
 import {
   faultOfStatus,
   MEDIA_FAULT,
   type RequestFault,
   rejected,
   rejectedRequest,
+  truncate,
 } from '../kit/rejection.ts';
-import { truncate } from '../kit/truncate.ts';
+import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/remote.ts';
 import type { JobStatus, SubmitOutcome } from '../provider.ts';
 
 type JobFailure = Extract<JobStatus, { kind: 'failed' }>;

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { JsonResponse } from '../kit/json-call.ts';
+import type { JsonResponse } from '../kit/remote.ts';
 import type { CancelOutcome, JobStatus, OutputReference } from '../provider.ts';
 import { jobEndOf, replicateCause, replicateErrorIn, replicateJobFailure } from './errors.ts';
 import type { ReplicateSettings } from './settings.ts';

@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { isEcho, isFields } from '../kit/echo.ts';
-import { isJobId } from '../kit/job-id.ts';
-import { type Candidate, pickJob } from '../kit/pick-job.ts';
+import { type Candidate, isEcho, isFields, isJobId, pickJob } from '../kit/listed-jobs.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { replicateCause, replicateErrorIn } from './errors.ts';
 import { replicateInput } from './model-input.ts';

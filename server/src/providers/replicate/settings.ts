@@ -1,5 +1,4 @@
-import { openApi } from '../kit/json-call.ts';
-import type { RemoteOptions } from '../kit/remote.ts';
+import { openApi, type RemoteOptions } from '../kit/remote.ts';
 import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
 
 /** 600 a minute for an account. Source: Replicate docs, rate limits. */

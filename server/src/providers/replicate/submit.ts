@@ -1,6 +1,6 @@
-import { jobIdIn } from '../kit/job-id.ts';
-import { isSuccess, type JsonResponse } from '../kit/json-call.ts';
+import { jobIdIn } from '../kit/listed-jobs.ts';
 import { rejected } from '../kit/rejection.ts';
+import { isSuccess, type JsonResponse } from '../kit/remote.ts';
 import type { JobSpec, SubmitOutcome } from '../provider.ts';
 import { replicateRefusal } from './errors.ts';
 import { replicateInput } from './model-input.ts';

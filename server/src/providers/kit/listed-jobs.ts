@@ -1,0 +1,88 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { FindJobInput, FindOutcome } from '../provider.ts';
+
+/**
+ * A job id in the format of any provider. It becomes part of URL paths, statements and logs. Ids of
+ * dots only (`.`, `..`) are rejected, because in a URL path they select another resource.
+ */
+export const JobIdSchema = Type.String({ pattern: '^(?!\\.+$)[\\w.:-]{1,200}$' });
+
+/** The job id in a field of a provider's JSON; null if there is none. */
+export function jobIdIn(json: unknown, field: string): string | null {
+  const id = isFields(json) ? json[field] : undefined;
+  return isJobId(id) ? id : null;
+}
+
+/** Whether a value from a provider is a valid job id. */
+export function isJobId(value: unknown): value is Static<typeof JobIdSchema> {
+  return Value.Check(JobIdSchema, value);
+}
+
+/**
+ * A job in a provider's list that may be the attempt's. `mark`: it has the attempt's mark.
+ * `likeness`: it is like everything that was sent. `unclear`: the list shows too little to exclude
+ * it.
+ */
+export interface Candidate {
+  jobId: string;
+  by: 'mark' | 'likeness' | 'unclear';
+}
+
+/**
+ * Picks the attempt's job from the candidates. If any candidate has the mark, likeness does not
+ * count, even if the marked job is taken: the list shows marks, so a job without the mark is not
+ * the attempt's. A taken or unclear candidate is never returned as found.
+ * @param absence what absence proves if no candidate is left
+ */
+export async function pickJob(
+  candidates: Candidate[],
+  { takenJobIds }: FindJobInput,
+  absence: 'strong' | 'weak' = 'weak',
+): Promise<FindOutcome> {
+  const taken = await takenJobIds(idsOf(candidates));
+  const free = candidates.filter(({ jobId }) => !taken.has(jobId));
+  const by = candidates.some((candidate) => candidate.by === 'mark') ? 'mark' : 'likeness';
+  const jobIds = idsOf(free.filter((candidate) => candidate.by === by));
+  const [jobId, ...others] = jobIds;
+  if (jobId === undefined) return { kind: 'absent', proof: free.length === 0 ? absence : 'weak' };
+  return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
+}
+
+/** Each id once: a list that changes while its pages are read may show a job twice. */
+function idsOf(candidates: Candidate[]): string[] {
+  return [...new Set(candidates.map(({ jobId }) => jobId))];
+}
+
+type Fields = Record<string, unknown>;
+
+/**
+ * Whether a provider shows what was sent: every field that was sent is in the shown data, with
+ * the same value.
+ * Fields that the provider added do not matter. Links are compared without their query, because a
+ * link to the same file gets a new signature from time to time. Links to our objects are compared
+ * by the object's id: a link may lead to the service or to the storage itself.
+ */
+export function isEcho(sent: unknown, shown: unknown): boolean {
+  if (typeof sent === 'string' && typeof shown === 'string') {
+    return comparable(sent) === comparable(shown);
+  }
+  if (Array.isArray(sent)) {
+    if (!Array.isArray(shown) || shown.length !== sent.length) return false;
+    return sent.every((item, index) => isEcho(item, shown[index]));
+  }
+  if (isFields(sent)) {
+    return isFields(shown) && Object.keys(sent).every((key) => isEcho(sent[key], shown[key]));
+  }
+  return Object.is(sent, shown);
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function comparable(text: string): string {
+  if (!/^https?:\/\/\S+$/.test(text)) return text;
+  const link = text.split(/[?#]/)[0] ?? text;
+  return /\/(obj_\w+)(\.\w{2,4})?$/.exec(link)?.[1] ?? link;
+}

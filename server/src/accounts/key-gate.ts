@@ -3,7 +3,7 @@ import { type Queryable, statement } from '../database/database.ts';
 import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { forgetOldest } from '../kernel/forget-oldest.ts';
-import { openFullWindows } from './full-windows.ts';
+import { openFullWindows } from './rate-window.ts';
 
 /**
  * What a process remembers of API keys, so that requests that can't be admitted cost no turn of the

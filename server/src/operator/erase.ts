@@ -1,5 +1,11 @@
-import { dueClosings, endDeletion, endGrace } from '../accounts/closing.ts';
-import { type Erasable, eraseOf as eraseAccountRows, lockErasable } from '../accounts/erase.ts';
+import {
+  dueClosings,
+  type Erasable,
+  endDeletion,
+  endGrace,
+  eraseOf as eraseAccountRows,
+  lockErasable,
+} from '../accounts/closing.ts';
 import { eraseOf as eraseTasks } from '../attempts/erase.ts';
 import { closePaymentPages, eraseOf as eraseBilling } from '../billing/payment-pages.ts';
 import type { Database, Transaction } from '../database/database.ts';

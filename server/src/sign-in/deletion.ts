@@ -1,7 +1,8 @@
 import { lowerEmailOf } from '../accounts/account-sql.ts';
 import { disableAccount } from '../accounts/accounts.ts';
 import { beginClosing } from '../accounts/closing.ts';
-import { statement, type Transaction } from '../database/database.ts';
+import { forgetIdleWindows } from '../accounts/rate-window.ts';
+import { type Database, statement, type Transaction } from '../database/database.ts';
 import { endSessions } from './sessions.ts';
 
 const FORGET = [
@@ -30,4 +31,30 @@ export async function closeAccount(tx: Transaction, accountId: string): Promise<
   if (!(await disableAccount(tx, accountId))) return undefined;
   await endSessions(tx, accountId);
   return beginClosing(tx, accountId);
+}
+
+const TABLES = ['sessions', 'sign_in_codes', 'proof_codes', 'passkey_challenges', 'sign_in_starts'];
+
+const EXPIRED = TABLES.map((table) =>
+  statement(
+    `expired_${table}`,
+    `delete from ${table} where ctid = any(array(
+       select ctid from ${table} where expires_at < clock_now() limit 1000))
+       and expires_at < clock_now()`,
+  ),
+);
+
+const GRANTS = statement(
+  'expired_signup_grants',
+  `delete from signup_grants where granted_at < clock_now() - interval '1 year'`,
+);
+
+/**
+ * Deletes what has expired: sessions, codes, challenges, starts, idle rate windows, and after a
+ * year the notes of who was given promotional credits.
+ */
+export async function deleteExpired(db: Database): Promise<void> {
+  for (const expired of EXPIRED) await db.query(expired);
+  await db.query(GRANTS);
+  await forgetIdleWindows(db);
 }

@@ -5,11 +5,11 @@ import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { countRequest } from '../accounts/rate-window.ts';
 import { balances } from '../ledger/ledger.ts';
+import { NOBODY, storeChallenge } from './check-passkey.ts';
+import { deleteExpired } from './deletion.ts';
 import { mailboxOf } from './email-address.ts';
 import { enterByEmail } from './enter.ts';
-import { storeStart } from './issuers/starts.ts';
-import { NOBODY, storeChallenge } from './passkeys/challenges.ts';
-import { deleteExpired } from './upkeep.ts';
+import { storeStart } from './issuers/issuer.ts';
 
 let database: TestDatabase;
 

@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { SendMail } from '../mail/mailer.ts';
-import { CODE_MINUTES, makeCode, PROOF_CODES, tryCode, useCode } from './mailed-codes.ts';
-import { checkPasskey, passkeyFailed, usePasskey } from './passkeys/check-passkey.ts';
+import { checkPasskey, passkeyFailed, usePasskey } from './check-passkey.ts';
+import { CODE_MINUTES, makeCode, PROOF_CODES, tryCode, useCode } from './codes.ts';
 import { noteProof, PROOF_MINUTES, type Session } from './sessions.ts';
 
 /** What needs a fresh proof: who has a stolen session must not get more than that session. */

@@ -146,21 +146,14 @@ export const sessionLives = whether<[sessionId: string], Transaction>(
   'select from sessions where id = $1',
 );
 
-const END = statement(
-  'session_end',
-  'delete from sessions where id = $1 and account_id = $2 returning id',
-);
-
 /**
  * Ends a session of this account; its next request is refused.
  * @returns false if the account has no such session
  */
-export async function endSession(
-  db: Queryable,
-  { accountId, sessionId }: Pick<Session, 'accountId' | 'sessionId'>,
-): Promise<boolean> {
-  return (await db.query(END, [sessionId, accountId])).length > 0;
-}
+export const endSession = whether<[sessionId: string, accountId: string]>(
+  'session_end',
+  'delete from sessions where id = $1 and account_id = $2 returning id',
+);
 
 const END_ALL = statement(
   'session_end_all',

@@ -1,6 +1,6 @@
 import { PRICE_TABLE } from '../catalog/price.ts';
+import { passkeyHost } from '../sign-in/check-passkey.ts';
 import type { Issuer, IssuerName } from '../sign-in/issuers/issuer.ts';
-import { passkeyHost } from '../sign-in/passkeys/passkeys.ts';
 import { readCookie, SESSION_COOKIE } from './auth/cookies.ts';
 import { onSale } from './billing/credits.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';

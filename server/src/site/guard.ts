@@ -1,7 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rateKeyOf } from '../accounts/client-network.ts';
-import { createTurns } from '../accounts/full-windows.ts';
-import { countRequest, openRateMemory, type RateLimit } from '../accounts/rate-window.ts';
+import {
+  countRequest,
+  createTurns,
+  openRateMemory,
+  type RateLimit,
+} from '../accounts/rate-window.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { forgetOldest } from '../kernel/forget-oldest.ts';

@@ -1,14 +1,11 @@
 import { hash } from 'node:crypto';
-import {
-  type Database,
-  namedStatement,
-  type Queryable,
-  statement,
-  type Transaction,
-} from '../database/database.ts';
+import { lockOpenAccount } from '../accounts/accounts.ts';
+import { type Database, namedStatement, type Queryable, statement } from '../database/database.ts';
 import { ApiError, invalidRequest } from '../kernel/errors.ts';
 import { hasPaid } from '../ledger/payments.ts';
+import type { MediaFacts } from '../media/measure.ts';
 import { STORED_UPLOADS } from '../storage/object-sql.ts';
+import { registerObject } from '../storage/objects.ts';
 import { UPLOAD_DAYS } from './uploads.ts';
 
 const MEGABYTE = 2 ** 20;
@@ -25,12 +22,10 @@ export interface Uploader {
   mailbox: string;
   /** How long its uploads can be used after their last use. */
   lastsDays: number;
-  /** Locks the account, and says whether it is open. */
-  lockOpen(tx: Transaction): Promise<boolean>;
 }
 
 /** What is stored of a mailbox: of an erased account, its address can't be read from it. */
-export function mailboxHash({ mailbox }: Pick<Uploader, 'mailbox'>): Buffer {
+function mailboxHash({ mailbox }: Pick<Uploader, 'mailbox'>): Buffer {
   return hash('sha256', mailbox, 'buffer');
 }
 
@@ -81,21 +76,48 @@ const NO_ROOM = {
     `you buy credits, then ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
 };
 
+/** A file that is to be stored. */
+export interface Registered {
+  uploader: Uploader;
+  mediaType: string;
+  sizeBytes: number;
+  kind: 'image' | 'video';
+  /** Null if the file was not measured. */
+  facts: MediaFacts | null;
+}
+
+const INSERT = namedStatement(
+  'upload_insert',
+  ['id', 'accountId', 'mailboxHash', 'kind', 'width', 'height', 'durationSeconds', 'lastsDays'],
+  `insert into uploads (object_id, account_id, mailbox_hash, kind, width, height,
+     duration_seconds, lasts_days)
+   values (:id, :accountId, :mailboxHash, :kind, :width, :height, :durationSeconds, :lastsDays)`,
+);
+
 /**
- * Runs `register` if the account is open and its mailbox has room, within one transaction.
+ * Makes the row of an upload before its file is stored. From here on it counts in the quota.
+ * @returns the id of the upload
  * @throws ApiError as {@link requireRoom}; `unauthorized`
  */
-export function withinQuota<T>(
-  db: Database,
-  file: { uploader: Uploader; sizeBytes: number },
-  register: (tx: Queryable) => Promise<T>,
-): Promise<T> {
+export function registerUpload(db: Database, file: Registered): Promise<string> {
   const { uploader, sizeBytes } = file;
   return db.transaction(async (tx) => {
-    if (!(await uploader.lockOpen(tx)))
+    if (!(await lockOpenAccount(tx, uploader.accountId)))
       throw new ApiError('unauthorized', 'This account is disabled.');
     await tx.query(LOCK_MAILBOX, [mailboxHash(uploader)]);
     await requireRoom(tx, uploader, sizeBytes);
-    return register(tx);
+    return insert(tx, file);
   });
+}
+
+async function insert(tx: Queryable, file: Registered): Promise<string> {
+  const { uploader, mediaType, sizeBytes, kind, facts } = file;
+  const { accountId, lastsDays } = uploader;
+  const object = { ownerId: accountId, role: 'upload', mediaType, sizeBytes } as const;
+  const id = await registerObject(tx, object);
+  const owner = { accountId, mailboxHash: mailboxHash(uploader), lastsDays };
+  const { width = null, height = null } = facts ?? {};
+  const durationSeconds = facts?.kind === 'video' ? facts.durationSeconds : null;
+  await tx.query(INSERT, INSERT.values({ id, ...owner, kind, width, height, durationSeconds }));
+  return id;
 }

@@ -12,7 +12,7 @@ import type { FreeSpace } from '../storage/free-space.ts';
 import { markReady, putRegistered, withdrawnOnFailure } from '../storage/objects.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Uploader } from './quota.ts';
-import { registerUpload } from './register.ts';
+import { registerUpload } from './quota.ts';
 
 export interface ReceiveDeps {
   db: Database;

@@ -265,7 +265,7 @@ const PEOPLE = [
       title: 'without a fresh proof a session gets no passkey',
     },
   ]),
-  ...guards('sign-in/passkeys/challenges.ts', 'site/auth/passkeys.test.ts', [
+  ...guards('sign-in/check-passkey.ts', 'site/auth/passkeys.test.ts', [
     {
       text: 'and session_id is not distinct from $3 and expires_at > clock_now()',
       broken: 'and $3::text is not distinct from $3',
@@ -289,7 +289,7 @@ const RATES = [
       title: 'of many requests at once exactly as many pass as the window takes',
     },
   ]),
-  ...guards('accounts/full-windows.ts', 'accounts/key-gate.test.ts', [
+  ...guards('accounts/rate-window.ts', 'accounts/key-gate.test.ts', [
     {
       text: 'if (now() < entry.until && now() < entry.checkAt)',
       broken: 'if (now() < entry.until)',

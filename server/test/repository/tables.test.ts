@@ -90,7 +90,7 @@ test('only the room of a table, and rooms that build on it, name it in SQL, but 
 test('a room names its own tables, so the search for names finds them', () => {
   const found = new Set(named.flatMap(({ tables }) => tables));
   const unseen = [...ROOM_OF.keys()].filter((table) => !found.has(table));
-  assert.deepEqual(unseen, ['proof_codes'], 'sign-in/mailed-codes.ts has it from a parameter');
+  assert.deepEqual(unseen, ['proof_codes'], 'sign-in/codes.ts has it from a parameter');
   const samples = {
     'select 1 from held h, orders o where true': ['orders'],
     'with x as (delete from only sessions\n  using accounts a)': ['sessions', 'accounts'],

@@ -17,7 +17,7 @@ import {
 import { UPLOAD_SECONDS } from '../../requests/uploads/upload-limits.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { deleteUpload } from '../../tasks/delete-upload.ts';
-import { registerUpload } from '../../uploads/register.ts';
+import { registerUpload } from '../../uploads/quota.ts';
 import { UPLOAD_DAYS } from '../../uploads/uploads.ts';
 import { callerOf, type Endpoint, endpoint, fusedRead, idInPath } from './endpoint.ts';
 import { conflictResponse, errorResponses } from './schemas.ts';

@@ -1,10 +1,11 @@
-import { listAccounts, readAccount } from '../../accounts/account-listing.ts';
 import {
   createAccount,
   disableAccount,
   enableAccount,
   findAccount,
+  listAccounts,
   lockAccount,
+  readAccount,
 } from '../../accounts/accounts.ts';
 import { validKeys } from '../../accounts/api-keys.ts';
 import { withdrawClosing, withdrawDeletion } from '../../accounts/closing.ts';
@@ -14,7 +15,7 @@ import { storable } from '../../database/json-text.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { readBalances, withAvailable } from '../../ledger/overview.ts';
 import { listIdentities, removeIdentities } from '../../sign-in/issuers/identities.ts';
-import { listPasskeys, removePasskey, removePasskeys } from '../../sign-in/passkeys/passkeys.ts';
+import { listPasskeys, removePasskey, removePasskeys } from '../../sign-in/passkeys.ts';
 import { endSessions, listSessions } from '../../sign-in/sessions.ts';
 import { countTasks } from '../../tasks/task-listing.ts';
 import { type Action, performAction, recordAction } from '../actions.ts';
@@ -92,7 +93,7 @@ export const ACCOUNTS = {
       const id = storable(passkey);
       return performAction(db, action, { target, details: { passkey: id } }, async (tx) => {
         await lockAccount(tx, target);
-        const changed = await removePasskey(tx, { accountId: target, id });
+        const changed = await removePasskey(tx, id, target);
         return { account_id: target, passkey, changed };
       });
     },

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { lockOpenAccount } from '../../accounts/accounts.ts';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { isDatabaseUnavailable } from '../../database/database.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
@@ -66,7 +65,6 @@ export async function admitUpload(
     accountId,
     mailbox: mailboxOf(email),
     lastsDays: UPLOAD_DAYS[surface],
-    lockOpen: (tx) => lockOpenAccount(tx, accountId),
   };
   await requireRoom(db, uploader, sizeBytes);
   return uploader;

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { callIssuer } from './call-issuer.ts';
 import type { Issuer, OutsideIdentity } from './issuer.ts';
 import {
   authorizationUrlOf,
+  callIssuer,
   exchangeCode,
   type OauthClient,
   type OauthServer,

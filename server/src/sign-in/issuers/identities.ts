@@ -1,4 +1,8 @@
-import { type Queryable, query, statement } from '../../database/database.ts';
+import { type Queryable, query, statement, type Transaction } from '../../database/database.ts';
+import { normalEmail } from '../email-address.ts';
+import { type Entered, enter, enterByEmail, requireOpen, type SignInDeps } from '../enter.ts';
+import type { SignedInFrom } from '../sessions.ts';
+import { IdentityRefused, type OutsideIdentity } from './issuer.ts';
 
 /** An outside identity that signs in to an account, as operators see it. */
 export interface IdentityListing {
@@ -27,4 +31,77 @@ const DELETE_ALL = statement(
  */
 export async function removeIdentities(db: Queryable, accountId: string): Promise<number> {
   return (await db.query(DELETE_ALL, [accountId])).length;
+}
+
+const FIND = statement(
+  'identity_find',
+  'select account_id from identities where issuer = $1 and subject = $2',
+);
+
+const INSERT = statement(
+  'identity_insert',
+  `insert into identities (issuer, subject, account_id) values ($1, $2, $3)
+   on conflict (issuer, subject) do nothing returning account_id`,
+);
+
+type ConfirmedIdentity = OutsideIdentity & { issuer: string };
+
+/** The issuer does not vouch for the e-mail address, so it opens no account. */
+export class EmailNotVerified extends Error {
+  override name = 'EmailNotVerified';
+}
+
+interface IdentityDeps extends SignInDeps {
+  /** Is called in the transaction in which an identity joins an account that existed before. */
+  onJoined(tx: Transaction, accountId: string): Promise<void>;
+}
+
+/**
+ * Signs in a person whom an issuer has confirmed. An identity that is new here joins the account
+ * of its e-mail address, which is made if there is none, but only if the address is verified.
+ * @throws EmailNotVerified; ApiError `account_disabled`
+ */
+export async function enterByIdentity(
+  deps: IdentityDeps,
+  identity: ConfirmedIdentity,
+  from: SignedInFrom,
+): Promise<Entered> {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  if (!/^[^\u0000-\u001f\ud800-\udfff]{1,255}$/.test(identity.subject)) {
+    throw new IdentityRefused('the subject is malformed', {});
+  }
+  return deps.db.transaction(async (tx) => {
+    const opened =
+      (await byKnownIdentity(tx, identity, deps)) ?? (await byNewIdentity(tx, identity, deps));
+    return enter(tx, opened, from);
+  });
+}
+
+/** @returns undefined if nobody has it, or an operator removes it at this moment */
+async function byKnownIdentity(
+  tx: Transaction,
+  { issuer, subject }: ConfirmedIdentity,
+  { onReopened }: SignInDeps,
+) {
+  const find = () => tx.query<{ account_id: string }>(FIND, [issuer, subject]);
+  const [known] = await find();
+  if (!known) return undefined;
+  const { account_id: accountId } = known;
+  // The account is locked before the identity, as where an operator removes it.
+  const reopened = await requireOpen(tx, accountId, onReopened);
+  return (await find()).length > 0 ? { accountId, reopened } : undefined;
+}
+
+async function byNewIdentity(
+  tx: Transaction,
+  { issuer, subject, email, isEmailVerified }: ConfirmedIdentity,
+  { signupCredits, onReopened, onJoined }: IdentityDeps,
+) {
+  const address = normalEmail(email ?? '');
+  if (address === undefined || !isEmailVerified) throw new EmailNotVerified('not verified');
+  const { accountId, isNew } = await enterByEmail(tx, address, signupCredits);
+  const reopened = await requireOpen(tx, accountId, onReopened);
+  const isJoined = (await tx.query(INSERT, [issuer, subject, accountId])).length > 0;
+  if (isJoined && !isNew) await onJoined(tx, accountId);
+  return { accountId, reopened };
 }

@@ -23,7 +23,7 @@ const getSessions = siteRoute('GET /console/api/sessions', {
 const deleteSession = siteRoute('DELETE /console/api/sessions/:id', {
   params: Type.Object({ id: Type.String({ maxLength: 60, pattern: '^\\w+$' }) }),
   handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
-    if (await endSession(db, { accountId, sessionId: params.id })) return {};
+    if (await endSession(db, params.id, accountId)) return {};
     throw new ApiError('not_found', 'This session has ended already.');
   },
 });
@@ -36,7 +36,7 @@ interface SignOutDeps {
 /** Ends the session of the request. */
 const signOut = siteRoute('POST /auth/sign-out', {
   handle: async ({ db, publicUrl }: SignOutDeps, { reply, session }) => {
-    await endSession(db, session);
+    await endSession(db, session.sessionId, session.accountId);
     takeSession(reply, publicUrl());
     return {};
   },

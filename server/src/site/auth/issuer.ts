@@ -4,9 +4,15 @@ import type { Database, Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { noSuchPath } from '../../requests/errors.ts';
-import { EmailNotVerified, enterByIdentity } from '../../sign-in/issuers/enter-by-identity.ts';
-import { IdentityRefused, type Issuer, type IssuerName } from '../../sign-in/issuers/issuer.ts';
-import { START_SECONDS, storeStart, takeStart } from '../../sign-in/issuers/starts.ts';
+import { EmailNotVerified, enterByIdentity } from '../../sign-in/issuers/identities.ts';
+import {
+  IdentityRefused,
+  type Issuer,
+  type IssuerName,
+  START_SECONDS,
+  storeStart,
+  takeStart,
+} from '../../sign-in/issuers/issuer.ts';
 import { siteRoute } from '../route.ts';
 import { type Doing, onReopened, tellOwner } from '../tell-owner.ts';
 import { giveSession, readCookie, setCookie, signedInFrom } from './cookies.ts';

@@ -1,14 +1,15 @@
 import { Type } from 'typebox';
 import type { Database, Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { addPasskey, passkeyOptions } from '../../sign-in/passkeys/add-passkey.ts';
-import { challengeOptions, enterByPasskey } from '../../sign-in/passkeys/enter-by-passkey.ts';
+import { challengeOptions, enterByPasskey } from '../../sign-in/check-passkey.ts';
 import {
+  addPasskey,
   listPasskeys,
   type PasskeyListing,
+  passkeyOptions,
   removePasskey,
   renamePasskey,
-} from '../../sign-in/passkeys/passkeys.ts';
+} from '../../sign-in/passkeys.ts';
 import { type AsJson, nameSchema, siteRoute } from '../route.ts';
 import { onReopened, tellOwner } from '../tell-owner.ts';
 import { giveSession, signedInFrom } from './cookies.ts';
@@ -88,7 +89,7 @@ const patchPasskey = siteRoute('PATCH /console/api/passkeys/:id', {
   params: ParamsSchema,
   body: Type.Object({ name: NameSchema }),
   handle: async ({ db }: { db: Database }, { params, body, session: { accountId } }) => {
-    if (await renamePasskey(db, { ...params, ...body, accountId })) return {};
+    if (await renamePasskey(db, params.id, accountId, body.name)) return {};
     throw noSuchPasskey();
   },
 });
@@ -96,7 +97,7 @@ const patchPasskey = siteRoute('PATCH /console/api/passkeys/:id', {
 const deletePasskey = siteRoute('DELETE /console/api/passkeys/:id', {
   params: ParamsSchema,
   handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
-    if (await removePasskey(db, { ...params, accountId })) return {};
+    if (await removePasskey(db, params.id, accountId)) return {};
     throw noSuchPasskey();
   },
 });

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import type { SendMail } from '../../mail/mailer.ts';
-import { challengeOptions } from '../../sign-in/passkeys/enter-by-passkey.ts';
+import { challengeOptions } from '../../sign-in/check-passkey.ts';
 import {
   ACTS,
   type Act,

@@ -20,8 +20,8 @@ import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { grant } from '../../ledger/ledger.ts';
 import { eraseAccount } from '../../operator/erase.ts';
 import { deleteMarked, markExpired } from '../../storage/objects.ts';
-import { forgetUploads } from '../../uploads/forget-uploads.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
+import { forgetUploads } from '../../uploads/uploads.ts';
 
 const URL = '/console/api/uploads';
 

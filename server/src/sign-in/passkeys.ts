@@ -2,20 +2,61 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import { lockAccount } from '../../accounts/accounts.ts';
+import { lockAccount } from '../accounts/accounts.ts';
 import {
   type Database,
   isDatabaseUnavailable,
   namedStatement,
   type Queryable,
+  query,
   statement,
   type Transaction,
   violatedConstraint,
-} from '../../database/database.ts';
-import { ApiError, invalidRequest } from '../../kernel/errors.ts';
-import { type Session, sessionLives } from '../sessions.ts';
-import { storeChallenge, takeChallenge } from './challenges.ts';
-import { MAX_PASSKEYS, passkeyHost } from './passkeys.ts';
+  whether,
+} from '../database/database.ts';
+import { ApiError, invalidRequest } from '../kernel/errors.ts';
+import { passkeyHost, storeChallenge, takeChallenge } from './check-passkey.ts';
+import { type Session, sessionLives } from './sessions.ts';
+
+/** How many passkeys an account may have. */
+const MAX_PASSKEYS = 20;
+
+/** A passkey as its owner sees it. */
+export interface PasskeyListing {
+  id: string;
+  name: string;
+  created_at: Date;
+  used_at: Date | null;
+}
+
+/** The passkeys of an account, the newest first. */
+export const listPasskeys = query<[accountId: string], PasskeyListing>(
+  'passkey_list',
+  `select id, name, created_at, used_at from passkeys where account_id = $1
+   order by created_at desc, id`,
+);
+
+/** @returns false if the account has no such passkey */
+export const renamePasskey = whether<[id: string, accountId: string, name: string]>(
+  'passkey_rename',
+  'update passkeys set name = $3 where id = $1 and account_id = $2 returning id',
+);
+
+/** @returns false if the account has no such passkey */
+export const removePasskey = whether<[id: string, accountId: string]>(
+  'passkey_delete',
+  'delete from passkeys where id = $1 and account_id = $2 returning id',
+);
+
+const DELETE_ALL = statement(
+  'passkey_delete_all',
+  'delete from passkeys where account_id = $1 returning id',
+);
+
+/** Removes all passkeys of an account. Returns how many there were. */
+export async function removePasskeys(db: Queryable, accountId: string): Promise<number> {
+  return (await db.query(DELETE_ALL, [accountId])).length;
+}
 
 /** EdDSA, ES256 and RS256: what authenticators have. The default list probes for newer ones. */
 const ALGORITHMS = [-8, -7, -257];

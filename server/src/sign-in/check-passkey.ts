@@ -1,0 +1,175 @@
+import { isIP } from 'node:net';
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransport,
+  PublicKeyCredentialRequestOptionsJSON,
+} from '@simplewebauthn/server';
+import {
+  type Database,
+  isDatabaseUnavailable,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { type Entered, enter, requireOpen, type SignInDeps } from './enter.ts';
+import type { SignedInFrom } from './sessions.ts';
+
+/** The host that passkeys are made for; undefined: browsers make none for an IP address. */
+export function passkeyHost(publicUrl: string): string | undefined {
+  const { hostname } = new URL(publicUrl);
+  return isIP(hostname.replaceAll(/[[\]]/g, '')) === 0 ? hostname : undefined;
+}
+
+/** Whose response to a challenge counts; it says what the challenge is for, too. */
+interface ChallengeOwner {
+  /** null: a sign-in. */
+  accountId: string | null;
+  /** The session in which a person proves to be the same; null: a passkey is added. */
+  sessionId: string | null;
+}
+
+/** Of a sign-in: nobody is known yet. */
+export const NOBODY: ChallengeOwner = { accountId: null, sessionId: null };
+
+const STORE = statement(
+  'challenge_store',
+  `insert into passkey_challenges (challenge, account_id, session_id, expires_at)
+   values ($1, $2, $3, clock_now() + interval '5 minutes')`,
+);
+
+export async function storeChallenge(
+  db: Queryable,
+  challenge: string,
+  { accountId, sessionId }: ChallengeOwner,
+): Promise<void> {
+  await db.query(STORE, [challenge, accountId, sessionId]);
+}
+
+const TAKE = statement(
+  'challenge_take',
+  `delete from passkey_challenges
+   where challenge = $1 and account_id is not distinct from $2
+     and session_id is not distinct from $3 and expires_at > clock_now()
+   returning challenge`,
+);
+
+/**
+ * Deletes a challenge. So a recorded response can't be sent again.
+ * @returns whether there was one
+ */
+export async function takeChallenge(
+  db: Queryable,
+  challenge: string,
+  { accountId, sessionId }: ChallengeOwner,
+): Promise<boolean> {
+  if (!/^[\w-]+$/.test(challenge)) return false;
+  return (await db.query(TAKE, [challenge, accountId, sessionId])).length > 0;
+}
+
+interface StoredPasskey {
+  account_id: string;
+  public_key: Buffer;
+  counter: number;
+  transports: AuthenticatorTransport[];
+}
+
+const FIND = statement(
+  'passkey_find',
+  'select account_id, public_key, counter, transports from passkeys where id = $1',
+);
+
+/** A response whose signature is right. It is used up by {@link usePasskey}. */
+export type CheckedPasskey = Awaited<ReturnType<typeof checkPasskey>>;
+
+/**
+ * Checks a browser's response to a challenge of ours.
+ * @param owner whom the challenge was made for
+ * @throws ApiError `sign_in_failed`
+ */
+export async function checkPasskey(
+  { db, publicUrl }: { db: Database; publicUrl: string },
+  response: { id: string },
+  owner: ChallengeOwner,
+) {
+  const [stored] = await db.query<StoredPasskey>(FIND, [response.id]);
+  if (!stored) throw passkeyFailed();
+  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+  const { public_key, counter, transports } = stored;
+  try {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: response as AuthenticationResponseJSON, // it checks what it is given
+      expectedChallenge: (challenge) => takeChallenge(db, challenge, owner),
+      expectedOrigin: new URL(publicUrl).origin,
+      expectedRPID: passkeyHost(publicUrl) ?? '',
+      credential: { id: response.id, publicKey: new Uint8Array(public_key), counter, transports },
+      requireUserVerification: true,
+    });
+    if (verified) {
+      const { newCounter } = authenticationInfo;
+      return { id: response.id, accountId: stored.account_id, counter: newCounter };
+    }
+  } catch (cause) {
+    if (isDatabaseUnavailable(cause)) throw cause;
+    throw passkeyFailed(cause);
+  }
+  throw passkeyFailed();
+}
+
+// Of two uses with one counter, one is by a copy of the key. Most passkeys do not count: 0.
+const USED = statement(
+  'passkey_used',
+  `update passkeys set counter = $2, used_at = clock_now()
+   where id = $1 and (counter < $2 or $2 = 0) returning id`,
+);
+
+/**
+ * Notes the use of a passkey.
+ * @throws ApiError `sign_in_failed` if it was removed, or was used with this counter, meanwhile
+ */
+export async function usePasskey(
+  tx: Transaction,
+  { id, counter }: Pick<CheckedPasskey, 'id' | 'counter'>,
+): Promise<void> {
+  if ((await tx.query(USED, [id, counter])).length === 0) throw passkeyFailed();
+}
+
+export function passkeyFailed(cause?: unknown): ApiError {
+  const message = 'This passkey is not known here. Use another passkey, or a code.';
+  return new ApiError('sign_in_failed', message, { cause });
+}
+
+/**
+ * What a browser needs to use a passkey of this host. To sign in they are the same for everybody.
+ * @throws ApiError `sign_in_failed` if this address has no passkeys
+ */
+export async function challengeOptions(
+  { db, publicUrl }: { db: Queryable; publicUrl: string },
+  owner: ChallengeOwner = NOBODY,
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const rpID = passkeyHost(publicUrl);
+  if (rpID === undefined) throw passkeyFailed();
+  const { generateAuthenticationOptions } = await import('@simplewebauthn/server');
+  const options = await generateAuthenticationOptions({ rpID, userVerification: 'required' });
+  await storeChallenge(db, options.challenge, owner);
+  return options;
+}
+
+/**
+ * Signs a person in by a passkey.
+ * @throws ApiError `sign_in_failed`, `account_disabled`
+ */
+export async function enterByPasskey(
+  { db, publicUrl, onReopened }: Omit<SignInDeps, 'signupCredits'> & { publicUrl: string },
+  response: { id: string },
+  from: Omit<SignedInFrom, 'method'>,
+): Promise<Entered> {
+  const checked = await checkPasskey({ db, publicUrl }, response, NOBODY);
+  const { accountId } = checked;
+  return db.transaction(async (tx) => {
+    // The account is locked before the passkey, as where an operator removes it.
+    const reopened = await requireOpen(tx, accountId, onReopened);
+    await usePasskey(tx, checked);
+    return enter(tx, { accountId, reopened }, { ...from, method: 'passkey' });
+  });
+}

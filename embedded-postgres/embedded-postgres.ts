@@ -5,7 +5,6 @@ import { ensureCluster } from './cluster.ts';
 import { EmbeddedPostgresError, forOperators } from './error.ts';
 import { type DatabaseFolder, makeFolder, makeFolders, requireFolder } from './folder.ts';
 import { takeLock } from './lock.ts';
-import type { EmbeddedPostgresLog } from './log.ts';
 import {
   hasGuard,
   hasMembers,
@@ -19,7 +18,7 @@ import { chooseOsUser, type OsUser, refuseForeignFolder } from './os-user.ts';
 import { findPostmaster, neutralizePidFile, readPostmaster, stop } from './postmaster.ts';
 import { type ReachedServer, reachServer } from './reach.ts';
 import { freePort, isFree, startServer } from './start.ts';
-import { watchServer } from './watch.ts';
+import { type EmbeddedPostgresLog, watchServer } from './watch.ts';
 
 export { EmbeddedPostgresError, makeFolders };
 

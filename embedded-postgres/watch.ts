@@ -1,9 +1,15 @@
 import { stat } from 'node:fs/promises';
 import type { DatabaseFolder } from './folder.ts';
-import type { EmbeddedPostgresLog } from './log.ts';
 import { hasGuard } from './membership.ts';
 import { type OsUser, shellAs } from './os-user.ts';
 import { isPostmaster, readPostmaster } from './postmaster.ts';
+
+/** The part of the caller's log that is used here; a pino logger fits. */
+export interface EmbeddedPostgresLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
 
 /** A larger log is emptied; its content is kept once, as `postgres.log.1`. */
 export const MAX_LOG_BYTES = 8 * 1024 * 1024;

@@ -3,7 +3,7 @@ import { listenForClients } from './api-role.ts';
 import { type Billing, learnAccount, openStripe, scopeOfKey } from './billing/stripe-client.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
-import { requireDurableCommits, requireSessionSettings } from './database/durability.ts';
+import { requireDurableCommits, requireSessionSettings } from './database/server.ts';
 import { listen } from './http/listen.ts';
 import { healthRoutes } from './http/operations/health.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
@@ -31,9 +31,8 @@ import {
   openFreeSpace,
   type SpaceUse,
 } from './storage/free-space.ts';
-import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { openLinks } from './storage/links.ts';
-import { openStorage } from './storage/open-storage.ts';
+import { instrumentedStorage, openStorage } from './storage/open-storage.ts';
 import { reservedOutputBytes } from './tasks/expected-output.ts';
 import { createWaiting } from './tasks/waiting.ts';
 import { openWakeUps } from './tasks/wake-ups.ts';

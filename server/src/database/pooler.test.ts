@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type Database, openDatabase, statement } from './database.ts';
-import { requireSessionSettings } from './durability.ts';
+import { requireSessionSettings } from './server.ts';
 
 const SESSION = statement(
   'test_session',

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { requireSameServer, requireServer } from './server.ts';
+import { UsageError } from '../kernel/errors.ts';
+import type { Database } from './database.ts';
+import { requireDurableCommits, requireSameServer, requireServer } from './server.ts';
 
 let database: TestDatabase;
 before(async () => {
@@ -101,4 +103,26 @@ test('a file of certificates that is not there is refused in one line', async ()
     name: 'UsageError',
     message: /can't be reached: ENOENT.*\/nowhere\/ca\.pem.* Check DATABASE_URL\.$/,
   });
+});
+
+/** A database whose server has these settings. */
+function serverWith(fsync: string, synchronousCommit: string): Database {
+  const row = { fsync, synchronous_commit: synchronousCommit };
+  return { query: async () => [row] } as unknown as Database;
+}
+
+test('a database that may forget commits is refused, with the setting to change', async () => {
+  // The server of the tests runs without fsync.
+  await assert.rejects(requireDurableCommits(database.db), (error) => {
+    assert.ok(error instanceof UsageError);
+    assert.match(error.message, /fsync is off.*DATABASE_VOLATILE=yes/);
+    return true;
+  });
+  await assert.rejects(requireDurableCommits(serverWith('on', 'off')), /synchronous_commit is off/);
+});
+
+test('a durable database is accepted, with and without synchronous replicas', async () => {
+  for (const level of ['local', 'on', 'remote_write', 'remote_apply']) {
+    await requireDurableCommits(serverWith('on', level));
+  }
 });

@@ -67,7 +67,12 @@ async function takeOnce(
     return await db.transaction(async (tx) => {
       await bringUpToDate(tx, { accountId: wanted.accountId, kind: payment.kind });
       if (await isClawedBack(tx, wanted, payment)) return false;
-      await take(tx, wanted, payment);
+      const { left, available } = await leftOf(tx, payment);
+      if (wanted.credits > left) {
+        const why = `${left} of its ${payment.credits} credits are neither taken back nor expired`;
+        throw new UsageError(`the payment has fewer credits: ${why}`);
+      }
+      await book(tx, wanted, { payment, available });
       await record(tx);
       return true;
     });
@@ -104,15 +109,6 @@ const TAKEN_BACK = statement(
      on t.account_id = b.account_id and t.kind = b.kind and t.origin = $3
    where b.account_id = $1 and b.kind = $2 group by b.available`,
 );
-
-async function take(tx: Transaction, wanted: Clawback, payment: Payment): Promise<void> {
-  const { left, available } = await leftOf(tx, payment);
-  if (wanted.credits > left) {
-    const why = `${left} of its ${payment.credits} credits are neither taken back nor expired`;
-    throw new UsageError(`the payment has fewer credits: ${why}`);
-  }
-  await book(tx, wanted, { payment, available });
-}
 
 /** What can be taken back of a payment, and what is available of the balance. */
 async function leftOf(tx: Transaction, payment: Payment) {

@@ -9,6 +9,7 @@ import {
 } from '../database/database.ts';
 import { Refusal, UsageError } from '../kernel/errors.ts';
 import { bringUpToDate, noteExpiringGrant, payDebt } from './lots.ts';
+import { type KindBalances, readKinds } from './overview.ts';
 import {
   type CreditKind,
   partsOf,
@@ -182,26 +183,15 @@ async function isBooked(db: Database, move: Transfer): Promise<boolean> {
   throw new UsageError(`reference ${JSON.stringify(move.reference)} was used with other values`);
 }
 
-/** Available and reserved credits of one kind. */
-export interface KindBalances {
-  available: number;
-  reserved: number;
-}
-
-const BALANCES = statement(
-  'ledger_balances',
-  'select kind, available, reserved from ledger_balances where account_id = $1',
-);
-
 /** The live balances of an account; zero if it has no balances. */
 export async function balances(
   db: Queryable,
   accountId: string,
 ): Promise<Record<CreditKind, KindBalances>> {
-  const rows = await db.query<KindBalances & { kind: CreditKind }>(BALANCES, [accountId]);
+  const found = await readKinds(db, accountId);
   const balancesOf = (kind: CreditKind): KindBalances => {
-    const row = rows.find((candidate) => candidate.kind === kind);
-    return { available: row?.available ?? 0, reserved: row?.reserved ?? 0 };
+    const { available = 0, reserved = 0 } = found.get(kind) ?? {};
+    return { available, reserved };
   };
   return { paid: balancesOf('paid'), promotional: balancesOf('promotional') };
 }

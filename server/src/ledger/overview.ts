@@ -1,10 +1,14 @@
 import { type Database, type Queryable, queryValue, statement } from '../database/database.ts';
 import { bringUpToDate, readLots } from './lots.ts';
-import type { CreditKind } from './transfer.ts';
+import type { BalanceKind, CreditKind } from './transfer.ts';
 
-interface KindOverview {
+/** Available and reserved credits of one kind. */
+export interface KindBalances {
   available: number;
   reserved: number;
+}
+
+interface KindOverview extends KindBalances {
   /** Credits that were taken back after they were spent or reserved, and are not paid yet. */
   debt: number;
 }
@@ -26,17 +30,28 @@ export interface CreditOverview extends Record<CreditKind, KindOverview> {
 }
 
 const READ = statement(
-  'ledger_overview',
-  `select available, reserved, debt from ledger_balances where account_id = $1 and kind = $2`,
+  'ledger_balances',
+  'select kind, available, reserved, debt from ledger_balances where account_id = $1',
 );
+
+/** The balances that an account has, by their kinds, as they are recorded. */
+export async function readKinds(
+  db: Queryable,
+  accountId: string,
+): Promise<Map<BalanceKind, KindOverview>> {
+  const rows = await db.query<KindOverview & { kind: BalanceKind }>(READ, [accountId]);
+  return new Map(rows.map(({ kind, ...balance }) => [kind, balance]));
+}
 
 /** The balances of an account, for operators, as they are recorded: {@link readOverview}. */
 export async function readBalances(
   db: Queryable,
   accountId: string,
 ): Promise<Record<CreditKind, KindOverview>> {
-  const paid = await readKind(db, accountId, 'paid');
-  return { paid, promotional: await readKind(db, accountId, 'promotional') };
+  const found = await readKinds(db, accountId);
+  const [paid, promotional] = [found.get('paid'), found.get('promotional')];
+  if (!paid || !promotional) throw new Error(`account ${accountId} lacks a balance`);
+  return { paid, promotional };
 }
 
 const AVAILABLE = statement(
@@ -78,12 +93,6 @@ export function readOverview(db: Database, accountId: string): Promise<CreditOve
     }
     return { ...(await readBalances(tx, accountId)), lots };
   });
-}
-
-async function readKind(tx: Queryable, accountId: string, kind: CreditKind): Promise<KindOverview> {
-  const [row] = await tx.query<KindOverview>(READ, [accountId, kind]);
-  if (!row) throw new Error(`account ${accountId} has no ${kind} balance`);
-  return row;
 }
 
 async function lotsOf(tx: Queryable, accountId: string, kind: CreditKind): Promise<LotOverview[]> {

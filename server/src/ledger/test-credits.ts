@@ -1,6 +1,6 @@
 import { command, type Database, type Queryable, statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
-import type { KindBalances } from './ledger.ts';
+import { type KindBalances, readKinds } from './overview.ts';
 import { transfer } from './transfer.ts';
 
 /** What the test balance of an account is at first, and after each refill. */
@@ -49,13 +49,9 @@ export async function refillTestCredits(db: Database, accountId: string): Promis
   });
 }
 
-const READ = statement(
-  'ledger_test_read',
-  `select available, reserved from ledger_balances where account_id = $1 and kind = 'test'`,
-);
-
 /** The test balance of an account, also if it is only opened by its first test key or test task. */
 export async function testBalance(db: Queryable, accountId: string): Promise<KindBalances> {
-  const [row] = await db.query<KindBalances>(READ, [accountId]);
-  return row ?? { available: TEST_CREDITS, reserved: 0 };
+  const { available = TEST_CREDITS, reserved = 0 } =
+    (await readKinds(db, accountId)).get('test') ?? {};
+  return { available, reserved };
 }

@@ -114,7 +114,7 @@ test('so is the file of an object that another worker has had deleted meanwhile'
     ...storage,
     async put(id, filePath) {
       lateId = id;
-      await markUnfinished(db, 'task_1c', 'input');
+      await markUnfinished(db, { ownerId: 'task_1c', role: 'input' });
       await deleteMarked({ db, storage });
       assert.equal(await stateOf(id), 'deleted');
       await storage.put(id, filePath);
@@ -179,7 +179,7 @@ test('marking for deletion marks the given roles of one task, writing or ready',
 test('when a step runs again, only objects in state writing are marked for deletion', async () => {
   const [ready, writing] = [await store('task_6', 'input'), await store('task_6', 'input')];
   await markReady(db, [ready], 30);
-  await markUnfinished(db, 'task_6', 'input');
+  await markUnfinished(db, { ownerId: 'task_6', role: 'input' });
   await deleteMarked({ db, storage });
   await assertKept(ready, 'ready');
   await assertGone(writing);
@@ -227,7 +227,7 @@ test('an object that is deleted while it is written leaves no file', async () =>
     ...storage,
     async put(objectId, filePath) {
       id = objectId;
-      await markUnfinished(db, 'task_10', 'input');
+      await markUnfinished(db, { ownerId: 'task_10', role: 'input' });
       await deleteMarked({ db, storage });
       await storage.put(objectId, filePath);
     },

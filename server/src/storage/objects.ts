@@ -248,12 +248,6 @@ const MARK = statement(
    where owner_id = any($1) and role = any($2) and state in ('writing', 'ready')`,
 );
 
-const MARK_UNFINISHED = statement(
-  'object_mark_unfinished',
-  `update stored_objects set state = 'deleting'
-   where owner_id = any($1) and role = any($2) and state = 'writing'`,
-);
-
 /** Marks the objects of tasks for deletion, of these roles, within the caller's transaction. */
 export async function markForDeletion(
   tx: Queryable,
@@ -263,26 +257,26 @@ export async function markForDeletion(
   if (ownerIds.length > 0) await tx.query(MARK, [ownerIds, roles]);
 }
 
-/** Marks for deletion the objects that an interrupted run of a step left in state `writing`. */
-export async function markUnfinished(
-  db: Database,
-  ownerId: string,
-  role: keyof typeof UNFINISHED,
-): Promise<void> {
-  await UNFINISHED[role](db, ownerId);
-}
+const MARK_UNFINISHED = statement(
+  'object_mark_unfinished',
+  `update stored_objects o set state = 'deleting'
+   from unnest($1::text[], $2::text[]) as given (owner_id, role)
+   where o.owner_id = any($1) and o.owner_id = given.owner_id and o.role = given.role
+     and o.state = 'writing'`,
+);
 
-const unfinished = (role: ObjectRole) =>
-  sharedWork<string, string>({
-    keyOf: (ownerId) => ownerId,
-    async work(db, ownerIds) {
-      await db.query(MARK_UNFINISHED, [ownerIds, [role]]);
-      return ownerIds;
-    },
-  });
-
-/** {@link withOutputs} of `outputs.ts` does it for outputs and their posters. */
-const UNFINISHED = { input: unfinished('input'), render: unfinished('render') };
+/**
+ * Marks for deletion the objects that an interrupted run of a step left in state `writing`.
+ * {@link withOutputs} of `outputs.ts` does it for outputs and their posters.
+ */
+export const markUnfinished = sharedWork<{ ownerId: string; role: 'input' | 'render' }, void>({
+  keyOf: ({ ownerId }) => ownerId,
+  async work(db, marked) {
+    const columns = [marked.map(({ ownerId }) => ownerId), marked.map(({ role }) => role)];
+    await db.query(MARK_UNFINISHED, columns);
+    return marked.map(() => undefined);
+  },
+});
 
 const READ_OBJECT = statement(
   'object_read',

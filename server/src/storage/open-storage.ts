@@ -1,8 +1,10 @@
 import type { Log } from '../kernel/log.ts';
+import { report, secondsSince } from '../telemetry/reports.ts';
+import { inSpan } from '../telemetry/tracing.ts';
 import { diskStorage } from './disk.ts';
 import { originOf } from './s3/presign.ts';
 import type { S3Settings } from './s3/settings.ts';
-import type { Storage } from './storage.ts';
+import { ObjectMissing, type Storage } from './storage.ts';
 
 /** Where objects are stored: in a local folder or in an S3 bucket. */
 export type StorageSettings = { kind: 'disk'; folder: string } | { kind: 's3'; s3: S3Settings };
@@ -25,4 +27,33 @@ export async function openStorage(settings: StorageSettings, log: Log): Promise<
 /** Scheme and host of the storage's own links; undefined where it has none. */
 export function linkOrigin(settings: StorageSettings): string | undefined {
   return settings.kind === 's3' ? originOf(settings.s3) : undefined;
+}
+
+/**
+ * Wraps a storage: each operation is reported to the metrics, and is a span of the trace; `open`
+ * without its bytes.
+ */
+export function instrumentedStorage(storage: Storage): Storage {
+  const observe = <Result>(operation: string, work: () => Promise<Result>) =>
+    inSpan({ name: `storage ${operation}` }, () => observed(operation, work));
+  const observed = async <Result>(operation: string, work: () => Promise<Result>) => {
+    const startedAt = performance.now();
+    let outcome: 'done' | 'missing' | 'error' = 'error';
+    try {
+      const result = await work();
+      outcome = 'done';
+      return result;
+    } catch (error) {
+      if (error instanceof ObjectMissing) outcome = 'missing';
+      throw error;
+    } finally {
+      report('storage', { operation, outcome, seconds: secondsSince(startedAt) });
+    }
+  };
+  return {
+    ...storage,
+    put: (...given) => observe('put', () => storage.put(...given)),
+    open: (...given) => observe('open', () => storage.open(...given)),
+    delete: (objectId) => observe('delete', () => storage.delete(objectId)),
+  };
 }

@@ -1,5 +1,4 @@
 import { type Database, first, statement } from '../database/database.ts';
-import { posterOf } from './object-sql.ts';
 
 /** A try that fails, or whose process dies, is followed by the next one after this time. */
 const RETRY_MINUTES = 5;
@@ -70,15 +69,4 @@ const GIVE_UP = statement(
 /** Leaves an output without a poster: another try would end like this one. */
 export async function giveUpPoster(db: Database, { id, tries }: DueOutput): Promise<void> {
   await db.query(GIVE_UP, [id, tries]);
-}
-
-const READ = statement('poster_read', posterOf('$1'));
-
-/** The poster of a task, if it has one. */
-export async function readPoster(
-  db: Database,
-  taskId: string,
-): Promise<{ id: string; size_bytes: number } | undefined> {
-  const [poster] = await db.query<{ id: string; size_bytes: number }>(READ, [taskId]);
-  return poster;
 }

@@ -69,7 +69,7 @@ export async function startTask({ db }: IngestDeps, task: Task): Promise<StepRes
  * for two more seconds, and the task fails with its refund (decisions/0049).
  */
 export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> {
-  await markUnfinished(deps.db, task.id, 'input');
+  await markUnfinished(deps.db, { ownerId: task.id, role: 'input' });
   try {
     const inputs = await copyAll(deps, task);
     const changes = { inputs, aspectRatio: chooseRatio(task, inputs) };

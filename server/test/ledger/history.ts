@@ -5,7 +5,8 @@ import {
   violatedConstraint,
 } from '../../src/database/database.ts';
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
-import { adjust, balances, grant, type KindBalances, settle } from '../../src/ledger/ledger.ts';
+import { adjust, balances, grant, settle } from '../../src/ledger/ledger.ts';
+import type { KindBalances } from '../../src/ledger/overview.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { reserve } from './reserve.ts';
 

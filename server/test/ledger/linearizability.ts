@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Database } from '../../src/database/database.ts';
-import type { KindBalances } from '../../src/ledger/ledger.ts';
+import type { KindBalances } from '../../src/ledger/overview.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { sql } from '../task-fixtures.ts';
 import {

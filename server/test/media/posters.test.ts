@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
+import { type Database, first, statement } from '../../src/database/database.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import type { MediaFacts } from '../../src/media/measure.ts';
 import { createPosterMaker } from '../../src/media/poster/poster.ts';
@@ -10,8 +11,8 @@ import { audit } from '../../src/operator/audit.ts';
 import { takeDown } from '../../src/operator/verbs/objects.ts';
 import { copyObjects } from '../../src/storage/copy.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
+import { posterOf as selectPoster } from '../../src/storage/object-sql.ts';
 import { deleteMarked, markExpired } from '../../src/storage/objects.ts';
-import { readPoster } from '../../src/storage/posters.ts';
 import { openS3Storage } from '../../src/storage/s3/s3.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { drawPosters, type PosterDeps } from '../../src/tasks/gallery/draw-posters.ts';
@@ -106,6 +107,13 @@ async function completedTask(bytes: Buffer, storage = disk, poster?: Buffer) {
 function sizeOfWebp(bytes: Buffer): [width: number, height: number] {
   assert.equal(bytes.toString('latin1', 8, 15), 'WEBPVP8');
   return [bytes.readUInt16LE(26) & 0x3fff, bytes.readUInt16LE(28) & 0x3fff];
+}
+
+const POSTER = statement('', selectPoster('$1'));
+
+/** The poster of a task, if it has one. */
+function readPoster(db: Database, taskId: string) {
+  return first<{ id: string; size_bytes: number }>(db, POSTER, [taskId]);
 }
 
 async function posterOf(taskId: string, storage = disk): Promise<Buffer> {

@@ -10,7 +10,7 @@ import {
 } from '../../../test/task-fixtures.ts';
 import { VERSION } from '../../kernel/version.ts';
 import { reconcile } from '../../operator/reconcile.ts';
-import { instrumentedStorage } from '../../storage/instrumented-storage.ts';
+import { instrumentedStorage } from '../../storage/open-storage.ts';
 import { ObjectMissing } from '../../storage/storage.ts';
 import { Superseded } from '../../tasks/transitions.ts';
 import { instrumentedSteps } from '../../worker/steps.ts';

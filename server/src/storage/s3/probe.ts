@@ -3,8 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { DeleteObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { UsageError } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
-import { errorCode, errorStatus } from './client.ts';
-import { openObjectStream } from './get.ts';
+import { errorCode, errorStatus, openObjectStream } from './client.ts';
 import { keyOf, type S3Settings } from './settings.ts';
 
 const BYTES = Buffer.from('Framewright writes, reads and deletes this at each start.\n');

@@ -5,9 +5,10 @@ import {
   errorCode,
   errorStatus,
   type FixedCredentials,
+  inTime,
+  openObjectStream,
   openS3Client,
 } from './client.ts';
-import { inTime, openObjectStream } from './get.ts';
 import { type PresignedRequest, presignedUrl } from './presign.ts';
 import { probeS3 } from './probe.ts';
 import { putFile } from './put.ts';

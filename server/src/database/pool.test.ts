@@ -4,7 +4,7 @@ import { createTestDatabase, quiet, type TestDatabase } from '../../test/databas
 import { openSwallowingProxy } from '../../test/faults/swallowing-proxy.ts';
 import { until } from '../../test/until.ts';
 import { DatabaseUnavailable, isDatabaseUnavailable, openDatabase, statement } from './database.ts';
-import { watchForOutage } from './outage.ts';
+import { watchForOutage } from './pool.ts';
 
 const ONE = statement('test_one', 'select 1 as one');
 const SLEEP = statement('test_sleep', 'select pg_sleep(60)');

@@ -1,13 +1,13 @@
 import { gzipSync, type Zippable, zipSync } from 'fflate';
 
-// Archives whose bytes depend on nothing but the files: neither on the machine nor on the time.
-// The deflate of Node differs between processors and versions; that of fflate does not.
+// Reproducible archives: their bytes depend only on the files. The deflate of Node differs between
+// processors and versions; that of fflate does not.
 
 /** The files of an archive, by their paths. */
 export type Files = Record<string, Uint8Array>;
 
 const BLOCK_BYTES = 512;
-/** npm gives this time to all files, since 0 confuses some programs. */
+/** The time that npm gives to all files: 0 confuses some programs. */
 const WRITTEN_AT = new Date('1985-10-26T08:15:00Z');
 
 /** A `.tar.gz` file. */

@@ -5,9 +5,9 @@ import { transformSync } from 'rolldown/utils';
 import { type Files, tarGz } from './archive.ts';
 import { packPython } from './python.ts';
 
-// Makes the files that customers install of the sources alone, so that their bytes are the same on
-// every machine. `node clients/packing/pack.ts [FOLDER]` writes them; without a folder it checks
-// that they can be made.
+// Makes the files that customers install. They depend on the sources alone, so their bytes are the
+// same on every machine. `node clients/packing/pack.ts [FOLDER]` writes them; without a folder it
+// checks that they can be made.
 
 const HOME = path.join(import.meta.dirname, '..');
 const CLIENT = '@framewright/client';

@@ -44,7 +44,7 @@ export function packPython(folder: string): Files {
   };
 }
 
-/** The files that are the package's own, and not written by Python beside them. */
+/** The files of the package, without the caches that Python writes beside them. */
 function filesBelow(folder: string, name: string): string[] {
   return readdirSync(path.join(folder, name), { recursive: true, encoding: 'utf8' })
     .map((file) => `${name}/${file.replaceAll(path.sep, '/')}`)

@@ -7,7 +7,7 @@ interface Call {
   isRead?: boolean;
 }
 
-/** What an error says, also of the credits. That of a read has no key: the call's is given. */
+/** The facts of an error. An error of a read has no key, so the call's is given. */
 export function factsOf(error: FramewrightError, key: string | undefined) {
   const { code, charged, retry, taskId = null, requestId = null } = error;
   const idempotencyKey = error.idempotencyKey ?? key ?? null;
@@ -19,9 +19,9 @@ export function factsOf(error: FramewrightError, key: string | undefined) {
 }
 
 /**
- * Throws an error of the client as the AI SDK knows it, with its facts as `data`. An AbortError
- * stays one. A create is not retryable: the client has sent it again, and another key would pay
- * again.
+ * Throws a client's error as an APICallError with its facts as `data`; an AbortError stays one. A
+ * create is not retryable: the client has retried it, and the AI SDK would send a new key, which
+ * pays again.
  */
 export function rethrow({ idempotencyKey, isRead = false }: Call): (error: unknown) => never {
   return (error) => {

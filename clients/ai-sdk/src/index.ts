@@ -2,7 +2,7 @@ import { NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
 import { Framewright, type FramewrightOptions } from '@framewright/client';
 import { type ModelId, videoModel } from './video-model.ts';
 
-/** The models of Framewright, which all make videos. */
+/** Framewright has video models only. */
 export interface FramewrightProvider extends ProviderV4 {
   video(modelId: ModelId): ReturnType<typeof videoModel>;
   /** The same, by the name that `createProviderRegistry` looks for. */
@@ -13,7 +13,7 @@ export interface FramewrightProvider extends ProviderV4 {
 export function createFramewright(options: FramewrightOptions = {}): FramewrightProvider {
   let client: Framewright | undefined;
   const video = (modelId: ModelId) => {
-    client ??= new Framewright(options); // it remembers the keys that it sent
+    client ??= new Framewright(options); // one for all models: it remembers the keys that it sent
     return videoModel(modelId, client);
   };
   const none = (modelType: 'languageModel' | 'embeddingModel' | 'imageModel') => {

@@ -10,7 +10,7 @@ type Model = NonNullable<GenerateRequest['model']>;
 type Ratio = NonNullable<GenerateRequest['aspect_ratio']>;
 type Resolution = NonNullable<GenerateRequest['resolution']>;
 
-/** A request of the API, and what of the options it can't say. */
+/** A request of the API, with a warning for each option that it can't express. */
 interface Mapped {
   request: GenerateRequest;
   /** For the create, the wait and the download, in milliseconds. */

@@ -19,9 +19,9 @@ import { requestOf } from './request.ts';
 export type ModelId = NonNullable<GenerateRequest['model']>;
 
 /**
- * A model of Framewright. `doGenerate` waits itself, so that an error of the wait has the task and
+ * A model of Framewright. `doGenerate` waits itself, so that an error of the wait names the task and
  * its key. `doStart` and `doStatus` are for `startVideo`, `getVideoStatus` and the option `poll`.
- * The client sends a request again: the AI SDK, which does not know what is safe, does not.
+ * The client retries; the AI SDK, which does not know what is safe, does not.
  */
 export function videoModel(modelId: ModelId, client: Framewright): VideoModel {
   const running = openRunning();
@@ -71,7 +71,7 @@ const ONE_VIDEO =
   'Several videos have the same Idempotency-Key: they are one video, which is charged once. ' +
   'Give each its own key, by calls of their own.';
 
-/** Warns of a call with the key of one that runs: `n: 2` sends the caller's key twice. */
+/** Warns of a call whose key is in use: `n: 2` sends the caller's key twice. */
 function openRunning() {
   const keys = new Set<string>();
   return async <T>(key: string, warnings: SharedV4Warning[], work: () => Promise<T>) => {
@@ -131,7 +131,7 @@ async function statusOf(
   return { status: 'completed', videos: [video], warnings: [], providerMetadata, response };
 }
 
-/** The AI SDK reads no video from a private address, where a service of one's own may be. */
+/** Downloads the video: the AI SDK refuses private addresses, such as of a self-hosted service. */
 async function videoOf(
   download: (target: WritableStream<Uint8Array>) => Promise<void>,
 ): Promise<VideoData> {

@@ -8,7 +8,7 @@ export interface Option {
   short?: string;
   /** It may be given several times. */
   isList?: true;
-  /** What stands for its value in the help. */
+  /** The placeholder of its value in the help. */
   value?: string;
   summary: string;
   /** The only values that it takes. */
@@ -17,7 +17,7 @@ export interface Option {
   isFile?: true;
 }
 
-/** A command line that works, and what it does. */
+/** An example of a command line, and what it does. */
 export type Example = readonly [line: string, meaning: string];
 
 /** A command of `fw`. The help, the completions and the parser are made from it. */

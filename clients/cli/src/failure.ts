@@ -16,7 +16,7 @@ export const EXIT_CODES = {
 
 export type Kind = keyof typeof EXIT_CODES;
 
-/** What a failure says beside its message. */
+/** The facts of a failure, and what to do. */
 interface Advice {
   /** What to do now, in one sentence. */
   next?: string;
@@ -28,7 +28,7 @@ interface Advice {
   idempotencyKey?: string | undefined;
 }
 
-/** An end of a command that is explained to the person who runs it. */
+/** A failure of a command that is explained to the person who runs it. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly kind: Kind;
@@ -40,7 +40,7 @@ export class Failure extends Error {
   }
 }
 
-/** What the errors of the SDK have. It is not imported, because most starts need none of it. */
+/** The facts of the SDK's errors. The SDK is not imported here, so that `fw --help` is fast. */
 interface CallError extends Error, Advice {
   charged: string;
   retry: string;
@@ -80,7 +80,7 @@ const NEXT: Partial<Record<Kind, string>> = {
   unavailable: 'Run the command again in a minute.',
 };
 
-/** What `fw` sends as a picture because its address has no ending of a video. */
+/** `fw` sends a reference as a picture if its address doesn't end like a video's. */
 const IS_NO_PICTURE = /^reference_image_urls\b.*not a still/;
 const ADD_SECONDS =
   'If it is a video, add its seconds to its address, such as https://example.com/clip#5.';

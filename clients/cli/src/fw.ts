@@ -8,7 +8,7 @@ import { helpOf, overview, similarTo } from './help.ts';
 import { watchSignals } from './terminal/interrupt.ts';
 import { openScreen, styled } from './terminal/screen.ts';
 
-/** Node 20 has none. */
+/** Missing in Node 20. */
 module.enableCompileCache?.();
 
 async function main([name, ...args]: string[]): Promise<void> {
@@ -53,7 +53,7 @@ function fail(error: unknown): void {
   }
 }
 
-/** A reader that has enough, such as head, ends the program without an error. */
+/** A reader that closes the pipe, such as head, is no error. */
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;

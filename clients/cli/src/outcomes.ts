@@ -1,4 +1,4 @@
-/** What a test key can ask for, and what comes of it, as the service documents it. */
+/** The outcomes that test keys can ask for, as the service documents them. */
 export const OUTCOMES: Record<string, { create: string; end: string }> = {
   'test-completed': { create: '202', end: 'completed' },
   'test-slow': { create: '202', end: 'completed' },

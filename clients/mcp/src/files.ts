@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { RefusedInput } from './results.ts';
 
-/** How the files begin that the service takes: their first bytes as latin1. */
+/** The first bytes, as latin1, of the files that the service takes. */
 const MEDIA: [start: RegExp, type: string][] = [
   [/^.PNG\r\n.\n/s, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],

@@ -19,7 +19,7 @@ export interface Session {
   client: Framewright;
   /** The longest time that a call waits for a video; the default is 45. */
   waitSeconds?: number | undefined;
-  /** Absent where there are no files of the user: over HTTP. */
+  /** Absent over HTTP, where the user's files are elsewhere. */
   files?: { /** Files below it may be uploaded. */ folder: string | undefined } | undefined;
   /** How often a read is sent again while a call waits; the default is the client's. */
   maxRetries?: number | undefined;
@@ -78,8 +78,8 @@ async function refuseAbove(most: number, { session, request, signal }: Order): P
 const UPLOAD_FIRST = 'Upload a file of the user first, if there is a tool for it.';
 
 /**
- * The request with URL objects in its media fields: the client would read a text that is no
- * address as a path, and upload a file of the machine that this server runs on.
+ * The request with URL objects in its media fields: the client reads text that is no address as
+ * a path, and would upload a file of the machine that this server runs on.
  * @throws RefusedInput
  */
 export function addressesOnly(input: VideoRequest): GenerateRequest {
@@ -102,8 +102,8 @@ interface Wait {
 }
 
 /**
- * Waits for the end of a task for a limited time, and tells the client that it still waits.
- * @returns the task, and after how many seconds it may be read again if the rate limit said so
+ * Waits for the end of a task for a limited time, and sends progress to the client.
+ * @returns the task, and the rate limit's Retry-After if there was one
  */
 async function waitUntil(
   { client, maxRetries }: Session,
@@ -128,7 +128,7 @@ async function waitUntil(
   }
 }
 
-/** Notifies the client at once and every few seconds, if it asked for that; returns the stop. */
+/** Sends progress at once and every few seconds, if the client asked for it; returns the stop. */
 function tellProgress({ mcpReq }: ServerContext): () => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => {};

@@ -1,7 +1,7 @@
 import { AbortError, ApiError, FramewrightError, type VideoTask } from '@framewright/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
-// What the tools return: a text for the model, and the same as data.
+// The results of the tools: a text for the model, and the same as data.
 
 /** An input that a tool refuses itself. Nothing was sent. */
 export class RefusedInput extends Error {
@@ -20,7 +20,7 @@ export function result(text: string, data: object): CallToolResult {
 
 /**
  * The state of a task, its price, and what to do next. A failed task is an error result.
- * @param waitSeconds when the task may be read again, if the rate limit says it
+ * @param waitSeconds Retry-After of the rate limit, if there was one
  */
 export function taskResult(task: VideoTask, waitSeconds?: number): CallToolResult {
   const { id, status, credits_used: credits, output } = task;
@@ -49,7 +49,7 @@ function failedTask(task: VideoTask): CallToolResult {
   );
 }
 
-/** What a refused call of a tool means for the video that it is about. */
+/** Tells the model what a failed call means for the video and its credits. */
 export type Told = (error: FramewrightError, when: string) => string;
 
 /** For tools that only read. */
@@ -58,7 +58,7 @@ export const tellRead: Told = (error, when) => {
   return isRefused ? 'Do not call again unchanged.' : `Call again${when}.`;
 };
 
-/** For tools that name a task: whether it can be read says nothing of its credits. */
+/** For tools that name a task: a failed read says nothing about its credits. */
 export const tellTask: Told = (error, when) =>
   `${tellRead(error, when)} If generate_video started this video, it stays charged: ` +
   'never start it again with another request_id.';
@@ -79,7 +79,7 @@ export const tellCharge: Told = ({ charged, retry, taskId }, when) => {
   return `${charges[charged]} ${next[retry]}`;
 };
 
-/** A refused call as an error result; other errors are thrown. */
+/** A failed call as an error result; faults of this program are thrown. */
 export function errorResult(error: unknown, tell: Told): CallToolResult {
   if (error instanceof RefusedInput) {
     return Object.assign(result(error.message, error.data), { isError: true });

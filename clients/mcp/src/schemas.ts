@@ -45,11 +45,11 @@ const MAX_CREDITS = {
 const TASK_ID = {
   type: 'string',
   maxLength: 160,
-  pattern: '^[a-zA-Z0-9_-]+$', // no dots: of an address, they would name another one
+  pattern: '^[a-zA-Z0-9_-]+$', // no dots: in a URL path they traverse
   description: 'The task_id that generate_video or list_videos returned.',
 };
 
-/** A schema of JSON text: what openapi.json says is one. */
+/** A schema with members of openapi.json, which the compiler can't know to be schemas. */
 function objectOf(properties: object, required: string[] = []): JsonSchemaType {
   const schema = { type: 'object', properties, required, additionalProperties: false };
   return schema as JsonSchemaType;

@@ -19,16 +19,16 @@ import {
 } from './results.ts';
 import { type ResultName, resultSchema, SCHEMAS } from './schemas.ts';
 
-/** A tool: what a model reads of it, and what a call does. `run` throws errors of the client. */
+/** A tool: its description for models, and what a call does. `run` throws errors of the client. */
 interface Tool<Input> {
   name: string;
   title: string;
   description: string;
   schema: (typeof SCHEMAS)[keyof typeof SCHEMAS];
-  /** What its data is, unless the result is an error. */
+  /** The schema of its data. */
   data: ResultName;
   annotations: ToolAnnotations;
-  /** What an error says of credits and of another call. */
+  /** What an error says about credits and retries. */
   tell?: Told;
   /** Only where the files of this machine may be read. */
   needsFiles?: true;

@@ -31,7 +31,7 @@ interface Source {
   options: Timed & { idempotencyKey?: string | undefined };
 }
 
-/** Writes all of a video. A file appears only when it is whole. */
+/** Writes a video. A file appears only when it is complete. */
 export async function download(source: Source, target: Target, from = 0): Promise<void> {
   if (typeof target === 'string') return downloadFile(source, target);
   const writer = target.getWriter();
@@ -59,7 +59,7 @@ async function downloadFile(source: Source, path: string): Promise<void> {
   }
 }
 
-/** Reads a video from a byte on. After a lost connection it goes on where it was. */
+/** Reads a video from byte `from` on, and resumes after a lost connection. */
 async function copy(source: Source, from: number, write: Write): Promise<void> {
   const { timeoutMs, maxRetries } = { ...source.settings, ...given(source.options) };
   let at = from;
@@ -94,7 +94,7 @@ async function copy(source: Source, from: number, write: Write): Promise<void> {
   }
 }
 
-/** The options without those that are undefined. */
+/** The options that are set. */
 const given = ({ timeoutMs, maxRetries }: CallOptions) => ({
   ...(timeoutMs !== undefined && { timeoutMs }),
   ...(maxRetries !== undefined && { maxRetries }),
@@ -104,8 +104,8 @@ const downloadError = ({ taskId, options }: Source, text: string) =>
   new DownloadError(`the video of ${taskId} ${text}`, taskId, options.idempotencyKey);
 
 /**
- * The length of a video whose response had none, by a request for its last byte: without a length,
- * a lost connection can look like the end.
+ * Asks for the last byte of a video whose response had no length: without one, a lost connection
+ * can look like the end.
  */
 async function lengthOf(source: Source, at: number): Promise<number | undefined> {
   const { response, bytes } = await openVideo(source, at);
@@ -113,7 +113,7 @@ async function lengthOf(source: Source, at: number): Promise<number | undefined>
   return bytes;
 }
 
-/** Begins to read a video by a fresh link, at the byte before `at`: no bytes would be no range. */
+/** Opens a video by a fresh link, one byte before `at`: an empty range would be an error. */
 async function openVideo(source: Source, at: number) {
   const { settings, taskId, options } = source;
   const own = { ...options, method: 'GET', taskId };
@@ -128,7 +128,7 @@ async function openVideo(source: Source, at: number) {
   return { call, response, ...placeOf(response) };
 }
 
-/** Where the bytes of a response begin in the video, and its length if that is known. */
+/** Where the bytes of a response begin in the video, and the video's length if it is known. */
 function placeOf({ status, headers }: Response): { first: number; bytes: number | undefined } {
   const [, first, bytes] =
     /^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];

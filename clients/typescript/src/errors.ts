@@ -9,7 +9,7 @@ export type Retry = NonNullable<ErrorDetails['retry']>;
 export interface Facts {
   charged: Charged;
   retry: Retry;
-  /** The service's name for the request, for a report of a problem. */
+  /** The id of the request, for support. */
   requestId?: string | undefined;
   /** The Idempotency-Key of the call, the same in all its tries. */
   idempotencyKey?: string | undefined;
@@ -17,7 +17,7 @@ export interface Facts {
   taskId?: string | undefined;
 }
 
-/** What every error of a call has. */
+/** The base of all errors of a call. */
 export abstract class FramewrightError extends Error implements Facts {
   abstract override readonly name: string;
   abstract readonly code: string;
@@ -71,7 +71,7 @@ export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError';
 }
 
-/** 409: the Idempotency-Key has another request, or the task is in another state. */
+/** 409: the Idempotency-Key was used with another body, or the task is in another state. */
 export class ConflictError extends ApiError {
   override readonly name = 'ConflictError';
 }
@@ -150,7 +150,7 @@ export class TaskFailedError extends FramewrightError {
   }
 }
 
-/** The video of a task can't be downloaded as it was asked for; its credits stay spent. */
+/** The task has no video yet, or its file has changed. Its credits stay spent. */
 export class DownloadError extends FramewrightError {
   override readonly name = 'DownloadError';
   readonly code = 'download_failed';

@@ -15,18 +15,18 @@ import { sign, verify } from './webhooks.ts';
 export interface FramewrightOptions {
   /** `fw_live_...` or `fw_test_...`. The default is FRAMEWRIGHT_API_KEY of the environment. */
   apiKey?: string | undefined;
-  /** Of the service, with `/api/v1`. The default is FRAMEWRIGHT_BASE_URL of the environment. */
+  /** Ends with `/api/v1`. The default is FRAMEWRIGHT_BASE_URL of the environment. */
   baseUrl?: string | undefined;
   fetch?: typeof fetch | undefined;
   /** How often a request is sent again. The default is 5. */
   maxRetries?: number | undefined;
   /** How long one try may take. The default is 60,000. */
   timeoutMs?: number | undefined;
-  /** Gets a line for each try and each pause, such as `console`. It has no API key and no body. */
+  /** Such as `console`: gets a line for each try and pause, without the API key and bodies. */
   logger?: { debug(line: string): void } | undefined;
 }
 
-/** What `request` sends beside the method and the path. */
+/** Options of `request`. */
 export interface RequestOptions extends CallOptions {
   /** Sent as JSON; a Blob is sent as it is. */
   body?: unknown;
@@ -34,7 +34,7 @@ export interface RequestOptions extends CallOptions {
   idempotencyKey?: string | undefined;
 }
 
-/** The client of one API key. */
+/** A client for one API key. */
 export class Framewright {
   readonly videos: Videos;
   readonly uploads: Uploads;
@@ -53,8 +53,8 @@ export class Framewright {
   }
 
   /**
-   * Makes a video, and waits until it is there. All tries have one Idempotency-Key.
-   * `totalTimeoutMs` is for all of it; what is left of it is for the download of the video.
+   * Makes a video and waits until it is completed. All tries send one Idempotency-Key.
+   * `totalTimeoutMs` limits the whole call; the download of the video gets what is left.
    * @throws TaskFailedError, ApiError, ConnectionError, WaitTimeoutError, AbortError
    */
   async generate(request: GenerateRequest, options: WaitOptions = {}): Promise<Video> {
@@ -97,7 +97,7 @@ function settingsOf(options: FramewrightOptions): Settings {
   };
 }
 
-/** A variable of the environment, where there is one. */
+/** An environment variable; some runtimes have none. */
 function variable(name: string): string | undefined {
   const { process }: { process?: { env?: Record<string, string | undefined> } } = globalThis;
   return process?.env?.[name];

@@ -50,9 +50,9 @@ export interface Call extends Timed {
   /** Of the create; it is in each error, also of the reads that follow. */
   idempotencyKey?: string | undefined;
   taskId?: string | undefined;
-  /** How long the service is asked to wait, which is added to the time of a try. */
+  /** How long the service may wait before it responds; added to the timeout of a try. */
   waitSeconds?: number | undefined;
-  /** The least number of tries after the first one. */
+  /** Retries at least this often, whatever `maxRetries` says. */
   leastRetries?: number | undefined;
 }
 
@@ -62,10 +62,10 @@ const LONGEST_PAUSE_MS = 8_000;
 const LONGEST_RETRY_AFTER_SECONDS = 600;
 const MOST_SENT_KEYS = 1000;
 
-/** As timers take it: a longer time would be none at all. */
+/** Clamped to what timers take: a longer delay fires at once. */
 const timerMs = (ms: number) => Math.min(2 ** 31 - 1, Math.max(0, Math.ceil(ms)));
 
-/** Starts the time of a call that sends several requests. */
+/** Starts the deadline of a call that sends several requests. */
 export function timed<T extends Timed>(options: T): T {
   const { deadline, totalTimeoutMs: ms } = options;
   if (deadline || ms === undefined) return options;
@@ -74,7 +74,7 @@ export function timed<T extends Timed>(options: T): T {
 }
 
 /**
- * Sends a request, and again after no response, a response that was cut off, 429 and 5xx.
+ * Sends a request, and retries after no response, a cut response, 429 and 5xx.
  * `read` reads a response that is not an error; what it throws counts as a lost response.
  *
  * Once a create may have reached the service, each error says `reserved` and `same_key`, unless a
@@ -122,12 +122,12 @@ export function sendJson<T extends object>(
   return send(settings, call, readJson<T>);
 }
 
-/** A result with the service's name for the request, which is not enumerable. */
+/** A result with the id of its request (x-request-id), which is not enumerable. */
 export type WithRequestId<T> = T & { readonly requestId?: string | undefined };
 
 /**
  * The JSON of a response; an empty object for one without a body.
- * @throws for what no operation of the API returns
+ * @throws for JSON that no operation of the API returns
  */
 export async function readJson<T extends object>(response: Response): Promise<WithRequestId<T>> {
   const value: unknown = JSON.parse(response.status === 204 ? '{}' : await response.text());
@@ -276,7 +276,7 @@ interface Unsent {
   cause?: unknown;
 }
 
-/** The error of a request that the service certainly has not received. */
+/** The error of a request that certainly did not reach the service. */
 function unsent(
   call: Call,
   { text, mayExist, code = 'no_response', cause }: Unsent,
@@ -291,7 +291,7 @@ const UNSENT =
 
 const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
-/** Why there was no response, which is the innermost error, and whether there was a connection. */
+/** The innermost error says why there was no response; `isUnsent`: there was no connection. */
 function reasonOf(error: unknown): { text: string; isUnsent: boolean } {
   const { cause, errors, message, code, syscall } = Object(error);
   const inner = cause ?? errors?.[0];
@@ -329,7 +329,7 @@ function retryAfterOf(value: string): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/** A proxy in between may respond with a page, or with an error of its own. */
+/** A proxy may respond with an HTML page or an error format of its own. */
 function errorBodyOf(text: string): ErrorBody {
   try {
     const { code, message, details }: ErrorBody = JSON.parse(text).error;
@@ -358,7 +358,7 @@ function overError(call: Call, facts: Facts, cause?: unknown): AbortError | Wait
 }
 
 /**
- * Waits for the next request of a call, whose last one ended with `last`.
+ * Pauses before the next request of a call, whose last one failed with `last`.
  * @throws AbortError as soon as the signal fires; WaitTimeoutError at once if the pause is too long
  */
 export async function pause(ms: number, call: Call, last?: CallError): Promise<void> {

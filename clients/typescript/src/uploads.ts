@@ -36,7 +36,7 @@ async function readBlob(path: string): Promise<Blob> {
   return openAsBlob(path);
 }
 
-/** The service reads the bytes itself, and wants to know only whether they are a video. */
+/** The service inspects the bytes itself; it only needs to know whether they are a video. */
 async function mediaTypeOf(file: Blob): Promise<string> {
   if (/^(image|video)\//.test(file.type)) return file.type;
   const start = await file.slice(0, 8).text();
@@ -44,8 +44,8 @@ async function mediaTypeOf(file: Blob): Promise<string> {
 }
 
 /**
- * The address of a file, or a file that is uploaded first: its bytes, or its path as a text without
- * `https://`. Send an address of a stranger as a URL object: it is never read as a path.
+ * An address, or a file that is uploaded first: its bytes, or its path (text without `https://`).
+ * Pass an untrusted address as a URL object: it is never read as a path.
  */
 export type Media = FileSource | URL;
 
@@ -64,7 +64,7 @@ export type GenerateRequest = Omit<
   end_image_url?: Media | undefined;
   reference_image_urls?: Media[] | undefined;
   reference_video_urls?: Media[] | undefined;
-  /** Whole seconds of each reference video. Of a file that is uploaded, null or nothing will do. */
+  /** Whole seconds of each reference video; null or missing for files, which are measured. */
   reference_video_durations?: (number | null)[] | undefined;
 };
 
@@ -73,7 +73,7 @@ type UploadFile = (file: FileSource) => Promise<Upload>;
 const isFile = (media: Media): media is FileSource =>
   media instanceof Blob || (typeof media === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(media));
 
-/** The request as the API takes it: each file is uploaded once, and named by its address. */
+/** The request as the API takes it: each file is uploaded once and replaced by its address. */
 export async function uploadMedia(
   request: GenerateRequest,
   upload: UploadFile,

@@ -18,7 +18,7 @@ import {
 import { type GenerateRequest, type Uploads, uploadMedia } from './uploads.ts';
 
 export interface CreateOptions extends CallOptions {
-  /** Names the request: it is never made or charged twice. One is made up when it is not given. */
+  /** A create is never made or charged twice under one key. The default is a random one. */
   idempotencyKey?: string | undefined;
 }
 
@@ -44,11 +44,11 @@ export interface ListFilter {
   limit?: number | undefined;
 }
 
-/** How long one read waits for the end of a task. Proxies end requests that take longer. */
+/** How long one read waits for the end of a task. Proxies cut longer requests. */
 const WAIT_SECONDS = 25;
-/** Between two reads of a service that does not wait. */
+/** The pause between two reads if the service ignores `Prefer: wait`. */
 const POLL_MS = 3_000;
-/** A wait outlives a restart of the service: it goes on for four minutes without a response. */
+/** Some four minutes without a response: a wait survives a restart of the service. */
 const LEAST_RETRIES_OF_A_WAIT = 40;
 
 export class Videos {
@@ -74,8 +74,8 @@ export class Videos {
   }
 
   /**
-   * Uploads the files of a request, and names them by their addresses. Keep the result with a key
-   * of your own: both can be sent again after a crash.
+   * Uploads the files of a request and replaces them by their addresses. Store the result with a
+   * key of your own: both can be sent again after a crash.
    */
   prepare(request: GenerateRequest, given: CallOptions = {}): Promise<VideoRequest> {
     const options = timed(given);
@@ -134,7 +134,7 @@ export class Videos {
     }
   }
 
-  /** Asks for the end of a task; its credits are refunded if no video will be made. */
+  /** Asks to stop a task; its credits are refunded if no video will be made. */
   cancel(id: string, options: CallOptions = {}): Promise<WithRequestId<CancelResult>> {
     const path = `${pathOf(id)}/cancel`;
     return sendJson(this.#settings, { ...options, method: 'POST', path, taskId: id });
@@ -159,14 +159,14 @@ export class Videos {
   }
 }
 
-/** The call as a long poll: for so long the service may wait before it responds. */
+/** The call as a long poll of at most WAIT_SECONDS. */
 function waiting(call: Call): Call {
   const leftMs = (call.deadline?.atMs ?? Number.POSITIVE_INFINITY) - performance.now();
   const waitSeconds = Math.max(1, Math.min(WAIT_SECONDS, Math.ceil(leftMs / 1000)));
   return { ...call, waitSeconds, headers: { prefer: `wait=${waitSeconds}` } };
 }
 
-/** A file has another address after each upload: with a new key, the first request is paid too. */
+/** Each upload has a new address, so the body differs: a new key would pay for a second video. */
 function afterUploads(error: unknown): unknown {
   if (!(error instanceof ConflictError) || error.code !== 'idempotency_conflict') return error;
   const message = `${error.message} Upload files once, and send their url with this key.`;

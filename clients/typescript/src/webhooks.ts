@@ -3,7 +3,7 @@ import type { WebhookEvent } from './openapi.ts';
 
 type WebhookHeaders = Headers | Record<string, string | string[] | undefined>;
 
-/** How far the time of a webhook may be from now. */
+/** How far the timestamp of a webhook may be from now. */
 const TOLERANCE_SECONDS = 300;
 
 /**
@@ -32,7 +32,7 @@ export async function verify(
   return { id, ...JSON.parse(body) };
 }
 
-/** What `sign` takes beside the body and the secret. */
+/** Options of `sign`. */
 export interface SignOptions {
   /** The id of the event. */
   id?: string | undefined;

@@ -16,14 +16,13 @@ import { bar, type Screen } from '../terminal/screen.ts';
 
 const writeAt = promisify(write);
 
-/** What is there of a video that has not arrived whole. It lies beside the file. */
+/** The partial download, beside the file. */
 export const partOf = (output: string, taskId: string) => `${output}.${taskId}.part`;
 
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size;
 
 /**
- * Downloads the video of a task, from where an earlier download ended. The file appears when all of
- * it is on disk.
+ * Downloads the video of a task, or the rest of it. The file appears when all of it is on disk.
  */
 export async function downloadTo(
   output: string,
@@ -48,7 +47,7 @@ export async function downloadTo(
   try {
     renameSync(part, output);
   } catch (error) {
-    // Another fw that resumed in the same moment may have renamed it.
+    // Another fw that resumed at the same moment may have renamed it.
     if (sizeOf(part) !== undefined || sizeOf(output) !== total) throw error;
   }
   syncFolder(path.dirname(output));
@@ -75,8 +74,8 @@ async function lengthOf(client: Framewright, taskId: string): Promise<number | u
 }
 
 /**
- * Writes at fixed places: should two processes download the same video, both write the same bytes
- * to the same places.
+ * Writes at fixed offsets: two processes that download the same video write the same bytes to the
+ * same places.
  */
 function fileFrom(descriptor: number, from: number, onBytes: (at: number) => void) {
   let at = from;

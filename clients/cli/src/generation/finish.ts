@@ -33,7 +33,7 @@ export async function prepare(entry: Entry, { client, screen }: Work): Promise<V
 
 /**
  * Brings an entry to its end, from wherever it stopped, and forgets it. Its price was agreed to.
- * @throws Failure what is certain to be over is forgotten as well; otherwise the entry stays
+ * @throws Failure the entry stays, unless it certainly will never be charged
  */
 export async function finish(entry: Entry, work: Work): Promise<Finished> {
   onInterrupt('fw resume goes on without paying again.');
@@ -83,12 +83,12 @@ async function waitFor(taskId: string, entry: Entry, { client, screen }: Work) {
 }
 
 /**
- * Errors that say what became of the Idempotency-Key: the service looks at it before it finds them.
- * A 401 or a 429 says nothing about an earlier try.
+ * Errors that the service finds after it has looked up the Idempotency-Key. A 401 or a 429 says
+ * nothing about an earlier try.
  */
 const SAYS_ALL = ['invalid_request', 'payload_too_large', 'insufficient_credits', 'service_busy'];
 
-/** Forgets an entry that will never be charged, and says how the others go on. */
+/** Forgets an entry that will never be charged; tells how to resume others. */
 function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
   const failure = asFailure(error);
   const { code = '', charged } = failure.advice;

@@ -17,7 +17,7 @@ import { settingsOf } from '../request-options.ts';
 const isUrl = (from: string) => /^https?:\/\//.test(from);
 
 /**
- * The request of a command line. Each file that it names is looked at, and has its absolute name.
+ * The request of a command line. Its files exist, and have absolute names.
  * @throws Failure `usage`, `file`
  */
 export function requestOf(call: Call): GenerateRequest {

@@ -27,12 +27,12 @@ export async function generate(call: Call): Promise<void> {
   screen.result({ file: output, task }, output);
 }
 
-/** What a command line chose beside the request. */
+/** The options of a generation beside its request. */
 interface Choice {
   output: string | null;
-  /** The price is agreed to without a question. */
+  /** `--yes`: don't ask. */
   isAgreed: boolean;
-  /** Another one, although the same generation is unfinished. */
+  /** `--again`: although the same generation is unfinished. */
   isAgain: boolean;
 }
 

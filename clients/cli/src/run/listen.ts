@@ -19,15 +19,15 @@ import { clientOf } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { printable, type Screen, styled } from '../terminal/screen.ts';
 
-/** Twelve reads a minute leave the rest of the rate window to the program under development. */
+/** Twelve reads a minute, of the 30 that the key may send. */
 const POLL_MS = 5_000;
 const FORWARD_MS = 15_000;
 const PAGE = 100;
 const MAX_DESCRIPTION = 200;
 
 /**
- * Relays the events of the account from the log of an endpoint that has no address, and deletes it
- * at the end. The secret is of this machine, so that it is the same at each start.
+ * Relays the events of the account from the log of an endpoint without an address, and deletes the
+ * endpoint at the end. The secret belongs to this machine, so it is the same at each start.
  */
 export async function listen(call: Call): Promise<void> {
   const { screen } = call;
@@ -53,7 +53,7 @@ export async function listen(call: Call): Promise<void> {
   }
 }
 
-/** What could not be read is read again at the next turn. */
+/** A failed read is retried at the next turn. */
 async function relayNew(
   work: Relay,
   seen: Set<string>,
@@ -86,7 +86,7 @@ function targetOf(given: string | undefined): string {
   throw new Failure('usage', `--forward takes an http or https address, not "${given}".`);
 }
 
-/** The same at each start, so that the local server need not be told a new one. */
+/** The same at each start, so that the local server keeps its configuration. */
 function listeningSecret(): string {
   const file = path.join(stateFolder(), 'listen-secret');
   try {
@@ -154,7 +154,7 @@ interface Relay {
   screen: Screen;
 }
 
-/** One try, as it arrives: a server under development is restarted, not retried. */
+/** Sends an event once: a server under development is restarted, not retried. */
 async function relay(event: WebhookDelivery, { client, endpoint, secret, forward, screen }: Relay) {
   const { event_id: id, type, task_id: taskId, data, created_at: timestamp } = event;
   const shown = taskId === null ? data : await client.videos.get(taskId);

@@ -18,7 +18,7 @@ export async function resume(call: Call): Promise<void> {
   else await finishAll(call);
 }
 
-/** One generation that fails does not keep the others from their end. */
+/** A generation that fails does not stop the others. */
 async function finishAll(call: Call): Promise<void> {
   const { screen } = call;
   const entries = listEntries();
@@ -42,7 +42,7 @@ async function finishAll(call: Call): Promise<void> {
 
 async function finishOne(idempotencyKey: string, call: Call): Promise<Finished | undefined> {
   const isFree = takeEntry(idempotencyKey);
-  // Its process may have finished it until now.
+  // Its process may have finished it meanwhile.
   const entry = readEntry(idempotencyKey);
   if (!entry) return undefined;
   if (!isFree) {
@@ -60,8 +60,8 @@ async function finishOne(idempotencyKey: string, call: Call): Promise<Finished |
 }
 
 /**
- * The login to finish an entry with. An Idempotency-Key counts within one account: sent by another
- * one, it would be charged there.
+ * The login to finish an entry with. Idempotency-Keys are per account: sent by another one, the
+ * create would be charged there.
  * @throws Failure `key`
  */
 function loginOf({ baseUrl, keyMark, taskId, idempotencyKey }: Entry, isChanged: boolean): Login {

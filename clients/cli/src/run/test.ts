@@ -8,7 +8,7 @@ import { styled, table } from '../terminal/screen.ts';
 
 interface Result {
   word: string;
-  /** What the create responded: 202, or the code of its error. */
+  /** The status of the create, with the code of its error. */
   create: string;
   charged: string;
   retry: string;
@@ -26,7 +26,7 @@ export async function tryOutcomes({ words, screen }: Call): Promise<void> {
       next,
     });
   }
-  // The errors of creates are what is looked at, so they are not tried again.
+  // No retries of creates: their errors are what is tested.
   const clients = { once: clientOf(login, 0), patient: clientOf(login) };
   const chosen = words.length > 0 ? words : Object.keys(OUTCOMES);
   screen.progress(`running ${chosen.length} requests; the slowest takes half a minute`);
@@ -67,7 +67,7 @@ async function create(client: Framewright, word: string): Promise<Created> {
   } catch (error) {
     if (!(error instanceof ApiError) || error.code === 'unauthorized') throw error;
     const { status, code, charged, retry, taskId } = error;
-    // The window of the key is really full, which says nothing about the word.
+    // The key's rate window is full, which says nothing about the word.
     if (code === 'rate_limited' && word !== 'test-rate-limited') {
       await pause((error.retryAfterSeconds ?? 1) * 1000);
       return create(client, word);

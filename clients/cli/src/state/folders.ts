@@ -25,7 +25,7 @@ export const configFolder = () =>
 export const stateFolder = () =>
   folder('XDG_STATE_HOME', { windows: 'LOCALAPPDATA', mac: MAC, other: '.local/state' });
 
-/** Makes a change of a folder's names last. Windows can't, and needs it not. */
+/** Syncs a folder, so that a rename in it survives a crash. Windows neither can nor needs to. */
 export function syncFolder(name: string): void {
   if (platform === 'win32') return;
   const descriptor = openSync(name, 'r');
@@ -37,8 +37,8 @@ export function syncFolder(name: string): void {
 }
 
 /**
- * Replaces a file that only its owner may read. After it returns, the new text outlives a crash of
- * the machine; before, the old text is there. Never half of one.
+ * Replaces a file, readable by its owner only, in one atomic step. After it returns, the new text
+ * survives a crash of the machine.
  */
 export function writeSynced(file: string, text: string): void {
   const home = path.dirname(file);

@@ -17,7 +17,7 @@ export interface Entry {
   version: 1;
   idempotencyKey: string;
   baseUrl: string;
-  /** Which API key it was begun with, without the key. */
+  /** A hash of the API key that it was begun with. */
   keyMark: string;
   /** What was asked for. Its files have absolute names. */
   request: GenerateRequest;
@@ -33,7 +33,7 @@ export interface Entry {
 }
 
 const TOUCH_MS = 10_000;
-/** A lock that is older belongs to a process that is gone, whoever has its number now. */
+/** The process of an older lock is gone, whoever has its number now. */
 const STALE_MS = 60_000;
 
 const held: string[] = [];
@@ -73,8 +73,8 @@ export function listEntries(): Entry[] {
 }
 
 /**
- * Takes an entry until this process ends: by a file with the number of the process. It saves work
- * only, so two that find a stale one in the same moment may both get it.
+ * Locks an entry until this process ends, by a file with its pid. The lock only saves work, so two
+ * processes that find a stale one at the same moment may both get it.
  * @returns false if another process works on it
  */
 export function takeEntry(idempotencyKey: string): boolean {

@@ -6,7 +6,7 @@ import { Framewright } from '@framewright/client';
 import { Failure } from '../failure.ts';
 import { configFolder, writeSynced } from './folders.ts';
 
-/** An API key, and the service that it is for. It is sent to no other one. */
+/** An API key and its service; the key is sent to no other one. */
 export interface Login {
   baseUrl: string;
   apiKey: string;
@@ -35,7 +35,7 @@ export function removeLogin(): boolean {
 }
 
 /**
- * The address of the API of a service, whose website may be given.
+ * The base URL of the API, also from the address of the website.
  * @throws Failure `usage`
  */
 export function baseUrlOf(given: string): string {
@@ -51,7 +51,7 @@ export function baseUrlOf(given: string): string {
 const NAMES_SERVICE = 'fw login --base-url https://video.example.com names the service.';
 
 /**
- * The service that is used when a command names none.
+ * The service of commands that name none.
  * @throws Failure `usage`
  */
 export function usualBaseUrl(): string {
@@ -61,7 +61,7 @@ export function usualBaseUrl(): string {
   throw new Failure('usage', message, { charged: 'no', next: NAMES_SERVICE });
 }
 
-/** @throws Failure `key`: it is not in the form of an API key. The text is not shown. */
+/** @throws Failure `key`: it doesn't look like an API key. The text is not shown. */
 export function checkKey(apiKey: string): string {
   if (/^fw_(live|test)_[0-9A-Za-z]+$/.test(apiKey)) return apiKey;
   const message = 'This is not an API key: they begin with fw_live_ or fw_test_.';
@@ -69,7 +69,7 @@ export function checkKey(apiKey: string): string {
 }
 
 /**
- * The API key to use: of the environment, otherwise the stored one.
+ * The API key of the environment, otherwise the stored one.
  * @throws Failure `key`
  */
 export function currentLogin(): Login {
@@ -86,7 +86,7 @@ export function currentLogin(): Login {
 
 export const isTestKey = ({ apiKey }: Login) => apiKey.startsWith('fw_test_');
 
-/** Tells API keys apart without telling them. */
+/** A hash that tells API keys apart. */
 export function markOf({ apiKey }: Login): string {
   return createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
 }

@@ -2,14 +2,14 @@ import { stderr } from 'node:process';
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** What a person is told when a signal ends the command at this moment. */
+/** Printed when a signal ends the command. */
 let advice = 'Nothing was charged.';
 let beforeEnd: () => undefined | Promise<unknown> = () => undefined;
 
-/** How long the end waits for what is done before it. A second signal ends at once. */
+/** How long the exit waits for `beforeEnd`. A second signal ends at once. */
 const LAST_MS = 5_000;
 
-/** Says what a signal means from now on, and what is done before the end. */
+/** Sets what a signal prints, and what it does before the exit. */
 export function onInterrupt(text: string, then: typeof beforeEnd = () => undefined): void {
   advice = text;
   beforeEnd = then;
@@ -25,7 +25,7 @@ export function endBy(signal: keyof typeof SIGNALS): void {
   ending.then(end, end);
 }
 
-/** The first signal ends `fw` at once: all that matters is on disk already. */
+/** The first signal ends `fw`: all that matters is on disk already. */
 export function watchSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => endBy(signal));

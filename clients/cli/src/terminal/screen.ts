@@ -14,7 +14,7 @@ export interface Screen {
   progress(text: string | null): void;
 }
 
-/** Control characters of a text from outside must not reach the terminal. */
+/** Removes control characters: text from outside must not control the terminal. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
   return stripVTControlCharacters(text).replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
@@ -75,7 +75,7 @@ export function openScreen({ isJson }: { isJson: boolean }): Screen {
   };
 }
 
-/** Rows with a head for a person; for a program, values that are separated by tabs. */
+/** A table with a head for a person; tab-separated values for a program. */
 export function table(screen: Screen, head: string[], rows: string[][]): string {
   const clean = rows.map((row) => row.map(printable));
   if (!screen.isForPerson) return clean.map((row) => row.join('\t')).join('\n');
@@ -97,7 +97,7 @@ export function bar(done: number, total: number): string {
   return `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}]${percent}`;
 }
 
-/** A number with separated thousands for a person; as it is for a program. */
+/** A number, with thousands separators for a person. */
 export function figure(screen: Screen, value: number): string {
   return screen.isForPerson ? value.toLocaleString('en-US') : String(value);
 }

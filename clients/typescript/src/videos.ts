@@ -65,11 +65,15 @@ export class Videos {
     given: CreateOptions = {},
   ): Promise<WithRequestId<VideoTask>> {
     const { idempotencyKey = newKey(), ...options } = timed(given);
-    const body = await this.prepare(request, options);
+    let hasFiles = false;
+    const body = await uploadMedia(request, (file) => {
+      hasFiles = true;
+      return this.#uploads.create(file, options);
+    });
     const path = '/video/generations';
     const call = { ...options, method: 'POST', path, body, idempotencyKey };
     return sendJson<VideoTask>(this.#settings, call).catch((error) => {
-      throw JSON.stringify(body) === JSON.stringify(request) ? error : afterUploads(error);
+      throw hasFiles ? afterUploads(error) : error;
     });
   }
 

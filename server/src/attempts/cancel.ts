@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
+import { untilFound } from '../kernel/until-found.ts';
 import { takeLease } from '../tasks/lease.ts';
 import { PHASES_BEFORE_ACCEPTANCE, type Phase, readTasks, type Task } from '../tasks/task.ts';
 import { lockState } from '../tasks/task-listing.ts';
@@ -93,35 +93,20 @@ async function cancelBeforeSubmit(
 
 const LOOK_SECONDS = 0.2;
 
-/** How long is waited: up to a time of `performance.now()`, or until the process stops. */
-export interface Patience {
-  deadline: number;
-  stopping?: AbortSignal;
-}
-
-/** Waits a moment. @returns false when the time is over */
-async function mayLookAgain({ deadline, stopping }: Patience): Promise<boolean> {
-  const isOver = () => stopping?.aborted === true || performance.now() >= deadline;
-  if (isOver()) return false;
-  await delay(LOOK_SECONDS * 1000, undefined, { signal: stopping }).catch(() => {});
-  return true;
+/** Repeats a read until it finds something, or the signal aborts. */
+function lookFor<Found>(signal: AbortSignal, read: () => Promise<Found | undefined>) {
+  return untilFound({ pauseSeconds: LOOK_SECONDS, signal }, read);
 }
 
 /**
  * Waits for what the provider says to a request to cancel.
- * @returns undefined when the time is over
+ * @returns undefined when the signal aborts before
  */
-export async function providerResponse(
-  db: Database,
-  taskId: string,
-  patience: Patience,
-): Promise<{ state: 'accepted' } | { state: 'refused'; cause: string } | undefined> {
-  for (;;) {
+export function providerResponse(db: Database, taskId: string, signal: AbortSignal) {
+  return lookFor(signal, async () => {
     const request = await readCancel(db, taskId);
-    if (request?.state === 'accepted') return { state: 'accepted' };
-    if (request?.state === 'refused') return { state: 'refused', cause: request.cause ?? '' };
-    if (!(await mayLookAgain(patience))) return undefined;
-  }
+    return request?.state === 'requested' ? undefined : request;
+  });
 }
 
 /** How long a request waits for what the provider says and for the end of the task. */
@@ -151,55 +136,42 @@ export async function cancelOwn(
   task: Task,
   stopping: AbortSignal,
 ): Promise<OwnCancel> {
-  const patience = { deadline: performance.now() + WAIT_SECONDS * 1000, stopping };
   if (task.phase === 'completed' || (task.phase === 'failed' && task.error_code !== 'cancelled')) {
     throw new NotCancellable('ended', task.phase);
   }
   if (task.phase === 'failed') return { cancel: 'cancelled', refusal: null, task };
-  const begun = await begin(db, task.id, patience);
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(WAIT_SECONDS * 1000)]);
+  // A submit that is under way is waited for: its outcome decides.
+  const begun = await lookFor(signal, () => beginUnlessSubmitting(db, task.id));
+  if (begun === undefined) throw submitting();
   if (begun === 'archiving') return outcome(db, task, 'video_is_finished');
   if (begun.cancel === 'done') return outcome(db, task, null);
-  const response = await providerResponse(db, task.id, patience);
+  const response = await providerResponse(db, task.id, signal);
   if (response?.state === 'refused') return outcome(db, task, 'provider_cannot');
-  return outcome(db, await endOf(db, task, patience), null);
+  await lookFor(signal, async () => (await readTasks(db, [task.id])).find(hasEnded));
+  return outcome(db, task, null);
 }
 
-/** Begins the cancel. A submit that is under way is waited for: its outcome decides. */
-async function begin(
+/** Begins the cancel. @returns undefined while a submit is under way */
+async function beginUnlessSubmitting(
   db: Database,
   taskId: string,
-  patience: Patience,
-): Promise<CancelBegun | 'archiving'> {
-  const cause = { cancelled_by: 'customer' } as const;
-  const options = { cause, alsoHeldOutcome: false };
-  for (;;) {
-    try {
-      return await db.transaction((tx) => beginCancel(tx, taskId, options));
-    } catch (error) {
-      if (!(error instanceof NotCancellable)) throw error;
-      if (error.obstacle === 'archiving') return 'archiving';
-      if (error.obstacle !== 'submitting') throw error;
-      if (!(await mayLookAgain(patience))) throw submitting(error);
-    }
+): Promise<CancelBegun | 'archiving' | undefined> {
+  const options = { cause: { cancelled_by: 'customer' }, alsoHeldOutcome: false } as const;
+  try {
+    return await db.transaction((tx) => beginCancel(tx, taskId, options));
+  } catch (error) {
+    if (!(error instanceof NotCancellable)) throw error;
+    if (error.obstacle === 'archiving') return 'archiving';
+    if (error.obstacle === 'submitting') return undefined;
+    throw error;
   }
 }
 
-function submitting(cause: Error): ApiError {
+function submitting(): ApiError {
   const message = 'The task is being submitted at this moment. Send the request again.';
   const details = { reason: 'submitting' };
-  return new ApiError('service_busy', message, {
-    details,
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    cause,
-  });
-}
-
-/** The task when it has ended, or when the time is over. */
-async function endOf(db: Database, task: Task, patience: Patience): Promise<Task> {
-  for (;;) {
-    const [now = task] = await readTasks(db, [task.id]);
-    if (hasEnded(now) || !(await mayLookAgain(patience))) return now;
-  }
+  return new ApiError('service_busy', message, { details, retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 async function outcome(

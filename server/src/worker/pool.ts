@@ -19,7 +19,7 @@ interface PoolOptions {
   monotonic?(): number;
 }
 
-/** For so long a task waits for a place in this process although more wait than it has places. */
+/** How long a task may queue for a place while more tasks queue than the pool has places. */
 const MAX_WAIT_SECONDS = 1;
 
 export function createPool(options: PoolOptions) {
@@ -33,7 +33,7 @@ export function createPool(options: PoolOptions) {
   let isAskedAgain = false;
   /** Whether there was no place for more tasks, which may be due. */
   let mayHaveMore = false;
-  /** Whether the last free place went to a claim: due tasks and those that wait take turns. */
+  /** Whether the last free place went to a claim: claimed and waiting tasks alternate. */
   let wasClaimed = false;
   const speed = trackSpeed(places, options.monotonic);
 
@@ -44,14 +44,14 @@ export function createPool(options: PoolOptions) {
       inProgress.delete(working);
       speed.ended();
       report('place', { pool: name, change: -1, places });
-      goOn();
+      fillFreePlace();
     });
     inProgress.add(working);
   };
   const startWaiting = () => {
     while (waiting.length > 0 && (isFree() || stopping.aborted)) start(waiting.shift() as Task);
   };
-  const goOn = () => {
+  const fillFreePlace = () => {
     wasClaimed = mayHaveMore && (waiting.length === 0 || !wasClaimed);
     if (wasClaimed) void fill();
     else startWaiting();

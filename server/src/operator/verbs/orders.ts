@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { findAccount, withEmail, withEmails } from '../../accounts/accounts.ts';
 import {
   type CreditOrder,
@@ -18,6 +17,7 @@ import {
 } from '../../billing/payment-looks.ts';
 import type { Database } from '../../database/database.ts';
 import { Refusal, UsageError } from '../../kernel/errors.ts';
+import { untilFound } from '../../kernel/until-found.ts';
 import { paymentSums } from '../../ledger/payments.ts';
 import { type Action, performAction } from '../actions.ts';
 import { ACCOUNT, choiceOf, flag, optional, text } from '../verb/fields.ts';
@@ -186,16 +186,14 @@ interface Wanted {
   waitSeconds: number;
 }
 
-/** Repeats a read until it finds something. */
+/** Repeats a read until a worker has done what was asked of it. */
 async function waitFor<Found>(
   { id, waitSeconds }: Wanted,
   read: () => Promise<Found | undefined>,
 ): Promise<Found> {
-  for (let waited = 0; waited < waitSeconds; waited += LOOK_SECONDS) {
-    await delay(LOOK_SECONDS * 1000);
-    const found = await read();
-    if (found !== undefined) return found;
-  }
+  const signal = AbortSignal.timeout(waitSeconds * 1000);
+  const found = await untilFound({ pauseSeconds: LOOK_SECONDS, signal }, read);
+  if (found !== undefined) return found;
   throw new UsageError(
     `no worker has settled ${id} in ${waitSeconds} s: is one running, with STRIPE_SECRET_KEY?`,
   );

@@ -145,8 +145,7 @@ export async function cancelTask(
     throw error instanceof NotCancellable ? refused(taskId, error) : error;
   });
   if (begun.cancel === 'done') return begun;
-  const deadline = performance.now() + waitSeconds * 1000;
-  const response = await providerResponse(db, taskId, { deadline });
+  const response = await providerResponse(db, taskId, AbortSignal.timeout(waitSeconds * 1000));
   if (response?.state === 'refused') throw new UsageError(`${taskId} goes on: ${response.cause}`);
   return response ? { ...begun, cancel: 'accepted' } : begun;
 }

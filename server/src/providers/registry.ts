@@ -30,16 +30,12 @@ function row<Settings>(definition: ProviderDefinition<Settings>) {
     /** Reads its variables. @returns undefined if it is not configured */
     configure(env: Environment) {
       const isForeign = registeredBy.length > 0;
-      const policy = isForeign ? { assumeAbsentAfterHours: readAssumption(env, name) } : {};
+      const policy: Policy = isForeign ? readPolicy(env, name) : {};
       const settings = definition.readSettings(env);
       if (settings === undefined) return undefined;
-      return {
-        name,
-        fetchesInputs,
-        /** See {@link ProviderDefinition.baseUrls}. */
-        baseUrls: definition.baseUrls(settings),
-        create: (deps: ProviderDeps) => createProvider(definition, settings, policy, deps),
-      };
+      /** See {@link ProviderDefinition.baseUrls}. */
+      const baseUrls = definition.baseUrls(settings);
+      return { name, fetchesInputs, baseUrls, definition, settings, policy };
     },
   };
 }
@@ -54,10 +50,8 @@ interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
 }
 
 /** Creates a provider, with its rate limits and its instrumentation. */
-async function createProvider<Settings>(
-  definition: ProviderDefinition<Settings>,
-  settings: Settings,
-  policy: Pick<HostedProvider, 'assumeAbsentAfterHours'>,
+async function createProvider(
+  { definition, settings, policy }: ConfiguredProvider,
   { observer, closures, ...deps }: ProviderDeps,
 ): Promise<HostedProvider> {
   const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
@@ -87,15 +81,18 @@ export async function createProviders(
   deps: ProviderDeps,
 ): Promise<Map<string, HostedProvider>> {
   const providers = new Map<string, HostedProvider>();
-  for (const { name, create } of configured) providers.set(name, await create(deps));
+  for (const one of configured) providers.set(one.name, await createProvider(one, deps));
   return providers;
 }
 
-/** @returns the hours, 1 to a year; undefined: absence is never assumed */
-function readAssumption(env: Environment, provider: string): number | undefined {
+/** The operator's choices that every foreign provider has. */
+type Policy = Pick<HostedProvider, 'assumeAbsentAfterHours'>;
+
+/** Reads after how many hours, up to a year, a weak absence counts; by default it never does. */
+function readPolicy(env: Environment, provider: string): Policy {
   const name = `${provider.toUpperCase()}_ASSUME_ABSENT_AFTER_HOURS`;
-  if (read(env, name, 'never') === 'never') return undefined;
-  return number(env, name, 0, { min: 1, max: 8760 });
+  if (read(env, name, 'never') === 'never') return {};
+  return { assumeAbsentAfterHours: number(env, name, 0, { min: 1, max: 8760 }) };
 }
 
 /** The values of PROVIDER. */

@@ -116,7 +116,7 @@ export function ifThere<Said>(asked: Promise<Said>): Promise<Said | undefined> {
 
 /**
  * Creates an object of which a duplicate does no harm. Stripe saves a 500 under its Idempotency-Key
- * and replays it for 24 hours (docs.stripe.com/api/idempotent_requests), so the retry has a new key.
+ * and replays it for 24 hours (docs.stripe.com/api/idempotent_requests): the retry has a new key.
  */
 export async function makeHarmless<Made>(
   idempotencyKey: string,

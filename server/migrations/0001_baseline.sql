@@ -528,7 +528,8 @@ create table webhook_endpoints (
   account_id text not null,
   -- Which tasks it hears of: those of live keys or of test keys.
   mode text not null default 'live' check (mode in ('live', 'test')),
-  url text not null,
+  -- null: events are only kept in the log.
+  url text,
   description text,
   events text[] not null,
   secret text not null,

@@ -52,7 +52,7 @@ export interface WebhookEndpoint {
 /** An endpoint with the secret that is shown once. */
 export type EndpointWithSecret = WebhookEndpoint & { secret: string };
 
-const COLUMNS = `id, mode, nullif(url, '') as url, description, events, created_at,
+const COLUMNS = `id, mode, url, description, events, created_at,
    disabled_at, disabled_because, failing_since,
    case when earlier_secret_until > clock_now() then earlier_secret_until end
      as earlier_secret_until`;
@@ -108,7 +108,7 @@ const INSERT = namedStatement(
   ['id', 'accountId', 'mode', 'url', 'description', 'events', 'secret', 'by'],
   `insert into webhook_endpoints (id, account_id, mode, url, description, events, secret, notice,
      notice_from)
-   values (:id, :accountId, :mode, coalesce(:url::text, ''), :description, :events::text[], :secret,
+   values (:id, :accountId, :mode, :url, :description, :events::text[], :secret,
      case when :url::text is not null then 'created' end,
      case when :url::text is not null then :by::text end)
    returning ${COLUMNS}, secret`,
@@ -157,6 +157,8 @@ function tooFast(): ApiError {
   return new ApiError('rate_limited', message, { retryAfterSeconds: 600, policy });
 }
 
+const HAS_NEW_URL = '(:url::text is not null and :url is distinct from url)';
+
 // An endpoint that is enabled again or has another address begins anew: its failures of before do
 // not count.
 const UPDATE = namedStatement(
@@ -167,12 +169,12 @@ const UPDATE = namedStatement(
      description = case when :description::text is null then description
        else nullif(:description, '') end,
      events = coalesce(:events::text[], events),
-     failures = case when :enabled::boolean or :url <> url then 0 else failures end,
-     failing_since = case when :enabled::boolean or :url <> url then null else failing_since end,
-     paused_until = case when :enabled::boolean or :url <> url then null else paused_until end,
-     notice = case when :url <> url then 'moved'
+     failures = case when :enabled::boolean or ${HAS_NEW_URL} then 0 else failures end,
+     failing_since = case when :enabled::boolean or ${HAS_NEW_URL} then null else failing_since end,
+     paused_until = case when :enabled::boolean or ${HAS_NEW_URL} then null else paused_until end,
+     notice = case when ${HAS_NEW_URL} then 'moved'
        when :enabled::boolean and notice in ('gone', 'failing') then null else notice end,
-     notice_from = case when :url <> url then :by else notice_from end,
+     notice_from = case when ${HAS_NEW_URL} then :by else notice_from end,
      disabled_at = case when :enabled::boolean then null
        when not :enabled::boolean then coalesce(disabled_at, clock_now()) else disabled_at end,
      disabled_because = case when :enabled::boolean then null

@@ -12,7 +12,7 @@ export const TEST_EVENT = 'webhook.test';
 const MODE_OF_SURFACE = `case surface when 'api' then 'live' when 'test' then 'test' end`;
 
 /** Of the endpoint `e`. Endpoints without a URL only log their events. */
-export const FIRST_DUE = `case when e.url <> '' then clock_now() end`;
+export const FIRST_DUE = `case when e.url is not null then clock_now() end`;
 
 export const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')`;
 

@@ -15,7 +15,7 @@ interface ChangedEndpoint {
   id: string;
   account_id: string;
   mode: 'live' | 'test';
-  url: string;
+  url: string | null;
   notice: Notice;
   /** Who did it, in the words of the mail; null: the service. */
   notice_from: string | null;
@@ -84,7 +84,7 @@ ${page}
     return { subject, text };
   }
   // The address may be the text of a thief, but it is what the owner has to recognize.
-  const text = `${subject}: ${url === '' ? 'without an address' : new URL(url).host}
+  const text = `${subject}: ${url === null ? 'without an address' : new URL(url).host}
 By: ${from ?? 'unknown'}
 
 If it was you, there is nothing to do.

@@ -1,16 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import hljs from 'highlight.js/lib/core';
-import bash from 'highlight.js/lib/languages/bash';
-import go from 'highlight.js/lib/languages/go';
-import http from 'highlight.js/lib/languages/http';
-import java from 'highlight.js/lib/languages/java';
-import javascript from 'highlight.js/lib/languages/javascript';
-import json from 'highlight.js/lib/languages/json';
-import php from 'highlight.js/lib/languages/php';
-import python from 'highlight.js/lib/languages/python';
-import ruby from 'highlight.js/lib/languages/ruby';
-import typescript from 'highlight.js/lib/languages/typescript';
+import hljs from 'highlight.js/lib/common';
 import type { Tokens } from 'marked';
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -34,8 +24,14 @@ export function headingHtml(
   return `<h${depth} id="${id}">${words} ${link}</h${depth}>`;
 }
 
-/** A sample; `code` is its HTML. What has no language is an output, whose columns must not wrap. */
-export function sampleHtml(code: string, language: string): string {
+/**
+ * A sample, highlighted if its language is known. A text without a language is the output of a
+ * command, whose columns must not wrap.
+ */
+export function sampleHtml(text: string, language: string): string {
+  const code = hljs.getLanguage(language)
+    ? hljs.highlight(text, { language }).value
+    : escapeHtml(text);
   const look = /^(text)?$/.test(language) ? 'docs-code is-output' : 'docs-code';
   return `<div class="${look}"><pre tabindex="0"><code>${code}</code></pre></div>`;
 }
@@ -100,34 +96,6 @@ export function pictureHtml(file: string, alt: string): string {
     .replaceAll(/\s*<(style|title)>.*?<\/\1>/gs, '')
     .replace('role="img"', `role="img" aria-label="${escapeHtml(alt)}"`);
   return `<span class="docs-picture">${svg.trim()}</span>`;
-}
-
-const LANGUAGES = {
-  bash,
-  go,
-  http,
-  java,
-  javascript,
-  json,
-  php,
-  python,
-  ruby,
-  typescript,
-};
-const NAMES: Record<string, keyof typeof LANGUAGES> = {
-  sh: 'bash',
-  js: 'javascript',
-  ts: 'typescript',
-  py: 'python',
-};
-
-for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
-
-/** The HTML of a code sample; plain if its language is not known. Colours come from classes. */
-export function highlight(text: string, language: string): string {
-  const name = NAMES[language] ?? language;
-  if (!hljs.getLanguage(name)) return escapeHtml(text);
-  return hljs.highlight(text, { language: name }).value;
 }
 
 /** A link that opens the playground with a request filled in. */

@@ -4,7 +4,6 @@ import {
   createBodyOf,
   escapeHtml,
   headingHtml,
-  highlight,
   pictureHtml,
   sampleHtml,
   tableHtml,
@@ -185,7 +184,7 @@ const PLACE_FOR_KEY = '<div class="docs-key"></div>';
 
 function sample({ text, lang = '' }: Pick<Tokens.Code, 'text' | 'lang'>): string {
   const [language = ''] = lang.split(' ');
-  return sampleHtml(highlight(text, language), language);
+  return sampleHtml(text, language);
 }
 
 function tabs(samples: Tokens.Code[], show: Show): string {

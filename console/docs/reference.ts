@@ -1,13 +1,5 @@
 import type { Chapter, Entry } from './contents.ts';
-import {
-  escapeHtml,
-  headingHtml,
-  highlight,
-  sampleHtml,
-  tabsHtml,
-  textHtml,
-  tryItLink,
-} from './html.ts';
+import { escapeHtml, headingHtml, sampleHtml, tabsHtml, textHtml, tryItLink } from './html.ts';
 import type { Heading, Section } from './markdown.ts';
 import {
   type ApiResponse,
@@ -42,27 +34,32 @@ export function referenceOf({ tags, operations }: OpenApi) {
 }
 
 function pageOf(operation: Operation): ReferencePage {
-  const { operationId, method, path, summary } = operation;
+  const { operationId, method, path, summary, responses } = operation;
   const parts = [
     `<h1 id="${operationId}">${escapeHtml(summary)}</h1>`,
     `<p class="docs-endpoint"><b>${method}</b> <code>${escapeHtml(path)}</code></p>`,
     operation.description ? `<p>${textHtml(operation.description)}</p>` : '',
     `<p>${costOf(operation)}</p>`,
     samplesOf(operation),
-    section('Parameters', fields(parametersOf(operation))),
-    section('Body', bodyOf(operation)),
-    section('Responses', Object.entries(operation.responses).map(responseOf).join('')),
   ];
-  const file = 'openapi.json';
+  const chapters = [
+    { text: 'Parameters', html: fields(parametersOf(operation)) },
+    { text: 'Body', html: bodyOf(operation) },
+    { text: 'Responses', html: Object.entries(responses).map(responseOf).join('') },
+  ].filter(({ html }) => html !== '');
+  const headings = chapters.map(({ text }) => ({ depth: 2, text, id: text.toLowerCase() }));
+  for (const [at, heading] of headings.entries()) {
+    parts.push(headingHtml(heading, heading.text), chapters[at]?.html ?? '');
+  }
   return {
     entry: {
       slug: `reference/${operationId}`,
-      file,
-      short: `${shortMethod(method)} ${shortPath(path)}`,
+      file: 'openapi.json',
+      short: `${method === 'DELETE' ? 'DEL' : method} ${shortPath(path)}`,
     },
     title: summary,
     html: parts.join(''),
-    headings: headingsOf(operation),
+    headings,
     source: operationMarkdown(operation),
     sections: sectionsOf(operation),
   };
@@ -81,7 +78,7 @@ function costOf({ operationId }: Operation): string {
 function samplesOf(operation: Operation): string {
   const samples = operationSamples(operation).map(({ tool, language, text }) => ({
     name: tool,
-    html: codeBlock(text, language),
+    html: sampleHtml(text, language),
   }));
   const missing = toolsWithout(operation);
   const note = missing.length > 0 ? `<p class="docs-note">Not in ${missing.join(', ')}.</p>` : '';
@@ -100,27 +97,7 @@ function sectionsOf(operation: Operation): Section[] {
   ];
 }
 
-const shortMethod = (method: string) => (method === 'DELETE' ? 'DEL' : method);
 const shortPath = (path: string) => path.replace('/api/v1', '').replaceAll(/\{(\w+)\}/g, ':$1');
-
-function headingsOf(operation: Operation): Heading[] {
-  const names = [
-    parametersOf(operation).length > 0 && 'Parameters',
-    bodyOf(operation) && 'Body',
-    'Responses',
-  ].filter(Boolean) as string[];
-  return names.map((text) => ({ depth: 2, text, id: text.toLowerCase() }));
-}
-
-function section(title: string, html: string): string {
-  if (html === '') return '';
-  const id = title.toLowerCase();
-  return headingHtml({ depth: 2, text: title, id }, title) + html;
-}
-
-function codeBlock(text: string, language: string): string {
-  return sampleHtml(highlight(text, language), language);
-}
 
 function parametersOf({ parameters = [] }: Operation): Field[] {
   return parameters.map(({ name, in: place, required = false, description, schema }) => ({
@@ -178,7 +155,7 @@ function responseOf([status, { description, content }]: [string, ApiResponse]): 
   const code = errorCodeOf(example);
   const help =
     code && `<p><a href="/docs/errors#row-${code}">${code}: what it costs, and what to do</a></p>`;
-  const shown = example === undefined ? '' : codeBlock(JSON.stringify(example, null, 2), 'json');
+  const shown = example === undefined ? '' : sampleHtml(JSON.stringify(example, null, 2), 'json');
   const summary = `<summary><b>${status}</b> ${escapeHtml(description)}</summary>`;
   const all = [summary, help ?? '', shown].join('');
   return `<details class="docs-response" id="status-${status}">${all}</details>`;

@@ -1,5 +1,6 @@
 import '../styles/site.css';
 import '../styles/docs.css';
+import { element } from './element.ts';
 import { addSearch } from './search.ts';
 import { makeTabs } from './tabs.ts';
 import { offerTestKey } from './test-key.ts';
@@ -41,10 +42,7 @@ const COPIED_SECONDS = 2;
 /** Gives each sample a button that copies it. */
 function addCopyButtons(): void {
   for (const sample of document.querySelectorAll<HTMLElement>('.docs-code')) {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.className = 'docs-copy';
-    button.textContent = 'Copy';
+    const button = element('button', { type: 'button', class: 'docs-copy' }, 'Copy');
     button.addEventListener('click', () => void copy(button, sample));
     sample.append(button);
   }

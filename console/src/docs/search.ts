@@ -1,23 +1,26 @@
+import { element } from './element.ts';
 import { type Found, openFinder, type Row } from './find.ts';
 
 /** Adds the search. Its texts are loaded when the field gets the focus for the first time. */
 export function addSearch(): void {
   const place = document.getElementById('docs-search');
   if (!place) return;
-  place.innerHTML = '';
-  const field = Object.assign(document.createElement('input'), {
+  const field = element('input', {
     type: 'search',
     placeholder: 'Search  /',
     autocomplete: 'off',
+    role: 'combobox',
+    'aria-label': 'Search the documentation',
+    'aria-expanded': 'false',
+    'aria-controls': 'docs-found',
   });
-  field.setAttribute('role', 'combobox');
-  field.setAttribute('aria-label', 'Search the documentation');
-  field.setAttribute('aria-expanded', 'false');
-  field.setAttribute('aria-controls', 'docs-found');
-  const results = Object.assign(document.createElement('ul'), { id: 'docs-found', hidden: true });
-  results.setAttribute('role', 'listbox');
-  results.setAttribute('aria-label', 'Results');
-  place.append(field, results);
+  const results = element('ul', {
+    id: 'docs-found',
+    role: 'listbox',
+    'aria-label': 'Results',
+    hidden: '',
+  });
+  place.replaceChildren(field, results);
   let finder: Promise<Finder> | undefined;
   field.addEventListener('focus', () => {
     finder ??= loadFinder();
@@ -53,11 +56,8 @@ async function loadFinder(): Promise<Finder> {
 function show(found: Found[], field: HTMLInputElement, results: HTMLElement): void {
   results.replaceChildren(...found.map((one, at) => optionOf(one, at)));
   if (found.length === 0) {
-    const empty = document.createElement('li');
-    empty.setAttribute('role', 'option');
-    empty.setAttribute('aria-disabled', 'true');
-    empty.textContent = 'Nothing found. Try fewer or other words.';
-    results.append(empty);
+    const words = 'Nothing found. Try fewer or other words.';
+    results.append(element('li', { role: 'option', 'aria-disabled': 'true' }, words));
   }
   results.hidden = field.value.trim() === '';
   field.setAttribute('aria-expanded', String(!results.hidden));
@@ -65,12 +65,8 @@ function show(found: Found[], field: HTMLInputElement, results: HTMLElement): vo
 }
 
 function optionOf({ id, page, heading }: Found, at: number): HTMLElement {
-  const option = Object.assign(document.createElement('li'), { id: `docs-found-${at}` });
-  option.setAttribute('role', 'option');
-  option.setAttribute('aria-selected', 'false');
-  const small = document.createElement('small');
-  small.textContent = page;
-  option.append(heading, small);
+  const attributes = { id: `docs-found-${at}`, role: 'option', 'aria-selected': 'false' };
+  const option = element('li', attributes, heading, element('small', {}, page));
   option.addEventListener('click', () => location.assign(id));
   return option;
 }

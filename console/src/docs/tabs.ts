@@ -1,4 +1,5 @@
 import { trying } from '../personal.ts';
+import { element } from './element.ts';
 
 const REMEMBERED = 'docs-tab';
 
@@ -14,25 +15,22 @@ export function makeTabs(): void {
     for (const group of groups) group.choose(name);
     trying(() => localStorage.setItem(REMEMBERED, name));
   };
-  for (const [at, element] of document.querySelectorAll<HTMLElement>('.docs-tabs').entries()) {
-    const group = groupOf(element, at, chooseAll);
+  for (const [at, samples] of document.querySelectorAll<HTMLElement>('.docs-tabs').entries()) {
+    const group = groupOf(samples, at, chooseAll);
     if (group) groups.push(group);
   }
   const remembered = trying(() => localStorage.getItem(REMEMBERED));
   if (remembered) for (const group of groups) group.choose(remembered);
 }
 
-function groupOf(element: HTMLElement, at: number, chosen: (name: string) => void) {
-  const panels = [...element.querySelectorAll<HTMLElement>('[data-tab]')];
+function groupOf(samples: HTMLElement, at: number, chosen: (name: string) => void) {
+  const panels = [...samples.querySelectorAll<HTMLElement>('[data-tab]')];
   if (panels.length < 2) return undefined;
-  const list = document.createElement('div');
-  list.setAttribute('role', 'tablist');
-  list.setAttribute('aria-label', 'Tool');
   const tabs = panels.map((panel, index) => tabOf(panel, `docs-${at}-${index}`, chosen));
-  list.append(...tabs);
+  const list = element('div', { role: 'tablist', 'aria-label': 'Tool' }, ...tabs);
   list.addEventListener('keydown', (event) => moveFocus(event, tabs));
-  element.prepend(list);
-  element.classList.add('is-tabbed');
+  samples.prepend(list);
+  samples.classList.add('is-tabbed');
   const choose = (name: string) => {
     if (!panels.some(({ dataset }) => dataset.tab === name)) return;
     for (const [index, panel] of panels.entries()) {
@@ -48,12 +46,8 @@ function groupOf(element: HTMLElement, at: number, chosen: (name: string) => voi
 
 function tabOf(panel: HTMLElement, id: string, chosen: (name: string) => void): HTMLElement {
   const name = panel.dataset.tab ?? '';
-  const tab = document.createElement('button');
-  tab.type = 'button';
-  tab.id = id;
-  tab.textContent = name;
-  tab.setAttribute('role', 'tab');
-  tab.setAttribute('aria-controls', `${id}-panel`);
+  const attributes = { type: 'button', id, role: 'tab', 'aria-controls': `${id}-panel` };
+  const tab = element('button', attributes, name);
   panel.id = `${id}-panel`;
   panel.setAttribute('role', 'tabpanel');
   panel.setAttribute('aria-labelledby', id);

@@ -1,4 +1,5 @@
 import { forgetIfSignedOut } from '../personal.ts';
+import { element } from './element.ts';
 
 /** What stands for a test key in the samples. */
 const PLACEHOLDER = 'fw_test_...';
@@ -25,11 +26,9 @@ export function offerTestKey(): void {
     place.remove();
     return;
   }
-  const button = Object.assign(document.createElement('button'), { type: 'button' });
-  button.className = 'docs-fill';
-  button.textContent = 'Fill in a fresh test key';
-  const note = document.createElement('span');
-  note.setAttribute('role', 'status');
+  const words = 'Fill in a fresh test key';
+  const button = element('button', { type: 'button', class: 'docs-fill' }, words);
+  const note = element('span', { role: 'status' });
   button.addEventListener('click', async () => {
     button.disabled = true;
     note.textContent = await makeKey(places);

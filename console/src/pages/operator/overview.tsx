@@ -103,51 +103,37 @@ type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];
 interface Plot {
   title: string;
   unit: string;
-  series: { label: string; of: (minute: Minute) => number | null }[];
+  /** A member of a minute, by its label. */
+  series: Record<string, Exclude<keyof Minute, 'at'>>;
 }
 
-const OF_PROCESS: Plot[] = [
+const PLOTS: Plot[] = [
+  {
+    title: 'Tasks',
+    unit: 'of all processes, at each minute',
+    series: { Live: 'live', Due: 'due', Held: 'held' },
+  },
   {
     title: 'Responses of the API',
     unit: 'per minute',
-    series: [
-      { label: 'Responses', of: ({ responses }) => responses },
-      { label: 'Status 5xx', of: ({ errors }) => errors },
-      { label: 'Status 429', of: ({ limited }) => limited },
-    ],
+    series: { Responses: 'responses', 'Status 5xx': 'errors', 'Status 429': 'limited' },
   },
   {
     title: 'Time of reads',
     unit: 'milliseconds',
-    series: [
-      { label: 'p50', of: (minute) => minute.read_p50 },
-      { label: 'p95', of: (minute) => minute.read_p95 },
-    ],
+    series: { p50: 'read_p50', p95: 'read_p95' },
   },
   {
     title: 'Time of creates, including their wait',
     unit: 'milliseconds, p95',
-    series: [{ label: 'p95', of: (minute) => minute.create_p95 }],
+    series: { p95: 'create_p95' },
   },
   {
     title: 'Calls of providers',
     unit: 'per minute',
-    series: [
-      { label: 'Calls', of: ({ calls }) => calls },
-      { label: 'Failed', of: (minute) => minute.failed_calls },
-    ],
+    series: { Calls: 'calls', Failed: 'failed_calls' },
   },
 ];
-
-const OF_DATABASE: Plot = {
-  title: 'Tasks',
-  unit: 'of all processes, at each minute',
-  series: [
-    { label: 'Live', of: ({ live }) => live },
-    { label: 'Due', of: ({ due }) => due },
-    { label: 'Held', of: ({ held }) => held },
-  ],
-};
 
 function Charts({ minutes }: { minutes: Minute[] }) {
   if (minutes.length < 2) {
@@ -163,7 +149,7 @@ function Charts({ minutes }: { minutes: Minute[] }) {
       note="Tasks are counted in the whole database. Everything else is counted by the process that responds to you, since its start. With several processes, use the metrics."
     >
       <div class="grid gap-x-10 gap-y-9 lg:grid-cols-2">
-        {[OF_DATABASE, ...OF_PROCESS].map((plot) => (
+        {PLOTS.map((plot) => (
           <MinuteChart key={plot.title} plot={plot} minutes={minutes} />
         ))}
       </div>
@@ -172,23 +158,26 @@ function Charts({ minutes }: { minutes: Minute[] }) {
 }
 
 function MinuteChart({ plot, minutes }: { plot: Plot; minutes: Minute[] }) {
+  const { title, unit, series } = plot;
   const data = useMemo(
     () => ({
       times: minutes.map(({ at }) => at),
-      series: plot.series.map(({ label, of }) => ({ label, values: minutes.map(of) })),
+      series: Object.entries(series).map(([label, member]) => ({
+        label,
+        values: minutes.map((minute) => minute[member]),
+      })),
     }),
     [plot, minutes],
   );
-  const last = minutes.at(-1);
-  const words = plot.series.map(({ label, of }) => `${label} ${(last && of(last)) ?? 'none'}`);
+  const last = data.series.map(({ label, values }) => `${label} ${values.at(-1) ?? 'none'}`);
   return (
     <figure class="min-w-0">
       <figcaption class="mb-2 font-medium">
-        {plot.title} <span class="text-sm font-normal text-dim">{plot.unit}</span>
+        {title} <span class="text-sm font-normal text-dim">{unit}</span>
       </figcaption>
       <Chart
         data={data}
-        label={`${plot.title}, ${plot.unit}. Last minute: ${words.join(', ')}`}
+        label={`${title}, ${unit}. Last minute: ${last.join(', ')}`}
         height={150}
       />
     </figure>

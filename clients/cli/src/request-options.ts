@@ -24,8 +24,8 @@ interface Setting {
 /** Where the schema's own words don't read well on a command line. */
 const WORDS: Record<string, { name?: string; value?: string; summary?: string }> = {
   model: { value: 'NAME', summary: 'see fw models; default' },
-  resolution: { value: 'R' },
-  aspect_ratio: { value: 'W:H' },
+  resolution: { value: 'R', summary: '' },
+  aspect_ratio: { value: 'W:H', summary: '' },
   generate_audio: { name: 'no-audio', summary: 'without sound' },
   seed: { summary: 'the same seed gives a similar video' },
 };
@@ -62,7 +62,8 @@ function optionOf(field: string, property: Property): Option {
   const value = words?.value ?? 'VALUE';
   // The service checks the model: it may offer more than this fw knows of.
   if (field === 'model') return { kind: 'text', value, summary: `${text} ${usual}` };
-  return { kind: 'text', value, summary: listed(values, usual), values };
+  const summary = [text, listed(values, usual)].filter(Boolean).join(': ');
+  return { kind: 'text', value, summary, values };
 }
 
 /** Such as `480p, 720p (default) or 1080p`. */

@@ -5,6 +5,11 @@ import { jsonText } from '../database/json-text.ts';
 export const EVENT_TYPES = ['task.completed', 'task.failed', 'task.held', 'credits.low'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
+const TASK = 'task.';
+export const TASK_EVENT_TYPES = EVENT_TYPES.filter((type) => type.startsWith(TASK));
+/** In SQL: the phases in which a task writes an event, which is named after its phase. */
+const HEARD_PHASES = TASK_EVENT_TYPES.map((type) => `'${type.slice(TASK.length)}'`).join(', ');
+
 /** The event that an owner sends to an endpoint to see it arrive. Endpoints can't choose it. */
 export const TEST_EVENT = 'webhook.test';
 
@@ -22,9 +27,9 @@ export const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')
  * for each endpoint that chose them, so an event is committed with its cause.
  */
 export const EVENTS_OF_MOVED = `heard as materialized (
-     select id, account_id, 'task.' || phase as type, ${MODE_OF_SURFACE} as mode,
+     select id, account_id, '${TASK}' || phase as type, ${MODE_OF_SURFACE} as mode,
        ${NEW_EVENT_ID} as event_id
-     from moved where phase in ('completed', 'failed', 'held')),
+     from moved where phase in (${HEARD_PHASES})),
    events as (
      insert into webhook_deliveries (event_id, endpoint_id, type, task_id, due_at)
      select heard.event_id, e.id, heard.type, heard.id, ${FIRST_DUE}

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict
 
 from ._media import Media
 
+Model = Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"]
 Event = Literal["task.completed", "task.failed", "task.held", "credits.low"]
 
 
@@ -50,7 +51,7 @@ class VideoTask(Result):
     """At most 120 characters."""
     status: Literal["processing", "completed", "failed"]
     """completed and failed are final."""
-    model: Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"]
+    model: Model
     """Of the request."""
     mode: Literal["text-to-video", "image-to-video", "media-to-video"]
     """Of the request."""
@@ -344,7 +345,7 @@ class VideoFields(TypedDict, total=False):
     mode: Literal["text-to-video", "image-to-video", "media-to-video"] | None
     """image-to-video takes image_url (required) and end_image_url; media-to-video takes the
     reference fields, at least one image or video; text-to-video takes none of them."""
-    model: Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"] | None
+    model: Model | None
     """GET /models has their prices."""
     aspect_ratio: Literal["1:1", "21:9", "4:3", "3:4", "16:9", "9:16", "adaptive"] | None
     """Width to height. adaptive: the ratio nearest to the first image or video, else 16:9."""
@@ -373,7 +374,7 @@ class ListFilter(TypedDict, total=False):
 
     status: Literal["processing", "completed", "failed"] | None
     """Only tasks with it."""
-    model: Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"] | None
+    model: Model | None
     """Only tasks of this model."""
     created_after: datetime | str | None
     """Only tasks created at this time or later."""

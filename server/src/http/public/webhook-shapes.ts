@@ -1,7 +1,7 @@
 import { type TProperties, Type } from 'typebox';
 import { VideoTaskSchema } from '../../requests/video-task.ts';
 import { WEBHOOK_FIELDS } from '../../requests/webhook-requests.ts';
-import { EVENT_TYPES, TEST_EVENT } from '../../webhooks/events.ts';
+import { EVENT_TYPES, TASK_EVENT_TYPES, TEST_EVENT } from '../../webhooks/events.ts';
 
 const Time = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
@@ -155,11 +155,7 @@ const Count = (description: string) => Type.Integer({ minimum: 0, description })
 /** The bodies of the POSTs to webhook endpoints. */
 export const WebhookEventSchema = Type.Union(
   [
-    eventSchema(
-      EVENT_TYPES.filter((type) => type.startsWith('task.')),
-      'TaskEvent',
-      VideoTaskSchema,
-    ),
+    eventSchema(TASK_EVENT_TYPES, 'TaskEvent', VideoTaskSchema),
     eventSchema(
       ['credits.low'],
       'CreditsLowEvent',

@@ -1,8 +1,9 @@
 import {
+  command,
   type Database,
   isDatabaseUnavailable,
   namedStatement,
-  type Queryable,
+  queryValue,
   type Statement,
   statement,
   type Transaction,
@@ -80,11 +81,6 @@ const ADVANCE_UNCHANGED = namedStatement(
    returning epoch::text as epoch, beat`,
 );
 
-const BEGIN = statement(
-  'recovery_begin',
-  `insert into recoveries (cause) values ($1) on conflict do nothing`,
-);
-
 const RENEW = statement(
   'mark_renew_epoch',
   `update database_marks set retired_epochs = retired_epochs || epoch, epoch = gen_random_uuid()`,
@@ -95,17 +91,13 @@ const END = statement(
   'update recoveries set ended_at = clock_now() where ended_at is null',
 );
 
-const RECOVERY = statement(
+/** For how long a recovery is under way; undefined: none is. */
+export const recoverySeconds = queryValue<[], number | undefined>(
   'recovery_seconds',
   `select extract(epoch from clock_now() - began_at)::float8 as seconds
    from recoveries where ended_at is null`,
+  undefined,
 );
-
-/** For how long a recovery is under way; undefined: none is. */
-export async function recoverySeconds(db: Queryable): Promise<number | undefined> {
-  const [row] = await db.query<{ seconds: number }>(RECOVERY);
-  return row?.seconds;
-}
 
 /** When the recovery that is under way began, in SQL. */
 export const RECOVERY_BEGAN = '(select began_at from recoveries where ended_at is null)';
@@ -146,9 +138,10 @@ export async function advanceMark(
 }
 
 /** Begins a recovery, unless one is under way. */
-export async function beginRecovery(tx: Transaction, cause: string): Promise<void> {
-  await tx.query(BEGIN, [cause]);
-}
+export const beginRecovery = command<[cause: string], Transaction>(
+  'recovery_begin',
+  'insert into recoveries (cause) values ($1) on conflict do nothing',
+);
 
 /** Ends the recovery. The database as it is now is right, whatever processes remember. */
 export async function endRecovery(tx: Transaction, lineage: Lineage): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import { query, statement, type Transaction } from '../database/database.ts';
 import { Refusal } from '../kernel/errors.ts';
 import {
   applyTransfer,
@@ -57,7 +57,7 @@ async function updateLots(tx: Transaction, balance: BalanceKey, through: number)
   const [clock] = await tx.query<{ now: Date }>(NOW);
   if (!clock) throw new Error('clock_now() returned no row');
   const { now } = clock;
-  const book = openLotBook(await readLots(tx, balance));
+  const book = openLotBook(await readLots(tx, balance.accountId, balance.kind));
   const applied = await applyNewTransfers(tx, { balance, book, through });
   await expireLots(tx, balance, book, now);
   await payDebt(tx, balance);
@@ -120,18 +120,14 @@ export async function payDebt(tx: Transaction, balance: BalanceKey): Promise<voi
   });
 }
 
-const READ_LOTS = statement(
+/** The lots of a balance that have available or reserved credits, in the order of their expiry. */
+export const readLots = query<[accountId: string, kind: BalanceKind], Lot>(
   'ledger_lots_read',
   `select name, grant_id as "grantId", made_by as "madeBy", expires_at as "expiresAt", available,
      reserved, expired_at as "expiredAt"
    from ledger_lots where account_id = $1 and kind = $2 and (available > 0 or reserved > 0)
    order by expires_at, made_by, name`,
 );
-
-/** The lots of a balance that have available or reserved credits, in the order of their expiry. */
-export function readLots(db: Queryable, { accountId, kind }: BalanceKey): Promise<Lot[]> {
-  return db.query<Lot>(READ_LOTS, [accountId, kind]);
-}
 
 const PAGE = 5000;
 

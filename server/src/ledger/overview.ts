@@ -96,7 +96,7 @@ export function readOverview(db: Database, accountId: string): Promise<CreditOve
 }
 
 async function lotsOf(tx: Queryable, accountId: string, kind: CreditKind): Promise<LotOverview[]> {
-  const lots = await readLots(tx, { accountId, kind });
+  const lots = await readLots(tx, accountId, kind);
   return lots.map(({ name: lot, available, reserved, expiresAt: expires_at }) => {
     return { kind, lot, available, reserved, expires_at };
   });

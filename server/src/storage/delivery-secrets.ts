@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import { type Queryable, query, statement, type Transaction } from '../database/database.ts';
 
 /** A secret that signs links and callback URLs. Times are milliseconds since 1970. */
 export interface DeliverySecret {
@@ -14,7 +14,8 @@ const CREATE = statement(
   'delivery_secret_create',
   'insert into delivery_secrets (id, secret) values (1, $1) on conflict do nothing',
 );
-const READ = statement(
+/** All secrets, the newest first. */
+export const readSecrets = query<[], DeliverySecret>(
   'delivery_secret_read',
   `select secret, extract(epoch from signs_from)::float8 * 1000 as signs_from_ms,
      extract(epoch from valid_until)::float8 * 1000 as valid_until_ms,
@@ -25,11 +26,6 @@ const READ = statement(
 /** Creates the first secret if there is none. */
 export async function createFirstSecret(db: Queryable): Promise<void> {
   await db.query(CREATE, [randomBytes(32)]);
-}
-
-/** All secrets, the newest first. */
-export function readSecrets(db: Queryable): Promise<DeliverySecret[]> {
-  return db.query<DeliverySecret>(READ);
 }
 
 /** How often each process reads the secrets. */

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import {
   type Database,
-  first,
   namedStatement,
   type Queryable,
+  queryFirst,
   statement,
   type Transaction,
 } from '../database/database.ts';
@@ -278,17 +278,13 @@ export const markUnfinished = sharedWork<{ ownerId: string; role: 'input' | 'ren
   },
 });
 
-const READ_OBJECT = statement(
+/** The row of an object, also of a deleted one; undefined when there is no such row. */
+export const readObject = queryFirst<[id: string, roles: ObjectRole[]], StoredObject>(
   'object_read',
   `select id, role, state, media_type, size_bytes,
      extract(epoch from clock_now())::float8 as now_seconds
    from stored_objects where id = $1 and role = any($2)`,
 );
-
-/** The row of an object, also of a deleted one; undefined when there is no such row. */
-export async function readObject(db: Queryable, id: string, roles: ObjectRole[]) {
-  return first<StoredObject>(db, READ_OBJECT, [id, roles]);
-}
 
 /** How many objects one statement marks or takes, so that it is short. */
 const BATCH = 100;

@@ -1,4 +1,4 @@
-import { type Database, first, statement } from '../database/database.ts';
+import { command, type Database, first, queryFirst, statement } from '../database/database.ts';
 
 /** A try that fails, or whose process dies, is followed by the next one after this time. */
 const RETRY_MINUTES = 5;
@@ -13,8 +13,12 @@ export interface DueOutput {
   tries: number;
 }
 
-// A try is counted before it begins, so that a file that ends its process is not tried for ever.
-const TAKE = statement(
+/**
+ * Takes the newest output that waits for its poster. Several processes may call it at once: each
+ * gets another output. A try is counted before it begins, so that a file that ends its process is
+ * not tried for ever.
+ */
+export const takeDueOutput = queryFirst<[], DueOutput>(
   'poster_take',
   `with due as materialized (
      select id from stored_objects
@@ -26,14 +30,6 @@ const TAKE = statement(
    where id = any(array(select id from due))
    returning id, owner_id as task_id, poster_tries as tries`,
 );
-
-/**
- * Takes the newest output that waits for its poster. Several processes may call it at once: each
- * gets another output.
- */
-export async function takeDueOutput(db: Database): Promise<DueOutput | undefined> {
-  return first<DueOutput>(db, TAKE);
-}
 
 // The output is locked before its poster, as in a takedown. A poster is deleted with its output.
 const READY = statement(
@@ -56,17 +52,12 @@ export async function markPosterReady(
   output: DueOutput,
   posterId: string,
 ): Promise<boolean> {
-  const { id, tries } = output;
-  const [poster] = await db.query<{ state: string }>(READY, [id, tries, posterId]);
+  const poster = await first<{ state: string }>(db, READY, [output.id, output.tries, posterId]);
   return poster?.state === 'ready';
 }
 
-const GIVE_UP = statement(
+/** Leaves an output without a poster: another try would end like this one. */
+export const giveUpPoster = command<[id: string, tries: number]>(
   'poster_give_up',
   'update stored_objects set poster_due_at = null where id = $1 and poster_tries = $2',
 );
-
-/** Leaves an output without a poster: another try would end like this one. */
-export async function giveUpPoster(db: Database, { id, tries }: DueOutput): Promise<void> {
-  await db.query(GIVE_UP, [id, tries]);
-}

@@ -1,19 +1,10 @@
-import { first, type Queryable, statement, type Transaction } from '../database/database.ts';
+import { command, query, queryFirst, statement, type Transaction } from '../database/database.ts';
 import type { ObjectRole } from './objects.ts';
 
-const FORGET = statement(
+/** Deletes the rows of deleted files of these tasks and attempts, but not those of outputs. */
+export const forgetObjects = command<[owners: string[]], Transaction>(
   'object_forget',
   `delete from stored_objects where owner_id = any($1) and role <> 'output'`,
-);
-
-/** Deletes the rows of deleted files of these tasks and attempts, but not those of outputs. */
-export async function forgetObjects(tx: Transaction, owners: string[]): Promise<void> {
-  await tx.query(FORGET, [owners]);
-}
-
-const LOCK = statement(
-  'object_lock',
-  'select id, role, owner_id, taken_down_at from stored_objects where id = $1 for update',
 );
 
 /** An object that may be taken down. */
@@ -25,9 +16,10 @@ export interface LockedObject {
 }
 
 /** Locks an object; undefined if there is none with this id. */
-export async function lockObject(tx: Transaction, id: string): Promise<LockedObject | undefined> {
-  return first<LockedObject>(tx, LOCK, [id]);
-}
+export const lockObject = queryFirst<[id: string], LockedObject, Transaction>(
+  'object_lock',
+  'select id, role, owner_id, taken_down_at from stored_objects where id = $1 for update',
+);
 
 const DOWN = `taken_down_at = coalesce(taken_down_at, clock_now()),
      state = case state when 'deleted' then 'deleted' else 'deleting' end`;
@@ -54,19 +46,11 @@ export async function takeDownObject(
   await tx.query(TAKE_DOWN, [id, output?.taskId ?? '', output?.jobIds ?? []]);
 }
 
-const ERASE_OF_TASKS = statement(
+/** Takes down all objects of tasks, and the renders of their jobs. */
+export const takeDownObjectsOf = command<[taskIds: string[], jobIds: string[]], Transaction>(
   'erase_objects',
   `update stored_objects set ${DOWN} where owner_id = any($1) or (${renderOf('$2')})`,
 );
-
-/** Takes down all objects of tasks, and the renders of their jobs. */
-export async function takeDownObjectsOf(
-  tx: Transaction,
-  taskIds: string[],
-  jobIds: string[],
-): Promise<void> {
-  await tx.query(ERASE_OF_TASKS, [taskIds, jobIds]);
-}
 
 /** What a link of a storage for one PUT lasts at most, and the PUT after that. */
 const LATE_PUT_MINUTES = 30;
@@ -90,21 +74,11 @@ export async function removeStoredUploads(tx: Transaction, ids: string[]) {
   return row ?? { uploads: 0, bytes: 0 };
 }
 
-const ERASE_UPLOADS = statement(
+/** Takes down the uploads of an account. The other objects are erased with their tasks. */
+export const eraseOf = command<[accountId: string], Transaction>(
   'erase_uploads',
   `update stored_objects set ${DOWN}, ${DELETE_AT}
    where owner_id = $1 and role = 'upload' and state in ('writing', 'ready')`,
-);
-
-/** Takes down the uploads of an account. The other objects are erased with their tasks. */
-export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
-  await tx.query(ERASE_UPLOADS, [accountId]);
-}
-
-const DELETING = statement(
-  'figures_deleting',
-  `select role, count(*)::int as objects from stored_objects
-   where state = 'deleting' group by role`,
 );
 
 export interface DeletingObjects {
@@ -113,6 +87,8 @@ export interface DeletingObjects {
 }
 
 /** How many objects wait for the deletion of their files, by role. */
-export function deletingObjects(db: Queryable): Promise<DeletingObjects[]> {
-  return db.query<DeletingObjects>(DELETING);
-}
+export const deletingObjects = query<[], DeletingObjects>(
+  'figures_deleting',
+  `select role, count(*)::int as objects from stored_objects
+   where state = 'deleting' group by role`,
+);

@@ -55,7 +55,7 @@ async function drawOne(deps: PosterDeps, output: DueOutput): Promise<'drawn' | '
   const [task] = await readTasks(db, [output.task_id]);
   if (!task) return 'void';
   if (task.surface === TEST_SURFACE) {
-    await giveUpPoster(db, output); // all test videos look the same
+    await giveUpPoster(db, output.id, output.tries); // all test videos look the same
     return 'void';
   }
   return scratch.withFolder(async (folder) => {
@@ -64,7 +64,7 @@ async function drawOne(deps: PosterDeps, output: DueOutput): Promise<'drawn' | '
     const drawn = await posterMaker.draw(filePath, { source: task.provider, signal });
     if (drawn.kind === 'refused') {
       log.warn({ task: task.id, cause: drawn.explanation }, 'the video gives no poster');
-      await giveUpPoster(db, output);
+      await giveUpPoster(db, output.id, output.tries);
       return 'refused';
     }
     const posterPath = path.join(folder, 'poster');

@@ -8,8 +8,12 @@ import { FIRST_KEY, FIRST_REQUEST, pythonSample } from '../../console/src/sample
 import { createAccount } from '../../server/src/accounts/accounts.ts';
 import { newWebhookSecret, signatureHeaders } from '../../server/src/webhooks/signature.ts';
 import { serveClientCases } from '../../server/test/clients/fault-cases.ts';
-import type { Program } from '../../server/test/clients/killed-client.ts';
-import { newTestKeys, type Orders, proveOrders } from '../../server/test/clients/orders.ts';
+import {
+  newTestKeys,
+  type Orders,
+  type Program,
+  proveOrders,
+} from '../../server/test/clients/orders.ts';
 import {
   imageBytes,
   type MediaFixture,

@@ -61,7 +61,8 @@ async function downloadFile(source: Source, path: string): Promise<void> {
 
 /** Reads a video from byte `from` on, and resumes after a lost connection. */
 async function copy(source: Source, from: number, write: Write): Promise<void> {
-  const { timeoutMs, maxRetries } = { ...source.settings, ...given(source.options) };
+  const { settings, options } = source;
+  const { timeoutMs = settings.timeoutMs, maxRetries = settings.maxRetries } = options;
   let at = from;
   let size: number | undefined;
   for (let failures = 0; ; failures++) {
@@ -93,12 +94,6 @@ async function copy(source: Source, from: number, write: Write): Promise<void> {
     await pause(backoffMs(failures), call);
   }
 }
-
-/** The options that are set. */
-const given = ({ timeoutMs, maxRetries }: CallOptions) => ({
-  ...(timeoutMs !== undefined && { timeoutMs }),
-  ...(maxRetries !== undefined && { maxRetries }),
-});
 
 const downloadError = ({ taskId, options }: Source, text: string) =>
   new DownloadError(`the video of ${taskId} ${text}`, taskId, options.idempotencyKey);

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
@@ -7,11 +9,10 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import type { Database } from '../../src/database/database.ts';
 import { imageBytes, type MediaFixture } from '../media/media-fixture.ts';
-import { createRandom } from '../random.ts';
+import { createRandom, type Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { openFaultProxy } from './fault-proxy.ts';
-import { type Program, runKilled } from './killed-client.ts';
 
 /** How many videos are made while the network fails and the clients are killed. */
 export const VIDEOS = Number(process.env.FRAMEWRIGHT_GENERATIONS ?? 10);
@@ -27,6 +28,12 @@ export interface Orders {
   folder: string;
   first: number;
   last: number;
+}
+
+/** A program that continues its work when it is started again. */
+export interface Program {
+  command: string;
+  args: string[];
 }
 
 /** Many, because a key may send 30 requests a minute. */
@@ -90,6 +97,37 @@ export async function proveOrders(
   const killed = await Promise.all(running);
   t.diagnostic(`${killed} kills, ${proxy.requests.length} requests`);
   await checkOrders(fixture, accountId, folder.path);
+}
+
+/**
+ * Runs a program until it ends by itself, and kills it at random moments before.
+ * @returns how often it was killed
+ * @throws Error with what it printed, when it fails by itself
+ */
+async function runKilled(
+  { command, args }: Program,
+  { env, kills, random }: { env: NodeJS.ProcessEnv; kills: number; random: Random },
+): Promise<number> {
+  for (let done = 0; ; done++) {
+    const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'pipe'] });
+    const seconds = random.between(1, 8);
+    const timer =
+      done < kills ? setTimeout(() => child.kill('SIGKILL'), 1000 * seconds) : undefined;
+    const text = await errorsOf(child);
+    clearTimeout(timer);
+    if (child.signalCode === 'SIGKILL') continue;
+    if (child.exitCode !== 0) throw new Error(`the client ended with ${child.exitCode}:\n${text}`);
+    return done;
+  }
+}
+
+async function errorsOf(child: ChildProcess): Promise<string> {
+  let text = '';
+  child.stderr?.setEncoding('utf8').on('data', (part) => {
+    text += part;
+  });
+  await once(child, 'close');
+  return text;
 }
 
 async function checkOrders({ db, dataDir }: MediaFixture, accountId: string, folder: string) {

@@ -33,6 +33,7 @@ test('a word that is wider than a line is broken', () => {
 test('nothing in a prompt is read as a command of the script', () => {
   const { text } = lettersOf('a\r\n\n{\\b1}b\\N c\u0000\ud800');
   assert.equal(text, 'a \\{\\\u2060b1\\}b\\\u2060N c \ufffd');
+  assert.doesNotMatch(lettersOf(`${'x'.repeat(15)}{b}`).text, /(?<!\\)[{}]/);
   const lines = subtitles(frame, '', place).split('\n').length;
   const prompts = fc.string({ unit: 'binary', maxLength: 4000, size: 'max' });
   fc.assert(

@@ -53,18 +53,20 @@ Style: ${['Prompt', FONT_NAME, pixels, COLOURS, ...prompted].join(',')}
 Style: ${['Caption', FONT_NAME, captionPixels, COLOURS, 1, 0, 2, 0, 0, captionPixels].join(',')}
 [Events]
 Format: Start,End,Style,Text
-Dialogue: ${clock(fromSeconds)},${clock(toSeconds)},Prompt,${text}
+Dialogue: ${clock(fromSeconds)},${clock(toSeconds)},Prompt,${escaped(text)}
 Dialogue: ${clock(0)},${clock(3600)},Caption,${CAPTION}
 `;
 }
 
-/** Without controls, and without what the script would read as a command. */
+/** One line, without control characters. */
 function plain(text: string): string {
-  const spaced = text
-    .toWellFormed()
-    .replace(/[\p{Cc}\s]+/gu, ' ')
-    .trim();
-  return spaced.replaceAll('\\', '\\\u2060').replace(/[{}]/g, '\\$&');
+  const line = text.toWellFormed().replace(/[\p{Cc}\s]+/gu, ' ');
+  return line.trim();
+}
+
+/** A word joiner keeps the letter after a backslash from being read as a command. */
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\u2060').replace(/[{}]/g, '\\$&');
 }
 
 function fitted(text: string, frame: FrameSize, { height, largest }: Placement) {

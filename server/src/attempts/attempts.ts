@@ -3,6 +3,7 @@ import {
   type Database,
   first,
   type Queryable,
+  queryFirst,
   statement,
   type Transaction,
 } from '../database/database.ts';
@@ -24,9 +25,7 @@ export interface Attempt {
   state: 'in_flight' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
   outcome_by: OutcomeSource | null;
-  /**
-   * See {@link Provider.identity}; null for attempts that were recorded before this column existed.
-   */
+  /** See {@link Provider.identity}; null for an attempt that stands for forgotten ones. */
   provider_identity: string | null;
   /**
    * Seconds since `send_before`, by the database's clock; negative before it. After `send_before`
@@ -110,20 +109,12 @@ export async function currentAttempt(db: Queryable, taskId: string): Promise<Att
   return first<Attempt>(db, CURRENT, [[taskId]]);
 }
 
-const LOCK_CURRENT = statement(
-  'attempt_lock_live',
-  `select from attempts
+/** {@link currentAttempt}, locked. */
+export const lockCurrentAttempt = queryFirst<[taskId: string], Attempt, Transaction>(
+  'attempt_lock_current',
+  `select ${COLUMNS} from attempts
    where task_id = $1 and state in ('in_flight', 'unknown', 'accepted') for update`,
 );
-
-/** {@link currentAttempt}, locked. */
-export async function lockCurrentAttempt(
-  tx: Transaction,
-  taskId: string,
-): Promise<Attempt | undefined> {
-  await tx.query(LOCK_CURRENT, [taskId]);
-  return currentAttempt(tx, taskId);
-}
 
 const IDS = statement(
   'attempt_ids_of_tasks',

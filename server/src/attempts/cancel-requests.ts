@@ -52,8 +52,8 @@ const JOB = statement(
    where a.task_id = $1 and a.state = 'accepted' and t.due_at is not null`,
 );
 
-const ANSWERED = statement(
-  'cancel_answered',
+const RESPONDED = statement(
+  'cancel_responded',
   `update cancel_requests set state = $2, cause = $3
    where task_id = $1 and state = 'requested'`,
 );
@@ -85,11 +85,11 @@ async function askForCancel({ db, log, providers }: CancelDeps, taskId: string):
       : { kind: 'refused', cause: 'the task has ended meanwhile' };
   } catch (error) {
     log.warn({ err: error, task: taskId }, 'a job could not be cancelled; it is tried again');
-    await db.query(ANSWERED, [taskId, 'requested', storable(String(error))]);
+    await db.query(RESPONDED, [taskId, 'requested', storable(String(error))]);
     return;
   }
   const cause = outcome.kind === 'refused' ? storable(outcome.cause) : null;
-  await db.query(ANSWERED, [taskId, outcome.kind, cause]);
+  await db.query(RESPONDED, [taskId, outcome.kind, cause]);
   log.info({ task: taskId, job: job?.job_id, ...outcome }, 'a provider was asked to cancel a job');
   await wakeTask(db, taskId);
 }

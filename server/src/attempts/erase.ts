@@ -1,10 +1,10 @@
-import { statement, type Transaction } from '../database/database.ts';
+import { command, statement, type Transaction } from '../database/database.ts';
 import { eraseJobs } from '../providers/registry.ts';
 import { takeDownObjectsOf } from '../storage/removal.ts';
 import { attemptsOf } from './attempts.ts';
 import { FINDING_TEXTS } from './evidence.ts';
 
-/** What stands in the place of a text that was erased. */
+/** Replaces an erased text. */
 const ERASED = 'erased';
 
 /** SQL: a request without what the client wrote in it. */
@@ -43,13 +43,11 @@ const ERASE_TASKS = [
   statement('erase_attempts', 'update attempts set cause = null where task_id = any($1)'),
 ];
 
-const ERASE_REST = [
-  // The fingerprint is a hash of the request: a short prompt could be guessed.
-  statement(
-    'erase_fingerprints',
-    `update idempotency_keys set fingerprint = '' where account_id = $1 and fingerprint <> ''`,
-  ),
-];
+// The fingerprint is a hash of the request: a short prompt could be guessed.
+const eraseFingerprints = command<[accountId: string], Transaction>(
+  'erase_fingerprints',
+  `update idempotency_keys set fingerprint = '' where account_id = $1 and fingerprint <> ''`,
+);
 
 /**
  * Removes the personal data of some ended tasks of an account; if there are none any more, of its
@@ -58,7 +56,7 @@ const ERASE_REST = [
  */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<number> {
   const erased = await eraseTasks(tx, accountId);
-  if (erased === 0) for (const erase of ERASE_REST) await tx.query(erase, [accountId]);
+  if (erased === 0) await eraseFingerprints(tx, accountId);
   return erased;
 }
 

@@ -29,7 +29,7 @@ const NEXT = namedStatement(
 
 const ATTEMPTS = 'array(select id from attempts where task_id = tasks.id)';
 
-// What may matter to another task, or is counted by a metric, stays.
+// Tasks whose records may matter to another task, or are counted by a metric, keep them.
 const NEEDED = [
   'provider_billed is true',
   'exists (select from orphan_jobs o where o.task_id = tasks.id)',
@@ -51,7 +51,7 @@ const deletable = queryColumn<[taskIds: string[], before: string], string>(
      and not (${NEEDED.join(' or ')})`,
 );
 
-// Locked like everywhere. From then on, no callback adds evidence.
+// Attempts are locked before tasks, as everywhere. From then on, no callback adds evidence.
 const lockAttempts = command<[taskIds: string[]], Transaction>(
   'history_lock_attempts',
   'select from attempts where task_id = any($1) order by id for update',
@@ -71,7 +71,7 @@ const DELETE = [
  * Deletes the history, the evidence and the objects of tasks that ended more than `days` ago, whose
  * files are deleted and that no other task can need (decisions/0025). The tasks, their attempts,
  * their outputs' rows and their transfers stay. Works in short transactions.
- * @returns of how many tasks
+ * @returns the number of tasks
  */
 export async function deleteHistory(
   db: Database,
@@ -99,7 +99,7 @@ async function deleteOf(db: Database, found: string[], before: string): Promise<
     await lockAttempts(tx, found);
     const taskIds = await deletable(tx, found, before);
     const { attemptIds } = await attemptsOf(tx, taskIds);
-    // The own copies of a provider: jobs that have ended, renders that were deleted.
+    // Copies that a provider keeps: ended jobs, deleted renders.
     await deleteJobs(tx, attemptIds);
     await forgetObjects(tx, [...attemptIds, ...taskIds]);
     for (const forget of DELETE) await tx.query(forget, [taskIds]);

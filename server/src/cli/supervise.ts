@@ -21,7 +21,7 @@ const PROGRAM = fileURLToPath(new URL('./serve-one.ts', import.meta.url));
 
 /** The pause before a process that ended is started again; it doubles up to the second number. */
 const PAUSE_SECONDS = { first: 1, longest: 30 };
-/** After this time a process counts as sound: its next end is followed by the first pause. */
+/** A process that ran for this long is restarted after the first pause again. */
 const SOUND_SECONDS = 60;
 
 /** A process that is kept running. */
@@ -118,7 +118,7 @@ async function runMembers(
 
 interface KeepDeps {
   log: Log;
-  /** Aborts when the process shall not be started again. */
+  /** Aborts when the process must not be started again. */
   signal: AbortSignal;
   /** Called with the exit code when the process ends before it has ever started. */
   giveUp?: (code: number) => void;

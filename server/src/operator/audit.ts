@@ -15,9 +15,9 @@ import {
   RESERVED_WITHOUT_TASK,
 } from './listings/audited-tasks.ts';
 
-/** How much is read at a time: few rows, so that each snapshot ends within a second. */
+/** Rows read at a time: few, so that each snapshot ends within a second. */
 const SIZES = { ...LEDGER_SIZES, tasks: 2000, orders: 500 };
-/** More problems than these are counted, but not kept. */
+/** The most problems that are kept; the others are only counted. */
 const MAX_PROBLEMS = 1000;
 
 export interface AuditResult {

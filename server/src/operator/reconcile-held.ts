@@ -7,7 +7,7 @@ import { type HeldTask, heldTasks } from '../tasks/task-listing.ts';
 import { type Action, recordAction } from './actions.ts';
 import { type OperatorDecision, reconcile } from './reconcile.ts';
 
-/** Which held tasks are decided together; what is left out does not matter. */
+/** Which held tasks are decided together. A member that is left out does not filter. */
 export interface HeldFilter {
   provider?: string | undefined;
   /** Its id or its e-mail address. */

@@ -6,8 +6,8 @@ import { TEST_SURFACE } from '../ledger/transfer.ts';
 const MEGABYTE = 2 ** 20;
 
 /**
- * What a second of an output takes at most, as far as is known before it is made: twice the bytes
- * of a usual H.264 video with sound. A reserve that is too large only refuses creates earlier.
+ * The bytes to expect of a second of output: twice those of a usual H.264 video with sound. Too
+ * large a reserve only refuses creates earlier.
  */
 const BYTES_PER_SECOND: Record<Resolution, number> = {
   '480p': MEGABYTE / 2,
@@ -19,7 +19,7 @@ const BYTES_PER_SECOND: Record<Resolution, number> = {
 /** The outputs of test tasks are so small that nothing is kept free for them. */
 const TEST_OUTPUT_BYTES = 32_768;
 
-/** What the output of a request needs on the disk. */
+/** The bytes to keep free on the disk for the output of a request. */
 export function expectedOutputBytes(
   { resolution, duration }: Pick<GenerationRequest, 'resolution' | 'duration'>,
   surface?: string,
@@ -35,7 +35,7 @@ const LIVE = statement(
    from tasks where due_at is not null and surface <> '${TEST_SURFACE}' group by 1`,
 );
 
-/** What the outputs of all live tasks need on the disk, together. */
+/** The bytes to keep free for the outputs of all live tasks. */
 export async function reservedOutputBytes(db: Queryable): Promise<number> {
   const rows = await db.query<{ resolution: Resolution; duration: number }>(LIVE);
   return rows.reduce((sum, row) => sum + expectedOutputBytes(row), 0);

@@ -94,8 +94,8 @@ export interface Task {
   /** Seconds since a provider accepted it; null before that. */
   accepted_seconds: number | null;
   /**
-   * The job of its accepted attempt, null if it has no attempt yet. Only in what a move returned
-   * that knows this, so that the next step need not read it.
+   * The job of its accepted attempt, null if it has no attempt yet. Only a move that knows it sets
+   * it, so that the next step needs no read.
    */
   known_job?: string | null;
 }

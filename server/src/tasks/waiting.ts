@@ -5,7 +5,7 @@ import { PHASES_BEFORE_ACCEPTANCE, TASK_COLUMNS, type Task } from './task.ts';
 
 /** How often the tasks of creates that wait are read, and those of few reads that wait. */
 const TICK_SECONDS = 0.03;
-/** The tasks of more reads are read less often. */
+/** With more reads than these, their tasks are read less often. */
 const FEW_READS = 100;
 const MANY_TICK_SECONDS = 0.1;
 /** The pause after a failed read. */
@@ -36,7 +36,7 @@ export function hasEnded({ phase }: Pick<Task, 'phase'>): boolean {
   return phase === 'completed' || phase === 'failed';
 }
 
-// Of thousands of tasks that are waited for, only those with news become rows.
+// Thousands of tasks may be waited for: only those with news become rows.
 const READ = statement(
   'task_read_waited',
   `select ${TASK_COLUMNS} from tasks where id = any($1)

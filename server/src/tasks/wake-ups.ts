@@ -63,7 +63,7 @@ export function openWakeUps(deps: { url: string; db: Database; log: Log }): Wake
       const listener = openListener(handle);
       listeners.add(listener);
       signal.addEventListener('abort', () => listeners.delete(listener));
-      void listenAgainAndAgain({ ...deps, listener, signal });
+      void keepListening({ ...deps, listener, signal });
     },
   };
 }
@@ -73,7 +73,7 @@ type Listener = ReturnType<typeof openListener>;
 /** Handles a wake-up of this process at once, and not again when its notification arrives. */
 function openListener(handle: (wakeUp: WakeUp) => void) {
   const onTheWay = new Map<WakeUp, number>();
-  /** Whether one of this process was on its way. */
+  /** Whether this process had sent one that has not arrived yet; it counts as arrived now. */
   const takeOwn = (wakeUp: WakeUp): boolean => {
     const own = onTheWay.get(wakeUp) ?? 0;
     onTheWay.set(wakeUp, Math.max(0, own - 1));
@@ -123,7 +123,7 @@ interface Listening {
   signal: AbortSignal;
 }
 
-async function listenAgainAndAgain(listening: Listening): Promise<void> {
+async function keepListening(listening: Listening): Promise<void> {
   const { log, signal } = listening;
   while (!signal.aborted) {
     await listenOnce(listening).catch((error: Error) => {

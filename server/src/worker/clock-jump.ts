@@ -48,8 +48,8 @@ export interface ClockJumpDeps {
 
 /**
  * Notices that the database's clock was set back, by a mark in the database: also if no process ran
- * at that time. What was to happen at a time that is now far ahead happens now: a step that runs
- * too early changes nothing. The lease of a worker that lives is renewed within seconds.
+ * at that time. Everything that is now due far ahead becomes due at once: a step that runs too
+ * early changes nothing. The lease of a worker that lives is renewed within seconds.
  * @returns by how many seconds the clock was set back; 0 if it was not
  */
 export async function repairClockJump(deps: ClockJumpDeps): Promise<number> {

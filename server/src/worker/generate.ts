@@ -93,17 +93,17 @@ function isOverdue(deps: GenerateDeps, task: Task): boolean {
   return (task.accepted_seconds ?? 0) > jobLimitSeconds + LIMIT_GRACE_SECONDS;
 }
 
-/** The expected end is surrounded by so many mean deviations on each side. */
+/** The window around the expected end: so many mean deviations on each side. */
 const DEVIATIONS = 3;
-/** How often a job is read from the beginning of that time to its middle. */
+/** How often a job is read from the start of the window to its middle. */
 const EXPECTED_READS = 5;
-/** Within that time, the shortest pause is this part of the configured one. */
+/** Within the window, the shortest pause is this part of the configured one. */
 const EXPECTED_PAUSE = 1 / 8;
 
 /**
  * A quarter of the time since the task began to generate, within the configured bounds. If it is
  * known how long such jobs take, the pauses are shorter around the expected end, and longer before.
- * Times that vary by more than they last tell nothing: a job that ended while the service was
+ * Times that vary by more than they last are ignored: a job that ended while the service was
  * stopped seems to have taken until its start.
  */
 function pollSeconds(deps: GenerateDeps, task: Task): number {

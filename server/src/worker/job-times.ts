@@ -18,7 +18,7 @@ interface WorkingRead {
   pauseSeconds: number;
 }
 
-/** What this process knows of how long jobs take, and has learned itself. */
+/** How long jobs take, as this process has read and observed. */
 export interface JobTimes {
   /** undefined as long as too few jobs of this kind have succeeded. */
   expected(task: JobOf): JobTime | undefined;
@@ -33,11 +33,11 @@ export interface JobTimes {
   exchange(): Promise<void>;
 }
 
-/** Of one kind, before their time is relied upon. */
+/** The fewest jobs of a kind before their time is used. */
 const FEWEST_JOBS = 3;
-/** Of so many jobs at work, the last read is remembered. */
+/** The most jobs in progress whose last read is remembered. */
 const REMEMBERED_READS = 10_000;
-/** An older job counts less: the mean is about that of so many jobs. */
+/** The mean is about that of the last jobs, so many of them: older ones count less. */
 const REMEMBERED_JOBS = 20;
 
 const WRITE = namedStatement(
@@ -63,19 +63,10 @@ const WRITE = namedStatement(
 
 const READ = statement(
   'job_times_read',
-  `select provider, model, resolution, video_seconds, jobs::float8 as jobs,
-     mean_seconds, deviation_seconds from job_times`,
+  `select concat_ws(' ', provider, model, resolution, video_seconds) as kind,
+     jobs::float8 as jobs, mean_seconds as "meanSeconds", deviation_seconds as "deviationSeconds"
+   from job_times`,
 );
-
-interface Row {
-  provider: string;
-  model: string;
-  resolution: string;
-  video_seconds: number;
-  jobs: number;
-  mean_seconds: number;
-  deviation_seconds: number;
-}
 
 export function openJobTimes(db: Database): JobTimes {
   let known = new Map<string, JobTime>();
@@ -104,7 +95,8 @@ export function openJobTimes(db: Database): JobTimes {
       const news = observed;
       [observed, isAsked] = [new Map(), false];
       if (news.size > 0) await write(db, [...news], known);
-      known = new Map((await db.query<Row>(READ)).map((row) => [kindOfRow(row), timeOf(row)]));
+      const rows = await db.query<JobTime & { kind: string }>(READ);
+      known = new Map(rows.map(({ kind, ...time }) => [kind, time]));
     },
   };
 }
@@ -115,16 +107,9 @@ function endBetween(last: WorkingRead | undefined, seconds: number): number {
   return isPauseOver ? (last.seconds + seconds) / 2 : seconds;
 }
 
+/** As the statement that reads the times writes it. */
 function kindOf({ provider, request: { model, resolution, duration } }: JobOf): string {
   return [provider, model, resolution, duration].join(' ');
-}
-
-function kindOfRow({ provider, model, resolution, video_seconds }: Row): string {
-  return [provider, model, resolution, video_seconds].join(' ');
-}
-
-function timeOf({ jobs, mean_seconds, deviation_seconds }: Row): JobTime {
-  return { jobs, meanSeconds: mean_seconds, deviationSeconds: deviation_seconds };
 }
 
 async function write(

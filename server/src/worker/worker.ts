@@ -163,7 +163,7 @@ async function limitToTurns({ providers }: WorkerDeps, limits: Map<string, numbe
   }
 }
 
-/** Polls that wait for turns of the provider's rate budget are claimed only. */
+/** Polls that wait for turns of the provider's rate budget are only claimed, not handed over. */
 function waitsForTurn({ providers }: WorkerDeps, task: Task): boolean {
   const provider = providers.get(task.provider);
   return provider === undefined || provider.nearReads !== undefined;

@@ -1,7 +1,7 @@
 import { Refusal } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 
-/** What the input of a verb has under one name, for whoever enters it: as JSON, for the console. */
+/** A field of a verb as the console gets it, in JSON. */
 export interface FieldFacts {
   kind: 'text' | 'whole' | 'number' | 'flag' | 'time' | 'choice';
   /** One sentence that says what it is, with its unit. */
@@ -52,7 +52,7 @@ export function text(
   };
 }
 
-/** The text of a text or a number; '' of all else, of which JSON may have made anything. */
+/** A text, or a number as text; '' for any other JSON value. */
 function textOf(given: unknown): string {
   return typeof given === 'string' || typeof given === 'number' ? String(given) : '';
 }

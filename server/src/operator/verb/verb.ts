@@ -11,9 +11,9 @@ export interface VerbDeps {
   log: Log;
   /** Of a list: which rows. */
   page: ListPage;
-  /** Shows a line at once, before the result; undefined if nobody reads it. */
+  /** Prints a line before the result; undefined if nobody reads it. */
   show?: ((line: string) => void) | undefined;
-  /** How long the one who asks waits for a worker; undefined: as long as the room's own limit. */
+  /** How long to wait for a worker; undefined: the default of the verb. */
   waitSeconds?: number | undefined;
   /** Opens the storage that the service is configured with. Only the command line has it. */
   openStorage?: (() => Promise<Storage>) | undefined;
@@ -120,7 +120,7 @@ function requireOneOf(oneOf: Verb['oneOf'], input: Record<string, unknown>): voi
   throw new Refusal(first, input[first], bound);
 }
 
-/** A result with many rows, which are read and printed little by little, and what follows them. */
+/** A result with many rows, which are read and printed as a stream, and what follows them. */
 export class RowStream {
   readonly name: string;
   /** The members of each row, in this order. */

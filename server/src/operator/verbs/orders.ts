@@ -106,7 +106,7 @@ function listingOf(order: CreditOrder) {
     refunded,
     disputed,
     dispute,
-    /** Of Stripe: `test` or `live`; null: not known, from before modes were kept. */
+    /** Of Stripe: `test` or `live`. */
     mode,
   };
 }

@@ -61,7 +61,7 @@ const LIMITS = {
  * key belongs to. Identical creates that run at the same time reserve once and share one task.
  *
  * Creates that arrive together share a transaction (decisions/0020), which waits for no other. A
- * create that may have to wait, shares one with those of its account only.
+ * create that may have to wait shares one with those of its account only.
  *
  * The function throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for a
  * failure of the service itself, since the reserve may have been committed (C8).
@@ -109,7 +109,7 @@ function keyOf({ binding: { accountId, surface, idempotencyKey } }: CheckedReque
 /** The creates of an account that wait. */
 interface Lane {
   creates: number;
-  /** What the database did not give in time is not waited for again by those behind. */
+  /** Why a create failed on the database: those queued behind it fail too, without a wait. */
   gaveUp?: ApiError;
 }
 

@@ -41,7 +41,7 @@ export interface TaskFilter {
   text?: string | undefined;
 }
 
-/** So many tasks are looked at for one page, at most: the cost of a search has a bound. */
+/** The most tasks that are scanned for one page: it bounds the cost of a search. */
 const WINDOW = 2000;
 
 const COLUMNS = `id, surface, phase, aspect_ratio, request, credits, api_key_id, output_object_id,
@@ -146,7 +146,7 @@ export interface Cursor {
 
 const POSITION_SHAPE = /^(\d{4}-\d\d-\d\d) ([\d:.]{8,15})([+-](?:0\d|1[0-5]))(:\d\d)? (\w{1,120})$/;
 
-/** Reads the position of a task; undefined if the text is none, or its time is none in Postgres. */
+/** Parses a position; undefined if it is malformed, or Postgres has no such time. */
 export function parseCursor(position: string): Cursor | undefined {
   const [, day, time, hours, minutes = ':00', afterId = ''] = POSITION_SHAPE.exec(position) ?? [];
   const afterAt = `${day}T${time}${hours}${minutes}`;

@@ -7,7 +7,7 @@ export interface UsageRow {
   day: string;
   model: string;
   surface: string;
-  /** null: the website, or a task from before API keys were recorded. */
+  /** null: a task of the website. */
   api_key_id: string | null;
   tasks: number;
   videos: number;

@@ -21,7 +21,7 @@ type Params<Path extends string> = [NamesIn<Path>] extends [never]
   : { params: Record<NamesIn<Path>, string> };
 
 /** Which side of the account a page shows: the paid one, or the one of test credits. */
-export type Mode = NonNullable<SiteApi['GET /console/api/me']['query']['mode']>;
+export type Mode = SiteApi['GET /console/api/me']['query']['mode'];
 
 type Texts<Shape> = { [Name in Exclude<keyof Shape, 'mode'>]?: string | undefined };
 

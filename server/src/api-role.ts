@@ -7,7 +7,7 @@ import { listen } from './http/listen.ts';
 import { createMeasurer } from './media/measure.ts';
 import { followFigures } from './operator/recent-minutes.ts';
 import { isReady } from './readiness.ts';
-import { openUploads } from './requests/uploads/receive-upload.ts';
+import { openUploads } from './requests/receive-upload.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { createIssuers } from './sign-in/issuers/configured-issuers.ts';
 import { builtPages } from './site/pages/built-pages.ts';

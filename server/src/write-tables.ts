@@ -8,7 +8,7 @@ import { PIXEL_BOUNDS } from './media/measure.ts';
 import { FIELD_TABLES } from './providers/registry.ts';
 import { BODY_BYTES } from './requests/bodies.ts';
 import { KEY_SHAPE } from './requests/idempotency-key.ts';
-import { MAX_UPLOAD_BYTES } from './requests/uploads/upload-limits.ts';
+import { MAX_UPLOAD_BYTES } from './requests/receive-upload.ts';
 import { MAX_ENDPOINTS } from './webhooks/endpoints.ts';
 
 // Writes tables into pages of docs/: `npm run docs`.

@@ -4,7 +4,7 @@ import { createKey } from '../src/accounts/api-keys.ts';
 import { type AppDeps, createApp } from '../src/http/app.ts';
 import { openScratchDirectory } from '../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../src/media/measure.ts';
-import { openUploads, type UploadDeps } from '../src/requests/uploads/receive-upload.ts';
+import { openUploads, type UploadDeps } from '../src/requests/receive-upload.ts';
 import { diskStorage } from '../src/storage/disk.ts';
 import { openFreeSpace } from '../src/storage/free-space.ts';
 import { openLinks } from '../src/storage/links.ts';

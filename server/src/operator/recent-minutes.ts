@@ -1,3 +1,4 @@
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Queryable } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
@@ -29,8 +30,8 @@ interface RecentMinute {
 const MINUTES = 120;
 
 interface Counted extends Omit<RecentMinute, 'read_p50' | 'read_p95' | 'create_p95'> {
-  reads: Durations;
-  creates: Durations;
+  reads: RecordableHistogram;
+  creates: RecordableHistogram;
 }
 
 /** Counts what this process did in each of the last two hours' minutes, in memory. */
@@ -56,7 +57,7 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()) {
       if (status >= 500) minute.errors += 1;
       if (status === 429) minute.limited += 1;
       if (status < 300)
-        (route.endsWith('/generations') ? minute.creates : minute.reads).add(seconds);
+        note(route.endsWith('/generations') ? minute.creates : minute.reads, seconds);
     },
     countProviderCall({ outcome }: { outcome: string }) {
       const minute = current();
@@ -74,9 +75,9 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()) {
     list: () =>
       minutes.map(({ reads, creates, ...minute }) => ({
         ...minute,
-        read_p50: reads.quantile(0.5),
-        read_p95: reads.quantile(0.95),
-        create_p95: creates.quantile(0.95),
+        read_p50: percentile(reads, 50),
+        read_p95: percentile(reads, 95),
+        create_p95: percentile(creates, 95),
       })),
   };
 }
@@ -114,30 +115,17 @@ function newMinute(at: number): Counted {
   };
 }
 
-type Durations = ReturnType<typeof durations>;
+/** Of microseconds, up to an hour. */
+function durations(): RecordableHistogram {
+  return createHistogram({ lowest: 1, highest: 3_600_000_000, figures: 1 });
+}
 
-/** Each step is 2^(1/4) times as long as the one before. */
-const STEPS = 80;
+function note(durations: RecordableHistogram, seconds: number): void {
+  durations.record(Math.max(1, Math.round(seconds * 1_000_000)));
+}
 
-function durations() {
-  const counts = new Uint32Array(STEPS);
-  let total = 0;
-  return {
-    add(seconds: number) {
-      const step = Math.floor(Math.log2(1 + seconds * 1000) * 4);
-      const index = Math.min(STEPS - 1, Math.max(0, step));
-      counts[index] = (counts[index] ?? 0) + 1;
-      total += 1;
-    },
-    /** In milliseconds, rounded up by at most a fifth; null without a duration. */
-    quantile(share: number) {
-      if (total === 0) return null;
-      let seen = 0;
-      const step = counts.findIndex((count) => {
-        seen += count;
-        return seen >= share * total;
-      });
-      return Math.round((2 ** ((step + 1) / 4) - 1) * 10) / 10;
-    },
-  };
+/** In milliseconds, rounded up by at most a tenth; null without a duration. */
+function percentile(durations: RecordableHistogram, percent: number): number | null {
+  if (durations.count === 0) return null;
+  return Math.round(durations.percentile(percent) / 100) / 10;
 }

@@ -46,7 +46,7 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
  * Of a query: which side of the account a page shows, and whose credits it spends: `live`, or
  * `test` with test credits. Without one, it is live.
  */
-export const ModeSchema = Type.Optional(Type.Enum(['live', 'test']));
+export const ModeSchema = Type.Enum(['live', 'test'], { default: 'live' });
 
 /** The names in a path, such as `id` in `/console/api/keys/:id`. */
 export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`

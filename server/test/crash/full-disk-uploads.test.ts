@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
-import { openUploads } from '../../src/requests/uploads/receive-upload.ts';
+import { openUploads } from '../../src/requests/receive-upload.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
 import { type FreeSpace, openFreeSpace } from '../../src/storage/free-space.ts';
 import { reservedOutputBytes } from '../../src/tasks/expected-output.ts';

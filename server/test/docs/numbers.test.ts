@@ -88,7 +88,7 @@ const FACTS: Fact[] = [
     },
   },
   {
-    file: 'requests/uploads/upload-limits.ts',
+    file: 'requests/receive-upload.ts',
     code: 'MAX_UPLOAD_BYTES = 100 * MEGABYTE;',
     said: {
       ERRORS: ['an uploaded file 100 MB', 'more than 100 MB gets 413'],
@@ -96,17 +96,17 @@ const FACTS: Fact[] = [
     },
   },
   {
-    file: 'requests/uploads/upload-limits.ts',
+    file: 'requests/receive-upload.ts',
     code: 'MIN_UPLOAD_RATE = { bytes: MEGABYTE / 2, seconds: 30 };',
     said: { ERRORS: ['less than half a megabyte arrived in 30 seconds'] },
   },
   {
-    file: 'requests/uploads/upload-limits.ts',
+    file: 'requests/upload-places.ts',
     code: 'ofMailbox: 3,',
     said: { uploads: ['three at a time'] },
   },
   {
-    file: 'requests/uploads/receive-upload.ts',
+    file: 'requests/receive-upload.ts',
     code: "UPLOADS = { name: 'uploads', max: 60, seconds: 600 };",
     said: {
       ERRORS: ['more than 60 uploads of an account in ten minutes'],

@@ -3,7 +3,7 @@ import { emailOf } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import { sendDueMails } from '../../src/mail/outbox.ts';
 import { openRecentMinutes } from '../../src/operator/recent-minutes.ts';
-import type { UploadDeps } from '../../src/requests/uploads/receive-upload.ts';
+import type { UploadDeps } from '../../src/requests/receive-upload.ts';
 import { beginSession } from '../../src/sign-in/sessions.ts';
 import { type SiteDeps, site } from '../../src/site/site.ts';
 import {

@@ -1,5 +1,4 @@
-import type { NewApiKey } from '../../../../server/src/site/keys/keys.ts';
-import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
+import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/keys.ts';
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useMode } from '../../session.tsx';

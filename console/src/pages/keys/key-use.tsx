@@ -1,6 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { KeyRequests } from '../../../../server/src/site/keys/keys.ts';
-import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
+import type { ApiKey, KeyRequests } from '../../../../server/src/site/keys/keys.ts';
 import { useLoad } from '../../load.ts';
 import { Chart } from '../../ui/chart/chart.tsx';
 import { Dialog, openDialog } from '../../ui/dialog.tsx';

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { NewApiKey } from '../../../../server/src/site/keys/keys.ts';
-import type { ApiKey } from '../../../../server/src/site/keys/read-keys.ts';
+import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/keys.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';

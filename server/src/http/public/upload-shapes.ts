@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { TOO_LARGE } from '../../requests/uploads/receive-upload.ts';
-import { MAX_UPLOAD_BYTES } from '../../requests/uploads/upload-limits.ts';
+import { MAX_UPLOAD_BYTES, TOO_LARGE } from '../../requests/receive-upload.ts';
 import { errorResponses } from './schemas.ts';
 
 const Id = Type.String({ pattern: '^obj_[0-9A-Za-z]+$', description: 'The id of the upload' });

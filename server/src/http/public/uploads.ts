@@ -11,10 +11,10 @@ import {
   admitUpload,
   noUpload,
   shownUpload,
+  UPLOAD_SECONDS,
   type UploadOwner,
   type Uploads,
-} from '../../requests/uploads/receive-upload.ts';
-import { UPLOAD_SECONDS } from '../../requests/uploads/upload-limits.ts';
+} from '../../requests/receive-upload.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { deleteUpload } from '../../tasks/delete-upload.ts';
 import { registerUpload } from '../../uploads/quota.ts';

@@ -85,18 +85,18 @@ function changeOf({ from, to, credits }: Pick<PagedMovement, 'from' | 'to' | 'cr
 }
 
 interface Asked {
-  mode?: 'live' | 'test';
+  mode: 'live' | 'test';
   kind?: Static<typeof KIND>;
   from?: string;
   to?: string;
 }
 
-const KINDS: Record<NonNullable<Asked['mode']>, BalanceKind[]> = {
+const KINDS: Record<Asked['mode'], BalanceKind[]> = {
   live: ['paid', 'promotional'],
   test: ['test'],
 };
 
-function periodOf({ mode = 'live', kind, from, to }: Asked) {
+function periodOf({ mode, kind, from, to }: Asked) {
   const kinds = KINDS[mode].filter((one) => kind === undefined || one === kind);
   return { kinds, from: readTime('from', from), until: readTime('to', to) };
 }

@@ -8,7 +8,7 @@ import {
 } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { openKeyUsage } from '../../accounts/key-usage.ts';
-import type { ApiKey } from './read-keys.ts';
+import type { ApiKey } from './keys.ts';
 
 const KEYS = '/console/api/keys';
 

@@ -1,15 +1,50 @@
 import { Type } from 'typebox';
 import { lockAccount } from '../../accounts/accounts.ts';
-import { createKey, revokeKey, updateKey, validKeys } from '../../accounts/api-keys.ts';
+import { createKey, listKeys, revokeKey, updateKey, validKeys } from '../../accounts/api-keys.ts';
 import { recentRequests } from '../../accounts/key-usage.ts';
-import type { Database } from '../../database/database.ts';
+import type { Database, Queryable } from '../../database/database.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { refillTestCredits } from '../../ledger/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
-import { ModeSchema, nameSchema, type ResultOf, siteRoute } from '../route.ts';
+import { spentThisMonth } from '../../tasks/create/key-cap.ts';
+import { type AsJson, ModeSchema, nameSchema, type ResultOf, siteRoute } from '../route.ts';
 import { tellOwner } from '../tell-owner.ts';
-import { readKey, readKeys } from './read-keys.ts';
+
+/** How many days of requests the list shows of each key, and a page of one key. */
+const DAYS = { list: 30, page: 90 };
+
+/** An API key as its owner sees it, without its secret. */
+export type ApiKey = AsJson<OwnKey>;
+type OwnKey = Awaited<ReturnType<typeof readKeys>>[number];
+
+/** All keys of an account, the newest first, also those that are revoked. */
+async function readKeys(db: Queryable, accountId: string) {
+  const keys = await listKeys(db, accountId);
+  const ids = keys.map((key) => key.key_id);
+  const [spent, requests] = await Promise.all([
+    spentThisMonth(db, ids),
+    recentRequests(db, ids, DAYS.list),
+  ]);
+  return keys
+    .map(({ key_id: id, last_used_address: last_used_network, ...key }) => ({
+      id,
+      ...key,
+      last_used_network,
+      // What its tasks of this month cost, without those refunded.
+      spent_this_month: spent.get(id) ?? 0,
+      // On each of the last days, the oldest first; the last one is today (UTC).
+      requests: (requests.get(id) ?? []).map((day) => day.requests),
+    }))
+    .reverse();
+}
+
+/** @throws ApiError `not_found` unless the key belongs to the account */
+async function readKey(db: Queryable, accountId: string, id: string): Promise<OwnKey> {
+  const key = (await readKeys(db, accountId)).find((candidate) => candidate.id === id);
+  if (!key) throw new ApiError('not_found', 'This account has no API key with this id.');
+  return key;
+}
 
 interface KeyDeps {
   db: Database;
@@ -21,8 +56,6 @@ const MAX_KEYS = 50;
 /** A revoked key stays listed, and a new one has a rate window of its own. */
 const CREATES = { max: 100, seconds: 86_400 };
 const MAX_CAP = 1_000_000_000;
-/** How many days of requests a page shows of one key. */
-const DAYS = 90;
 
 const NameSchema = nameSchema(100);
 const CapSchema = Type.Integer({ minimum: 0, maximum: MAX_CAP });
@@ -37,7 +70,7 @@ const listOwnKeys = siteRoute('GET /console/api/keys', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db }: KeyDeps, { query, session: { accountId } }) => {
     const keys = await readKeys(db, accountId);
-    const items = keys.filter(({ mode }) => mode === (query.mode ?? 'live'));
+    const items = keys.filter(({ mode }) => mode === query.mode);
     return { items, next: null, max_keys: MAX_KEYS };
   },
 });
@@ -48,7 +81,7 @@ const createOwnKey = siteRoute('POST /console/api/keys', {
   proof: 'api_key',
   body: Type.Object({
     name: NameSchema,
-    mode: ModeSchema,
+    mode: Type.Optional(ModeSchema),
     expires_at: Type.Optional(Type.String({ maxLength: 40 })),
     monthly_cap: Type.Optional(CapSchema),
   }),
@@ -112,7 +145,7 @@ const revokeOwnKey = siteRoute('DELETE /console/api/keys/:id', {
 const requestsOfOwnKey = siteRoute('GET /console/api/keys/:id/requests', {
   handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
-    return { days: (await recentRequests(db, [id], DAYS)).get(id) ?? [] };
+    return { days: (await recentRequests(db, [id], DAYS.page)).get(id) ?? [] };
   },
 });
 

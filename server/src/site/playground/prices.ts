@@ -20,7 +20,7 @@ import { invalidRequest } from '../../kernel/errors.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { splitCredits } from '../../ledger/reserve.ts';
 import { testBalance } from '../../ledger/test-credits.ts';
-import { MAX_UPLOAD_BYTES } from '../../requests/uploads/upload-limits.ts';
+import { MAX_UPLOAD_BYTES } from '../../requests/receive-upload.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 

@@ -5,10 +5,10 @@ import {
   acceptStreams,
   noUpload,
   shownUpload,
+  UPLOAD_SECONDS,
   type Uploads,
   type UploadView,
-} from '../../requests/uploads/receive-upload.ts';
-import { UPLOAD_SECONDS } from '../../requests/uploads/upload-limits.ts';
+} from '../../requests/receive-upload.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished } from '../../storage/vanished.ts';
 import { deleteUpload } from '../../tasks/delete-upload.ts';

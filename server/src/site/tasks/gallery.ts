@@ -85,7 +85,7 @@ const SURFACES = { live: [API_SURFACE, WEB_SURFACE], test: [TEST_SURFACE] };
 const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
   query: Query,
   handle: async ({ db, links }: ListDeps, { query, session: { accountId } }) => {
-    const { mode = 'live', surface, from, to, cursor, limit = LIMIT, text, ...rest } = query;
+    const { mode, surface, from, to, cursor, limit = LIMIT, text, ...rest } = query;
     const filter = {
       ...rest,
       surfaces: SURFACES[mode].filter((one) => surface === undefined || one === surface),
@@ -114,7 +114,7 @@ const readTaskFilters = siteRoute('GET /console/api/task-filters', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db }: { db: Database }, { query, session: { accountId } }) => {
     const all = await listKeys(db, accountId);
-    const keys = all.filter(({ mode }) => mode === (query.mode ?? 'live'));
+    const keys = all.filter(({ mode }) => mode === query.mode);
     return { models: [...MODELS], keys: keys.map(({ key_id: id, name }) => ({ id, name })) };
   },
 });

@@ -27,7 +27,7 @@ const BASE = '/console/api/webhooks';
 const QuerySchema = Type.Object({ mode: ModeSchema });
 
 /** Whose endpoints a request is about. Its mails name where it came from. */
-function ownerOf(request: FastifyRequest, { mode = 'live' }: { mode?: Changer['mode'] }): Changer {
+function ownerOf(request: FastifyRequest, { mode }: Pick<Changer, 'mode'>): Changer {
   const by = `the website, ${describePlace(placeOf(request))}`;
   return { accountId: sessionOf(request).accountId, mode, by };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { uploadBody } from './upload-body.ts';
+import { uploadBody } from './receive-upload.ts';
 
 test('an upload survives a suspension of the process', async () => {
   const body = new PassThrough();

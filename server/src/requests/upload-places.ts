@@ -1,6 +1,18 @@
 import type { Duplex } from 'node:stream';
-import { ApiError } from '../../kernel/errors.ts';
-import { SLOW_UPLOAD, UPLOADS_AT_ONCE } from './upload-limits.ts';
+import { ApiError } from '../kernel/errors.ts';
+
+/**
+ * Uploads that one process receives at a time, of all people and of one mailbox. The last `first`
+ * places are for mailboxes that have none, the last `paying` of these for accounts that have paid.
+ * An account is no measure: one mailbox can have any number, with plus-addresses.
+ */
+const UPLOADS_AT_ONCE = { all: 10, ofMailbox: 3, first: 6, paying: 2 };
+
+/**
+ * While all places are taken, an upload that is slower than one megabit per second since its
+ * begin may lose its place to a mailbox that has none; not in its first seconds.
+ */
+const SLOW_UPLOAD = { bytesPerSecond: 125_000, graceSeconds: 5 };
 
 /** Who wants to upload a file. */
 export interface Comer {

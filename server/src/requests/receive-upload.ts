@@ -1,19 +1,28 @@
-import type { Readable } from 'node:stream';
+import { type Duplex, finished, PassThrough, type Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { countRequest } from '../../accounts/rate-window.ts';
-import { isDatabaseUnavailable } from '../../database/database.ts';
-import { ApiError, invalidRequest } from '../../kernel/errors.ts';
-import { hasPaid } from '../../ledger/payments.ts';
-import { mailboxOf } from '../../sign-in/email-address.ts';
-import { DiskFull } from '../../storage/free-space.ts';
-import { requireRoom, type Uploader } from '../../uploads/quota.ts';
-import { type ReceiveDeps, type Received, receiveUpload } from '../../uploads/receive.ts';
-import { readUpload, UPLOAD_DAYS, type Upload } from '../../uploads/uploads.ts';
-import { requirePlain } from '../bodies.ts';
-import { notNow } from '../errors.ts';
-import { type MinRate, uploadBody } from './upload-body.ts';
-import { MAX_UPLOAD_BYTES, MIN_UPLOAD_RATE } from './upload-limits.ts';
+import { countRequest } from '../accounts/rate-window.ts';
+import { isDatabaseUnavailable } from '../database/database.ts';
+import { ApiError, invalidRequest } from '../kernel/errors.ts';
+import { hasPaid } from '../ledger/payments.ts';
+import { mailboxOf } from '../sign-in/email-address.ts';
+import { DiskFull } from '../storage/free-space.ts';
+import { requireRoom, type Uploader } from '../uploads/quota.ts';
+import { type ReceiveDeps, type Received, receiveUpload } from '../uploads/receive.ts';
+import { readUpload, UPLOAD_DAYS, type Upload } from '../uploads/uploads.ts';
+import { requirePlain } from './bodies.ts';
+import { notNow } from './errors.ts';
 import { createPlaces, type UploadPlace } from './upload-places.ts';
+
+const MEGABYTE = 2 ** 20;
+
+/** The largest upload. */
+export const MAX_UPLOAD_BYTES = 100 * MEGABYTE;
+
+/** How long an upload may take: the largest one at one megabit per second. */
+export const UPLOAD_SECONDS = 900;
+
+/** An upload that brings less ends: a connection that has stalled shall not keep a place. */
+const MIN_UPLOAD_RATE = { bytes: MEGABYTE / 2, seconds: 30 };
 
 export interface UploadDeps extends ReceiveDeps {
   minUploadRate?: MinRate;
@@ -168,4 +177,60 @@ export async function shownUpload(
 
 export function noUpload(): ApiError {
   return new ApiError('not_found', 'This upload has expired or does not exist.');
+}
+
+/** Node skips the ticks that a suspended process misses: a suspension counts as one of these. */
+const TICKS = 10;
+
+/** An upload must bring so many bytes in each of these times. */
+export interface MinRate {
+  bytes: number;
+  seconds: number;
+}
+
+/**
+ * The bytes of a body, which end with an error if they arrive too slowly. A reader that stops early
+ * does not close the connection, as it would with the body itself: the client gets its response,
+ * and the rest of the body is dropped.
+ * @param onArrived is called with the number of bytes of each part
+ * @throws ApiError `invalid_request` with the reason `too_slow`, in the stream
+ */
+export function uploadBody(
+  body: Readable,
+  { bytes: min, seconds }: MinRate,
+  onArrived: (bytes: number) => void = () => {},
+): Duplex {
+  const passed = new PassThrough();
+  let arrived = 0;
+  let ticks = 0;
+  const tick = () => {
+    ticks += 1;
+    if (ticks % TICKS > 0) return;
+    // A body that is paused has brought more than this service could write.
+    if (arrived < min && !body.isPaused()) passed.destroy(tooSlow());
+    arrived = 0;
+  };
+  const timer = setInterval(tick, (seconds * 1000) / TICKS);
+  const stop = () => clearInterval(timer);
+  body.on('data', ({ length }: Buffer) => {
+    arrived += length;
+    onArrived(length);
+  });
+  // Also when the time limit of the route has destroyed the body, which then emits only `close`.
+  finished(body, (error) => {
+    stop();
+    if (error) passed.destroy(error);
+  });
+  // Reported to the reader; without this listener an unread body would crash the process.
+  passed.on('error', () => {});
+  // After `pipe`, which pauses the body when `passed` closes.
+  return body.pipe(passed).once('close', () => {
+    stop();
+    body.resume();
+  });
+}
+
+function tooSlow(): ApiError {
+  const message = 'The file arrives too slowly. Try again, or with a smaller file.';
+  return invalidRequest(message, { field: 'file', reason: 'too_slow' });
 }

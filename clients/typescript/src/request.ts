@@ -86,12 +86,13 @@ export async function send<T>(
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
   const call = { ...timed(given) };
+  const url = isOwn(call) ? settings.baseUrl + call.path : call.path;
   const key = isCreate(call) ? call.idempotencyKey : undefined;
   const retries = Math.max(call.maxRetries ?? settings.maxRetries, call.leastRetries ?? 0);
   for (let tries = 0; ; tries++) {
     const mayExist = key === undefined ? isPaid(call) : settings.sentKeys.has(key);
     if (isOver(call)) throw overError(call, factsOf(call, mayExist));
-    const outcome = await sendOnce(settings, call, { mayExist, read });
+    const outcome = await sendOnce(settings, { ...call, url, mayExist }, read);
     if (key) remember(settings, key, !('error' in outcome) || outcome.error.charged === 'reserved');
     if ('value' in outcome) return outcome.value;
     const { error, again } = outcome;
@@ -149,20 +150,19 @@ const isObject = (value: unknown): value is object =>
 export const backoffMs = (tries: number): number =>
   Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
 
-interface Try<T> {
+interface Try extends Call {
+  url: string;
   /** Whether a create of this key or task may have reached the service before. */
   mayExist: boolean;
-  read(response: Response): Promise<T>;
 }
 
 type Outcome<T> = { value: T } | { error: CallError; again: boolean };
 
 async function sendOnce<T>(
   settings: Settings,
-  call: Call,
-  { mayExist, read }: Try<T>,
+  call: Try,
+  read: (response: Response) => Promise<T>,
 ): Promise<Outcome<T>> {
-  const url = isOwn(call) ? settings.baseUrl + call.path : call.path;
   const init = initOf(settings, call);
   const limitMs = (call.timeoutMs ?? settings.timeoutMs) + 1000 * (call.waitSeconds ?? 0);
   const late = new AbortController();
@@ -179,18 +179,16 @@ async function sendOnce<T>(
     settings.log(`${nameOf(call)}: ${text} in ${ms} ms ${id}`.trimEnd());
   };
   try {
-    const response = await settings.fetch(url, { ...init, signal });
+    const response = await settings.fetch(call.url, { ...init, signal });
     log(response.status, response);
     if (response.ok) return { value: await read(response) };
-    if (response.status < 400) {
-      return { error: redirected(call, { url, response, mayExist }), again: false };
-    }
+    if (response.status < 400) return { error: redirected(call, response), again: false };
     const error = errorOf(response, await response.text(), call);
-    if (mayExist && !tellsWhatBecame(error, call)) Object.assign(error, CHARGED_PERHAPS);
+    if (call.mayExist && !tellsWhatBecame(error, call)) Object.assign(error, CHARGED_PERHAPS);
     return { error, again: isPassing(response.status) };
   } catch (cause) {
     if (isOver(call)) return { error: overError(call, factsOf(call), cause), again: false };
-    const error = noResponse(call, { url, cause, mayExist });
+    const error = noResponse(call, cause);
     log(error.message);
     return { error, again: true };
   } finally {
@@ -243,46 +241,29 @@ export function lostResponse(call: Call, text = 'no response', cause?: unknown):
   return new ConnectionError(`${nameOf(call)}: ${text}`, facts, cause);
 }
 
-interface Sent {
-  url: string;
-  mayExist: boolean;
-}
-
 /** The error of a request that got no response, or whose connection was refused. */
-function noResponse(
-  call: Call,
-  { url, cause, mayExist }: Sent & { cause: unknown },
-): ConnectionError {
+function noResponse(call: Try, cause: unknown): ConnectionError {
   const { text, isUnsent } = reasonOf(cause);
-  const address = isOwn(call) ? url.slice(0, -call.path.length) : new URL(url).origin;
+  const address = isOwn(call) ? call.url.slice(0, -call.path.length) : new URL(call.url).origin;
   if (!isUnsent) return lostResponse(call, `no response from ${address} (${text})`, cause);
-  return unsent(call, { text: `no connection to ${address} (${text})`, mayExist, cause });
+  return unsent(call, `no connection to ${address} (${text})`, { cause });
 }
 
-function redirected(
-  call: Call,
-  { url, response, mayExist }: Sent & { response: Response },
-): ConnectionError {
-  const to = response.headers.get('location') ?? 'another address';
+function redirected(call: Try, { headers }: Response): ConnectionError {
+  const to = headers.get('location') ?? 'another address';
   const base = to.endsWith(call.path) ? to.slice(0, -call.path.length) : to;
-  const text = `${url} redirects to ${to}: make ${base} the base URL`;
-  return unsent(call, { text, mayExist, code: 'redirected' });
-}
-
-interface Unsent {
-  text: string;
-  mayExist: boolean;
-  code?: ConnectionError['code'];
-  cause?: unknown;
+  const text = `${call.url} redirects to ${to}: make ${base} the base URL`;
+  return unsent(call, text, { code: 'redirected' });
 }
 
 /** The error of a request that certainly did not reach the service. */
 function unsent(
-  call: Call,
-  { text, mayExist, code = 'no_response', cause }: Unsent,
+  call: Try,
+  text: string,
+  { code = 'no_response', cause }: { code?: ConnectionError['code']; cause?: unknown },
 ): ConnectionError {
-  const message = `${nameOf(call)}: ${text}${mayExist ? '' : '; nothing was sent'}`;
-  return new ConnectionError(message, { ...factsOf(call, mayExist), code }, cause);
+  const message = `${nameOf(call)}: ${text}${call.mayExist ? '' : '; nothing was sent'}`;
+  return new ConnectionError(message, { ...factsOf(call, call.mayExist), code }, cause);
 }
 
 /** Errors of other runtimes than Node, of TLS, and of addresses that fetch refuses. */

@@ -9,7 +9,9 @@ from typing import Any, Literal, TypedDict
 
 from ._media import Media
 
-Model = Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"]
+ModelId = Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"]
+Mode = Literal["text-to-video", "image-to-video", "media-to-video"]
+Status = Literal["processing", "completed", "failed"]
 Event = Literal["task.completed", "task.failed", "task.held", "credits.low"]
 
 
@@ -49,11 +51,11 @@ class TaskError:
 class VideoTask(Result):
     id: str
     """At most 120 characters."""
-    status: Literal["processing", "completed", "failed"]
+    status: Status
     """completed and failed are final."""
-    model: Model
+    model: ModelId
     """Of the request."""
-    mode: Literal["text-to-video", "image-to-video", "media-to-video"]
+    mode: Mode
     """Of the request."""
     credits_used: int
     """Credits charged for the task."""
@@ -342,10 +344,10 @@ class WebhookEventId(Result):
 class VideoFields(TypedDict, total=False):
     """What a video is made of, beside its prompt. A field that is None is not sent."""
 
-    mode: Literal["text-to-video", "image-to-video", "media-to-video"] | None
+    mode: Mode | None
     """image-to-video takes image_url (required) and end_image_url; media-to-video takes the
     reference fields, at least one image or video; text-to-video takes none of them."""
-    model: Model | None
+    model: ModelId | None
     """GET /models has their prices."""
     aspect_ratio: Literal["1:1", "21:9", "4:3", "3:4", "16:9", "9:16", "adaptive"] | None
     """Width to height. adaptive: the ratio nearest to the first image or video, else 16:9."""
@@ -372,9 +374,9 @@ class VideoFields(TypedDict, total=False):
 class ListFilter(TypedDict, total=False):
     """Which tasks a list has."""
 
-    status: Literal["processing", "completed", "failed"] | None
+    status: Status | None
     """Only tasks with it."""
-    model: Model | None
+    model: ModelId | None
     """Only tasks of this model."""
     created_after: datetime | str | None
     """Only tasks created at this time or later."""

@@ -84,15 +84,17 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
 
 type TableCardProps<Row> = Omit<TableProps<Row>, 'caption'> & {
   title: string;
+  note?: string;
   /** By default the title. */
   caption?: string;
 };
 
 /** A table in a card; renders nothing without rows. */
-export function TableCard<Row>({ title, caption = title, ...table }: TableCardProps<Row>) {
+export function TableCard<Row>(props: TableCardProps<Row>) {
+  const { title, note, caption = title, ...table } = props;
   if (table.rows.length === 0) return null;
   return (
-    <Card title={title}>
+    <Card title={title} note={note}>
       <Table caption={caption} {...table} />
     </Card>
   );

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import type { Me } from '../../../../server/src/site/account/me.ts';
 import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
 import { useLoad } from '../../load.ts';
@@ -60,12 +59,8 @@ function TestCredits({ credits }: { credits: Extract<Me, { mode: 'test' }>['cred
     >
       <ReturnNotice onSettled={refresh} />
       <section aria-label="Balance" class="grid gap-6 sm:grid-cols-2 lg:grid-cols-4">
-        <Figure name="Test" note="A refill sets them back to 100 000.">
-          <Credits value={test} />
-        </Figure>
-        <Figure name="Reserved" note="For test videos that are being made.">
-          <Credits value={reserved} />
-        </Figure>
+        <Part name="Test" value={test} note="A refill sets them back to 100 000." />
+        <Part name="Reserved" value={reserved} note="For test videos that are being made." />
       </section>
       <Card
         title="Purchases are always live"
@@ -109,7 +104,7 @@ function Balance({ credits }: { credits: CreditsOf }) {
   );
 }
 
-function Part({ name, value, note }: { name: string; value: number; note: ComponentChildren }) {
+function Part({ name, value, note }: { name: string; value: number; note: string }) {
   return (
     <Figure name={name} note={note}>
       <Credits value={value} />

@@ -3,7 +3,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { CodeTabs, CopyButton } from '../../ui/code.tsx';
 import { Credits, DateTime, formatNumber } from '../../ui/format.tsx';
-import { type Column, column, Table } from '../../ui/table.tsx';
+import { type Column, column, TableCard } from '../../ui/table.tsx';
 
 /** Everything about a task below its video. */
 export function VideoDetails({ task }: { task: ShownTask }) {
@@ -12,14 +12,23 @@ export function VideoDetails({ task }: { task: ShownTask }) {
       <Card title="What happened">
         <Timeline task={task} />
       </Card>
-      <Card title="Credits">
-        <Movements task={task} />
-      </Card>
+      <TableCard
+        title="Credits"
+        caption="Changes of credits for this video"
+        columns={MOVEMENT_COLUMNS}
+        rows={task.movements}
+        keyOf={({ kind, reason }) => `${kind} ${reason}`}
+      />
       {task.inputs.length > 0 && (
         <div class="lg:col-span-2">
-          <Card title="Your files" note="Each file is decoded in full before it is used.">
-            <Inputs inputs={task.inputs} />
-          </Card>
+          <TableCard
+            title="Your files"
+            note="Each file is decoded in full before it is used."
+            caption="The files of the request"
+            columns={INPUT_COLUMNS}
+            rows={task.inputs}
+            keyOf={({ field, entry }) => `${field} ${entry}`}
+          />
         </div>
       )}
       <div class="min-w-0 lg:col-span-2">
@@ -76,17 +85,6 @@ const MOVEMENT_COLUMNS: Column<Movement>[] = [
   column('Time', ({ at }) => <DateTime at={at} />),
 ];
 
-function Movements({ task: { movements } }: { task: ShownTask }) {
-  return (
-    <Table
-      caption="Changes of credits for this video"
-      columns={MOVEMENT_COLUMNS}
-      rows={movements}
-      keyOf={({ kind, reason }) => `${kind} ${reason}`}
-    />
-  );
-}
-
 const VERDICTS: Record<ShownInput['verdict'], { tone: Tone; word: string }> = {
   accepted: { tone: 'good', word: 'Accepted' },
   refused: { tone: 'bad', word: 'Refused' },
@@ -113,17 +111,6 @@ const INPUT_COLUMNS: Column<ShownInput>[] = [
   },
   column('Size', ({ size_bytes: bytes }) => sizeOf(bytes), 'number'),
 ];
-
-function Inputs({ inputs }: { inputs: ShownInput[] }) {
-  return (
-    <Table
-      caption="The files of the request"
-      columns={INPUT_COLUMNS}
-      rows={inputs}
-      keyOf={({ field, entry }) => `${field} ${entry}`}
-    />
-  );
-}
 
 function sizeOf(bytes: number | null): string {
   if (bytes === null) return '–';

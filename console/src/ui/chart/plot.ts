@@ -48,7 +48,7 @@ export function plot(element: HTMLElement, settings: Settings): () => void {
 }
 
 function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
-  const colour = colours(element);
+  const colour = (token: string) => colourOf(element, token);
   const time = timeFormat(kind, kind === 'bars' ? 'day' : 'minute');
   const times = data.times.map((at) => time.format(at * 1000));
   const newest = data.times.length - 1; // in the legend while nothing is pointed at
@@ -126,12 +126,11 @@ const BETWEEN_LABELS = {
 
 /** Days are in UTC, as the API counts them; times in the reader's zone. */
 function timeFormat(kind: Settings['kind'], unit: 'day' | 'minute'): Intl.DateTimeFormat {
-  const utc = kind === 'bars' ? ({ timeZone: 'UTC' } as const) : {};
   return new Intl.DateTimeFormat('en-GB', {
     ...(unit === 'day'
-      ? ({ day: 'numeric', month: 'short' } as const)
-      : ({ hour: '2-digit', minute: '2-digit' } as const)),
-    ...utc,
+      ? { day: 'numeric', month: 'short' }
+      : { hour: '2-digit', minute: '2-digit' }),
+    ...(kind === 'bars' && { timeZone: 'UTC' }),
   });
 }
 
@@ -158,15 +157,12 @@ function besideBars(
   return [min - half, max + half];
 }
 
-/** Resolves design tokens to colours that a canvas understands. */
-function colours(element: HTMLElement): (token: string) => string {
-  const found = new Map<string, string>();
-  for (const token of [...COLOURS, '--color-dim', '--color-line']) {
-    const probe = document.createElement('span');
-    probe.style.color = `var(${token})`;
-    element.append(probe);
-    found.set(token, getComputedStyle(probe).color);
-    probe.remove();
-  }
-  return (token) => found.get(token) ?? 'currentColor';
+/** Resolves a design token to a colour that a canvas understands. */
+function colourOf(element: HTMLElement, token: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${token})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
 }

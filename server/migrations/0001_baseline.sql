@@ -762,10 +762,8 @@ create table billing_accounts (
   account_id text primary key references accounts,
   -- A mail is sent when the available paid credits fall below this; null: none.
   alert_below bigint check (alert_below > 0),
-  -- When the mail of the present shortage was sent; null: there is no shortage.
+  -- When the mail and the event of the present shortage were written; null: there is no shortage.
   alerted_at timestamptz,
-  -- When the event credits.low was written for the present shortage; null: not yet.
-  low_event_at timestamptz,
   -- The pack that is bought when the available paid credits fall below reload_below; null: none.
   reload_pack text references offers,
   reload_below bigint check (reload_below > 0),

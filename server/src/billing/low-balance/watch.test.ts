@@ -4,6 +4,8 @@ import { openDispute } from '../../../../simulators/stripe/money/disputes.ts';
 import { cardOf } from '../../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { createEndpoint } from '../../webhooks/endpoints.ts';
 import { ordersOf } from '../credit-order.ts';
 import { knownCustomer } from '../customers.ts';
 import { stopReload } from './reload.ts';
@@ -22,9 +24,12 @@ async function watch(): Promise<void> {
   await mailBalances(fixture.watched);
 }
 
-test('a mail is written once per shortage, however many processes look', async () => {
+test('a mail and an event are written once per shortage, however many processes look', async () => {
+  const { db } = fixture.deps;
   const accountId = await fixture.customerWith(100);
-  await setAlert(fixture.deps.db, accountId, 500);
+  const owner = { accountId, mode: 'live', by: 'a test' } as const;
+  await createEndpoint(db, owner, { url: null, description: null, events: ['credits.low'] });
+  await setAlert(db, accountId, 500);
   await Promise.all([watch(), watch(), watch()]);
   await watch();
   assert.deepEqual(await fixture.mailsTo(accountId), ['Your balance is low: 100 credits']);
@@ -33,6 +38,12 @@ test('a mail is written once per shortage, however many processes look', async (
   await fixture.change(accountId, -900);
   await watch();
   assert.equal((await fixture.mailsTo(accountId)).length, 2);
+  const event = { available_credits: 100, below_credits: 500 };
+  const events = await sql<{ data: object }>(db, 'select data from webhook_deliveries');
+  assert.deepEqual(
+    events.map(({ data }) => data),
+    [event, event],
+  );
 });
 
 const RELOAD = { pack_id: 'small', below: 500, monthly_limit: 2500 };

@@ -1,5 +1,10 @@
 import { joinAccount } from '../../accounts/account-sql.ts';
-import { type Database, type Statement, statement } from '../../database/database.ts';
+import {
+  type Database,
+  type Statement,
+  statement,
+  type Transaction,
+} from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { paidBalances } from '../../ledger/payments.ts';
 import { mailOwner } from '../../mail/outbox.ts';
@@ -21,7 +26,6 @@ const PAGE = 500;
 const WATCHED = statement(
   'low_balance_watched',
   `select b.account_id, b.alert_below, b.alerted_at is not null as is_alerted,
-     b.low_event_at is not null as is_event_written,
      b.reload_below, b.reload_stopped, b.reload_stop_told_at is not null as is_told
    from billing_accounts b ${joinAccount('b.account_id')}
    where b.account_id > $1 and (b.alert_below is not null or b.reload_pack is not null)
@@ -33,7 +37,6 @@ interface Watched {
   account_id: string;
   alert_below: number | null;
   is_alerted: boolean;
-  is_event_written: boolean;
   reload_below: number | null;
   reload_stopped: string | null;
   is_told: boolean;
@@ -53,22 +56,24 @@ export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<v
 }
 
 /**
- * Writes the mails of low balances and of automatic purchases that have stopped. Several processes
- * may do so at once: each mail is written once.
+ * Writes the mails of automatic purchases that have stopped, and the mails and events of low
+ * balances. Several processes may do so at once: each is written once.
  */
 export function mailBalances(deps: WatchDeps): Promise<void> {
   return eachWatched(deps, async (watched, available) => {
     const { account_id: accountId, alert_below: alertBelow } = watched;
     const isLow = alertBelow !== null && available < alertBelow;
-    if (!isLow && (watched.is_alerted || watched.is_event_written)) {
-      await deps.db.query(REARM, [accountId]);
-    }
-    if (isLow && !watched.is_event_written) await writeEvent(deps.db, watched, available);
+    if (!isLow && watched.is_alerted) await deps.db.query(REARM, [accountId]);
     if (isLow && !watched.is_alerted) {
-      await mailOnce(deps.db, accountId, ALERT, lowBalanceMail(deps, available));
+      await once(deps.db, accountId, ALERT, async (tx) => {
+        await mailOwner(tx, { accountId, ...lowBalanceMail(deps, available) });
+        const data = { available_credits: available, below_credits: alertBelow };
+        await recordEvent(tx, { accountId, type: 'credits.low', data });
+      });
     }
     if (watched.reload_stopped !== null && !watched.is_told) {
-      await mailOnce(deps.db, accountId, STOP_TOLD, stoppedMail(deps, watched.reload_stopped));
+      const mail = stoppedMail(deps, watched.reload_stopped);
+      await once(deps.db, accountId, STOP_TOLD, (tx) => mailOwner(tx, { accountId, ...mail }));
     }
   });
 }
@@ -96,32 +101,11 @@ async function eachWatched(
   }
 }
 
-// The available credits are above the limit again: the next shortage gets a mail and an event of
-// its own.
+// The available credits are above the limit again: the next shortage gets a mail and an event.
 const REARM = statement(
   'low_balance_rearm',
-  'update billing_accounts set alerted_at = null, low_event_at = null where account_id = $1',
+  'update billing_accounts set alerted_at = null where account_id = $1',
 );
-
-const CLAIM_EVENT = statement(
-  'low_balance_claim_event',
-  `update billing_accounts set low_event_at = clock_now()
-   where account_id = $1 and low_event_at is null and alert_below is not null returning account_id`,
-);
-
-/** Writes the event of a shortage, once. */
-async function writeEvent(
-  db: Database,
-  { account_id: accountId, alert_below: below }: Watched,
-  available: number,
-) {
-  await db.transaction(async (tx) => {
-    const claimed = await tx.query(CLAIM_EVENT, [accountId]);
-    if (claimed.length === 0) return;
-    const data = { available_credits: available, below_credits: below };
-    await recordEvent(tx, { accountId, type: 'credits.low', data });
-  });
-}
 
 const ALERT = statement(
   'low_balance_alert_written',
@@ -136,16 +120,16 @@ const STOP_TOLD = statement(
    returning account_id`,
 );
 
-/** Writes a mail, unless another process has written it. */
-async function mailOnce(
+/** Tells a customer something, unless another process has done so. */
+async function once(
   db: Database,
   accountId: string,
   note: Statement,
-  mail: { subject: string; text: string },
+  tell: (tx: Transaction) => Promise<void>,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const noted = await tx.query(note, [accountId]);
-    if (noted.length > 0) await mailOwner(tx, { accountId, ...mail });
+    if (noted.length > 0) await tell(tx);
   });
 }
 

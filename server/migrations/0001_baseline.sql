@@ -771,8 +771,6 @@ create table billing_accounts (
   reload_limit bigint check (reload_limit > 0),
   -- Why no pack is bought any more until the customer switches it on again.
   reload_stopped text,
-  -- When the customer was told so.
-  reload_stop_told_at timestamptz,
   check ((reload_pack is null) = (reload_below is null)),
   check ((reload_pack is null) = (reload_limit is null))
 );

@@ -135,13 +135,13 @@ test('an automatic purchase that is open in test mode does not block one in live
     await settleOrder(deps, orderId);
     await setReload(deps, accountId, { pack_id: 'small', below: 9000, monthly_limit: 1000 });
     const { scope, db } = deps;
-    const order = await orderReload(db, accountId, scope);
+    const order = await orderReload(deps, accountId);
     const found = await readOrder(db, order ?? '');
     assert.deepEqual(
       [found?.stripe_mode, found?.stripe_account, found?.stripe_customer],
       [scope.mode, 'acct_first', await knownCustomer(db, accountId, scope)],
     );
-    assert.equal(await orderReload(db, accountId, scope), undefined);
+    assert.equal(await orderReload(deps, accountId), undefined);
   }
 });
 

@@ -24,7 +24,7 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
     if (!isInScope(order, deps.scope)) return order;
     const truth = compared(order, await readTruth(deps, order), deps);
     const isBooked = await deps.db.transaction(async (tx) => {
-      const isOurs = await book(tx, order, truth);
+      const isOurs = await book(tx, deps, order, truth);
       if (isOurs) await adopt(tx, 'orders', order, deps.scope);
       if (isOurs) logChange(deps, order, truth); // before the commit: rather twice than never
       return isOurs;
@@ -112,7 +112,12 @@ const OTHER_PAYMENTS = statement(
  * Books the difference, in the transaction that changes the order.
  * @returns false if somebody else changed the order since it was read
  */
-async function book(tx: Transaction, order: CreditOrder, truth: Compared): Promise<boolean> {
+async function book(
+  tx: Transaction,
+  deps: BillingDeps,
+  order: CreditOrder,
+  truth: Compared,
+): Promise<boolean> {
   const target = truth.state === 'paid' ? worth(order.credits, truth) : 0;
   const { id, revision } = order;
   const values = {
@@ -129,7 +134,7 @@ async function book(tx: Transaction, order: CreditOrder, truth: Compared): Promi
   if (otherPayments.length > 0) await tx.query(OTHER_PAYMENTS, [id, otherPayments]);
   if (target > order.booked) await give(tx, order, target - order.booked, changed.expires_at);
   if (target < order.booked) await takeBack(tx, order, { target, truth });
-  await stopReloadIfNeeded(tx, order, truth);
+  await stopReloadIfNeeded(tx, deps, order, truth);
   return true;
 }
 
@@ -201,12 +206,17 @@ function nextLook(
 }
 
 /** A payment that failed or is disputed stops the automatic purchases of the account. */
-async function stopReloadIfNeeded(tx: Transaction, before: CreditOrder, truth: Compared) {
+async function stopReloadIfNeeded(
+  tx: Transaction,
+  deps: BillingDeps,
+  before: CreditOrder,
+  truth: Compared,
+) {
   const { account_id: accountId, kind } = before;
   if (kind === 'reload' && before.state === 'pending' && truth.state === 'failed') {
-    await stopReload(tx, accountId, truth.failure ?? 'the payment failed');
+    await stopReload(tx, deps, { accountId, why: truth.failure ?? 'the payment failed' });
   }
   if (before.disputed === 0 && truth.disputed > 0) {
-    await stopReload(tx, accountId, 'a payment is disputed');
+    await stopReload(tx, deps, { accountId, why: 'a payment is disputed' });
   }
 }

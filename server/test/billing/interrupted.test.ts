@@ -123,7 +123,7 @@ test('an automatic purchase is interrupted anywhere and done again: paid and boo
     const reference = crypto.randomUUID();
     await adjust(db, { accountId, kind: 'paid', credits: -900, reference, note: 'test' });
     await setReload(fixture.deps, accountId, { pack_id: 'small', below: 500, monthly_limit: 9000 });
-    await step((deps) => orderReload(deps.db, accountId, deps.scope));
+    await step((deps) => orderReload(deps, accountId));
     const [{ id = '', kind = '' } = {}] = await ordersOf(db, accountId, { limit: 1 });
     assert.equal(kind, 'reload');
     await step((deps) => settleOrder(deps, id));

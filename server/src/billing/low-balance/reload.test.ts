@@ -71,7 +71,7 @@ function paymentsOf(order: CreditOrder): number {
 async function reloadOrdered() {
   const accountId = await fixture.customerWith(100);
   await setReload(fixture.deps, accountId, RELOAD);
-  const id = (await orderReload(fixture.deps.db, accountId, fixture.deps.scope)) ?? '';
+  const id = (await orderReload(fixture.deps, accountId)) ?? '';
   return { accountId, id, settle: () => settleOrder(fixture.deps, id) };
 }
 
@@ -184,7 +184,7 @@ test('a failed order counts as spent until its payment was looked for again', as
   assert.equal((await settleOrder(deps, id)).state, 'failed');
   const order = async () => {
     await setReload(fixture.deps, accountId, { ...RELOAD, monthly_limit: 1999 });
-    return orderReload(fixture.deps.db, accountId, fixture.deps.scope);
+    return orderReload(fixture.deps, accountId);
   };
   await settle(); // too early to know
   assert.equal(await order(), undefined);
@@ -222,7 +222,7 @@ test('a purchase that was paid and not booked counts towards the limit', async (
   assert.equal((await settle()).state, 'mismatched');
   saveCard(state, customer);
   await setReload(fixture.deps, accountId, { ...RELOAD, monthly_limit: 1999 });
-  assert.equal(await orderReload(fixture.deps.db, accountId, fixture.deps.scope), undefined);
+  assert.equal(await orderReload(fixture.deps, accountId), undefined);
 });
 
 test('an error that Stripe repeats under the key of a charge ends the order', async () => {

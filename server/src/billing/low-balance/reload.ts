@@ -1,21 +1,35 @@
 import type Stripe from 'stripe';
 import { joinAccount } from '../../accounts/account-sql.ts';
-import { command, type Database, statement, type Transaction } from '../../database/database.ts';
+import { statement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { paidBalances } from '../../ledger/payments.ts';
+import { mailOwner } from '../../mail/outbox.ts';
 import { type CreditOrder, insertOrder } from '../credit-order.ts';
 import { savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
 import { inScope } from '../scope.ts';
-import type { StripeClient, StripeScope } from '../stripe-client.ts';
+import type { BillingDeps, StripeClient } from '../stripe-client.ts';
 import { CHARGE_OF_PAYMENT, failedTruth, type Truth, truthOfPayment } from '../truth.ts';
 
-/** Ends the automatic purchases of an account until its customer switches them on again. */
-export const stopReload = command<[accountId: string, why: string], Transaction>(
+const STOP = statement(
   'reload_stop',
-  `update billing_accounts set reload_stopped = $2, reload_stop_told_at = null
-   where account_id = $1 and reload_pack is not null and reload_stopped is null`,
+  `update billing_accounts set reload_stopped = $2
+   where account_id = $1 and reload_pack is not null and reload_stopped is null
+   returning account_id`,
 );
+
+/** Ends the automatic purchases of an account until its owner restarts them, and mails the owner. */
+export async function stopReload(
+  tx: Transaction,
+  { publicUrl }: Pick<BillingDeps, 'publicUrl'>,
+  { accountId, why }: { accountId: string; why: string },
+): Promise<void> {
+  if ((await tx.query(STOP, [accountId, why])).length === 0) return;
+  const text =
+    `No more credits are bought automatically for your account: ${why}.\n\n` +
+    `Check your card and switch auto-reload on again:\n${publicUrl()}/credits\n`;
+  await mailOwner(tx, { accountId, subject: 'Auto-reload is stopped', text });
+}
 
 const LOCK = statement(
   'reload_lock',
@@ -51,10 +65,10 @@ const ORDERS_OF_MONTH = statement(
  * @returns the id of the new order; undefined: nothing was ordered
  */
 export function orderReload(
-  db: Database,
+  deps: Pick<BillingDeps, 'db' | 'scope' | 'publicUrl'>,
   accountId: string,
-  scope: StripeScope,
 ): Promise<string | undefined> {
+  const { db, scope } = deps;
   return db.transaction(async (tx) => {
     const [settings] = await tx.query<Settings>(LOCK, [accountId]);
     if (!settings) return undefined;
@@ -66,7 +80,7 @@ export function orderReload(
     if (!orders || orders.is_pending) return undefined;
     const pack = await readOffer(tx, 'pack', settings.reload_pack);
     if (!pack?.active) {
-      await stopReload(tx, accountId, 'the pack is not sold any more');
+      await stopReload(tx, deps, { accountId, why: 'the pack is not sold any more' });
       return undefined;
     }
     if (orders.spent + pack.price > settings.reload_limit) return undefined;

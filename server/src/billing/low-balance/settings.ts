@@ -59,7 +59,7 @@ const SET_RELOAD = namedStatement(
    values (:accountId, :packId, :below, :limit)
    on conflict (account_id) do update set reload_pack = excluded.reload_pack,
      reload_below = excluded.reload_below, reload_limit = excluded.reload_limit,
-     reload_stopped = null, reload_stop_told_at = null`,
+     reload_stopped = null`,
 );
 
 /**

@@ -95,8 +95,8 @@ test('a second stop gets a mail of its own', async () => {
   const accountId = await fixture.customerWith(100);
   for (let stops = 0; stops < 2; stops += 1) {
     await setReload(fixture.deps, accountId, RELOAD);
-    await fixture.deps.db.transaction((tx) => stopReload(tx, accountId, 'insufficient_funds'));
-    await mailBalances(fixture.watched);
+    const why = 'insufficient_funds';
+    await fixture.deps.db.transaction((tx) => stopReload(tx, fixture.deps, { accountId, why }));
   }
   assert.equal((await fixture.mailsTo(accountId)).length, 2);
 });

@@ -1,10 +1,5 @@
 import { joinAccount } from '../../accounts/account-sql.ts';
-import {
-  type Database,
-  type Statement,
-  statement,
-  type Transaction,
-} from '../../database/database.ts';
+import { type Database, statement } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { paidBalances } from '../../ledger/payments.ts';
 import { mailOwner } from '../../mail/outbox.ts';
@@ -26,7 +21,7 @@ const PAGE = 500;
 const WATCHED = statement(
   'low_balance_watched',
   `select b.account_id, b.alert_below, b.alerted_at is not null as is_alerted,
-     b.reload_below, b.reload_stopped, b.reload_stop_told_at is not null as is_told
+     b.reload_below, b.reload_stopped
    from billing_accounts b ${joinAccount('b.account_id')}
    where b.account_id > $1 and (b.alert_below is not null or b.reload_pack is not null)
      and a.disabled_at is null
@@ -39,7 +34,6 @@ interface Watched {
   is_alerted: boolean;
   reload_below: number | null;
   reload_stopped: string | null;
-  is_told: boolean;
 }
 
 /**
@@ -50,31 +44,27 @@ export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<v
   return eachWatched(deps, async (watched, available) => {
     const { account_id: accountId, reload_below: below, reload_stopped: stopped } = watched;
     if (below === null || stopped !== null || available >= below) return;
-    const order = await orderReload(deps.db, accountId, billing.scope);
+    const order = await orderReload(billing, accountId);
     if (order !== undefined) await settleOrder(billing, order);
   });
 }
 
 /**
- * Writes the mails of automatic purchases that have stopped, and the mails and events of low
- * balances. Several processes may do so at once: each is written once.
+ * Writes the mails and events of low balances. Several processes may do so at once: each is written
+ * once per shortage.
  */
 export function mailBalances(deps: WatchDeps): Promise<void> {
   return eachWatched(deps, async (watched, available) => {
     const { account_id: accountId, alert_below: alertBelow } = watched;
     const isLow = alertBelow !== null && available < alertBelow;
     if (!isLow && watched.is_alerted) await deps.db.query(REARM, [accountId]);
-    if (isLow && !watched.is_alerted) {
-      await once(deps.db, accountId, ALERT, async (tx) => {
-        await mailOwner(tx, { accountId, ...lowBalanceMail(deps, available) });
-        const data = { available_credits: available, below_credits: alertBelow };
-        await recordEvent(tx, { accountId, type: 'credits.low', data });
-      });
-    }
-    if (watched.reload_stopped !== null && !watched.is_told) {
-      const mail = stoppedMail(deps, watched.reload_stopped);
-      await once(deps.db, accountId, STOP_TOLD, (tx) => mailOwner(tx, { accountId, ...mail }));
-    }
+    if (!isLow || watched.is_alerted) return;
+    await deps.db.transaction(async (tx) => {
+      if ((await tx.query(ALERT, [accountId])).length === 0) return; // another process did it
+      await mailOwner(tx, { accountId, ...lowBalanceMail(deps, available) });
+      const data = { available_credits: available, below_credits: alertBelow };
+      await recordEvent(tx, { accountId, type: 'credits.low', data });
+    });
   });
 }
 
@@ -113,40 +103,11 @@ const ALERT = statement(
    where account_id = $1 and alerted_at is null and alert_below is not null returning account_id`,
 );
 
-const STOP_TOLD = statement(
-  'reload_stop_written',
-  `update billing_accounts set reload_stop_told_at = clock_now()
-   where account_id = $1 and reload_stop_told_at is null and reload_stopped is not null
-   returning account_id`,
-);
-
-/** Tells a customer something, unless another process has done so. */
-async function once(
-  db: Database,
-  accountId: string,
-  note: Statement,
-  tell: (tx: Transaction) => Promise<void>,
-): Promise<void> {
-  await db.transaction(async (tx) => {
-    const noted = await tx.query(note, [accountId]);
-    if (noted.length > 0) await tell(tx);
-  });
-}
-
 function lowBalanceMail({ publicUrl }: WatchDeps, available: number) {
   return {
     subject: `Your balance is low: ${available} credits`,
     text:
       `Your account has ${available} paid credits left. Requests that cost more are refused.\n\n` +
       `Buy credits, or change when this mail is sent:\n${publicUrl()}/credits\n`,
-  };
-}
-
-function stoppedMail({ publicUrl }: WatchDeps, why: string) {
-  return {
-    subject: 'Auto-reload is stopped',
-    text:
-      `No more credits are bought automatically for your account: ${why}.\n\n` +
-      `Check your card and switch auto-reload on again:\n${publicUrl()}/credits\n`,
   };
 }

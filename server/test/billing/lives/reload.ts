@@ -56,7 +56,7 @@ async function reload(
   await setReload(deps, accountId, { pack_id: 'small', below: 5000, monthly_limit: LIMIT });
   const card = cardOf(state, customer);
   if (card) card.declines = random.chance(0.2);
-  const id = await orderReload(deps.db, accountId, deps.scope);
+  const id = await orderReload(deps, accountId);
   if (id === undefined) return;
   if (random.chance(0.3)) webhooks.hold();
   disturbCharge(simulator, random);

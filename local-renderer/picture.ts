@@ -28,43 +28,32 @@ export async function cover(
     exact: 1,
   };
   const cropped = graph.add('crop', crop, await upright(graph, path, {}));
-  const size = { w: box.width, h: box.height };
-  return still(
-    graph,
-    onCard(graph, graph.add('scale', { ...size, ...VIDEO_COLOURS }, cropped), box),
-  );
+  const size = { w: box.width, h: box.height, ...VIDEO_COLOURS };
+  return still(graph, onCard(graph, graph.add('scale', size, cropped), box));
 }
 
-/** Shows a whole image on a card of the size of the box. @throws when it can't be decoded */
-export async function containImage(
+/** Shows a whole image, or plays a whole clip again and again. @throws when it can't be decoded */
+export async function contain(
   graph: FilterGraph,
   path: string,
   box: FrameSize,
+  kind: 'image' | 'clip',
 ): Promise<FilterContext> {
-  const image = await upright(graph, path, {});
-  return still(graph, onCard(graph, contained(graph, image, box), box));
+  const fit = { force_original_aspect_ratio: 'decrease', reset_sar: 1, ...VIDEO_COLOURS };
+  const size = { w: box.width, h: box.height, ...fit };
+  const picture = kind === 'clip' ? await playing(graph, path) : await upright(graph, path, {});
+  const shown = onCard(graph, graph.add('scale', size, picture), box);
+  return kind === 'clip' ? shown : still(graph, shown);
 }
 
 /** Time stamps that grow on where a clip begins again, at which its own fall back to its start. */
 const ENDLESS = `if(isnan(PREV_INPTS),0,
   PREV_OUTPTS+if(gt(PTS,PREV_INPTS),PTS-PREV_INPTS,1/(${FRAMES_PER_SECOND}*TB)))`;
 
-/** Plays a whole clip on such a card, again and again. @throws when it can't be decoded */
-export async function containClip(
-  graph: FilterGraph,
-  path: string,
-  box: FrameSize,
-): Promise<FilterContext> {
-  const clip = await upright(graph, path, { loop: 0 });
-  const endless = graph.add('setpts', { expr: ENDLESS }, clip);
-  // Sizes only the frames that are shown: in a clip of 60 a second, these are fewer than half.
-  const shown = graph.add('fps', { fps: FRAMES_PER_SECOND }, endless);
-  return onCard(graph, contained(graph, shown, box), box);
-}
-
-function contained(graph: FilterGraph, picture: FilterContext, { width, height }: FrameSize) {
-  const fit = { force_original_aspect_ratio: 'decrease', reset_sar: 1 };
-  return graph.add('scale', { w: width, h: height, ...fit, ...VIDEO_COLOURS }, picture);
+async function playing(graph: FilterGraph, path: string): Promise<FilterContext> {
+  const endless = graph.add('setpts', { expr: ENDLESS }, await upright(graph, path, { loop: 0 }));
+  // Before the clip is sized: of 60 frames a second, fewer than half are shown.
+  return graph.add('fps', { fps: FRAMES_PER_SECOND }, endless);
 }
 
 /** Puts a picture in the middle of a white card, which is seen through its transparent parts. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { AV_CODEC_ID_H264, AV_PIX_FMT_YUV420P, Decoder, Demuxer } from 'node-av';
 import { type RenderSpec, render } from './render.ts';
-import { tileBoxes } from './scene.ts';
+import { tileBox } from './scene.ts';
 import {
   type Colour,
   decodeFrames,
@@ -154,8 +154,8 @@ test('references are shown; clips play and repeat', async () => {
 
 test('references stay inside the frame, above the prompt, for any number of them', () => {
   for (let count = 1; count <= 12; count++) {
-    const tiles = tileBoxes(count, { width: 1280, height: 720 });
-    assert.equal(tiles.length, count);
+    const frame = { width: 1280, height: 720 };
+    const tiles = Array.from({ length: count }, (_, index) => tileBox(index, count, frame));
     for (const [index, tile] of tiles.entries()) {
       assert.ok(tile.x >= 0 && tile.x + tile.width <= 1280, `${count}: ${JSON.stringify(tile)}`);
       assert.ok(tile.y >= 0 && tile.y + tile.height <= 600, `${count}: ${JSON.stringify(tile)}`);

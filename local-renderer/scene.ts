@@ -3,14 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import type { FilterContext } from 'node-av';
 import type { FilterGraph } from './filter-graph.ts';
 import { FONTS, subtitles } from './lettering.ts';
-import {
-  containClip,
-  containImage,
-  cover,
-  FRAMES_PER_SECOND,
-  type FrameSize,
-  VIDEO_COLOURS,
-} from './picture.ts';
+import { contain, cover, FRAMES_PER_SECOND, type FrameSize, VIDEO_COLOURS } from './picture.ts';
 
 /** The video to render. */
 export interface RenderSpec {
@@ -125,22 +118,20 @@ async function addFrames(graph: FilterGraph, spec: RenderSpec): Promise<FilterCo
 
 /** Shows the clips, which play, and the images as tiles over the pattern. */
 async function addReferences(graph: FilterGraph, spec: RenderSpec): Promise<FilterContext> {
-  const { referenceImagePaths: images, referenceVideoPaths: clips } = spec;
   const references = [
-    ...clips.map((path) => (box: FrameSize) => containClip(graph, path, box)),
-    ...images.map((path) => (box: FrameSize) => containImage(graph, path, box)),
+    ...spec.referenceVideoPaths.map((path) => ({ path, kind: 'clip' }) as const),
+    ...spec.referenceImagePaths.map((path) => ({ path, kind: 'image' }) as const),
   ];
   let last = addPattern(graph, spec);
-  const tiles = tileBoxes(references.length, spec);
-  for (const [index, { x, y, ...box }] of tiles.entries()) {
-    const tile = await references[index]?.(box);
-    if (tile) last = graph.add('overlay', { x, y }, last, tile);
+  for (const [index, { path, kind }] of references.entries()) {
+    const { x, y, ...box } = tileBox(index, references.length, spec);
+    last = graph.add('overlay', { x, y }, last, await contain(graph, path, box, kind));
   }
   return last;
 }
 
-/** Boxes of one size in a grid, above the prompt. */
-export function tileBoxes(count: number, frame: FrameSize) {
+/** One of the boxes of a grid above the prompt, all of the same size. */
+export function tileBox(index: number, count: number, frame: FrameSize) {
   const columns = Math.ceil(Math.sqrt(count));
   const cell = {
     width: (frame.width * 0.9) / columns,
@@ -148,10 +139,10 @@ export function tileBoxes(count: number, frame: FrameSize) {
   };
   // Colour has half the resolution, so odd positions give uneven edges.
   const even = (length: number) => 2 * Math.floor(length / 2);
-  return Array.from({ length: count }, (_, index) => ({
+  return {
     x: even(frame.width * 0.05 + (index % columns) * cell.width),
     y: even(frame.height * 0.04 + Math.floor(index / columns) * cell.height),
     width: even(cell.width * 0.98),
     height: even(cell.height * 0.98),
-  }));
+  };
 }

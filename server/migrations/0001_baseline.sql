@@ -477,8 +477,7 @@ create table local_jobs (
   renders integer not null default 0,
   object_id text,
   cause text,
-  created_at timestamptz not null default clock_now(),
-  updated_at timestamptz not null default clock_now()
+  created_at timestamptz not null default clock_now()
 );
 create index local_jobs_waiting on local_jobs (created_at) where state in ('queued', 'rendering');
 

@@ -46,7 +46,7 @@ export const readJob = queryFirst<[id: string], LocalJob>(
 const cancelJob = whether<[id: string]>(
   'local_job_cancel',
   `update local_jobs
-   set state = 'failed', cause = 'cancelled', ends_at = null, updated_at = clock_now()
+   set state = 'failed', cause = 'cancelled', ends_at = null
    where id = $1 and (state in ('queued', 'rendering') or ends_at > clock_now()
      or cause = 'cancelled') returning id`,
 );
@@ -93,17 +93,9 @@ export async function readStatus(
   endOf: (job: LocalJob) => JobStatus,
 ): Promise<JobStatus> {
   const job = await readJob(db, jobId);
-  switch (job?.state) {
-    case 'queued':
-    case 'rendering':
-      return { kind: 'working' };
-    case 'succeeded':
-    case 'failed':
-      return endOf(job);
-    case 'barred':
-    case undefined:
-      return { kind: 'missing' };
-  }
+  if (!job || job.state === 'barred') return { kind: 'missing' };
+  const isWorking = job.state === 'queued' || job.state === 'rendering';
+  return isWorking ? { kind: 'working' } : endOf(job);
 }
 
 /** Ends a job that waits or works; the result of a render under way is not used. */
@@ -118,7 +110,7 @@ export const RENDER_LEASE_SECONDS = 10;
 /** Takes the oldest job that waits or whose lease has expired, if there is one. */
 export const takeJob = queryFirst<[], LocalJob>(
   'local_job_take',
-  `update local_jobs set state = 'rendering', renders = renders + 1, updated_at = clock_now(),
+  `update local_jobs set state = 'rendering', renders = renders + 1,
      leased_until = clock_now() + interval '${RENDER_LEASE_SECONDS} seconds'
    where id = (
      select id from local_jobs
@@ -135,7 +127,7 @@ const FINISH = namedStatement(
   'local_job_finish',
   ['id', 'renders', 'state', 'objectId', 'cause'],
   `update local_jobs set state = :state, object_id = :objectId, cause = :cause,
-     leased_until = null, updated_at = clock_now()
+     leased_until = null
    where id = :id and renders = :renders and state = 'rendering'`,
 );
 

@@ -148,19 +148,18 @@ async function openShared(
   const upkeep = new AbortController();
   closers.push(async () => upkeep.abort());
   const { signal } = upkeep;
-  const reading = { name: 'reading the delivery secrets', log, signal };
-  startInterval(SECRETS_SECONDS, reading, () => links.refresh());
+  const every = (seconds: number, name: string, work: () => Promise<unknown>) =>
+    startInterval(seconds, { name, log, signal }, work);
+  every(SECRETS_SECONDS, 'reading the delivery secrets', () => links.refresh());
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
-  const maintaining = { name: 'scratch directory upkeep', log, signal };
-  startInterval(MAINTAIN_SECONDS, maintaining, () => scratch.maintain());
-  const watching = { name: 'watching the locks of the database', log, signal };
-  startInterval(WATCH_SECONDS, watching, () => isReady({ db, log }));
+  every(MAINTAIN_SECONDS, 'scratch directory upkeep', () => scratch.maintain());
+  every(WATCH_SECONDS, 'watching the locks of the database', () => isReady({ db, log }));
   const space = openFreeSpace({
     folder: config.dataDir,
     reservedBytes: () => reservedOutputBytes(db),
     hasObjects: config.storage.kind === 'disk',
   });
-  startInterval(MEASURE_SECONDS, { name: 'measuring the disk', log, signal }, space.refresh);
+  every(MEASURE_SECONDS, 'measuring the disk', space.refresh);
   const { dnsServers, clientHosts, webhookHosts, providerHosts } = config;
   const open = (hosts: HostRules) => {
     const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, dnsServers, ...hosts });
@@ -175,8 +174,7 @@ async function openShared(
   };
   const billing = await openBilling(config, { db, log, publicUrl });
   if (billing) {
-    const asking = { name: 'asking for the account of Stripe', log, signal };
-    startInterval(ACCOUNT_SECONDS, asking, () => learnAccount(billing));
+    every(ACCOUNT_SECONDS, 'asking for the account of Stripe', () => learnAccount(billing));
   }
   const mailer = openMailer({ settings: config.website.mail, log });
   closers.push(() => mailer.close());

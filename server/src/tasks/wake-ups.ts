@@ -49,53 +49,24 @@ const RESPONSE_SECONDS = 3;
  * @param deps.url an address whose connections keep their session; used by `listen` only
  */
 export function openWakeUps(deps: { url: string; db: Database; log: Log }): WakeUps {
-  const listeners = new Set<Listener>();
-  const send = coalesced(async (wakeUp) => {
-    for (const listener of listeners) listener.told(wakeUp);
-    await deps.db.query(NOTIFY, [wakeUp]).catch((error) => {
-      for (const listener of listeners) listener.notSent(wakeUp);
-      throw error;
-    });
+  const handlers = new Set<Handler>();
+  /** Marks the notifications of this process, which it has handled before it sends them. */
+  const sender = crypto.randomUUID();
+  const send = coalesced((wakeUp) => {
+    for (const handle of handlers) handle(wakeUp);
+    return deps.db.query(NOTIFY, [`${sender} ${wakeUp}`]);
   }, deps.log);
   return {
     send,
     listen(handle, signal) {
-      const listener = openListener(handle);
-      listeners.add(listener);
-      signal.addEventListener('abort', () => listeners.delete(listener));
-      void keepListening({ ...deps, listener, signal });
+      handlers.add(handle);
+      signal.addEventListener('abort', () => handlers.delete(handle));
+      void keepListening({ ...deps, sender, handle, signal });
     },
   };
 }
 
-type Listener = ReturnType<typeof openListener>;
-
-/** Handles a wake-up of this process at once, and not again when its notification arrives. */
-function openListener(handle: (wakeUp: WakeUp) => void) {
-  const onTheWay = new Map<WakeUp, number>();
-  /** Whether this process had sent one that has not arrived yet; it counts as arrived now. */
-  const takeOwn = (wakeUp: WakeUp): boolean => {
-    const own = onTheWay.get(wakeUp) ?? 0;
-    onTheWay.set(wakeUp, Math.max(0, own - 1));
-    return own > 0;
-  };
-  return {
-    told(wakeUp: WakeUp) {
-      onTheWay.set(wakeUp, (onTheWay.get(wakeUp) ?? 0) + 1);
-      handle(wakeUp);
-    },
-    /** Its notification will not arrive. */
-    notSent: (wakeUp: WakeUp) => void takeOwn(wakeUp),
-    notified(wakeUp: WakeUp) {
-      if (!takeOwn(wakeUp)) handle(wakeUp);
-    },
-    /** Some may have been lost on the connection before this one. */
-    connected() {
-      onTheWay.clear();
-      for (const wakeUp of WAKE_UPS) handle(wakeUp);
-    },
-  };
-}
+type Handler = (wakeUp: WakeUp) => void;
 
 /** Sends one at a time of each kind. All calls during a notification share the next one. */
 function coalesced(notify: (wakeUp: WakeUp) => Promise<unknown>, log: Log) {
@@ -119,7 +90,9 @@ function coalesced(notify: (wakeUp: WakeUp) => Promise<unknown>, log: Log) {
 interface Listening {
   url: string;
   log: Log;
-  listener: Listener;
+  /** Its notifications are left out. */
+  sender: string;
+  handle: Handler;
   signal: AbortSignal;
 }
 
@@ -134,17 +107,18 @@ async function keepListening(listening: Listening): Promise<void> {
 }
 
 /** Listens until the signal aborts. @throws when the connection fails */
-async function listenOnce({ url, listener, signal }: Listening): Promise<void> {
+async function listenOnce({ url, sender: own, handle, signal }: Listening): Promise<void> {
   const settings = { connectionString: url, statement_timeout: STATEMENT_SECONDS * 1000 };
   const client = new Connection(settings);
   try {
     await client.connect();
-    client.on('notification', ({ payload }) => {
-      const wakeUp = WAKE_UPS.find((known) => known === payload);
-      if (wakeUp) listener.notified(wakeUp);
+    client.on('notification', ({ payload = '' }) => {
+      const [sender, kind] = payload.split(' ');
+      const wakeUp = WAKE_UPS.find((known) => known === kind);
+      if (wakeUp && sender !== own) handle(wakeUp);
     });
     await withinSeconds(RESPONSE_SECONDS, client, client.query(`listen ${CHANNEL}`));
-    listener.connected();
+    for (const wakeUp of WAKE_UPS) handle(wakeUp); // some may have been lost before
     while (!signal.aborted) {
       await delay(HEARTBEAT_SECONDS * 1000, undefined, { signal, ref: false });
       await withinSeconds(RESPONSE_SECONDS, client, client.query('select 1'));

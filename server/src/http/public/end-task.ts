@@ -57,7 +57,7 @@ export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /t
     return {
       config: { admit },
       handler: async (request) => {
-        const { id } = await taskOf(request);
+        const { id } = taskOf(request);
         const owned = await readOwned(db, { id, ...callerOf(request) });
         if (!owned) throw new Error(`${id} has vanished`);
         const { task, ...outcome } = await cancelForOwner(deps, owned);
@@ -84,7 +84,7 @@ export const deleteOutputOfCaller = endpoint<EndDeps & { gate: KeyGate }>(
       return {
         config: { admit },
         handler: async (request, reply) => {
-          await deleteOutputOf(deps, await taskOf(request));
+          await deleteOutputOf(deps, taskOf(request));
           return reply.code(204).send();
         },
       };

@@ -14,9 +14,8 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
 import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
 
 /**
- * An operation of the public API: it has its own file, and an entry in `ENDPOINTS` of
- * public-api.ts. The plugin there authenticates the requests and limits their rate;
- * {@link callerOf} returns the caller.
+ * An operation of the public API, in the list `ENDPOINTS` of public-api.ts. The plugin there
+ * authenticates the requests and limits their rate; {@link callerOf} returns the caller.
  */
 export interface Endpoint<Deps> {
   /** The operation's part of openapi.json. */

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
+import { storable } from '../../database/json-text.ts';
 import { sharedWork } from '../../database/shared-work.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { taskMovements } from '../../ledger/statement.ts';
@@ -10,7 +11,6 @@ import type { Links } from '../../storage/links.ts';
 import {
   type PublicColumns,
   publicColumns,
-  readOwned,
   readTasks,
   TASK_OF_CALLER,
   type Task,
@@ -30,18 +30,11 @@ import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
 export const TaskParamsSchema = idInPath('TaskId', 'The id of a task of this account');
 
 /**
- * The id in the path. U+0000 becomes a space: Postgres refuses a text with U+0000, and no task id
- * has a space, so the response is 404.
- */
-function idOf({ params: { id = '' } }: PublicRequest): string {
-  return id.replaceAll('\u0000', ' ');
-}
-
-/**
  * Admits the requests of a route whose path names a task, and reads the task in the same statement.
  * @param name of the statement, unique in the program
  */
 export function namedTaskRead(gate: KeyGate, name: string) {
+  const idOf = ({ params: { id = '' } }: PublicRequest) => storable(id);
   const read = { ...TASK_OF_CALLER, argumentOf: idOf, inHalves: true };
   const { admit, rowOf } = fusedRead<PublicColumns | { id: null }>(gate, name, read);
   return {
@@ -51,12 +44,10 @@ export function namedTaskRead(gate: KeyGate, name: string) {
      * The task, if it is of the caller's account and surface.
      * @throws ApiError `not_found`
      */
-    async taskOf(request: PublicRequest): Promise<PublicColumns> {
+    taskOf(request: PublicRequest): PublicColumns {
       const row = rowOf(request);
       if (row.id !== null) return row;
-      const task = await readOwned(gate.db, { id: idOf(request), ...callerOf(request) });
-      if (!task) throw new ApiError('not_found', 'This account has no task with this id.');
-      return publicColumns(task);
+      throw new ApiError('not_found', 'This account has no task with this id.');
     },
   };
 }
@@ -113,7 +104,7 @@ export const getTask = endpoint<GetTaskDeps>('GET /tasks/:id', {
     return {
       config: { admit },
       handler: async (request, reply) => {
-        const task = await taskOf(request);
+        const task = taskOf(request);
         const seconds = preferredWait(request.headers.prefer);
         if (seconds === undefined) return reply.send(videoTask(task, links));
         const waited = await waitForEnd({ request, reply, task, seconds }, { db, waiting });
@@ -210,7 +201,7 @@ export const getTaskLedger = endpoint<{ gate: KeyGate; db: Database }>('GET /tas
     return {
       config: { admit },
       handler: async (request) => {
-        const { id } = await taskOf(request);
+        const { id } = taskOf(request);
         const movements = await taskMovements(db, callerOf(request).accountId, id);
         return {
           data: movements.map(({ at, ...movement }) => {

@@ -48,10 +48,7 @@ const TaskListSchema = Type.Object(
   { title: 'TaskList' },
 );
 
-/**
- * GET /tasks: the tasks of the caller's account and surface, also archived ones, the newest first
- * (decisions/0046).
- */
+/** GET /tasks: the tasks of the caller's account and surface, the newest first (decisions/0046). */
 export const listTasksOfCaller = endpoint<
   { gate: KeyGate; db: Database; links: Links },
   { Querystring: Static<typeof QuerySchema> }

@@ -153,7 +153,7 @@ export async function readShownTask({ db, links }: ShowDeps, accountId: string, 
   return shownTask(task, await taskMovements(db, accountId, id), links);
 }
 
-/** Shows a task of the account, of any surface, also an archived one. */
+/** Shows a task of the account, of any surface. */
 const showTaskOfAccount = siteRoute('GET /console/api/tasks/:id', {
   handle: (deps: ShowDeps, { params, session: { accountId } }) =>
     readShownTask(deps, accountId, params.id),

@@ -18,7 +18,7 @@ const STOP = statement(
    returning account_id`,
 );
 
-/** Ends the automatic purchases of an account until its owner restarts them, and mails the owner. */
+/** Ends automatic purchases of an account until its owner restarts them, and mails the owner. */
 export async function stopReload(
   tx: Transaction,
   { publicUrl }: Pick<BillingDeps, 'publicUrl'>,

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { confinedProgram, createDecodeChildren } from '../children/decode-children.ts';
+import { PIXEL_BOUNDS } from '../measure.ts';
 import { webpOf } from '../parse-measurement.ts';
 
 export interface PosterMaker {
@@ -20,8 +21,7 @@ type Drawn = { kind: 'drawn'; webp: Buffer } | { kind: 'refused'; explanation: s
 const LIMITS = { timeoutSeconds: 30, memoryBytes: 1024 * 2 ** 20 };
 /** The longer side of a poster, in pixels. */
 export const POSTER_SIDE = 640;
-/** Pixels of a video: as for outputs (`measure.ts`). */
-const SIZES = { maxSide: POSTER_SIDE, maxPixels: 4096 * 2304 };
+const SIZES = { maxSide: POSTER_SIDE, maxPixels: PIXEL_BOUNDS.videoPixels };
 
 const Result = Type.Union([
   Type.Object({ webp: Type.String() }, { additionalProperties: false }),

@@ -23,7 +23,6 @@ import type { HostedProvider } from './providers/provider.ts';
 import { createProviders } from './providers/registry.ts';
 import { isReady, WATCH_SECONDS } from './readiness.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
-import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
 import {
   diskCheck,
   type FreeSpace,
@@ -31,7 +30,7 @@ import {
   openFreeSpace,
   type SpaceUse,
 } from './storage/free-space.ts';
-import { openLinks } from './storage/links.ts';
+import { openLinks, SECRETS_SECONDS } from './storage/links.ts';
 import { instrumentedStorage, openStorage } from './storage/open-storage.ts';
 import { reservedOutputBytes } from './tasks/expected-output.ts';
 import { createWaiting } from './tasks/waiting.ts';

@@ -9,7 +9,7 @@ import { startBillingJobs } from './billing/sweep.ts';
 import type { Config } from './config/config.ts';
 import type { Transaction } from './database/database.ts';
 import { fewConnections } from './database/few-connections.ts';
-import { rememberMark } from './database/remembered-mark.ts';
+import { rememberMark } from './database/lineage.ts';
 import { startInterval } from './kernel/interval.ts';
 import { bringDueUpToDate } from './ledger/upkeep.ts';
 import { sendDueMails, wakeMails } from './mail/outbox.ts';

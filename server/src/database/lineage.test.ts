@@ -8,8 +8,7 @@ import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/tas
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { hasTasks } from '../tasks/task-listing.ts';
 import type { Database } from './database.ts';
-import { advanceMark, endRecovery, type Mark, readLineage } from './lineage.ts';
-import { rememberMark } from './remembered-mark.ts';
+import { advanceMark, endRecovery, type Mark, readLineage, rememberMark } from './lineage.ts';
 
 let fixture: TaskFixture;
 let db: Database;

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import './password-file.ts';
+import './connection.ts'; // reads the password file
 import { UsageError } from '../kernel/errors.ts';
 import { type Database, statement } from './database.ts';
 

@@ -160,7 +160,7 @@ async function bookOnce(db: Database, move: Transfer, record?: RecordTransfer): 
   }
 }
 
-/** Books a transfer that gives or takes credits: a grant may make a lot, and pays a debt at once. */
+/** Books a grant, which may make a lot and pays a debt at once, or an adjustment. */
 async function book(tx: Transaction, move: Transfer): Promise<void> {
   const { id, debt } = await transfer(tx, move);
   if (move.expiresAt) await noteExpiringGrant(tx, move, { id, expiresAt: move.expiresAt });

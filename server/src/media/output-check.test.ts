@@ -8,8 +8,7 @@ import { makeVideo, patchBoxes, type TestVideo } from '../../test/media/media-fi
 import { createRandom } from '../../test/random.ts';
 import { inCi, testOfRow } from '../../test/runner/thorough.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
-import { exposeCollector } from '../kernel/received-garbage.ts';
-import { openScratchDirectory } from '../kernel/scratch-directory.ts';
+import { exposeCollector, openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer, type DecodedFrames, type MediaFacts } from './measure.ts';
 import { RefusedMedia } from './measurement.ts';
 import { decodeVideo } from './video/decode-video.ts';

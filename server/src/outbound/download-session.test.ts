@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { type MediaHost, startMediaHost } from '../../test/media/media-host.ts';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
-import { exposeCollector } from '../kernel/received-garbage.ts';
+import { exposeCollector } from '../kernel/scratch-directory.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { DownloadOptions } from './download.ts';

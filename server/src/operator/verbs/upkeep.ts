@@ -2,7 +2,7 @@ import { holdForgotten } from '../../attempts/forgotten.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { beginRecovery, endRecovery, readLineage } from '../../database/lineage.ts';
 import { lastGrantAt } from '../../ledger/overview.ts';
-import { rotateSecrets } from '../../storage/delivery-secrets.ts';
+import { rotateSecrets } from '../../storage/links.ts';
 import { auditStorage } from '../../storage/vanished.ts';
 import { type Action, performAction, recordAction } from '../actions.ts';
 import { audit } from '../audit.ts';

@@ -164,7 +164,8 @@ function endOfFailure(cause: string): RenderEnd {
 
 async function keepRender({ db, storage }: LocalProviderDeps, filePath: string, jobId: string) {
   const file = { filePath, ownerId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
-  await markUnfinished(db, { ownerId: jobId, role: 'render' }); // the object of an earlier, interrupted render
+  // The object of an earlier, interrupted render.
+  await markUnfinished(db, { ownerId: jobId, role: 'render' });
   const objectId = await storeFile({ db, storage }, file);
   await markReady(db, [objectId], RENDER_DAYS);
   return objectId;

@@ -1,4 +1,13 @@
-import { DeleteObjectCommand, HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { ObjectMissing, type Storage } from '../storage.ts';
 import {
   type CredentialSource,
@@ -6,12 +15,12 @@ import {
   errorStatus,
   type FixedCredentials,
   inTime,
+  mayPass,
   openObjectStream,
   openS3Client,
 } from './client.ts';
 import { type PresignedRequest, presignedUrl } from './presign.ts';
 import { probeS3 } from './probe.ts';
-import { putFile } from './put.ts';
 import { keyOf, type S3Settings } from './settings.ts';
 
 export interface S3Options {
@@ -100,3 +109,95 @@ function s3Storage(
 
 /** The most that S3 allows: a week. */
 const MAX_LINK_SECONDS = 604_800;
+
+/** A file on its way to a key that no other file has. */
+interface PutTarget {
+  bucket: string;
+  key: string;
+  /** Whether the store refuses to replace an object (If-None-Match). */
+  conditional: boolean;
+  /** Before the second attempt; then it doubles each time. */
+  pauseMs: number;
+  retried(error: unknown): void;
+}
+
+const ATTEMPTS = 4;
+const READ_BYTES = 2 ** 20;
+/** The longest time that one attempt may take: this, and two seconds for each megabyte. */
+const SHORTEST_LIMIT_MS = 30_000;
+const MS_PER_BYTE = 0.002;
+
+/**
+ * Puts a file by one PUT of known length with its SHA-256, which the store compares: the object
+ * appears completely or not at all, and nothing is left to abort. The SDK never repeats a stream,
+ * so this function does, with a new stream each time.
+ * @throws the store's error, when it does not pass
+ */
+async function putFile(client: S3Client, filePath: string, target: PutTarget): Promise<void> {
+  const file = { filePath, size: (await stat(filePath)).size, sha256: await sha256Of(filePath) };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await putOnce(client, file, target);
+    } catch (error) {
+      if (errorStatus(error) === 412) return await requireSame(client, file, target);
+      if (attempt === ATTEMPTS || !mayPass(error)) throw error;
+      target.retried(error);
+      if (errorCode(error) === 'ExpiredToken') await refreshCredentials(client);
+      await delay(target.pauseMs * 2 ** (attempt - 1) * (0.5 + Math.random()));
+    }
+  }
+}
+
+interface SourceFile {
+  filePath: string;
+  size: number;
+  /** In base64. */
+  sha256: string;
+}
+
+async function putOnce(client: S3Client, file: SourceFile, target: PutTarget): Promise<void> {
+  const { bucket: Bucket, key: Key, conditional } = target;
+  const body = createReadStream(file.filePath, { highWaterMark: READ_BYTES });
+  const limitMs = SHORTEST_LIMIT_MS + Math.ceil(file.size * MS_PER_BYTE);
+  const put = new PutObjectCommand({
+    Bucket,
+    Key,
+    Body: body,
+    ContentLength: file.size,
+    ChecksumSHA256: file.sha256,
+    ...(conditional && { IfNoneMatch: '*' }),
+  });
+  try {
+    const abortSignal = AbortSignal.timeout(limitMs);
+    await client.send(put, { abortSignal, requestTimeout: limitMs });
+  } finally {
+    body.destroy();
+  }
+}
+
+/**
+ * The key is taken. It is this file if an attempt arrived whose response was lost.
+ * @throws Error when it is another file
+ */
+async function requireSame(client: S3Client, file: SourceFile, target: PutTarget): Promise<void> {
+  const { bucket: Bucket, key: Key } = target;
+  const head = await client.send(new HeadObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' }));
+  const stored = head.ChecksumSHA256 ?? file.sha256; // a store may not keep it
+  if (head.ContentLength !== file.size || stored !== file.sha256) {
+    throw new Error(`the bucket has another object at ${Key}; it is not replaced`);
+  }
+}
+
+/** Asks the source of temporary credentials for new ones, whatever it said of their end. */
+async function refreshCredentials(client: S3Client): Promise<void> {
+  const options: object = { forceRefresh: true };
+  await client.config.credentials(options).catch(() => {});
+}
+
+async function sha256Of(filePath: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const part of createReadStream(filePath, { highWaterMark: READ_BYTES })) {
+    hash.update(part);
+  }
+  return hash.digest('base64');
+}

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { rotateSecrets } from './delivery-secrets.ts';
-import { openLinks } from './links.ts';
+import { openLinks, rotateSecrets } from './links.ts';
 
 let database: TestDatabase;
 

@@ -37,15 +37,20 @@ export function Card({
   );
 }
 
-/** Names and values, one pair a line; `mono` for ids, times and numbers. */
-export function Facts({
-  facts,
-}: {
-  facts: { name: string; value: ComponentChildren; mono?: boolean }[];
-}) {
+interface Fact {
+  name: string;
+  /** Without a value the fact is left out. */
+  value: ComponentChildren;
+  /** For ids, times and numbers. */
+  mono?: boolean;
+}
+
+/** Names and values, one pair a line. */
+export function Facts({ facts }: { facts: Fact[] }) {
+  const known = facts.filter(({ value }) => value !== null && value !== undefined && value !== '');
   return (
     <dl class="grid gap-x-8 sm:grid-cols-[max-content_1fr]">
-      {facts.map(({ name, value, mono }) => (
+      {known.map(({ name, value, mono = false }) => (
         <div
           key={name}
           class="grid items-baseline border-t border-line py-2 first:border-0 sm:col-span-2 sm:grid-cols-subgrid"

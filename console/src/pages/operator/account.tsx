@@ -101,7 +101,7 @@ function factsOf(account: Account) {
     { name: 'Account ID', value: id, mono: true },
     { name: 'State', value: <AccountState account={account} /> },
     { name: 'Created', value: <DateTime at={account.created_at} /> },
-    ...(until ? [{ name: 'Closed by its owner', value: until }] : []),
+    { name: 'Closed by its owner', value: until },
     { name: 'Tasks', value: <Link href={`/operator/tasks?account=${id}`}>{ofTasks}</Link> },
     {
       name: 'Orders',

@@ -123,14 +123,14 @@ function Details({ order }: { order: Order }) {
     { name: 'Account', value: <AccountLink of={order} /> },
     { name: 'Price', value: money(price) },
     { name: 'Paid, with taxes', value: amount === null ? 'nothing' : money(amount) },
-    ...(refunded > 0 ? [{ name: 'Refunded', value: money(refunded) }] : []),
+    { name: 'Refunded', value: refunded > 0 ? money(refunded) : null },
     { name: 'Credits', value: <Credits value={order.credits} /> },
     { name: 'Credits booked', value: <Credits value={order.booked} /> },
     { name: 'Created', value: <DateTime at={order.created_at} /> },
     { name: 'Settled', value: order.settled_at ? <DateTime at={order.settled_at} /> : 'not yet' },
-    ...(order.failure ? [{ name: 'Failure', value: order.failure }] : []),
+    { name: 'Failure', value: order.failure },
     { name: 'At Stripe', value: order.stripe_id ?? 'not opened', mono: true },
-    ...(receipt ? [{ name: 'Receipt', value: <Link href={receipt}>Receipt</Link> }] : []),
+    { name: 'Receipt', value: receipt && <Link href={receipt}>Receipt</Link> },
   ];
   return (
     <>

@@ -98,7 +98,7 @@ function factsOf(task: Task) {
     { name: 'Created', value: <DateTime at={task.created_at} /> },
     { name: 'Last change', value: <DateTime at={task.updated_at} /> },
     { name: 'Next step', value: due ? <DateTime at={due} /> : 'none' },
-    ...(error === null ? [] : [{ name: 'Error', value: `${error}: ${task.error_message}` }]),
+    { name: 'Error', value: error && `${error}: ${task.error_message}` },
   ];
 }
 

@@ -158,15 +158,16 @@ function originOf({ surface, api_key_id: key }: ShownTask): string {
 }
 
 function Ids({ task }: { task: ShownTask }) {
-  const id = (name: string, text: string | null) =>
-    text === null ? [] : [{ name, value: <Copied text={text} label={`Copy: ${name}`} /> }];
+  const id = (name: string, text: string | null) => {
+    return { name, value: text && <Copied text={text} label={`Copy: ${name}`} /> };
+  };
   return (
     <Facts
       facts={[
-        ...id('Task ID', task.id),
-        ...id('Request ID', task.request_id),
-        ...id('Idempotency-Key', task.idempotency_key),
-        ...id('API key ID', task.api_key_id),
+        id('Task ID', task.id),
+        id('Request ID', task.request_id),
+        id('Idempotency-Key', task.idempotency_key),
+        id('API key ID', task.api_key_id),
         { name: 'Created through', value: originOf(task) },
         { name: 'Seed', value: String(task.seed), mono: true },
       ]}

@@ -110,14 +110,15 @@ function factsOf(endpoint: Endpoint) {
     endpoint;
   return [
     { name: 'Address', value: url ?? NO_ADDRESS, mono: url !== null },
-    ...(description ? [{ name: 'Description', value: description }] : []),
-    ...(mode === 'test' ? [{ name: 'Hears of', value: <TestMark /> }] : []),
+    { name: 'Description', value: description },
+    { name: 'Hears of', value: mode === 'test' ? <TestMark /> : null },
     { name: 'Events', value: events.join(', '), mono: true },
     { name: 'State', value: <EndpointState endpoint={endpoint} /> },
-    ...(failing_since ? [{ name: 'Fails since', value: <RelativeTime at={failing_since} /> }] : []),
-    ...(earlier_secret_until
-      ? [{ name: 'The earlier secret signs until', value: <DateTime at={earlier_secret_until} /> }]
-      : []),
+    { name: 'Fails since', value: failing_since && <RelativeTime at={failing_since} /> },
+    {
+      name: 'The earlier secret signs until',
+      value: earlier_secret_until && <DateTime at={earlier_secret_until} />,
+    },
     { name: 'Created', value: <DateTime at={created_at} /> },
   ];
 }

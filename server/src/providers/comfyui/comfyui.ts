@@ -1,12 +1,14 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { UsageError } from '../../kernel/errors.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
-import type { Capabilities, Provider } from '../provider.ts';
-import { cancelPrompt } from './cancel.ts';
+import { parseJson } from '../kit/remote.ts';
+import type { CancelOutcome, Capabilities, Provider } from '../provider.ts';
 import { findPrompt, readPrompt } from './find.ts';
 import { openSavedVideo } from './outputs.ts';
-import type { ServerAddress } from './server.ts';
+import { askServer, type ServerAddress, unexpectedResponse } from './server.ts';
 import { submitPrompt, uploadInputs } from './submit.ts';
 import type { OpenInput } from './uploads.ts';
 import type { FrameRules } from './values.ts';
@@ -85,4 +87,25 @@ function capabilitiesOf(options: ComfyuiOptions): Capabilities {
     outputLifeSeconds: 365 * DAY_SECONDS,
     budgets: {},
   };
+}
+
+const CancelledSchema = Type.Object({ cancelled: Type.Boolean() });
+
+/**
+ * Removes a job from the server's queue, or interrupts it. Servers without `/api/jobs` refuse.
+ * Source: ComfyUI `server.py`, `POST /api/jobs/{id}/cancel`.
+ */
+async function cancelPrompt(server: ServerAddress, jobId: string): Promise<CancelOutcome> {
+  const path = `/api/jobs/${encodeURIComponent(jobId)}/cancel`;
+  const response = await askServer(server, { method: 'POST', path });
+  const body = parseJson(response.body);
+  if (response.status === 200 && Value.Check(CancelledSchema, body)) {
+    if (body.cancelled) return { kind: 'accepted' };
+    return { kind: 'refused', cause: 'the job neither waits nor runs at the server' };
+  }
+  if (response.status !== 404 && response.status !== 405) {
+    throw unexpectedResponse(path, response.status);
+  }
+  const cause = 'the server does not know the job, or is too old to cancel one by its id';
+  return { kind: 'refused', cause };
 }

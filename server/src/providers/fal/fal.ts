@@ -1,10 +1,13 @@
 import { identityOf } from '../kit/identity.ts';
+import { jobIdIn } from '../kit/listed-jobs.ts';
 import { openOutputAt } from '../kit/open-output.ts';
-import type { Capabilities, Provider } from '../provider.ts';
+import { isSuccess, type JsonResponse } from '../kit/remote.ts';
+import type { Capabilities, JobSpec, Provider, SubmitOutcome } from '../provider.ts';
+import { falRefusal } from './errors.ts';
 import { findInHistory } from './history.ts';
+import { endpointOf, falInput } from './model-input.ts';
 import { cancelRequest, readRequest } from './request.ts';
 import { type FalOptions, type FalSettings, falSettings } from './settings.ts';
-import { OUTPUT_LIFE_SECONDS, submitToFal } from './submit.ts';
 import { createFalWebhookReader } from './webhook.ts';
 
 /**
@@ -36,4 +39,41 @@ function capabilitiesOf(settings: FalSettings): Capabilities {
     outputLifeSeconds: OUTPUT_LIFE_SECONDS,
     budgets: {},
   };
+}
+
+/** Results can be fetched for this long, whatever the account's own setting is. */
+const OUTPUT_LIFE_SECONDS = 86_400;
+
+/**
+ * Submits a request to fal's queue; one try.
+ * Source: fal docs, queue submit, common parameters, reliability and data retention.
+ */
+async function submitToFal(
+  settings: FalSettings,
+  jobSpec: JobSpec,
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  const { callbackUrl, attemptId } = jobSpec;
+  const mark = settings.markWithEndUserId ? { end_user_id: attemptId } : {};
+  const url = new URL(`${settings.queueUrl}/${endpointOf(jobSpec, settings.models)}`);
+  url.searchParams.set('fal_webhook', callbackUrl);
+  const json = { ...falInput(jobSpec), ...mark };
+  const headers = submitHeaders(settings);
+  return settings.api.submit({ url: url.href, headers, json, mayStillSend }, outcomeOf);
+}
+
+function submitHeaders(settings: FalSettings): Record<string, string> {
+  const lifecycle = { expiration_duration_seconds: OUTPUT_LIFE_SECONDS };
+  return {
+    // Together these two limit an orphan job: it starts within that time, once, or never.
+    'x-fal-request-start-timeout': String(settings.startTimeoutSeconds),
+    'x-fal-no-retry': '1',
+    'x-fal-store-io': '1', // a find reads the request history
+    'x-fal-object-lifecycle-preference': JSON.stringify(lifecycle),
+  };
+}
+
+function outcomeOf(response: JsonResponse): SubmitOutcome {
+  const jobId = isSuccess(response) ? jobIdIn(response.body, 'request_id') : null;
+  return jobId === null ? falRefusal(response) : { kind: 'accepted', jobId };
 }

@@ -1,6 +1,11 @@
 import { identityOf } from '../kit/identity.ts';
+import { jobIdIn } from '../kit/listed-jobs.ts';
 import { openOutputAt } from '../kit/open-output.ts';
-import type { Capabilities, Provider } from '../provider.ts';
+import { rejected } from '../kit/rejection.ts';
+import { isSuccess, type JsonResponse } from '../kit/remote.ts';
+import type { Capabilities, JobSpec, Provider, SubmitOutcome } from '../provider.ts';
+import { replicateRefusal } from './errors.ts';
+import { replicateInput } from './model-input.ts';
 import { cancelPrediction, readPrediction } from './prediction.ts';
 import { findInPredictions } from './predictions.ts';
 import {
@@ -9,7 +14,6 @@ import {
   type ReplicateSettings,
   replicateSettings,
 } from './settings.ts';
-import { submitToReplicate } from './submit.ts';
 import { createReplicateWebhookReader } from './webhook.ts';
 
 /**
@@ -47,4 +51,39 @@ function capabilitiesOf(settings: ReplicateSettings): Capabilities {
       find: { callsPerSecond: 10 },
     },
   };
+}
+
+/**
+ * Creates a prediction of an official model; one try. If the response is lost, the `start` webhook
+ * brings the id, and the deadline limits the cost of an orphan job.
+ * Source: Replicate docs, create a prediction, webhooks; changelog 2025-10-16.
+ */
+async function submitToReplicate(
+  settings: ReplicateSettings,
+  jobSpec: JobSpec,
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  const model = settings.models[jobSpec.model];
+  if (model === null) {
+    return rejected('operator', `Replicate has no model configured for ${jobSpec.model}`);
+  }
+  const url = `${settings.baseUrl}/v1/models/${model}/predictions`;
+  const headers = { 'cancel-after': asDuration(settings.cancelAfterSeconds) };
+  const json = {
+    input: replicateInput(jobSpec),
+    webhook: jobSpec.callbackUrl,
+    webhook_events_filter: ['start', 'completed'],
+  };
+  return settings.api.submit({ url, headers, json, mayStillSend }, outcomeOf);
+}
+
+/** In the format of the documented example, `1m`. */
+function asDuration(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
+}
+
+function outcomeOf(response: JsonResponse): SubmitOutcome {
+  const jobId = isSuccess(response) ? jobIdIn(response.body, 'id') : null;
+  return jobId === null ? replicateRefusal(response) : { kind: 'accepted', jobId };
 }

@@ -29,7 +29,7 @@ export type AppDeps = PublicApiDeps &
     trustedProxies?: string | undefined;
     /** The website. It is a dependency, because it knows this room. */
     site?: ((app: FastifyInstance) => Promise<void>) | undefined;
-    /** Whether the website answers a request without a route, with its page that says so. */
+    /** Whether the website responds to a request without a route, with its page for 404. */
     isPageRequest?: ((request: FastifyRequest) => boolean) | undefined;
     /** Called after every response. */
     onResponse?:

@@ -3,7 +3,7 @@ import type { Log } from '../kernel/log.ts';
 
 /** A mail of plain text. */
 interface Mail {
-  /** Of one that may be sent again: then both have the same Message-ID. */
+  /** Set if the mail may be sent again: both then have the same Message-ID. */
   id?: string;
   /** One address, without a name. */
   to: string;

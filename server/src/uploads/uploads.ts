@@ -176,7 +176,7 @@ export async function requireUploads(
 
 /**
  * Extends the lives of the uploads that a request names, in the transaction that creates its task:
- * a create that is refused extends none, and the uploads of one that commits last.
+ * a refused create extends nothing, and the uploads of a committed one stay.
  * @throws ApiError as {@link requireUploads}, when one has expired meanwhile
  */
 export async function renewUploads(

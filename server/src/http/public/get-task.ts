@@ -56,8 +56,8 @@ export function namedTaskRead(gate: KeyGate, name: string) {
 export const MAX_WAIT_SECONDS = 30;
 
 /**
- * The seconds of `Prefer: wait=N` (RFC 7240), at most {@link MAX_WAIT_SECONDS}. A preference that
- * is not understood is none, as the RFC says; the first of several counts.
+ * The seconds of `Prefer: wait=N` (RFC 7240), at most {@link MAX_WAIT_SECONDS}. Unknown
+ * preferences are ignored, as the RFC says; of several waits the first counts.
  */
 function preferredWait(header: string | string[] = ''): number | undefined {
   const preferences = [header].flat().join(',').split(',');

@@ -35,7 +35,7 @@ function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
     // The one that was used.
     seed: task.seed,
     idempotency_key: task.idempotency_key,
-    // Of the create; null for tasks from before it was recorded.
+    // Of the HTTP request that created it.
     request_id: task.request_id,
     timeline: timelineOf(task),
     movements,

@@ -227,7 +227,7 @@ async function openProviders(
   shared: SharedParts,
   closers: Closers,
 ): Promise<Map<string, HostedProvider>> {
-  const { db, log, resultFetch, metrics, closures } = shared;
+  const { db, log, resultFetch, closures } = shared;
   const following = new AbortController();
   closers.push(async () => following.abort());
   const now = await followDatabaseClock({ db, log, signal: following.signal });
@@ -237,7 +237,6 @@ async function openProviders(
     guardedFetch: resultFetch,
     now,
     submitTimeoutSeconds: config.submitTimeoutSeconds,
-    observer: { called: metrics.countProviderCall },
   });
   closers.push(async () => {
     await Promise.all([...providers.values()].map((provider) => provider.stop?.()));

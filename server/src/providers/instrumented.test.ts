@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { agedFindInput, jobSpecOf } from '../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../test/task-fixtures.ts';
-import { instrumented, type ProviderCall } from './instrumented.ts';
+import { onReport, type Reports } from '../telemetry/reports.ts';
+import { instrumented } from './instrumented.ts';
 import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from './provider.ts';
 
 type Script = Parameters<typeof scriptedProvider>[0];
 
-/** A scripted, instrumented provider, and the calls that the observer got. */
+const calls: Reports['call'][] = [];
+after(onReport('call', (call) => void calls.push(call)));
+
+/** A scripted, instrumented provider, whose calls are recorded from now on. */
 function subject(script: Script) {
-  const calls: ProviderCall[] = [];
-  const provider = instrumented(scriptedProvider(script), { called: (call) => calls.push(call) });
-  return { provider, calls };
+  calls.length = 0;
+  return { provider: instrumented(scriptedProvider(script)), calls };
 }
 
-function outcomes(calls: ProviderCall[]): string[] {
+function outcomes(calls: Reports['call'][]): string[] {
   return calls.map(({ call, outcome }) => `${call} ${outcome}`);
 }
 

@@ -1,3 +1,4 @@
+import { type Reports, report, secondsSince } from '../telemetry/reports.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import {
   type CancelOutcome,
@@ -8,31 +9,14 @@ import {
   type SubmitOutcome,
 } from './provider.ts';
 
-/** One call to a provider, for metrics. */
-export interface ProviderCall {
-  provider: string;
-  call: 'submit' | 'read' | 'find' | 'cancel' | 'open_output';
-  seconds: number;
-  /**
-   * submit: `accepted`, `rejected_request`, `rejected_busy`, `rejected_operator`, `not_sent` or
-   * `unknown`. read: the kind of the status. find: `found`, `absent` or `ambiguous`. cancel:
-   * `accepted` or `refused`. open_output: `opened` or `gone`. All: `error` if the call threw.
-   */
-  outcome: string;
-}
-
-export interface Observer {
-  called(call: ProviderCall): void;
-}
-
 /**
- * Wraps a provider: each call is reported to the observer when it has ended, and is a span of the
+ * Wraps a provider: each call is reported to the metrics when it has ended, and is a span of the
  * trace. A read that finds the job at work is no span.
  */
-export function instrumented(provider: Provider, observer: Observer): Provider {
+export function instrumented(provider: Provider): Provider {
   const { name } = provider;
   const observe = <Result>(
-    call: ProviderCall['call'],
+    call: Reports['call']['call'],
     work: () => Promise<Result>,
     outcomeOf: (result: Result) => string,
   ): Promise<Result> => {
@@ -52,8 +36,7 @@ export function instrumented(provider: Provider, observer: Observer): Provider {
         if (error instanceof OutputGone) outcome = 'gone';
         throw error;
       } finally {
-        const seconds = (performance.now() - startedAt) / 1000;
-        observer.called({ provider: name, call, seconds, outcome });
+        report('call', { provider: name, call, outcome, seconds: secondsSince(startedAt) });
         span?.set({ outcome });
         if (outcome === 'working') span?.discard();
       }

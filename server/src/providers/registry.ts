@@ -8,7 +8,7 @@ import { type Closures, learning } from './circuit-breaker/closures.ts';
 import { comfyui } from './comfyui/index.ts';
 import type { AdapterDeps, NeededVariable, ProviderDefinition } from './definition.ts';
 import { fal } from './fal/index.ts';
-import { instrumented, type Observer } from './instrumented.ts';
+import { instrumented } from './instrumented.ts';
 import { local, scripted } from './local/index.ts';
 import type { HostedProvider } from './provider.ts';
 import { listTurns, rateLimited } from './rate-limiter/rate-limited.ts';
@@ -45,14 +45,13 @@ type ConfiguredProvider = NonNullable<ReturnType<ReturnType<typeof row>['configu
 
 /** What the providers of a process share. */
 interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
-  observer: Observer;
   closures: Pick<Closures, 'observe'>;
 }
 
 /** Creates a provider, with its rate limits and its instrumentation. */
 async function createProvider(
   { definition, settings, policy }: ConfiguredProvider,
-  { observer, closures, ...deps }: ProviderDeps,
+  { closures, ...deps }: ProviderDeps,
 ): Promise<HostedProvider> {
   const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
   // A function, because the provider does not exist yet.
@@ -60,7 +59,7 @@ async function createProvider(
   const provider = await definition.create(settings, { ...deps, nextListTurn });
   if (definition.isForTestKeys) return provider;
   return {
-    ...rateLimited(learning(instrumented(provider, observer), closures), quota),
+    ...rateLimited(learning(instrumented(provider), closures), quota),
     ...policy,
   };
 }

@@ -19,6 +19,18 @@ export interface Reports {
   credits: { movement: 'reserve' | 'capture' | 'refund'; credits: number };
   /** `wait`: for a connection; `query`, `transaction`: while it was lent. */
   database: { part: 'wait' | 'query' | 'transaction'; seconds: number };
+  /**
+   * One call to a provider. submit: `accepted`, `rejected_request`, `rejected_busy`,
+   * `rejected_operator`, `not_sent` or `unknown`. read: the kind of the status. find: `found`,
+   * `absent` or `ambiguous`. cancel: `accepted` or `refused`. open_output: `opened` or `gone`. All:
+   * `error` if the call threw.
+   */
+  call: {
+    provider: string;
+    call: 'submit' | 'read' | 'find' | 'cancel' | 'open_output';
+    outcome: string;
+    seconds: number;
+  };
   storage: { operation: string; outcome: 'done' | 'missing' | 'error'; seconds: number };
   /** The disk under DATA_DIR, in bytes: what is free, and what must stay free for each use. */
   disk: {

@@ -95,7 +95,7 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
   const db: Database = { query, transaction: unasked, snapshot: unasked, close: unasked };
   const metrics = createMetrics(db);
   const call = { provider: 'ark', call: 'submit', outcome: 'accepted', seconds: 1 } as const;
-  metrics.countProviderCall(call);
+  report('call', call);
   metrics.countCallback('ark', 'received');
   metrics.countResponse({ route: '/', status: 200, seconds: 1 });
   report('batch', { batch: 'admit', items: 1, seconds: 1 });

@@ -13,6 +13,7 @@ import { reconcile } from '../../operator/reconcile.ts';
 import { instrumentedStorage } from '../../storage/open-storage.ts';
 import { ObjectMissing } from '../../storage/storage.ts';
 import { Superseded } from '../../tasks/transitions.ts';
+import { report } from '../../telemetry/reports.ts';
 import { instrumentedSteps } from '../../worker/steps.ts';
 import { createMetrics } from './metrics.ts';
 
@@ -53,8 +54,8 @@ test('the metrics show the version of the process, as /healthz and --version do'
 test('calls of providers are counted by outcome, and callbacks by result', async () => {
   const metrics = createMetrics(fixture.db);
   const call = { provider: 'ark', call: 'submit', seconds: 0.2, outcome: 'unknown' } as const;
-  metrics.countProviderCall(call);
-  metrics.countProviderCall(call);
+  report('call', call);
+  report('call', call);
   metrics.countCallback('ark', 'forged');
   const shown = await scrape(metrics);
   const calls = 'framewright_provider_calls_total{provider="ark",call="submit",outcome="unknown"}';

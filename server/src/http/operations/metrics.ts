@@ -4,7 +4,6 @@ import type { CallbackResult } from '../../attempts/callback.ts';
 import type { Database } from '../../database/database.ts';
 import { VERSION } from '../../kernel/version.ts';
 import { openRecentMinutes } from '../../operator/recent-minutes.ts';
-import type { ProviderCall } from '../../providers/instrumented.ts';
 import { OBJECT_ROLES } from '../../storage/objects.ts';
 import { onReport } from '../../telemetry/reports.ts';
 import {
@@ -37,8 +36,8 @@ export function createMetrics(db: Database, processName?: string) {
   const made = metricsOfProcess(registry);
   const { inc, observe } = made;
   made.gauge('framewright_build_info').set({ version: VERSION }, 1);
-  const forget = countReports(made);
   const recent = openRecentMinutes('/api/');
+  const forget = countReports(made, recent);
   const app = fastify();
   app.addHook('onClose', async () => forget());
   app.get('/metrics', async (_request, reply) => {
@@ -52,11 +51,6 @@ export function createMetrics(db: Database, processName?: string) {
       recent.countResponse({ route, status, seconds });
       inc('framewright_http_responses_total', { route, status });
       observe('framewright_http_response_seconds', { route }, seconds);
-    },
-    countProviderCall({ provider, call, outcome, seconds }: ProviderCall) {
-      recent.countProviderCall({ outcome });
-      inc('framewright_provider_calls_total', { provider, call, outcome });
-      observe('framewright_provider_call_seconds', { provider, call }, seconds);
     },
     countCallback(provider: string, result: CallbackResult | 'failed') {
       inc('framewright_callbacks_total', { provider, result });
@@ -105,7 +99,10 @@ const TIMED = {
 } as const;
 
 /** @returns a function after which nothing is counted any more */
-function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
+function countReports(
+  { inc, observe, gauge }: MetricsOfProcess,
+  recent: ReturnType<typeof openRecentMinutes>,
+): () => void {
   const atWork = gauge('framewright_pool_tasks');
   const allPlaces = gauge('framewright_pool_places');
   const disk = gauge('framewright_disk_bytes');
@@ -119,6 +116,11 @@ function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
         observe(name, labels, seconds),
       ),
     ),
+    onReport('call', ({ provider, call, outcome, seconds }) => {
+      recent.countProviderCall({ outcome });
+      inc('framewright_provider_calls_total', { provider, call, outcome });
+      observe('framewright_provider_call_seconds', { provider, call }, seconds);
+    }),
     onReport('batch', ({ batch, items, seconds }) => {
       observe('framewright_batch_items', { batch }, items);
       observe('framewright_batch_seconds', { batch }, seconds);

@@ -52,9 +52,9 @@ export function openWakeUps(deps: { url: string; db: Database; log: Log }): Wake
   const handlers = new Set<Handler>();
   /** Marks the notifications of this process, which it has handled before it sends them. */
   const sender = crypto.randomUUID();
-  const send = coalesced((wakeUp) => {
+  const send = coalesced(async (wakeUp) => {
     for (const handle of handlers) handle(wakeUp);
-    return deps.db.query(NOTIFY, [`${sender} ${wakeUp}`]);
+    await deps.db.query(NOTIFY, [`${sender} ${wakeUp}`]);
   }, deps.log);
   return {
     send,

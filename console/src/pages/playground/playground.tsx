@@ -27,13 +27,12 @@ import {
 } from './form-model.ts';
 import { type GivenRequest, givenRequest } from './given-request.ts';
 import { Outcomes } from './outcomes.tsx';
-import { PriceBox } from './price-box.tsx';
+import { PriceBox, useQuote } from './price-box.tsx';
 import { Result } from './result.tsx';
 import { followedRequest, type Generation } from './runs.ts';
 import { publicBody, samplesOf } from './samples.ts';
 import { Settings } from './settings.tsx';
 import { useRuns } from './use-generation.ts';
-import { useQuote } from './use-quote.ts';
 
 export default function PlaygroundPage() {
   const { query } = useLocation();

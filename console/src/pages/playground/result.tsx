@@ -256,7 +256,6 @@ function Elapsed({ task, readAt }: { task: ShownTask; readAt: number }) {
   const until = isLive ? task.now : task.updated_at;
   const since = isLive ? performance.now() - readAt : 0;
   const seconds = Math.floor((Date.parse(until) - Date.parse(task.created_at) + since) / 1000);
-  if (Number.isNaN(seconds)) return null; // a process of the release before does not send `now`
   return <span class="figures text-sm text-dim">{clockText(Math.max(0, seconds))}</span>;
 }
 

@@ -138,16 +138,7 @@ function Alert({ credits: { alert_below: known }, onChange }: Props) {
 
 function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
   const packOf = (packId: string) => packs.find(({ id }) => id === packId) ?? packs[0];
-  const draft = useDraft('reload', () => {
-    const first = packOf(known?.pack_id ?? '');
-    const most = known?.monthly_limit ?? (first?.price ?? 0) * 3;
-    return {
-      isOn: known !== null,
-      packId: first?.id ?? '',
-      below: String(known?.below ?? 500),
-      limit: String(most / moneyUnits(first?.currency ?? 'usd').perWhole),
-    };
-  });
+  const draft = useDraft('reload', () => firstReload(known, packOf(known?.pack_id ?? '')));
   const { packId, below, limit } = draft.value;
   const pack = packOf(packId);
   if (!pack) return null;
@@ -188,6 +179,17 @@ function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
       </div>
     </Setting>
   );
+}
+
+/** The fields as they are saved, or by default up to three packs each month. */
+function firstReload(known: CreditsOf['auto_reload'], pack: Props['packs'][number] | undefined) {
+  const most = known?.monthly_limit ?? (pack?.price ?? 0) * 3;
+  return {
+    isOn: known !== null,
+    packId: pack?.id ?? '',
+    below: String(known?.below ?? 500),
+    limit: String(most / moneyUnits(pack?.currency ?? 'usd').perWhole),
+  };
 }
 
 function choiceOf({ id, name, credits, price, currency }: Props['packs'][number]) {

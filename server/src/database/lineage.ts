@@ -5,9 +5,10 @@ import type { Log } from '../kernel/log.ts';
 import {
   command,
   type Database,
+  first,
   isDatabaseUnavailable,
   namedStatement,
-  queryValue,
+  type Queryable,
   type Statement,
   statement,
   type Transaction,
@@ -95,13 +96,16 @@ const END = statement(
   'update recoveries set ended_at = clock_now() where ended_at is null',
 );
 
-/** For how long a recovery is under way; undefined: none is. */
-export const recoverySeconds = queryValue<[], number | undefined>(
+const RECOVERY = statement(
   'recovery_seconds',
   `select extract(epoch from clock_now() - began_at)::float8 as seconds
    from recoveries where ended_at is null`,
-  undefined,
 );
+
+/** For how long a recovery is under way; undefined: none is. */
+export async function recoverySeconds(db: Queryable): Promise<number | undefined> {
+  return (await first<{ seconds: number }>(db, RECOVERY))?.seconds;
+}
 
 /** When the recovery that is under way began, in SQL. */
 export const RECOVERY_BEGAN = '(select began_at from recoveries where ended_at is null)';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import './connection.ts'; // reads the password file
+import './connection.ts'; // sets how passwords are read
 import { UsageError } from '../kernel/errors.ts';
 import { type Database, statement } from './database.ts';
 

@@ -65,6 +65,7 @@ function pageOfProvider(provider: string): string {
 
 /** One row that serves all figures: every gauge then shows a series with all its labels. */
 const ROW = {
+  objects: 1, // first, for statements of one value
   phase: 'held',
   cause: 'acceptance',
   by: 'operator',
@@ -81,7 +82,6 @@ const ROW = {
   pool: 'ingest',
   workers: 1,
   role: 'input',
-  objects: 1,
   kind: 'pack',
   orders: 1,
   endpoints: 1,

@@ -19,8 +19,8 @@ import { requestOf } from './request.ts';
 export type ModelId = NonNullable<GenerateRequest['model']>;
 
 /**
- * A model of Framewright. `doGenerate` waits itself, so that an error of the wait names the task and
- * its key. `doStart` and `doStatus` are for `startVideo`, `getVideoStatus` and the option `poll`.
+ * A model of Framewright. `doGenerate` waits itself, so that an error of the wait names the task
+ * and its key. `doStart` and `doStatus` serve `startVideo`, `getVideoStatus` and the option `poll`.
  * The client retries; the AI SDK, which does not know what is safe, does not.
  */
 export function videoModel(modelId: ModelId, client: Framewright): VideoModel {

@@ -62,23 +62,3 @@ test('the words that customers read are spelled as in British English', async ()
   const unused = own.filter((word) => !used.has(word));
   assert.deepEqual(unused, [], 'nothing has these words of docs/words.txt');
 });
-
-/** Words that the glossary avoids for one meaning only: they have another one, too. */
-const OFTEN_RIGHT = ['provider', 'hold', 'room', 'reserved'];
-
-test('pages for customers have none of the words that the glossary replaces', async () => {
-  const glossary = await read('docs/glossary.md');
-  const lists = [...glossary.matchAll(/\bnot ("[a-z]+"(?:, "[a-z]+")*)/gi)].map(([, list]) => list);
-  const replaced = lists
-    .flatMap((list = '') => list.replaceAll('"', '').split(', '))
-    .filter((word) => !OFTEN_RIGHT.includes(word));
-  assert.ok(replaced.includes('answer'), 'the glossary says which words it replaces');
-  const stems = replaced.map((word) => word.replace(/y$/, '(?:y|ies|ied)'));
-  const pattern = new RegExp(`^(?:${stems.join('|')})(?:s|ed|ing)?$`, 'i');
-  const found: string[] = [];
-  for (const file of filesOf(GUIDES)) {
-    const wrong = wordsOf(await read(file)).filter((word) => pattern.test(word));
-    found.push(...wrong.map((word) => `${file}: ${word}`));
-  }
-  assert.deepEqual(found, []);
-});

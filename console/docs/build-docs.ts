@@ -21,6 +21,7 @@ interface Page extends DocsPage {
 /**
  * Writes the documentation beside the built pages: a folder with `index.html` for each page, its
  * Markdown, the index of the search, and the lists for programs that read.
+ * decisions/0057 says why it is not a site of its own.
  * @param folder of the build; its `docs.html` is the document around each page
  */
 export async function buildDocs(folder: string): Promise<void> {

@@ -19,7 +19,7 @@ export const readCancel = queryFirst<[taskId: string], CancelRequest>(
 );
 
 /**
- * Asks the workers to cancel the job of an accepted task at its provider.
+ * Asks the workers to cancel the job of an accepted task at its provider (decisions/0017).
  * @returns false if that was requested before, and was not refused
  */
 export const requestCancel = whether<[taskId: string, by: Canceller]>(

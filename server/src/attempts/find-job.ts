@@ -42,9 +42,9 @@ export async function findHeldJob(deps: FindDeps, task: Task): Promise<StepResul
 
 /**
  * Finds the job of an attempt whose outcome is not known: the attempt was in flight when its worker
- * died, or its task is held. Adopts a job only on evidence and never submits again. A find that
- * fails is inconclusive, so a task whose provider can't be asked is held, and an operator can
- * decide it.
+ * died, or its task is held. Adopts a job only on evidence (decisions/0009) and never submits
+ * again. A find that fails is inconclusive, so a task whose provider can't be asked is held, and an
+ * operator can decide it.
  * @throws DatabaseUnavailable
  */
 export async function findJobOf(deps: FindDeps, task: Task, attempt: Attempt): Promise<StepResult> {

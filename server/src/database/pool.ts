@@ -16,7 +16,7 @@ const WAIT_SECONDS = 8;
  * catalogue and plans each statement again, so bursts of work must not open and close connections.
  */
 const IDLE_SECONDS = 300;
-/** How much work may wait for a connection. */
+/** How much work may wait for a connection (decisions/0013). */
 const MAX_WAITING = 5000;
 
 /** A connection that is lent to one piece of work. Release it with an error to close it. */

@@ -6,7 +6,7 @@ import type { Log } from '../kernel/log.ts';
 /**
  * What a wake-up says: tasks have become due whose next step copies the client's media (`ingest`),
  * submits (`submit`), or reads a job of which a callback came (`poll`). It names no task, and it
- * may get lost: workers also look by themselves.
+ * may get lost: workers also look by themselves (decisions/0002).
  */
 export const WAKE_UPS = ['ingest', 'submit', 'poll'] as const;
 export type WakeUp = (typeof WAKE_UPS)[number];

@@ -44,7 +44,10 @@ export interface Span {
   end(): void;
 }
 
-/** Makes the spans and sends them away; otel-tracer.ts is loaded only when tracing is on. */
+/**
+ * Makes the spans and sends them away; otel-tracer.ts is loaded only when tracing is on
+ * (decisions/0024).
+ */
 export interface Tracer {
   /** @param parent a traceparent; without a valid one the span begins a new trace */
   start(start: SpanStart, parent: string | undefined): Span;

@@ -66,7 +66,7 @@ export async function startTask({ db }: IngestDeps, task: Task): Promise<StepRes
 /**
  * Copies the client's files into the service's own storage: each file is fetched within one shared
  * byte budget, decoded in full, measured and stored. After a refused file the others are checked
- * for two more seconds, and the task fails with its refund (decisions/0049).
+ * for two more seconds, and the task fails with its refund.
  */
 export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> {
   await markUnfinished(deps.db, { ownerId: task.id, role: 'input' });
@@ -85,7 +85,10 @@ export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> 
   }
 }
 
-/** How long the other files are still checked after the first refusal. */
+/**
+ * How long the other files are still checked after the first refusal. To check them all would let
+ * the slowest host delay the refusal.
+ */
 const MORE_REFUSALS_MS = 2000;
 
 async function copyAll(deps: IngestDeps, task: Task): Promise<TaskInput[]> {

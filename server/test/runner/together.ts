@@ -5,7 +5,7 @@ import { cpuTime, noteCpuTime } from './cpu-time.ts';
 
 /**
  * Runs test files one after the other in this process: each is a suite with the name of its file,
- * to which its tests and hooks belong. The modules that they share are loaded once.
+ * to which its tests and hooks belong. The modules that they share are loaded once (decisions/0045).
  */
 export async function runTogether(files: string[], timeout: number): Promise<void> {
   for (const file of files) await describe(file, { timeout }, () => defineTests(file));

@@ -25,7 +25,7 @@ const FORMATS = {
 /**
  * Decodes all pixels of one still image. An image with an error in them is refused, even if a
  * browser would hide the error. Errors in metadata do not matter: the decoder gets no metadata. It
- * gets the bytes directly, without a demuxer.
+ * gets the bytes directly, without a demuxer. Why not sharp: decisions/0063.
  * @throws RefusedMedia
  */
 export async function decodeImage(

@@ -16,7 +16,7 @@ function malformed(place: Place, reason: string, message: string, cause?: unknow
 }
 
 /**
- * Parses a request body.
+ * Parses a request body. If a name occurs twice in an object, its last value counts.
  * @throws ApiError `invalid_request` when it is not strict UTF-8, not JSON, nested more than 32
  * levels, or holds U+0000, a lone surrogate or a number beyond the range of doubles
  */

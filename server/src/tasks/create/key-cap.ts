@@ -24,7 +24,8 @@ export async function spentThisMonth(
 
 /**
  * Reads the caps of the API keys that creates were sent with, and what they have spent. Call it
- * once their balances are locked, so that creates of one key are decided one after the other.
+ * once their balances are locked, so that creates of one key are decided one after the other
+ * (decisions/0028).
  */
 export async function readSpending(tx: Transaction, creates: CheckedRequest[]) {
   const ids = creates.flatMap(({ binding: { apiKey } }) => (apiKey?.hasCap ? [apiKey.id] : []));

@@ -10,7 +10,7 @@ export const ONLY_IN_ALL: readonly string[] = [
   'server/test/media/linked-packages.test.ts',
 ];
 
-/** Files that CI runs and the quick run does not. docs/testing.md has the reason of each row. */
+/** Files that CI runs and the quick run does not. docs/testing.md groups them. */
 export const ONLY_IN_CI: readonly string[] = [
   'clients/ai-sdk/test/*.test.ts',
   'clients/cli/test/{killed,packed}.test.ts',

@@ -1,11 +1,10 @@
 import type { ConfiguredModels } from '../kit/configured-models.ts';
-import { identityOf } from '../kit/identity.ts';
 import { jobIdIn } from '../kit/listed-jobs.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import {
   type Api,
   forged,
-  isSuccess,
+  identityOf,
   type JsonResponse,
   openApi,
   parseJson,
@@ -18,7 +17,6 @@ import type {
   JobSpec,
   JobStatus,
   Provider,
-  SubmitOutcome,
 } from '../provider.ts';
 import { arkCause, arkErrorIn, arkRefusal, refusedSubmit } from './errors.ts';
 import { findArkJob } from './find.ts';
@@ -95,7 +93,8 @@ export function createArkProvider(options: ArkOptions): Provider {
       const json = createBody(jobSpec, models, markOf(jobSpec));
       // The id is for tracing: Ark does not deduplicate by it.
       const headers = { 'x-client-request-id': jobSpec.attemptId };
-      return api.submit({ url: tasksUrl, headers, json, mayStillSend }, submitted);
+      const answer = { idField: 'id', refusal: refusedSubmit };
+      return api.submit({ url: tasksUrl, headers, json, mayStillSend, ...answer });
     },
     find: (attempt) => findArkJob({ models, isMarking, scan, now: options.now }, attempt),
     read: async (jobId) => readStatus(jobId, await api.get(urlOf(jobId))),
@@ -103,11 +102,6 @@ export function createArkProvider(options: ArkOptions): Provider {
     openOutput: ({ url }) => openOutputAt(url, options),
     readCallback: async ({ body }) => readCallback(parseJson(body)),
   };
-}
-
-function submitted(response: JsonResponse): SubmitOutcome {
-  const jobId = isSuccess(response) ? jobIdIn(response.body, 'id') : null;
-  return jobId === null ? refusedSubmit(response) : { kind: 'accepted', jobId };
 }
 
 function readStatus(jobId: string, response: JsonResponse): JobStatus {

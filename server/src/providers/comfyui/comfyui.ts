@@ -1,14 +1,12 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { UsageError } from '../../kernel/errors.ts';
-import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { identityOf } from '../kit/identity.ts';
-import { parseJson } from '../kit/remote.ts';
+import { identityOf } from '../kit/remote.ts';
 import type { CancelOutcome, Capabilities, Provider } from '../provider.ts';
 import { findPrompt, readPrompt } from './find.ts';
 import { openSavedVideo } from './outputs.ts';
-import { askServer, type ServerAddress, unexpectedResponse } from './server.ts';
+import { type ComfyuiServer, openServer, unexpectedResponse } from './server.ts';
 import { submitPrompt, uploadInputs } from './submit.ts';
 import type { OpenInput } from './uploads.ts';
 import type { FrameRules } from './values.ts';
@@ -43,7 +41,7 @@ const DAY_SECONDS = 86_400;
 export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   const workflows = options.workflows.map(({ name, text }) => parseWorkflow(name, text));
   if (workflows.length === 0) throw new UsageError('comfyui needs a workflow');
-  const server = serverOf(options);
+  const server = openServer(options);
   // Only this guarded fetch allows the server's address: URLs from clients must not reach it.
   const guardedFetch = createGuardedFetch({ allow: new Set([hostAndPort(server)]) });
   const { frameRules, openInput, maxOutputBytes: maxBytes } = options;
@@ -62,13 +60,7 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   };
 }
 
-function serverOf(options: ComfyuiOptions): ServerAddress {
-  const baseUrl = options.baseUrl.replace(/\/+$/, '');
-  const { authorization, timeoutSeconds } = options;
-  return { baseUrl, authorization, timeoutSeconds, call: callOnce };
-}
-
-function hostAndPort({ baseUrl }: ServerAddress): string {
+function hostAndPort({ baseUrl }: ComfyuiServer): string {
   const url = URL.parse(baseUrl);
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '') {
     throw new UsageError('comfyui needs the address of a server, such as http://10.0.0.5:8188');
@@ -95,17 +87,14 @@ const CancelledSchema = Type.Object({ cancelled: Type.Boolean() });
  * Removes a job from the server's queue, or interrupts it. Servers without `/api/jobs` refuse.
  * Source: ComfyUI `server.py`, `POST /api/jobs/{id}/cancel`.
  */
-async function cancelPrompt(server: ServerAddress, jobId: string): Promise<CancelOutcome> {
+async function cancelPrompt(server: ComfyuiServer, jobId: string): Promise<CancelOutcome> {
   const path = `/api/jobs/${encodeURIComponent(jobId)}/cancel`;
-  const response = await askServer(server, { method: 'POST', path });
-  const body = parseJson(response.body);
-  if (response.status === 200 && Value.Check(CancelledSchema, body)) {
+  const { status, body } = await server.api.request('POST', server.baseUrl + path);
+  if (status === 200 && Value.Check(CancelledSchema, body)) {
     if (body.cancelled) return { kind: 'accepted' };
     return { kind: 'refused', cause: 'the job neither waits nor runs at the server' };
   }
-  if (response.status !== 404 && response.status !== 405) {
-    throw unexpectedResponse(path, response.status);
-  }
+  if (status !== 404 && status !== 405) throw unexpectedResponse(path, status);
   const cause = 'the server does not know the job, or is too old to cancel one by its id';
   return { kind: 'refused', cause };
 }

@@ -1,20 +1,19 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { parseJson } from '../kit/remote.ts';
 import type { FindJobInput, FindOutcome, JobStatus } from '../provider.ts';
 import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';
-import { askServer, getServerJson, type ServerAddress, unexpectedResponse } from './server.ts';
+import { type ComfyuiServer, getServerJson, unexpectedResponse } from './server.ts';
 
 /**
  * The status of a job: one call to `/api/jobs/{id}`, or, if the server is too old for it, to
  * `/queue`, `/history/{id}` and `/queue` again.
  * @throws ServerError when the server gives no usable response
  */
-export async function readPrompt(server: ServerAddress, id: string): Promise<JobStatus> {
+export async function readPrompt(server: ComfyuiServer, id: string): Promise<JobStatus> {
   const path = `/api/jobs/${encodeURIComponent(id)}`;
-  const response = await askServer(server, { method: 'GET', path });
-  const body = parseJson(response.body);
+  const response = await server.api.get(server.baseUrl + path);
+  const { body } = response;
   if (response.status === 404)
     return isUnknownJob(body) ? { kind: 'missing' } : readFromQueueAndHistory(server, id);
   const status = response.status === 200 ? statusOfJob(body, id) : undefined;
@@ -33,7 +32,7 @@ function isUnknownJob(body: unknown): boolean {
  * A job moves from the queue to the history, never back. The second look at the queue finds a job
  * that was queued after the first look.
  */
-async function readFromQueueAndHistory(server: ServerAddress, id: string): Promise<JobStatus> {
+async function readFromQueueAndHistory(server: ComfyuiServer, id: string): Promise<JobStatus> {
   if (await isInQueue(server, id)) return { kind: 'working' };
   const path = `/history/${encodeURIComponent(id)}`;
   const status = statusOfHistory(await getServerJson(server, path), id);
@@ -42,7 +41,7 @@ async function readFromQueueAndHistory(server: ServerAddress, id: string): Promi
   return (await isInQueue(server, id)) ? { kind: 'working' } : status;
 }
 
-async function isInQueue(server: ServerAddress, id: string): Promise<boolean> {
+async function isInQueue(server: ComfyuiServer, id: string): Promise<boolean> {
   const queued = isQueued(await getServerJson(server, '/queue'), id);
   if (queued === undefined) throw unexpectedResponse('/queue', 200);
   return queued;
@@ -53,7 +52,7 @@ async function isInQueue(server: ServerAddress, id: string): Promise<boolean> {
  * so absence is strong only if that memory is proved to be older than the attempt.
  */
 export async function findPrompt(
-  server: ServerAddress,
+  server: ComfyuiServer,
   attempt: FindJobInput,
   now: () => number,
 ): Promise<FindOutcome> {
@@ -80,13 +79,12 @@ const JobListSchema = Type.Object({
  * Source: ComfyUI `server.py`, `get_jobs` and `post_prompt` (`create_time`, which the server sets).
  * @throws ServerError when the response is not in the documented format
  */
-async function memoryAgeSeconds(server: ServerAddress): Promise<number> {
+async function memoryAgeSeconds(server: ComfyuiServer): Promise<number> {
   const path = '/api/jobs?sort_by=created_at&sort_order=asc&limit=1';
-  const response = await askServer(server, { method: 'GET', path });
-  if (response.status === 404) return 0;
-  const list = response.status === 200 ? parseJson(response.body) : undefined;
-  if (!Value.Check(JobListSchema, list)) throw unexpectedResponse(path, response.status);
+  const { status, headers, body: list } = await server.api.get(server.baseUrl + path);
+  if (status === 404) return 0;
+  if (status !== 200 || !Value.Check(JobListSchema, list)) throw unexpectedResponse(path, status);
   const oldest = list.jobs[0]?.create_time;
-  const serverNow = Date.parse(response.headers.date ?? '');
+  const serverNow = Date.parse(headers.date ?? '');
   return oldest === undefined || Number.isNaN(serverNow) ? 0 : (serverNow - oldest) / 1000;
 }

@@ -4,7 +4,7 @@ import { ByteBudget } from '../../outbound/byte-budget.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import { OutputGone, type OutputReference } from '../provider.ts';
-import { authorizationOf, type ServerAddress } from './server.ts';
+import type { ComfyuiServer } from './server.ts';
 
 /**
  * A file that a node saved. `format` is a media type; the nodes of the Video Helper Suite set it.
@@ -66,7 +66,7 @@ const GONE = new Set<unknown>([400, 404, 410]);
 /** @throws OutputGone when the server no longer has the file */
 export async function openSavedVideo(
   output: OutputReference,
-  deps: { server: ServerAddress; guardedFetch: GuardedFetch; maxBytes: number },
+  deps: { server: ComfyuiServer; guardedFetch: GuardedFetch; maxBytes: number },
 ): Promise<AsyncIterable<Uint8Array>> {
   if (output.filename === undefined) throw new OutputGone('no file was named');
   const { server } = deps;
@@ -75,7 +75,7 @@ export async function openSavedVideo(
       budget: new ByteBudget(deps.maxBytes),
       plainHttpWhereAllowed: true,
       comparesDigest: true,
-      headers: authorizationOf(server),
+      headers: server.headers,
     });
     return body;
   } catch (error) {

@@ -1,13 +1,17 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { CallOutcome, CallResponse } from '../../outbound/call.ts';
-import { jobIdIn } from '../kit/listed-jobs.ts';
 import { rejected, truncate } from '../kit/rejection.ts';
-import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/remote.ts';
+import {
+  isOutcomeUnknown,
+  isSuccess,
+  type JsonResponse,
+  retryAfterSeconds,
+  ServerError,
+} from '../kit/remote.ts';
 import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
 import { readPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';
-import { callServer, type ServerAddress, ServerError } from './server.ts';
+import type { ComfyuiServer } from './server.ts';
 import { type OpenInput, upload } from './uploads.ts';
 import { type FrameRules, plainValues } from './values.ts';
 import {
@@ -19,7 +23,7 @@ import {
 } from './workflow.ts';
 
 interface ComfyuiDeps {
-  server: ServerAddress;
+  server: ComfyuiServer;
   workflows: Workflow[];
   frameRules: FrameRules;
   openInput: OpenInput;
@@ -45,7 +49,8 @@ export async function uploadInputs(deps: ComfyuiDeps, given: ProviderInput[]): P
 }
 
 /**
- * Posts a job with the attempt's own id; one try. The server would queue the same id a second time,
+ * Posts a job with the attempt's own id; one try. The id in the response counts, even if it is not
+ * the id that was sent. The server would queue the same id a second time,
  * so the job is read first. A failure before the post is never `unknown`: nothing can be accepted.
  */
 export async function submitPrompt(
@@ -66,7 +71,15 @@ export async function submitPrompt(
   } catch (error) {
     return notPosted(error);
   }
-  return post(deps.server, { prompt: graph, prompt_id: jobId }, mayStillSend);
+  const { api, baseUrl } = deps.server;
+  const json = { prompt: graph, prompt_id: jobId };
+  return api.submit({
+    url: `${baseUrl}/prompt`,
+    json,
+    mayStillSend,
+    idField: 'prompt_id',
+    refusal,
+  });
 }
 
 function namesOf(inputs: NamedInput[]): string {
@@ -95,35 +108,14 @@ function notPosted(error: unknown): SubmitOutcome {
   return isOperators ? rejected('operator', cause) : { kind: 'not_sent', cause };
 }
 
-async function post(
-  server: ServerAddress,
-  job: { prompt: unknown; prompt_id: string },
-  mayStillSend: () => boolean,
-): Promise<SubmitOutcome> {
-  const headers = { 'content-type': 'application/json' };
-  const body = { headers, bytes: JSON.stringify(job) };
-  return outcomeOf(
-    await callServer(server, { method: 'POST', path: '/prompt', body, mayStillSend }),
-  );
-}
-
-function outcomeOf(response: CallOutcome): SubmitOutcome {
-  if (response.kind !== 'responded') return response;
-  if (response.status >= 200 && response.status < 300) return acceptance(response);
-  if (response.status === 400) return refusal(response);
-  const cause = `HTTP ${response.status}`;
-  if (response.status === 429) {
-    return rejected('busy', cause, retryAfterSeconds(response.headers));
-  }
-  const isRefused = OPERATOR_STATUSES.has(response.status) && !isOutcomeUnknown(response.status);
+function refusal(response: JsonResponse): SubmitOutcome {
+  const { status, headers, body } = response;
+  const cause = `HTTP ${status}`;
+  if (isSuccess(response)) return { kind: 'unknown', cause: `${cause} without a prompt_id` };
+  if (status === 400) return graphRefusal(body);
+  if (status === 429) return rejected('busy', cause, retryAfterSeconds(headers));
+  const isRefused = OPERATOR_STATUSES.has(status) && !isOutcomeUnknown(status);
   return isRefused ? rejected('operator', cause) : { kind: 'unknown', cause };
-}
-
-/** The id in the response counts, even if it is not the id that was sent. */
-function acceptance(response: CallResponse): SubmitOutcome {
-  const jobId = jobIdIn(parseJson(response.body), 'prompt_id');
-  if (jobId !== null) return { kind: 'accepted', jobId };
-  return { kind: 'unknown', cause: `HTTP ${response.status} without a prompt_id` };
 }
 
 /** A 400 in ComfyUI's format; `node_errors` names the inputs that a node refused. */
@@ -140,8 +132,7 @@ const RefusalSchema = Type.Object({
  * A refused graph is the operator's fault, because the client did not write it: a node or a model
  * is not installed, or a value is out of a node's range.
  */
-function refusal(response: CallResponse): SubmitOutcome {
-  const body = parseJson(response.body);
+function graphRefusal(body: unknown): SubmitOutcome {
   if (!Value.Check(RefusalSchema, body)) {
     return { kind: 'unknown', cause: 'HTTP 400, but not in ComfyUI’s format' };
   }

@@ -1,7 +1,8 @@
 import { fileEnding } from '../../kernel/file-endings.ts';
+import { ServerError } from '../kit/remote.ts';
 import type { ProviderInput } from '../provider.ts';
 import { viewPath } from './outputs.ts';
-import { askServer, type ServerAddress, ServerError } from './server.ts';
+import type { ComfyuiServer } from './server.ts';
 
 /** Reads the service's own copy of a client's file. */
 export type OpenInput = (objectId: string) => Promise<AsyncIterable<Uint8Array>>;
@@ -20,7 +21,7 @@ const SUBFOLDER = 'framewright';
  * @throws ServerError when the file did not arrive
  */
 export async function upload(
-  server: ServerAddress,
+  server: ComfyuiServer,
   input: ProviderInput,
   openInput: OpenInput,
 ): Promise<string> {
@@ -48,9 +49,9 @@ function tooLarge(): ServerError {
 }
 
 /** The size is compared, because a server that was killed may have only part of the file. */
-async function isThere(server: ServerAddress, filename: string, sizeBytes: number) {
+async function isThere(server: ComfyuiServer, filename: string, sizeBytes: number) {
   const path = viewPath({ filename, subfolder: SUBFOLDER, type: 'temp' });
-  const { status, headers } = await askServer(server, { method: 'HEAD', path });
+  const { status, headers } = await server.api.request('HEAD', server.baseUrl + path);
   return status === 200 && headers['content-length'] === String(sizeBytes);
 }
 
@@ -61,9 +62,10 @@ interface File {
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
 
-async function send(server: ServerAddress, file: File): Promise<void> {
-  const body = multipart({ subfolder: SUBFOLDER, type: 'temp', overwrite: 'true' }, file);
-  const { status } = await askServer(server, { method: 'POST', path: '/upload/image', body });
+async function send(server: ComfyuiServer, file: File): Promise<void> {
+  const content = multipart({ subfolder: SUBFOLDER, type: 'temp', overwrite: 'true' }, file);
+  const url = `${server.baseUrl}/upload/image`;
+  const { status } = await server.api.request('POST', url, content);
   if (status !== 200)
     throw new ServerError(`the response to the upload was HTTP ${status}`, status);
 }
@@ -88,5 +90,5 @@ function multipart(fields: Record<string, string>, { filename, sizeBytes, open }
     'content-type': `multipart/form-data; boundary=${boundary}`,
     'content-length': String(before.length + sizeBytes + after.length),
   };
-  return { headers, bytes: stream() };
+  return { headers, body: stream() };
 }

@@ -4,7 +4,7 @@ import { falCause, falJobFailure } from './errors.ts';
 
 test('a stored error text is bounded and well formed', () => {
   assertTruncated((text) => [
-    falCause(422, { detail: [{ type: 'x', msg: text }] }),
+    falCause({ status: 422, headers: {}, body: { detail: [{ type: 'x', msg: text }] } }),
     falJobFailure(422, [], text).cause,
   ]);
 });

@@ -40,7 +40,8 @@ export function errorTypes(error: FalError | undefined): string[] {
 }
 
 /** The status, the error types and fal's text in one line, for operators. */
-export function falCause(status: number, error: FalError | undefined): string {
+export function falCause({ status, body }: JsonResponse): string {
+  const error = falErrorIn(body);
   const detail = error?.detail ?? 'no details';
   const text = typeof detail === 'string' ? detail : detail.map(({ msg }) => msg ?? '').join('; ');
   return truncate([`HTTP ${status}`, ...errorTypes(error), text].join(': '));
@@ -76,10 +77,11 @@ const REQUEST_FAULTS: Record<string, RequestFault> = {
 const OPERATOR_TYPES = new Set(['file_download_error']);
 
 /** The outcome of a submit whose response has no request id. */
-export function falRefusal({ status, headers, body }: JsonResponse): SubmitOutcome {
-  const error = falErrorIn(body);
+export function falRefusal(response: JsonResponse): SubmitOutcome {
+  const { status, headers } = response;
+  const error = falErrorIn(response.body);
   if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
-  const cause = falCause(status, error);
+  const cause = falCause(response);
   const types = errorTypes(error);
   const isOperators = types.some((type) => OPERATOR_TYPES.has(type));
   const fault = isOperators ? 'operator' : faultOfStatus(status);

@@ -1,7 +1,5 @@
-import { identityOf } from '../kit/identity.ts';
-import { jobIdIn } from '../kit/listed-jobs.ts';
 import { openOutputAt } from '../kit/open-output.ts';
-import { isSuccess, type JsonResponse } from '../kit/remote.ts';
+import { identityOf } from '../kit/remote.ts';
 import type { Capabilities, JobSpec, Provider, SubmitOutcome } from '../provider.ts';
 import { falRefusal } from './errors.ts';
 import { findInHistory } from './history.ts';
@@ -59,7 +57,8 @@ async function submitToFal(
   url.searchParams.set('fal_webhook', callbackUrl);
   const json = { ...falInput(jobSpec), ...mark };
   const headers = submitHeaders(settings);
-  return settings.api.submit({ url: url.href, headers, json, mayStillSend }, outcomeOf);
+  const answer = { idField: 'request_id', refusal: falRefusal };
+  return settings.api.submit({ url: url.href, headers, json, mayStillSend, ...answer });
 }
 
 function submitHeaders(settings: FalSettings): Record<string, string> {
@@ -71,9 +70,4 @@ function submitHeaders(settings: FalSettings): Record<string, string> {
     'x-fal-store-io': '1', // a find reads the request history
     'x-fal-object-lifecycle-preference': JSON.stringify(lifecycle),
   };
-}
-
-function outcomeOf(response: JsonResponse): SubmitOutcome {
-  const jobId = isSuccess(response) ? jobIdIn(response.body, 'request_id') : null;
-  return jobId === null ? falRefusal(response) : { kind: 'accepted', jobId };
 }

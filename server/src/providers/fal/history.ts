@@ -1,21 +1,21 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type Candidate, isEcho, isFields, isJobId, pickJob } from '../kit/listed-jobs.ts';
+import { type Candidate, isEcho, isFields, pickJob, readCandidates } from '../kit/listed-jobs.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
-import { falCause, falErrorIn } from './errors.ts';
+import { falCause } from './errors.ts';
 import { endpointOf, falInput } from './model-input.ts';
 import type { FalSettings } from './settings.ts';
 
-const RowSchema = Type.Object({
-  request_id: Type.String(),
-  sent_at: Type.String(),
-  json_input: Type.Optional(Type.Unknown()),
-});
 const PageSchema = Type.Object({
-  items: Type.Array(RowSchema),
+  items: Type.Array(
+    Type.Object({
+      request_id: Type.String(),
+      sent_at: Type.String(),
+      json_input: Type.Optional(Type.Unknown()),
+    }),
+  ),
   next_cursor: Type.Optional(Type.Union([Type.String(), Type.Null()])),
 });
-type Row = Static<typeof RowSchema>;
 
 /** How far fal's clock may differ from the service's. */
 const SKEW_SECONDS = 120;
@@ -35,39 +35,21 @@ export async function findInHistory(
   settings: FalSettings,
   input: FindJobInput,
 ): Promise<FindOutcome> {
-  return pickJob(await readCandidates(settings, input), input);
-}
-
-/**
- * Rows hold everything that was sent, so only one page and the ids of the candidates are kept in
- * memory.
- */
-async function readCandidates(settings: FalSettings, input: FindJobInput): Promise<Candidate[]> {
-  const candidates: Candidate[] = [];
-  for await (const row of readHistory(settings, input)) {
-    const jobId = row.request_id;
-    if (!isJobId(jobId) || !wasSent(row, input)) continue;
-    const by = compare(row, input.jobSpec);
-    if (by !== 'other') candidates.push({ jobId, by });
-  }
-  return candidates;
-}
-
-async function* readHistory(settings: FalSettings, input: FindJobInput): AsyncGenerator<Row> {
-  let cursor: string | null | undefined;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    await settings.api.nextListTurn();
-    const url = historyUrl(settings, input, cursor ?? undefined);
-    const response = await settings.api.get(url);
-    if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
-      const cause = falCause(response.status, falErrorIn(response.body));
-      throw new Error(`fal's request history can't be read: ${cause}`);
-    }
-    yield* response.body.items;
-    cursor = response.body.next_cursor;
-    if (!cursor) return;
-  }
-  throw new Error(`fal's request history has more than ${MAX_PAGES} pages`);
+  const { candidates } = await readCandidates(settings.api, {
+    name: "fal's request history",
+    firstPage: historyUrl(settings, input),
+    maxPages: MAX_PAGES,
+    pageIn(body) {
+      if (!Value.Check(PageSchema, body)) return undefined;
+      const { items: rows, next_cursor: cursor } = body;
+      return { rows, nextPage: cursor ? historyUrl(settings, input, cursor) : undefined };
+    },
+    causeOf: falCause,
+    idOf: (row) => row.request_id,
+    compare: (row) =>
+      wasSent(row.sent_at, input) ? compare(row.json_input, input.jobSpec) : 'other',
+  });
+  return pickJob(candidates, input);
 }
 
 /**
@@ -75,7 +57,7 @@ async function* readHistory(settings: FalSettings, input: FindJobInput): AsyncGe
  * So the range is from the submit to the end of the longest run, and the rows are compared by the
  * time they were sent. A range up to now would be too long to read for a busy account.
  */
-function historyUrl(settings: FalSettings, input: FindJobInput, cursor: string | undefined) {
+function historyUrl(settings: FalSettings, input: FindJobInput, cursor?: string) {
   const url = new URL(`${settings.platformUrl}/v1/models/requests/by-endpoint`);
   const { from, to } = input.sentBetween;
   const end = Math.min(settings.now(), to + settings.jobLimitSeconds * 1000);
@@ -90,8 +72,8 @@ function historyUrl(settings: FalSettings, input: FindJobInput, cursor: string |
   return url.href;
 }
 
-function wasSent(row: Row, { sentBetween }: FindJobInput): boolean {
-  const sentAt = Date.parse(row.sent_at);
+function wasSent(time: string, { sentBetween }: FindJobInput): boolean {
+  const sentAt = Date.parse(time);
   const skew = SKEW_SECONDS * 1000;
   return sentAt >= sentBetween.from - skew && sentAt <= sentBetween.to + skew;
 }
@@ -101,7 +83,7 @@ function wasSent(row: Row, { sentBetween }: FindJobInput): boolean {
  * link to an input is a mark too: it names the task's own copy, which is not sent with any other
  * task.
  */
-function compare({ json_input: input }: Row, jobSpec: JobSpec): Candidate['by'] | 'other' {
+function compare(input: unknown, jobSpec: JobSpec): Candidate['by'] | 'other' {
   if (!isFields(input)) return 'other';
   const mark = input.end_user_id ?? null;
   if (mark !== null) return mark === jobSpec.attemptId ? 'mark' : 'other';

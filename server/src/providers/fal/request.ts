@@ -85,7 +85,7 @@ function isOwnError(response: JsonResponse, types: string[]): boolean {
 
 function failureCause(response: JsonResponse, stated: StatedFailure | undefined): string {
   const status = stated ? `${String(stated.error ?? '')} ${stated.types.join(' ')}; ` : '';
-  return `${status}${falCause(response.status, falErrorIn(response.body))}`;
+  return `${status}${falCause(response)}`;
 }
 
 function isNotFound(response: JsonResponse): boolean {
@@ -93,7 +93,5 @@ function isNotFound(response: JsonResponse): boolean {
 }
 
 function unclear(what: string, response: JsonResponse): Error {
-  return new Error(
-    `fal's ${what} can't be read: ${falCause(response.status, falErrorIn(response.body))}`,
-  );
+  return new Error(`fal's ${what} can't be read: ${falCause(response)}`);
 }

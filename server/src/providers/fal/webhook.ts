@@ -1,20 +1,13 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { jobIdIn } from '../kit/listed-jobs.ts';
-import { forged, openApi, parseJson } from '../kit/remote.ts';
-import { createSigningKeys, signedRecently } from '../kit/signing-keys.ts';
-import type { Callback, Provider } from '../provider.ts';
+import { openApi } from '../kit/remote.ts';
+import { createCallbackReader, type Delivery } from '../kit/signing-keys.ts';
 import type { FalSettings } from './settings.ts';
 
 const JwksSchema = Type.Object({
   keys: Type.Array(Type.Object({ kty: Type.String(), x: Type.Optional(Type.String()) })),
 });
-
-/** fal allows its keys to be cached for a day at most. */
-const KEYS_MAX_AGE_SECONDS = 86_400;
-
-type Delivery = Parameters<NonNullable<Provider['readCallback']>>[0];
 
 /**
  * Reads fal's signed webhooks: Ed25519 over request id, user id, time and the SHA-256 of the body,
@@ -23,41 +16,26 @@ type Delivery = Parameters<NonNullable<Provider['readCallback']>>[0];
  * Source: fal docs, webhooks, "Verification".
  */
 export function createFalWebhookReader(settings: FalSettings) {
-  const keys = createSigningKeys({
+  return createCallbackReader({
     fetchKeys: () => fetchFalKeys(settings),
     now: settings.now,
-    maxAgeSeconds: KEYS_MAX_AGE_SECONDS,
+    signatureIn: (delivery) => signatureIn(delivery, settings),
+    // The id in the queue; `gateway_request_id` may be the id of one of fal's own retries.
+    idField: 'request_id',
   });
-  return async (delivery: Delivery): Promise<Callback> => {
-    const signed = signatureIn(delivery);
-    if (!signed) return forged('a signature header is missing');
-    if (!signedRecently(signed.timestamp, settings.now()))
-      return forged('not signed within 5 minutes of now');
-    if (settings.userId !== '' && signed.userId !== settings.userId)
-      return forged('signed for another user');
-    const signature = Buffer.from(signed.signature, 'hex');
-    const isSigned = await keys.some((key) => verify(null, signed.text, key, signature));
-    return isSigned ? newsIn(delivery.body) : forged('the signature is wrong');
-  };
 }
 
-function signatureIn({ body, headers }: Delivery) {
+function signatureIn({ body, headers }: Delivery, { userId }: FalSettings) {
   const requestId = headers['x-fal-webhook-request-id'];
-  const userId = headers['x-fal-webhook-user-id'];
+  const signedFor = headers['x-fal-webhook-user-id'];
   const timestamp = headers['x-fal-webhook-timestamp'];
   const signature = headers['x-fal-webhook-signature'];
-  if (!requestId || !userId || !timestamp || !signature) return undefined;
+  if (!requestId || !signedFor || !timestamp || !signature) return 'a signature header is missing';
+  if (userId !== '' && signedFor !== userId) return 'signed for another user';
   const bodyHash = createHash('sha256').update(body).digest('hex');
-  const text = Buffer.from([requestId, userId, timestamp, bodyHash].join('\n'));
-  return { userId, timestamp, signature, text };
-}
-
-/**
- * `request_id` is the id in the queue; `gateway_request_id` may be the id of one of fal's
- * own retries.
- */
-function newsIn(body: Uint8Array): Callback {
-  return { kind: 'report', jobId: jobIdIn(parseJson(body), 'request_id'), verified: true };
+  const text = Buffer.from([requestId, signedFor, timestamp, bodyHash].join('\n'));
+  const bytes = Buffer.from(signature, 'hex');
+  return { timestamp, isBy: (key: KeyObject) => verify(null, text, key, bytes) };
 }
 
 async function fetchFalKeys(settings: FalSettings): Promise<KeyObject[]> {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { FindJobInput, FindOutcome } from '../provider.ts';
+import type { Api, JsonResponse } from './remote.ts';
 
 /**
  * A job id in the format of any provider. It becomes part of URL paths, statements and logs. Ids of
@@ -27,6 +28,47 @@ export function isJobId(value: unknown): value is Static<typeof JobIdSchema> {
 export interface Candidate {
   jobId: string;
   by: 'mark' | 'likeness' | 'unclear';
+}
+
+/** A provider's list of jobs, and how the attempt's job is told from others in it. */
+export interface JobList<Row> {
+  /** For messages. */
+  name: string;
+  firstPage: string;
+  maxPages: number;
+  /** The rows of a page and the address of the next one; undefined if the body is not a page. */
+  pageIn(body: unknown): { rows: Row[]; nextPage: string | undefined } | undefined;
+  causeOf(response: JsonResponse): string;
+  idOf(row: Row): string;
+  compare(row: Row): Candidate['by'] | 'other';
+}
+
+/**
+ * Reads a list to its end. Rows hold everything that was sent, so only one page and the ids of the
+ * candidates are kept in memory.
+ * @returns `skipped`: how many rows may be the attempt's but have a malformed id
+ * @throws Error when the list can't be read to its end
+ */
+export async function readCandidates<Row>(api: Api, list: JobList<Row>) {
+  const candidates: Candidate[] = [];
+  let skipped = 0;
+  let url: string | undefined = list.firstPage;
+  for (let page = 0; page < list.maxPages; page += 1) {
+    await api.nextListTurn();
+    const response = await api.get(url);
+    const found = response.status === 200 ? list.pageIn(response.body) : undefined;
+    if (!found) throw new Error(`${list.name} can't be read: ${list.causeOf(response)}`);
+    for (const row of found.rows) {
+      const by = list.compare(row);
+      const jobId = list.idOf(row);
+      if (by === 'other') continue;
+      if (isJobId(jobId)) candidates.push({ jobId, by });
+      else skipped += 1;
+    }
+    if (found.nextPage === undefined) return { candidates, skipped };
+    url = found.nextPage;
+  }
+  throw new Error(`${list.name} has more than ${list.maxPages} pages`);
 }
 
 /**

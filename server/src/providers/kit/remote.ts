@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import {
+  type Call,
   type CallOnce,
   type CallResponse,
   callOnce,
@@ -6,6 +8,7 @@ import {
 } from '../../outbound/call.ts';
 import type { AdapterDeps } from '../definition.ts';
 import type { Callback, SubmitOutcome } from '../provider.ts';
+import { jobIdIn } from './listed-jobs.ts';
 
 /** What the adapter of a provider with an HTTP API uses. */
 export interface RemoteOptions
@@ -28,6 +31,14 @@ export function remoteOf(deps: AdapterDeps): RemoteOptions {
   return { ...calls, guardedFetch, submitTimeoutSeconds, now, nextListTurn };
 }
 
+/**
+ * A digest of everything that decides where a provider's jobs are created and found: its address,
+ * the account's key, its models. See {@link Provider.identity}.
+ */
+export function identityOf(...decisive: unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(decisive)).digest('hex').slice(0, 24);
+}
+
 /** A callback that proves nothing, and why. */
 export function forged(cause: string): Callback {
   return { kind: 'forged', cause };
@@ -43,11 +54,35 @@ export interface JsonResponse {
   body: unknown;
 }
 
+/** No usable response came. `status` is its HTTP status, if there was one. */
+export class ServerError extends Error {
+  override name = 'ServerError';
+  readonly status: number | undefined;
+
+  constructor(cause: string, status?: number) {
+    super(cause);
+    this.status = status;
+  }
+}
+
 interface Submit {
   url: string;
   headers?: Record<string, string>;
   json: unknown;
   mayStillSend(): boolean;
+  /** The field of a successful response that has the job's id. */
+  idField: string;
+  /** What a complete response without an id means. */
+  refusal(response: JsonResponse): SubmitOutcome;
+}
+
+interface ApiOptions
+  extends Pick<
+    RemoteOptions,
+    'call' | 'readCall' | 'submitTimeoutSeconds' | 'readTimeoutSeconds' | 'nextListTurn'
+  > {
+  /** Of each response; if not given, 16 MB, and 1 MB of the response to a submit. */
+  maxResponseBytes?: number;
 }
 
 export type Api = ReturnType<typeof openApi>;
@@ -56,39 +91,48 @@ export type Api = ReturnType<typeof openApi>;
  * The calls to a provider with an HTTP API, each one try.
  * @param headers of each call, such as the API key
  */
-export function openApi(options: RemoteOptions, headers: Record<string, string> = {}) {
-  const { call, readCall, submitTimeoutSeconds } = options;
+export function openApi(options: ApiOptions, headers: Record<string, string> = {}) {
+  const { call, readCall, submitTimeoutSeconds, maxResponseBytes } = options;
   const { readTimeoutSeconds: timeoutSeconds = 20 } = options;
-  async function request(send: CallOnce, method: string, url: string) {
-    const maxResponseBytes = RESPONSE_BYTES;
-    const response = await send({ url, method, headers, timeoutSeconds, maxResponseBytes });
+  async function request(send: CallOnce, sent: Pick<Call, 'method' | 'url'> & Partial<Call>) {
+    const response = await send({
+      ...sent,
+      headers: { ...headers, ...sent.headers },
+      timeoutSeconds,
+      maxResponseBytes: maxResponseBytes ?? RESPONSE_BYTES,
+    });
     if (response.kind === 'responded') return withJson(response);
-    throw new Error(`No response from the provider: ${response.cause}`);
+    throw new ServerError(`No response from the provider: ${response.cause}`);
   }
   return {
-    /** @throws Error when no complete response came: a temporary failure */
-    get: (url: string) => request(readCall, 'GET', url),
+    /** @throws ServerError when no complete response came: a temporary failure */
+    get: (url: string) => request(readCall, { method: 'GET', url }),
     /**
-     * Makes a call without a body, which may be made twice.
-     * @throws Error when no complete response came: what the call did is not known
+     * Makes a call that may be made twice.
+     * @throws ServerError when no complete response came: what the call did is not known
      */
-    request: (method: 'POST' | 'PUT' | 'DELETE', url: string) => request(call, method, url),
+    request: (
+      method: 'HEAD' | 'POST' | 'PUT' | 'DELETE',
+      url: string,
+      content: Partial<Pick<Call, 'headers' | 'body'>> = {},
+    ) => request(call, { method, url, ...content }),
     /** Awaited before each page of a list, also the first: a turn of the `find` budget. */
     nextListTurn: options.nextListTurn ?? (async () => {}),
-    /** @param outcomeOf what a complete response to the submit says */
-    async submit(
-      { url, headers: more, json, mayStillSend }: Submit,
-      outcomeOf: (response: JsonResponse) => SubmitOutcome,
-    ): Promise<SubmitOutcome> {
+    async submit(submit: Submit): Promise<SubmitOutcome> {
+      const { url, headers: more, json, mayStillSend, idField, refusal } = submit;
       const response = await call({
         url,
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json', ...more },
         body: JSON.stringify(json),
         timeoutSeconds: submitTimeoutSeconds,
+        maxResponseBytes,
         mayStillSend,
       });
-      return response.kind === 'responded' ? outcomeOf(withJson(response)) : response;
+      if (response.kind !== 'responded') return response;
+      const answer = withJson(response);
+      const jobId = isSuccess(answer) ? jobIdIn(answer.body, idField) : null;
+      return jobId === null ? refusal(answer) : { kind: 'accepted', jobId };
     },
   };
 }

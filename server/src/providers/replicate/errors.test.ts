@@ -4,7 +4,7 @@ import { replicateCause, replicateJobFailure } from './errors.ts';
 
 test('a stored error text is bounded and well formed', () => {
   assertTruncated((text) => [
-    replicateCause(422, { detail: text }),
+    replicateCause({ status: 422, headers: {}, body: { detail: text } }),
     replicateJobFailure(text).cause,
   ]);
 });

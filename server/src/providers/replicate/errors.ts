@@ -27,7 +27,8 @@ export function replicateErrorIn(body: unknown): ReplicateError | undefined {
 }
 
 /** The status, the title and Replicate's text in one line, for operators. */
-export function replicateCause(status: number, error: ReplicateError | undefined): string {
+export function replicateCause({ status, body }: JsonResponse): string {
+  const error = replicateErrorIn(body);
   const texts = [error?.title, error?.detail ?? 'no details'].filter((text) => text !== undefined);
   return truncate([`HTTP ${status}`, ...texts].join(': '));
 }
@@ -47,10 +48,11 @@ const FIELD_FAULTS: Record<string, RequestFault> = {
  * The outcome of a create whose response has no id. A 422 about anything except the input (the
  * version, the webhook's address) is about the configuration.
  */
-export function replicateRefusal({ status, headers, body }: JsonResponse): SubmitOutcome {
-  const error = replicateErrorIn(body);
+export function replicateRefusal(response: JsonResponse): SubmitOutcome {
+  const { status, headers } = response;
+  const error = replicateErrorIn(response.body);
   if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
-  const cause = replicateCause(status, error);
+  const cause = replicateCause(response);
   const fields = (error.invalid_fields ?? []).map(({ field }) => field);
   const isConfiguration = status === 422 && !fields.some((field) => /^input(\.|$)/.test(field));
   const fault = isConfiguration ? 'operator' : faultOfStatus(status);

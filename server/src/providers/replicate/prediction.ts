@@ -70,6 +70,5 @@ function isNotFound(response: JsonResponse): boolean {
 }
 
 function unclear(response: JsonResponse): Error {
-  const cause = replicateCause(response.status, replicateErrorIn(response.body));
-  return new Error(`a prediction can't be read: ${cause}`);
+  return new Error(`a prediction can't be read: ${replicateCause(response)}`);
 }

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type Candidate, isEcho, isFields, isJobId, pickJob } from '../kit/listed-jobs.ts';
+import { type Candidate, isEcho, isFields, pickJob, readCandidates } from '../kit/listed-jobs.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
-import { replicateCause, replicateErrorIn } from './errors.ts';
+import { replicateCause } from './errors.ts';
 import { replicateInput } from './model-input.ts';
 import { CREATES_PER_SECOND, type ReplicateSettings } from './settings.ts';
 
@@ -35,22 +35,21 @@ export async function findInPredictions(
   settings: ReplicateSettings,
   input: FindJobInput,
 ): Promise<FindOutcome> {
-  const { candidates, skipped } = await readCandidates(settings, input);
+  const { candidates, skipped } = await readCandidates(settings.api, {
+    name: 'the list of predictions',
+    firstPage: firstPage(settings, input),
+    maxPages: pagesOf(input),
+    pageIn(body) {
+      if (!Value.Check(PageSchema, body)) return undefined;
+      const { results: rows, next } = body;
+      return { rows, nextPage: next ? nextPage(settings, next) : undefined };
+    },
+    causeOf: replicateCause,
+    idOf: ({ id }) => id,
+    compare: (row) => compare(row, input.jobSpec, settings),
+  });
   const isCertain = Number.isFinite(settings.listLagSeconds) && skipped === 0;
   return pickJob(candidates, input, isCertain ? 'strong' : 'weak');
-}
-
-/** `skipped`: how many rows may be the attempt's but have a malformed id. */
-async function readCandidates(settings: ReplicateSettings, input: FindJobInput) {
-  const candidates: Candidate[] = [];
-  let skipped = 0;
-  for await (const row of readList(settings, input)) {
-    const by = compare(row, input.jobSpec, settings);
-    if (by === 'other') continue;
-    if (isJobId(row.id)) candidates.push({ jobId: row.id, by });
-    else skipped += 1;
-  }
-  return { candidates, skipped };
 }
 
 /**
@@ -86,23 +85,6 @@ function parametersOf(jobSpec: JobSpec): Record<string, unknown> {
 function attemptIn(webhook: string): string | undefined {
   const path = URL.parse(webhook)?.pathname ?? webhook;
   return path.split('/').at(-1)?.split('.').at(0);
-}
-
-async function* readList(settings: ReplicateSettings, input: FindJobInput): AsyncGenerator<Row> {
-  const maxPages = pagesOf(input);
-  let url = firstPage(settings, input);
-  for (let page = 0; page < maxPages; page += 1) {
-    await settings.api.nextListTurn();
-    const response = await settings.api.get(url);
-    if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
-      const cause = replicateCause(response.status, replicateErrorIn(response.body));
-      throw new Error(`the list of predictions can't be read: ${cause}`);
-    }
-    yield* response.body.results;
-    if (!response.body.next) return;
-    url = nextPage(settings, response.body.next);
-  }
-  throw new Error(`the list of predictions has more than ${maxPages} pages`);
 }
 
 /** Twice what creates at Replicate's limit fill, since it may let more through for a while. */

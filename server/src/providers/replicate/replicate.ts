@@ -1,8 +1,6 @@
-import { identityOf } from '../kit/identity.ts';
-import { jobIdIn } from '../kit/listed-jobs.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import { rejected } from '../kit/rejection.ts';
-import { isSuccess, type JsonResponse } from '../kit/remote.ts';
+import { identityOf } from '../kit/remote.ts';
 import type { Capabilities, JobSpec, Provider, SubmitOutcome } from '../provider.ts';
 import { replicateRefusal } from './errors.ts';
 import { replicateInput } from './model-input.ts';
@@ -74,16 +72,12 @@ async function submitToReplicate(
     webhook: jobSpec.callbackUrl,
     webhook_events_filter: ['start', 'completed'],
   };
-  return settings.api.submit({ url, headers, json, mayStillSend }, outcomeOf);
+  const answer = { idField: 'id', refusal: replicateRefusal };
+  return settings.api.submit({ url, headers, json, mayStillSend, ...answer });
 }
 
 /** In the format of the documented example, `1m`. */
 function asDuration(seconds: number): string {
   const whole = Math.ceil(seconds);
   return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
-}
-
-function outcomeOf(response: JsonResponse): SubmitOutcome {
-  const jobId = isSuccess(response) ? jobIdIn(response.body, 'id') : null;
-  return jobId === null ? replicateRefusal(response) : { kind: 'accepted', jobId };
 }

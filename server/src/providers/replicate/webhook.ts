@@ -1,39 +1,33 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { jobIdIn } from '../kit/listed-jobs.ts';
-import { forged, parseJson } from '../kit/remote.ts';
-import { createSigningKeys, signedRecently } from '../kit/signing-keys.ts';
-import type { Callback, Provider } from '../provider.ts';
+import { createCallbackReader, type Delivery } from '../kit/signing-keys.ts';
 import type { ReplicateSettings } from './settings.ts';
 
 const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) });
-
-/** The account's secret changes only if a person renews it. */
-const SECRET_MAX_AGE_SECONDS = 86_400;
-
-type Delivery = Parameters<NonNullable<Provider['readCallback']>>[0];
 
 /**
  * Reads Replicate's signed webhooks (Standard Webhooks): HMAC-SHA256 over id, time and raw body.
  * Source: Replicate docs, verify webhooks.
  */
 export function createReplicateWebhookReader(settings: ReplicateSettings) {
-  const secrets = createSigningKeys({
+  return createCallbackReader({
     fetchKeys: async () => [await secretOf(settings)],
     now: settings.now,
-    maxAgeSeconds: SECRET_MAX_AGE_SECONDS,
+    signatureIn,
+    idField: 'id',
   });
-  return async ({ body, headers }: Delivery): Promise<Callback> => {
-    const id = headers['webhook-id'];
-    const timestamp = headers['webhook-timestamp'];
-    const signatures = headers['webhook-signature'];
-    if (!id || !timestamp || !signatures) return forged('a signature header is missing');
-    if (!signedRecently(timestamp, settings.now()))
-      return forged('not signed within 5 minutes of now');
-    const text = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
-    const isSigned = await secrets.some((secret) => isAmong(signatures, signatureOf(text, secret)));
-    return isSigned ? newsIn(body) : forged('the signature is wrong');
+}
+
+function signatureIn({ body, headers }: Delivery) {
+  const id = headers['webhook-id'];
+  const timestamp = headers['webhook-timestamp'];
+  const signatures = headers['webhook-signature'];
+  if (!id || !timestamp || !signatures) return 'a signature header is missing';
+  const text = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
+  return {
+    timestamp,
+    isBy: (secret: Buffer) => isAmong(signatures, signatureOf(text, secret)),
   };
 }
 
@@ -60,8 +54,4 @@ function isAmong(signatures: string, expected: Buffer): boolean {
     const isComparable = version === 'v1' && signature.length === expected.length;
     return isComparable && timingSafeEqual(signature, expected);
   });
-}
-
-function newsIn(body: Uint8Array): Callback {
-  return { kind: 'report', jobId: jobIdIn(parseJson(body), 'id'), verified: true };
 }

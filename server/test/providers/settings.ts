@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { UsageError } from '../../src/kernel/errors.ts';
 import type { AdapterDeps, ProviderDefinition } from '../../src/providers/definition.ts';
-import type { ConfiguredModels } from '../../src/providers/kit/configured-models.ts';
 import { quiet } from '../database.ts';
 
 /** Malformed values of variables, by what a variable holds. */
@@ -9,13 +8,6 @@ export const MALFORMED = {
   address: ['ark.example.com', 'ftp://x', 'https://x/?a=b', 'https://ada:hunter2@x'],
   model: ['a b', '/a', 'a//b', 'a?b', 'a#b', 'a/'],
   secret: ['hunter2\u00e9', 'hunter2\nx', 'hunter2\u0000'],
-};
-
-/** What is read when an operator names no models. */
-export const NO_MODELS: ConfiguredModels = {
-  'video-2.0': undefined,
-  'video-2.0-fast': undefined,
-  'video-2.0-mini': undefined,
 };
 
 export function isOneLineAbout(name: string): (error: unknown) => boolean {

@@ -13,12 +13,19 @@ import {
 import { startSimulated } from '../../../test/providers/conformance/simulated.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
 import { createArkProvider } from './ark.ts';
+import { BYTEPLUS_MODELS } from './request.ts';
 
 function start({ apiKey = 'a-key', markAttempts = true } = {}) {
   return startSimulated(
     'ark',
     ({ url, options }) =>
-      createArkProvider({ ...options, baseUrl: `${url}/api/v3`, apiKey, markAttempts }),
+      createArkProvider({
+        ...options,
+        models: BYTEPLUS_MODELS,
+        baseUrl: `${url}/api/v3`,
+        apiKey,
+        markAttempts,
+      }),
     ['--job-seconds', '0.6'],
   );
 }

@@ -1,4 +1,3 @@
-import type { ConfiguredModels } from '../kit/configured-models.ts';
 import { jobIdIn } from '../kit/listed-jobs.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import {
@@ -21,7 +20,7 @@ import type {
 import { arkCause, arkErrorIn, arkRefusal, refusedSubmit } from './errors.ts';
 import { findArkJob } from './find.ts';
 import { arkJob, statusOf } from './job.ts';
-import { createBody, modelsFor } from './request.ts';
+import { type ArkModels, createBody } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
 
 interface ArkOptions extends RemoteOptions {
@@ -31,8 +30,8 @@ interface ArkOptions extends RemoteOptions {
    */
   baseUrl: string;
   apiKey: string;
-  /** Model ids or endpoint ids (`ep-...`) that replace the defaults of the base URL. */
-  models?: Partial<ConfiguredModels> | undefined;
+  /** Model ids or endpoint ids (`ep-...`). */
+  models: ArkModels;
   /**
    * Sends the attempt's id as `safety_identifier`, so that a find is exact. On by default. The
    * field is meant for a stable id of an end user, and Ark echoes nothing else that is unique to an
@@ -76,7 +75,7 @@ const TASKS = '/contents/generations/tasks';
  * list of tasks.
  */
 export function createArkProvider(options: ArkOptions): Provider {
-  const models = modelsFor(options.baseUrl, options.models);
+  const { models } = options;
   const authorization = `Bearer ${options.apiKey}`;
   const api = openApi({ readTimeoutSeconds: READ_SECONDS, ...options }, { authorization });
   const tasksUrl = options.baseUrl.replace(/\/+$/, '') + TASKS;

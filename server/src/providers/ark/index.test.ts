@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  assertRefused,
-  createFrom,
-  MALFORMED,
-  NO_MODELS,
-} from '../../../test/providers/settings.ts';
+import { assertRefused, createFrom, MALFORMED } from '../../../test/providers/settings.ts';
 import { ark } from './index.ts';
+import { BYTEPLUS_MODELS, VOLCENGINE_MODELS } from './request.ts';
 
 test('an API key alone configures Ark, with its public address and defaults', () => {
   assert.deepEqual(ark.readSettings({ ARK_API_KEY: 'a' }), {
     apiKey: 'a',
     baseUrl: 'https://ark.ap-southeast.bytepluses.com/api/v3',
-    models: NO_MODELS,
+    models: BYTEPLUS_MODELS,
     markAttempts: true,
     submitsPerMinute: 600,
   });
@@ -30,7 +26,7 @@ test('variables that are set replace the defaults', () => {
   assert.deepEqual(settings, {
     apiKey: 'a',
     baseUrl: 'https://ark.cn-beijing.volces.com/api/v3',
-    models: { ...NO_MODELS, 'video-2.0': 'ep-2026' },
+    models: { ...VOLCENGINE_MODELS, 'video-2.0': 'ep-2026' },
     markAttempts: false,
     submitsPerMinute: 180,
   });

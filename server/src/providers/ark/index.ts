@@ -3,16 +3,18 @@ import type { ProviderDefinition } from '../definition.ts';
 import { readModels } from '../kit/configured-models.ts';
 import { remoteOf } from '../kit/remote.ts';
 import { createArkProvider, SUBMITS_PER_MINUTE } from './ark.ts';
-import { ARK_FIELDS } from './request.ts';
+import { ARK_FIELDS, modelsFor } from './request.ts';
 
 /** 60,000 a minute are a thousand a second, more than any account is granted. */
 const PER_MINUTE = { min: 1, max: 60_000 };
 
 function readSettings(env: Environment) {
   const apiKey = secret(env, 'ARK_API_KEY');
+  const baseUrl =
+    webAddress(env, 'ARK_BASE_URL') ?? 'https://ark.ap-southeast.bytepluses.com/api/v3';
   const settings = {
-    baseUrl: webAddress(env, 'ARK_BASE_URL') ?? 'https://ark.ap-southeast.bytepluses.com/api/v3',
-    models: readModels(env, 'ARK'),
+    baseUrl,
+    models: readModels(env, 'ARK', modelsFor(baseUrl)),
     markAttempts: yesOrNo(env, 'ARK_MARK_ATTEMPTS', 'yes'),
     submitsPerMinute: number(env, 'ARK_SUBMITS_PER_MINUTE', SUBMITS_PER_MINUTE, PER_MINUTE),
   };

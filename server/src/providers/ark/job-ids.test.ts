@@ -5,6 +5,7 @@ import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce, createKeptCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createArkProvider } from './ark.ts';
+import { BYTEPLUS_MODELS } from './request.ts';
 
 const TASKS = '/contents/generations/tasks';
 const NOW = Date.parse('2026-11-21T10:00:00Z');
@@ -20,6 +21,7 @@ function ark() {
   return createArkProvider({
     baseUrl: host.url,
     apiKey: 'a-key',
+    models: BYTEPLUS_MODELS,
     call: callOnce,
     readCall: createKeptCalls(),
     guardedFetch: createGuardedFetch({ allow: new Set() }),

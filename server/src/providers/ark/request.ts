@@ -1,4 +1,3 @@
-import { type ConfiguredModels, withConfiguredModels } from '../kit/configured-models.ts';
 import { type FieldTable, requestFields } from '../kit/request-fields.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
@@ -18,12 +17,10 @@ export const VOLCENGINE_MODELS: ArkModels = {
 
 /**
  * The model ids at BytePlus or Volcengine, by base URL, so that no operator has to configure them.
- * @param own configured ids, which replace them
  */
-export function modelsFor(baseUrl: string, own: Partial<ConfiguredModels> = {}): ArkModels {
+export function modelsFor(baseUrl: string): ArkModels {
   const host = URL.parse(baseUrl)?.hostname ?? '';
-  const theirs = host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
-  return withConfiguredModels(theirs, own);
+  return host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
 }
 
 /** Source: "Create video generation task". */

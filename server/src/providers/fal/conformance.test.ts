@@ -9,12 +9,14 @@ import {
 import { startSimulated } from '../../../test/providers/conformance/simulated.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
 import { createFalProvider } from './fal.ts';
+import { FAL_MODELS } from './model-input.ts';
 
 function start(markWithEndUserId = true) {
   return startSimulated('fal', ({ url, options }) =>
     createFalProvider({
       ...options,
       apiKey: 'a-key',
+      models: FAL_MODELS,
       markWithEndUserId,
       queueUrl: url,
       platformUrl: url,

@@ -12,7 +12,7 @@ import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce, createKeptCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createFalProvider } from './fal.ts';
-import { falInput } from './model-input.ts';
+import { FAL_MODELS, falInput } from './model-input.ts';
 import type { FalOptions } from './settings.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
@@ -32,6 +32,7 @@ beforeEach(() => host.requests.splice(0));
 function fal(changes: Partial<FalOptions> = {}) {
   return createFalProvider({
     apiKey: 'fal-key',
+    models: FAL_MODELS,
     call: callOnce,
     readCall: createKeptCalls(),
     guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
@@ -63,14 +64,14 @@ test('a submit names the webhook, limits an orphan job and asks fal to keep what
       queue_position: 0,
     },
   });
-  const outcome = await fal({ startTimeoutSeconds: 900 }).submit(jobSpec(), () => true);
+  const outcome = await fal().submit(jobSpec(), () => true);
   assert.deepEqual(outcome, { kind: 'accepted', jobId: ID });
   const [request, ...more] = host.requests;
   assert.ok(request);
   assert.equal(more.length, 0);
   assert.equal(request.url.searchParams.get('fal_webhook'), jobSpec().callbackUrl);
   assert.equal(request.headers.authorization, 'Key fal-key');
-  assert.equal(request.headers['x-fal-request-start-timeout'], '900');
+  assert.equal(request.headers['x-fal-request-start-timeout'], '3600');
   assert.equal(request.headers['x-fal-no-retry'], '1');
   assert.equal(request.headers['x-fal-store-io'], '1');
   const sent = { ...falInput(jobSpec()), end_user_id: 'att_1' };
@@ -305,11 +306,11 @@ test('absence is only a hint, because unfinished requests may not be shown', asy
 
 test('the history is read up to the end of the longest run, however long ago that was', async () => {
   host.respond(HISTORY, { json: { items: [row('r-1')], next_cursor: null } });
-  const dayLater = { now: () => NOW + 86_400_000, startTimeoutSeconds: 600 };
+  const dayLater = { now: () => NOW + 86_400_000 };
   const outcome = await fal(dayLater).find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   const end = Date.parse(host.requests[0]?.url.searchParams.get('end') ?? '');
-  assert.equal(end, NOW - 4000 + (600 + 3600 + 120) * 1000);
+  assert.equal(end, NOW - 4000 + (3600 + 3600 + 120) * 1000);
 });
 
 test('a request with a malformed id is skipped', async () => {

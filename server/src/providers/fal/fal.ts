@@ -5,7 +5,13 @@ import { falRefusal } from './errors.ts';
 import { findInHistory } from './history.ts';
 import { endpointOf, falInput } from './model-input.ts';
 import { cancelRequest, readRequest } from './request.ts';
-import { type FalOptions, type FalSettings, falSettings } from './settings.ts';
+import {
+  type FalOptions,
+  type FalSettings,
+  falSettings,
+  JOB_LIMIT_SECONDS,
+  START_TIMEOUT_SECONDS,
+} from './settings.ts';
 import { createFalWebhookReader } from './webhook.ts';
 
 /**
@@ -18,7 +24,7 @@ export function createFalProvider(options: FalOptions): Provider {
   return {
     name: 'fal',
     identity: identityOf(settings.queueUrl, settings.platformUrl, settings.apiKey, settings.models),
-    capabilities: capabilitiesOf(settings),
+    capabilities: CAPABILITIES,
     submit: (jobSpec, mayStillSend) => submitToFal(settings, jobSpec, mayStillSend),
     find: (input) => findInHistory(settings, input),
     read: (jobId) => readRequest(settings, jobId),
@@ -28,19 +34,26 @@ export function createFalProvider(options: FalOptions): Provider {
   };
 }
 
-function capabilitiesOf(settings: FalSettings): Capabilities {
-  const { jobLimitSeconds } = settings;
-  return {
-    exactOutput: false,
-    findLagSeconds: jobLimitSeconds, // the history may show a request only when it has finished
-    jobLimitSeconds,
-    outputLifeSeconds: OUTPUT_LIFE_SECONDS,
-    budgets: {},
-  };
-}
-
 /** Results can be fetched for this long, whatever the account's own setting is. */
 const OUTPUT_LIFE_SECONDS = 86_400;
+
+const CAPABILITIES: Capabilities = {
+  exactOutput: false,
+  findLagSeconds: JOB_LIMIT_SECONDS, // the history may show a request only when it has finished
+  jobLimitSeconds: JOB_LIMIT_SECONDS,
+  outputLifeSeconds: OUTPUT_LIFE_SECONDS,
+  budgets: {},
+};
+
+/** Together the first two limit an orphan job: it starts within that time, once, or never. */
+const SUBMIT_HEADERS = {
+  'x-fal-request-start-timeout': String(START_TIMEOUT_SECONDS),
+  'x-fal-no-retry': '1',
+  'x-fal-store-io': '1', // a find reads the request history
+  'x-fal-object-lifecycle-preference': JSON.stringify({
+    expiration_duration_seconds: OUTPUT_LIFE_SECONDS,
+  }),
+};
 
 /**
  * Submits a request to fal's queue; one try.
@@ -56,18 +69,7 @@ async function submitToFal(
   const url = new URL(`${settings.queueUrl}/${endpointOf(jobSpec, settings.models)}`);
   url.searchParams.set('fal_webhook', callbackUrl);
   const json = { ...falInput(jobSpec), ...mark };
-  const headers = submitHeaders(settings);
   const answer = { idField: 'request_id', refusal: falRefusal };
+  const headers = SUBMIT_HEADERS;
   return settings.api.submit({ url: url.href, headers, json, mayStillSend, ...answer });
-}
-
-function submitHeaders(settings: FalSettings): Record<string, string> {
-  const lifecycle = { expiration_duration_seconds: OUTPUT_LIFE_SECONDS };
-  return {
-    // Together these two limit an orphan job: it starts within that time, once, or never.
-    'x-fal-request-start-timeout': String(settings.startTimeoutSeconds),
-    'x-fal-no-retry': '1',
-    'x-fal-store-io': '1', // a find reads the request history
-    'x-fal-object-lifecycle-preference': JSON.stringify(lifecycle),
-  };
 }

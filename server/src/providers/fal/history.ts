@@ -4,7 +4,7 @@ import { type Candidate, isEcho, isFields, pickJob, readCandidates } from '../ki
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { falCause } from './errors.ts';
 import { endpointOf, falInput } from './model-input.ts';
-import type { FalSettings } from './settings.ts';
+import { type FalSettings, JOB_LIMIT_SECONDS } from './settings.ts';
 
 const PageSchema = Type.Object({
   items: Type.Array(
@@ -60,7 +60,7 @@ export async function findInHistory(
 function historyUrl(settings: FalSettings, input: FindJobInput, cursor?: string) {
   const url = new URL(`${settings.platformUrl}/v1/models/requests/by-endpoint`);
   const { from, to } = input.sentBetween;
-  const end = Math.min(settings.now(), to + settings.jobLimitSeconds * 1000);
+  const end = Math.min(settings.now(), to + JOB_LIMIT_SECONDS * 1000);
   url.search = new URLSearchParams({
     endpoint_id: endpointOf(input.jobSpec, settings.models),
     start: new Date(from - SKEW_SECONDS * 1000).toISOString(),

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  assertRefused,
-  createFrom,
-  MALFORMED,
-  NO_MODELS,
-} from '../../../test/providers/settings.ts';
+import { assertRefused, createFrom, MALFORMED } from '../../../test/providers/settings.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { fal } from './index.ts';
+import { FAL_MODELS } from './model-input.ts';
 
 const DEFAULTS = {
   apiKey: 'f',
   queueUrl: 'https://queue.fal.run',
-  platformUrl: undefined,
-  jwksUrl: undefined,
+  platformUrl: 'https://api.fal.ai',
+  jwksUrl: 'https://rest.fal.ai/.well-known/jwks.json',
   userId: undefined,
-  models: NO_MODELS,
+  models: FAL_MODELS,
   markWithEndUserId: true,
 };
 

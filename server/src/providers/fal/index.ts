@@ -7,7 +7,7 @@ import {
   yesOrNo,
 } from '../../kernel/variables.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { modelVariables, readModels, withConfiguredModels } from '../kit/configured-models.ts';
+import { modelVariables, readModels } from '../kit/configured-models.ts';
 import { remoteOf } from '../kit/remote.ts';
 import { createFalProvider } from './fal.ts';
 import { FAL_FIELDS, FAL_MODELS } from './model-input.ts';
@@ -16,10 +16,10 @@ function readSettings(env: Environment) {
   const apiKey = secret(env, 'FAL_API_KEY');
   const settings = {
     queueUrl: webAddress(env, 'FAL_QUEUE_URL') ?? 'https://queue.fal.run',
-    platformUrl: webAddress(env, 'FAL_PLATFORM_URL'),
-    jwksUrl: webAddress(env, 'FAL_JWKS_URL'),
+    platformUrl: webAddress(env, 'FAL_PLATFORM_URL') ?? 'https://api.fal.ai',
+    jwksUrl: webAddress(env, 'FAL_JWKS_URL') ?? 'https://rest.fal.ai/.well-known/jwks.json',
     userId: read(env, 'FAL_USER_ID', '') || undefined,
-    models: readModels(env, 'FAL'),
+    models: readModels(env, 'FAL', FAL_MODELS),
     markWithEndUserId: yesOrNo(env, 'FAL_MARK_ATTEMPTS', 'yes'),
   };
   return apiKey === undefined ? undefined : { ...settings, apiKey };
@@ -39,9 +39,8 @@ export const fal: ProviderDefinition<Settings> = {
   fetchesInputs: true,
   fields: { table: FAL_FIELDS },
   create(settings, deps) {
-    const models = withConfiguredModels(FAL_MODELS, settings.models);
     return namingVariables(Object.values(modelVariables('FAL')).join(', '), () =>
-      createFalProvider({ ...settings, ...remoteOf(deps), models }),
+      createFalProvider({ ...settings, ...remoteOf(deps) }),
     );
   },
 };

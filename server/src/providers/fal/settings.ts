@@ -1,16 +1,16 @@
 import { UsageError } from '../../kernel/errors.ts';
 import { openApi, type RemoteOptions } from '../kit/remote.ts';
-import { FAL_MODELS, type FalModels } from './model-input.ts';
+import type { FalModels } from './model-input.ts';
 
 export interface FalOptions extends RemoteOptions {
   apiKey: string;
-  models?: FalModels | undefined;
+  models: FalModels;
   /** Takes requests and shows their status. */
   queueUrl: string;
-  /** Lists the account's past requests; https://api.fal.ai if not given. */
-  platformUrl?: string | undefined;
+  /** Lists the account's past requests. */
+  platformUrl: string;
   /** The address of the public keys that verify webhooks. */
-  jwksUrl?: string | undefined;
+  jwksUrl: string;
   /**
    * The account's fal user id. If set, a webhook that is signed for another user counts as forged.
    */
@@ -21,32 +21,25 @@ export interface FalOptions extends RemoteOptions {
    * sent within minutes can't be told apart. On by default.
    */
   markWithEndUserId?: boolean | undefined;
-  /** Seconds after which a request that has not started never starts; 3600 if not given. */
-  startTimeoutSeconds?: number | undefined;
 }
 
+/** A request that has not started after this time never starts. */
+export const START_TIMEOUT_SECONDS = 3600;
 /** fal names no limit for a run; Seedance takes far less than an hour. */
 const RUN_LIMIT_SECONDS = 3600;
+/** At the latest this many seconds after its submit, a request has succeeded or failed. */
+export const JOB_LIMIT_SECONDS = START_TIMEOUT_SECONDS + RUN_LIMIT_SECONDS;
 
 export type FalSettings = ReturnType<typeof falSettings>;
 
 /** @throws UsageError when the models belong to several apps: a job id does not show its app */
 export function falSettings(options: FalOptions) {
-  const models = options.models ?? FAL_MODELS;
-  const startTimeoutSeconds = options.startTimeoutSeconds ?? 3600;
   return {
     ...options,
-    models,
     api: openApi(options, { authorization: `Key ${options.apiKey}` }),
     /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
-    app: appOf(models),
-    platformUrl: options.platformUrl ?? 'https://api.fal.ai',
-    jwksUrl: options.jwksUrl ?? 'https://rest.fal.ai/.well-known/jwks.json',
-    userId: options.userId ?? '',
+    app: appOf(options.models),
     markWithEndUserId: options.markWithEndUserId ?? true,
-    startTimeoutSeconds,
-    /** At the latest this many seconds after its submit, a request has succeeded or failed. */
-    jobLimitSeconds: startTimeoutSeconds + RUN_LIMIT_SECONDS,
   };
 }
 

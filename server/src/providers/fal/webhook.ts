@@ -31,7 +31,7 @@ function signatureIn({ body, headers }: Delivery, { userId }: FalSettings) {
   const timestamp = headers['x-fal-webhook-timestamp'];
   const signature = headers['x-fal-webhook-signature'];
   if (!requestId || !signedFor || !timestamp || !signature) return 'a signature header is missing';
-  if (userId !== '' && signedFor !== userId) return 'signed for another user';
+  if (userId !== undefined && signedFor !== userId) return 'signed for another user';
   const bodyHash = createHash('sha256').update(body).digest('hex');
   const text = Buffer.from([requestId, signedFor, timestamp, bodyHash].join('\n'));
   const bytes = Buffer.from(signature, 'hex');

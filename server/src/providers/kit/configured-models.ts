@@ -1,9 +1,6 @@
 import { MODELS, type Model } from '../../catalog/models.ts';
 import { bad, type Environment, read } from '../../kernel/variables.ts';
 
-/** Model ids that an operator configured; undefined: the default of the adapter. */
-export type ConfiguredModels = Record<Model, string | undefined>;
-
 /** `PREFIX_MODEL` for video-2.0, `PREFIX_MODEL_FAST` for video-2.0-fast, ... */
 export function modelVariables(prefix: string): Record<Model, string> {
   return forEachModel((model) => {
@@ -16,12 +13,16 @@ export function modelVariables(prefix: string): Record<Model, string> {
 }
 
 /**
- * Reads the variables of all models.
+ * Reads the variables of all models; one that is not set has the adapter's default.
  * @throws UsageError, one line that names the variable, when a value can't be a model's id
  */
-export function readModels(env: Environment, prefix: string): ConfiguredModels {
+export function readModels<Id>(
+  env: Environment,
+  prefix: string,
+  defaults: Record<Model, Id>,
+): Record<Model, Id | string> {
   const variables = modelVariables(prefix);
-  return forEachModel((model) => readModel(env, variables[model]));
+  return forEachModel((model) => readModel(env, variables[model]) ?? defaults[model]);
 }
 
 /** Ids become part of URLs, so characters that have a meaning there are refused. */
@@ -30,14 +31,6 @@ function readModel(env: Environment, name: string): string | undefined {
   const isModel = /^[\w.:-]+(\/[\w.:-]+)*$/.test(text);
   if (text !== '' && !isModel) bad(name, text, 'the id of a model, such as owner/name');
   return text || undefined;
-}
-
-/** The default models of an adapter, replaced by those that are configured. */
-export function withConfiguredModels<Id>(
-  models: Record<Model, Id>,
-  configured: Partial<ConfiguredModels>,
-): Record<Model, Id | string> {
-  return forEachModel((model) => configured[model] ?? models[model]);
 }
 
 function forEachModel<Value>(idFor: (model: Model) => Value): Record<Model, Value> {

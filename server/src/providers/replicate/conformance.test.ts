@@ -9,11 +9,12 @@ import {
 } from '../../../test/providers/conformance/meanings.ts';
 import { startSimulated } from '../../../test/providers/conformance/simulated.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
+import { REPLICATE_MODELS } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 
 function start(apiToken = 'a-token') {
   return startSimulated('replicate', ({ url, options }) =>
-    createReplicateProvider({ ...options, apiToken, baseUrl: url }),
+    createReplicateProvider({ ...options, apiToken, models: REPLICATE_MODELS, baseUrl: url }),
   );
 }
 

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRefused, MALFORMED, NO_MODELS } from '../../../test/providers/settings.ts';
+import { assertRefused, MALFORMED } from '../../../test/providers/settings.ts';
 import { replicate } from './index.ts';
+import { REPLICATE_MODELS } from './model-input.ts';
 
 const DEFAULTS = {
   apiToken: 'r',
   baseUrl: 'https://api.replicate.com',
   webhookSecret: undefined,
-  models: NO_MODELS,
+  models: REPLICATE_MODELS,
   listLagSeconds: undefined,
 };
 
@@ -27,7 +28,7 @@ test('variables that are set replace the defaults', () => {
     ...DEFAULTS,
     webhookSecret: 'whsec_c2VjcmV0',
     listLagSeconds: 0,
-    models: { ...NO_MODELS, 'video-2.0-mini': 'acme/mini' },
+    models: { ...REPLICATE_MODELS, 'video-2.0-mini': 'acme/mini' },
   });
 });
 

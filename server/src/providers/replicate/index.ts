@@ -1,7 +1,7 @@
 import { UsageError } from '../../kernel/errors.ts';
 import { type Environment, number, read, secret, webAddress } from '../../kernel/variables.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { readModels, withConfiguredModels } from '../kit/configured-models.ts';
+import { readModels } from '../kit/configured-models.ts';
 import { remoteOf } from '../kit/remote.ts';
 import { REPLICATE_FIELDS, REPLICATE_MODELS } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
@@ -11,7 +11,7 @@ function readSettings(env: Environment) {
   const settings = {
     baseUrl: webAddress(env, 'REPLICATE_BASE_URL') ?? 'https://api.replicate.com',
     webhookSecret: webhookSecret(env, 'REPLICATE_WEBHOOK_SECRET'),
-    models: readModels(env, 'REPLICATE'),
+    models: readModels(env, 'REPLICATE', REPLICATE_MODELS),
     listLagSeconds: isSet(env, 'REPLICATE_LIST_LAG_SECONDS')
       ? number(env, 'REPLICATE_LIST_LAG_SECONDS', 0)
       : undefined,
@@ -43,8 +43,5 @@ export const replicate: ProviderDefinition<Settings> = {
   baseUrls: ({ baseUrl }) => ({ REPLICATE_BASE_URL: baseUrl }),
   fetchesInputs: true,
   fields: { table: REPLICATE_FIELDS },
-  create(settings, deps) {
-    const models = withConfiguredModels(REPLICATE_MODELS, settings.models);
-    return createReplicateProvider({ ...settings, ...remoteOf(deps), models });
-  },
+  create: (settings, deps) => createReplicateProvider({ ...settings, ...remoteOf(deps) }),
 };

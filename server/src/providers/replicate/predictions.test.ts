@@ -4,7 +4,7 @@ import { type CannedHost, startCannedHost } from '../../../test/providers/canned
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce, createKeptCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { replicateInput } from './model-input.ts';
+import { REPLICATE_MODELS, replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 import type { ReplicateOptions } from './settings.ts';
 
@@ -22,6 +22,7 @@ beforeEach(() => host.requests.splice(0));
 function replicate(changes: Partial<ReplicateOptions> = {}) {
   return createReplicateProvider({
     apiToken: 'r8_token',
+    models: REPLICATE_MODELS,
     call: callOnce,
     readCall: createKeptCalls(),
     guardedFetch: createGuardedFetch({ allow: new Set() }),

@@ -11,7 +11,7 @@ import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce, createKeptCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutputGone } from '../provider.ts';
-import { replicateInput } from './model-input.ts';
+import { REPLICATE_MODELS, replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 import type { ReplicateOptions } from './settings.ts';
 
@@ -31,6 +31,7 @@ beforeEach(() => host.requests.splice(0));
 function replicate(changes: Partial<ReplicateOptions> = {}) {
   return createReplicateProvider({
     apiToken: 'r8_token',
+    models: REPLICATE_MODELS,
     call: callOnce,
     readCall: createKeptCalls(),
     guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
@@ -49,26 +50,20 @@ function submitted(response: CannedResponse) {
 test('a create asks for both webhooks and a deadline, and does not wait for the video', async () => {
   const prediction = { id: ID, model: 'bytedance/seedance-2.0-fast', status: 'starting' };
   host.respond(CREATE, { status: 201, json: prediction });
-  const provider = replicate({ cancelAfterSeconds: 1800 });
+  const provider = replicate();
   const outcome = await provider.submit(jobSpec(), () => true);
   assert.deepEqual(outcome, { kind: 'accepted', jobId: ID });
   const [request, ...more] = host.requests;
   assert.ok(request);
   assert.equal(more.length, 0);
   assert.equal(request.headers.authorization, 'Bearer r8_token');
-  assert.equal(request.headers['cancel-after'], '30m');
+  assert.equal(request.headers['cancel-after'], '60m');
   assert.equal(request.headers.prefer, undefined);
   assert.deepEqual(JSON.parse(request.body), {
     input: replicateInput(jobSpec()),
     webhook: jobSpec().callbackUrl,
     webhook_events_filter: ['start', 'completed'],
   });
-});
-
-test('a deadline that is not a whole number of minutes is sent in seconds', async () => {
-  host.respond(CREATE, { status: 201, json: { id: ID } });
-  await replicate({ cancelAfterSeconds: 90 }).submit(jobSpec(), () => true);
-  assert.equal(host.requests[0]?.headers['cancel-after'], '90s');
 });
 
 test("a model that Replicate does not offer is the operator's fault, and nothing is sent", async () => {

@@ -33,6 +33,9 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
   };
 }
 
+/** Replicate ends a prediction that is not done after this time. */
+const CANCEL_AFTER_SECONDS = 3600;
+
 /**
  * 3,000 calls a minute that are not creates; results are deleted after an hour.
  * Source: Replicate docs, rate limits and data retention.
@@ -40,8 +43,8 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
 function capabilitiesOf(settings: ReplicateSettings): Capabilities {
   return {
     exactOutput: false,
-    findLagSeconds: Math.min(settings.listLagSeconds, settings.cancelAfterSeconds),
-    jobLimitSeconds: settings.cancelAfterSeconds,
+    findLagSeconds: Math.min(settings.listLagSeconds, CANCEL_AFTER_SECONDS),
+    jobLimitSeconds: CANCEL_AFTER_SECONDS,
     outputLifeSeconds: 3600,
     budgets: {
       submit: { callsPerSecond: CREATES_PER_SECOND },
@@ -66,7 +69,7 @@ async function submitToReplicate(
     return rejected('operator', `Replicate has no model configured for ${jobSpec.model}`);
   }
   const url = `${settings.baseUrl}/v1/models/${model}/predictions`;
-  const headers = { 'cancel-after': asDuration(settings.cancelAfterSeconds) };
+  const headers = { 'cancel-after': `${CANCEL_AFTER_SECONDS / 60}m` };
   const json = {
     input: replicateInput(jobSpec),
     webhook: jobSpec.callbackUrl,
@@ -74,10 +77,4 @@ async function submitToReplicate(
   };
   const answer = { idField: 'id', refusal: replicateRefusal };
   return settings.api.submit({ url, headers, json, mayStillSend, ...answer });
-}
-
-/** In the format of the documented example, `1m`. */
-function asDuration(seconds: number): string {
-  const whole = Math.ceil(seconds);
-  return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
 }

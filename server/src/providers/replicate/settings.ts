@@ -1,17 +1,15 @@
 import { openApi, type RemoteOptions } from '../kit/remote.ts';
-import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
+import type { ReplicateModels } from './model-input.ts';
 
 /** 600 a minute for an account. Source: Replicate docs, rate limits. */
 export const CREATES_PER_SECOND = 10;
 
 export interface ReplicateOptions extends RemoteOptions {
   apiToken: string;
-  models?: ReplicateModels | undefined;
+  models: ReplicateModels;
   baseUrl: string;
   /** `whsec_...`; fetched from Replicate if not given. */
   webhookSecret?: string | undefined;
-  /** Seconds after which Replicate ends a prediction that is not done; 3600 if not given. */
-  cancelAfterSeconds?: number | undefined;
   /**
    * Seconds after which the list shows every new prediction, if an operator knows. A prediction
    * that is not listed by then counts as not existing. If not given, absence is always weak,
@@ -26,9 +24,6 @@ export function replicateSettings(options: ReplicateOptions) {
   return {
     ...options,
     api: openApi(options, { authorization: `Bearer ${options.apiToken}` }),
-    models: options.models ?? REPLICATE_MODELS,
-    webhookSecret: options.webhookSecret ?? '',
-    cancelAfterSeconds: options.cancelAfterSeconds ?? 3600,
     listLagSeconds: options.listLagSeconds ?? Number.POSITIVE_INFINITY,
   };
 }

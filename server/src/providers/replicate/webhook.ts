@@ -32,7 +32,7 @@ function signatureIn({ body, headers }: Delivery) {
 }
 
 async function secretOf(settings: ReplicateSettings): Promise<Buffer> {
-  const secret = settings.webhookSecret || (await fetchSecret(settings));
+  const secret = settings.webhookSecret ?? (await fetchSecret(settings));
   return Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 }
 

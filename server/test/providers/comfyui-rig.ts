@@ -60,8 +60,11 @@ export async function usualOptions(baseUrl: string): Promise<ComfyuiOptions> {
     baseUrl,
     workflows: [{ name: 'workflow.json', text: await readFile(WORKFLOW, 'utf8') }],
     frameRules: { framesPerSecond: 24, frameStep: 1 },
-    openInput: async (objectId) => {
-      throw new Error(`there is no ${objectId}`);
+    files: {
+      sizeOf: async () => undefined,
+      open: async (objectId) => {
+        throw new Error(`there is no ${objectId}`);
+      },
     },
     timeoutSeconds: 10,
     jobLimitSeconds: 3600,

@@ -8,7 +8,7 @@ import { findPrompt, readPrompt } from './find.ts';
 import { openSavedVideo } from './outputs.ts';
 import { type ComfyuiServer, openServer, unexpectedResponse } from './server.ts';
 import { submitPrompt, uploadInputs } from './submit.ts';
-import type { OpenInput } from './uploads.ts';
+import type { InputFiles } from './uploads.ts';
 import type { FrameRules } from './values.ts';
 import { parseWorkflow } from './workflow.ts';
 
@@ -20,7 +20,7 @@ export interface ComfyuiOptions {
   /** Templates in ComfyUI's API format. The first that takes exactly a request's files is used. */
   workflows: Array<{ name: string; text: string }>;
   frameRules: FrameRules;
-  openInput: OpenInput;
+  files: InputFiles;
   /** For each call. */
   timeoutSeconds: number;
   /** Seconds after which a job counts as never ending. */
@@ -44,8 +44,8 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   const server = openServer(options);
   // Only this guarded fetch allows the server's address: URLs from clients must not reach it.
   const guardedFetch = createGuardedFetch({ allow: new Set([hostAndPort(server)]) });
-  const { frameRules, openInput, maxOutputBytes: maxBytes } = options;
-  const deps = { server, workflows, frameRules, openInput };
+  const { frameRules, files, maxOutputBytes: maxBytes } = options;
+  const deps = { server, workflows, frameRules, files };
   return {
     name: 'comfyui',
     identity: identityOf(server.baseUrl),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { after, before, beforeEach, test } from 'node:test';
 import {
   agedFindInput,
@@ -23,7 +24,7 @@ let provider: Provider;
 
 before(async () => {
   rig = await startRig();
-  provider = await providerReading(async function* () {
+  provider = await providerReading(IMAGE.length, async function* () {
     yield IMAGE.subarray(0, 5);
     yield IMAGE.subarray(5);
   });
@@ -31,9 +32,10 @@ before(async () => {
 after(() => rig?.stop());
 beforeEach(() => rig.simulator.clearPlans());
 
-async function providerReading(file: () => AsyncIterable<Uint8Array>) {
+async function providerReading(sizeBytes: number, file: () => AsyncIterable<Uint8Array>) {
   const uploaded = await workflowWith('LoadImage', { image: '{{first_frame}}' });
-  return rig.providerWith({ workflows: [uploaded], openInput: async () => file() });
+  const files = { sizeOf: async () => sizeBytes, open: async () => file() };
+  return rig.providerWith({ workflows: [uploaded], files });
 }
 
 let objects = 0;
@@ -106,14 +108,25 @@ test('if an upload fails, nothing is posted', async () => {
   }
 });
 
-test('a file that is too large to upload is not read to its end', async () => {
-  let readBytes = 0;
-  const endless = await providerReading(async function* () {
-    for (const chunk = Buffer.alloc(2 ** 20); ; readBytes += chunk.length) yield chunk;
+test('a file that is too large to upload is not read', async () => {
+  let reads = 0;
+  const large = await providerReading(UPLOAD_BYTES + 1, async function* () {
+    reads += 1;
+    yield IMAGE;
   });
-  const outcome = await endless.submit(jobSpecOf([firstFrame()]), always);
+  const outcome = await large.submit(jobSpecOf([firstFrame()]), always);
   assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
-  assert.ok(readBytes <= UPLOAD_BYTES);
+  assert.equal(reads, 0);
+});
+
+test('a file that ends before its size is not uploaded, and nothing is posted', async () => {
+  const files = { sizeOf: async () => IMAGE.length + 1, open: async () => Readable.from([IMAGE]) };
+  const uploaded = await workflowWith('LoadImage', { image: '{{first_frame}}' });
+  const cut = await rig.providerWith({ workflows: [uploaded], files, timeoutSeconds: 0.5 });
+  const jobSpec = jobSpecOf([firstFrame()]);
+  const { posts } = await countsFor(rig, jobSpec);
+  assert.equal((await cut.submit(jobSpec, always)).kind, 'not_sent');
+  assert.equal((await countsFor(rig, jobSpec)).posts, posts);
 });
 
 test('a template that takes a link gets the link, and nothing is uploaded', async () => {

@@ -65,7 +65,7 @@ export const comfyui: ProviderDefinition<Settings> = {
     const options = {
       ...settings,
       workflows: await Promise.all(workflowFiles.map(readWorkflow)),
-      openInput: (objectId: string) => storage.open(objectId),
+      files: storage,
       timeoutSeconds: submitTimeoutSeconds,
       maxOutputBytes: OUTPUT_BYTES,
       now,

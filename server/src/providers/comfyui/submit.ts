@@ -12,7 +12,7 @@ import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
 import { readPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';
 import type { ComfyuiServer } from './server.ts';
-import { type OpenInput, upload } from './uploads.ts';
+import { type InputFiles, upload } from './uploads.ts';
 import { type FrameRules, plainValues } from './values.ts';
 import {
   fillWorkflow,
@@ -26,7 +26,7 @@ interface ComfyuiDeps {
   server: ComfyuiServer;
   workflows: Workflow[];
   frameRules: FrameRules;
-  openInput: OpenInput;
+  files: InputFiles;
 }
 
 /**
@@ -44,7 +44,7 @@ export async function uploadInputs(deps: ComfyuiDeps, given: ProviderInput[]): P
   const inputs = namedInputs(given);
   const workflow = workflowFor(deps.workflows, inputs);
   for (const { name, input } of inputs) {
-    if (workflow?.asksFor.has(name)) await upload(deps.server, input, deps.openInput);
+    if (workflow?.asksFor.has(name)) await upload(deps.server, input, deps.files);
   }
 }
 
@@ -96,7 +96,7 @@ async function fillIn(
   for (const { name, input } of inputs) {
     values.set(`${name}_url`, input.url);
     if (!workflow.asksFor.has(name)) continue;
-    values.set(name, await upload(deps.server, input, deps.openInput));
+    values.set(name, await upload(deps.server, input, deps.files));
   }
   return fillWorkflow(workflow, values);
 }

@@ -4,8 +4,11 @@ import type { ProviderInput } from '../provider.ts';
 import { viewPath } from './outputs.ts';
 import type { ComfyuiServer } from './server.ts';
 
-/** Reads the service's own copy of a client's file. */
-export type OpenInput = (objectId: string) => Promise<AsyncIterable<Uint8Array>>;
+/** Where the service's own copies of clients' files are. */
+export interface InputFiles {
+  open(objectId: string): Promise<AsyncIterable<Uint8Array>>;
+  sizeOf(objectId: string): Promise<number | undefined>;
+}
 
 /** The largest upload that the server takes by default (`--max-upload-size`). */
 export const UPLOAD_BYTES = 100 * 2 ** 20;
@@ -23,24 +26,17 @@ const SUBFOLDER = 'framewright';
 export async function upload(
   server: ComfyuiServer,
   input: ProviderInput,
-  openInput: OpenInput,
+  files: InputFiles,
 ): Promise<string> {
-  const filename = `${input.objectId}.${fileEnding(input.mediaType)}`;
-  const sizeBytes = await measure(await openInput(input.objectId));
+  const { objectId, mediaType } = input;
+  const filename = `${objectId}.${fileEnding(mediaType)}`;
+  const sizeBytes = await files.sizeOf(objectId);
+  if (sizeBytes === undefined) throw new ServerError(`the file ${objectId} is not in the storage`);
+  if (sizeBytes > UPLOAD_BYTES) throw tooLarge();
   if (!(await isThere(server, filename, sizeBytes))) {
-    await send(server, { filename, sizeBytes, open: () => openInput(input.objectId) });
+    await send(server, { filename, sizeBytes, open: () => files.open(objectId) });
   }
   return `${SUBFOLDER}/${filename} [temp]`;
-}
-
-/** Reads the file to its end and counts its bytes, so that it is never in memory as a whole. */
-async function measure(file: AsyncIterable<Uint8Array>): Promise<number> {
-  let sizeBytes = 0;
-  for await (const chunk of file) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > UPLOAD_BYTES) throw tooLarge();
-  }
-  return sizeBytes;
 }
 
 function tooLarge(): ServerError {

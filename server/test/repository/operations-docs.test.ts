@@ -17,9 +17,9 @@ import { report } from '../../src/telemetry/reports.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Relative to the root; all pages but the decisions, which stay as they were written. */
-const PAGES = ['README.md', ...(await namesUnder('docs'))].filter(
-  (name) => /\.(md|yml)$/.test(name) && !name.startsWith('docs/decisions/'),
+/** Relative to the root. */
+const PAGES = ['README.md', ...(await namesUnder('docs'))].filter((name) =>
+  /\.(md|yml)$/.test(name),
 );
 const pages = new Map(
   await Promise.all(PAGES.map(async (name) => [name, await read(name)] as const)),

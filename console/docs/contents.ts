@@ -116,9 +116,7 @@ export const OPERATIONS: Book = {
         'lost-database',
         'restore',
         'webhooks',
-        'heavy-media',
-        'many-jobs',
-        'forged-keys',
+        'load',
       ].map(operations),
     },
     {

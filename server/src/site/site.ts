@@ -19,6 +19,7 @@ import { type GuardDeps, guard } from './guard.ts';
 import { KEY_ROUTES } from './keys/keys.ts';
 import type { OperatorDeps } from './operator/operator-route.ts';
 import { OPERATOR_ROUTES } from './operator/operator-routes.ts';
+import type { VerbReads } from './operator/verb-routes.ts';
 import { GENERATION_ROUTES, type GenerationDeps } from './playground/generations.ts';
 import { PRICE_ROUTES } from './playground/prices.ts';
 import { createSiteUpload, type SiteUploadDeps, UPLOAD_ROUTES } from './playground/uploads.ts';
@@ -66,7 +67,9 @@ const ROUTES = [
   ...OPERATOR_ROUTES,
 ];
 
-type Shapes = NonNullable<(typeof ROUTES)[number]['shape'] | (typeof createSiteUpload)['shape']>;
+type Shapes =
+  | NonNullable<(typeof ROUTES)[number]['shape'] | (typeof createSiteUpload)['shape']>
+  | VerbReads;
 
 /** All routes for the pages: `METHOD /path` with what each takes and gives. */
 export type SiteApi = { [Shape in Shapes as Shape['name']]: Shape };

@@ -7,7 +7,7 @@ import { Empty } from '../../ui/states.tsx';
 import { type Column, column } from '../../ui/table.tsx';
 import { FindForm, Id, ListPage } from './frame.tsx';
 
-type AccountRow = Item<'GET /console/api/operator/accounts'>;
+type AccountRow = Item<'GET /console/api/operator/verbs/accounts/list'>;
 
 /** Accounts, the newest first; `?find=` shows those with a text in their address. */
 export function AccountsPage() {
@@ -26,7 +26,7 @@ export function AccountsPage() {
           onFind={show}
         />
       }
-      list={useList('/console/api/operator/accounts', { query: { find } })}
+      list={useList('/console/api/operator/verbs/accounts/list', { query: { find } })}
       empty={<Empty title="No such account">Look for a part of the e-mail address.</Empty>}
       caption="Accounts"
       columns={COLUMNS}

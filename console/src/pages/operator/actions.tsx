@@ -6,7 +6,7 @@ import { Empty } from '../../ui/states.tsx';
 import { type Column, column } from '../../ui/table.tsx';
 import { Id, ListPage, Recorded } from './frame.tsx';
 
-type ActionRow = Item<'GET /console/api/operator/actions'>;
+type ActionRow = Item<'GET /console/api/operator/verbs/actions/list'>;
 
 /** What operators changed, here and by commands; `?target=` shows one id. */
 export function ActionsPage() {
@@ -15,7 +15,7 @@ export function ActionsPage() {
     <ListPage
       title="Actions"
       lead={target ? `What operators changed of ${target}` : 'What operators changed, and why.'}
-      list={useList('/console/api/operator/actions', { query: { target } })}
+      list={useList('/console/api/operator/verbs/actions/list', { query: { target } })}
       empty={<Empty title="Nothing was changed yet" />}
       {...ACTIONS}
     />

@@ -13,8 +13,8 @@ import { Cell, type Column, column, TableCard } from '../../ui/table.tsx';
 import { ACCOUNT, AccountLink, AskButton, Id, ListPage, NoSuch, OperatorPage } from './frame.tsx';
 import type { Change } from './verb-dialog.tsx';
 
-type OrderRow = Item<'GET /console/api/operator/orders'>;
-type Order = Result<'GET /console/api/operator/orders/:id'>;
+type OrderRow = Item<'GET /console/api/operator/verbs/orders/list'>;
+type Order = Result<'GET /console/api/operator/verbs/orders/show'>;
 
 /** What customers bought; `?account=` shows one account's. */
 export function OrdersPage() {
@@ -26,7 +26,7 @@ export function OrdersPage() {
       title="Orders"
       lead={`${account ? `Of ${account}.` : 'What customers bought.'} ${modeOf(useLoad('/console/api/site').data)}`}
       actions={<AskButton change={FIND}>Find a payment</AskButton>}
-      list={useList('/console/api/operator/orders', { query })}
+      list={useList('/console/api/operator/verbs/orders/list', { query })}
       empty={<Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />}
       caption="Orders"
       columns={COLUMNS}
@@ -98,7 +98,7 @@ function settleOf(id: string): Change {
 
 /** One order, and the movements of its credits. */
 export function OrderPage({ id }: { id: string }) {
-  const loaded = useLoad('/console/api/operator/orders/:id', { params: { id } });
+  const loaded = useLoad('/console/api/operator/verbs/orders/show', { query: { id } });
   if (isMissing(loaded)) return <NoSuch what="Order" id={id} />;
   return (
     <OperatorPage

@@ -9,7 +9,7 @@ import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { Cell, type Column, column, TableCard } from '../../ui/table.tsx';
 import { AskButton, Id, ListPage, OperatorPage, Recorded } from './frame.tsx';
 
-type Orphan = Item<'GET /console/api/operator/orphans'>;
+type Orphan = Item<'GET /console/api/operator/verbs/orphans/list'>;
 type Providers = Result<'GET /console/api/operator/providers'>;
 
 type Provider = Providers['items'][number];
@@ -109,7 +109,9 @@ export function OrphansPage() {
     <ListPage
       title="Orphan jobs"
       lead="Jobs at a provider that no task uses. You may be charged for them."
-      list={useList('/console/api/operator/orphans', { query: { all: all ? 'yes' : '' } })}
+      list={useList('/console/api/operator/verbs/orphans/list', {
+        query: { all: all ? 'yes' : '' },
+      })}
       empty={<Empty title="No orphan job">Every job that is known belongs to a task.</Empty>}
       caption="Orphan jobs"
       columns={ORPHANS}

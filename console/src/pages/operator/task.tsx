@@ -13,12 +13,12 @@ import { AccountLink, AskButton, NoSuch, OperatorPage, Recorded } from './frame.
 import { Phase } from './tasks.tsx';
 import { VerbDialog } from './verb-dialog.tsx';
 
-type Task = Result<'GET /console/api/operator/tasks/:id'>;
+type Task = Result<'GET /console/api/operator/verbs/tasks/show'>;
 type Attempt = Task['attempts'][number];
 
 /** Everything that is known about a task, and what an operator can do about it. */
 export function TaskPage({ id }: { id: string }) {
-  const loaded = useLoad('/console/api/operator/tasks/:id', { params: { id } });
+  const loaded = useLoad('/console/api/operator/verbs/tasks/show', { query: { id } });
   if (isMissing(loaded)) return <NoSuch what="Task" id={id} />;
   return (
     <OperatorPage

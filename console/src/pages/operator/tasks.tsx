@@ -15,7 +15,7 @@ import { ACCOUNT, CREDITS, FindForm, ListPage, PROVIDER, TASK } from './frame.ts
 import { VerbDialog } from './verb-dialog.tsx';
 
 type Held = Result<'GET /console/api/operator/held'>;
-type TaskRow = Item<'GET /console/api/operator/tasks'>;
+type TaskRow = Item<'GET /console/api/operator/verbs/tasks/list'>;
 
 const VIEWS = [
   { id: 'held', title: 'Held', query: { phase: 'held' } },
@@ -42,7 +42,9 @@ export function TasksPage() {
           onFind={(id) => id && route(`/operator/tasks/${encodeURIComponent(id)}`)}
         />
       }
-      list={useList('/console/api/operator/tasks', { query: { ...view.query, account } })}
+      list={useList('/console/api/operator/verbs/tasks/list', {
+        query: { ...view.query, account },
+      })}
       empty={
         <Empty title={isHeld ? 'No task is held' : 'No such task'}>
           {isHeld && 'Nothing waits for a decision.'}

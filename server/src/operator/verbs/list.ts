@@ -1,4 +1,5 @@
-import type { Verbs } from '../verb/verb.ts';
+import type { Fields } from '../verb/fields.ts';
+import type { Verb, Verbs } from '../verb/verb.ts';
 
 /**
  * The verbs of each noun, in the order of --help. A noun is read when somebody asks for it. To add
@@ -43,4 +44,10 @@ export type VerbName = Union<AllVerbs>;
 export type FieldOf<Name extends VerbName> =
   Extract<AllVerbs, Record<Name, unknown>> extends Record<Name, { fields: infer Of }>
     ? keyof Of & string
+    : never;
+
+/** What the console shows of the result of a verb. */
+export type ShownOf<Name extends VerbName> =
+  Extract<AllVerbs, Record<Name, unknown>> extends Record<Name, Verb<Fields, unknown, infer Shown>>
+    ? Shown
     : never;

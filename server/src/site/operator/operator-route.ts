@@ -4,7 +4,6 @@ import { ApiError, invalidRequest, Refusal, UsageError } from '../../kernel/erro
 import type { Log } from '../../kernel/log.ts';
 import type { Action } from '../../operator/actions.ts';
 import type { RecentMinutes } from '../../operator/recent-minutes.ts';
-import type { Fields } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
 import { siteRoute } from '../route.ts';
 
@@ -44,30 +43,6 @@ export function operatorRead<Url extends `/${string}`, Query extends TProperties
       explained(() => read(deps, { query: asked as Static<TObject<Query>>, id }), { words }),
   });
 }
-
-/** What a page reads by a verb: a list comes in parts. */
-type Read<Shown> = Shown extends (infer Row)[] ? { items: Row[]; next: string | null } : Shown;
-
-/** GET: what a verb reads. Its fields are the query, and what the path names. */
-export function verbRead<Url extends `/${string}`, Of extends Fields, Shown>(
-  url: Url,
-  verb: Verb<Of, unknown, Shown>,
-) {
-  return siteRoute(`GET ${PREFIX}${url}`, {
-    access: 'operator',
-    query: Type.Unsafe<{ [Name in keyof Of | 'cursor']?: string }>(QuerySchema),
-    params: ParamsSchema,
-    handle: (deps: OperatorDeps, { query, params }) => {
-      const { cursor, ...given } = query as Record<string, string>;
-      const asked = { given: { ...given, ...params }, cursor, action: NO_ACTION };
-      return explained(() => performed(deps, verb, asked), verb) as Promise<Read<Shown>>;
-    },
-  });
-}
-
-const QuerySchema = Type.Object({}, { additionalProperties: Type.String() });
-/** A read is not recorded. */
-const NO_ACTION = { command: '', actor: '', reason: null };
 
 /** Runs a verb for a request. The rows of a list are a page, with the cursor of the next one. */
 export async function performed(

@@ -9,22 +9,34 @@ import { listAudits } from '../../operator/audit-runs.ts';
 import { readFigures } from '../../operator/listings/figures.ts';
 import { selectHeld } from '../../operator/reconcile-held.ts';
 import { readInput } from '../../operator/verb/fields.ts';
-import { ACCOUNTS, showAccount, waysIn } from '../../operator/verbs/accounts.ts';
-import { ACTIONS } from '../../operator/verbs/actions.ts';
-import { ORDERS } from '../../operator/verbs/orders.ts';
-import { ORPHANS } from '../../operator/verbs/orphans.ts';
+import { showAccount, waysIn } from '../../operator/verbs/accounts.ts';
 import { listProviders, showCreates } from '../../operator/verbs/providers.ts';
 import { TASKS } from '../../operator/verbs/tasks.ts';
-import { operatorRead, PAGE_ROWS, pageOf, verbRead } from './operator-route.ts';
+import { operatorRead, PAGE_ROWS, pageOf } from './operator-route.ts';
 import { verbRoutes } from './verb-routes.ts';
 
 /** Audits that are shown. */
 const AUDITS = 10;
 
-const OPERATIONS = [
+/** Actions that are shown with an account. */
+const ACTIONS_SHOWN = 20;
+const ALL_MOVEMENTS = {
+  kinds: ['paid', 'promotional'] as const,
+  reasons: null,
+  from: null,
+  until: null,
+};
+
+const Text = Type.Optional(Type.String());
+const { provider, account, held_hours, cause } = TASKS['tasks reconcile'].fields;
+const HELD = { provider, account, held_hours, cause };
+
+/** The routes of the operator's console: all verbs, and what pages read beside them. */
+export const OPERATOR_ROUTES = [
+  ...verbRoutes(),
   operatorRead('/figures', {}, async ({ db, recent }) => {
-    const { live, held, orphans, losses, closed, due, workers } = await readFigures(db);
-    return { now: { live, held, orphans, losses, closed, due, workers }, minutes: recent.list() };
+    const { live, held, orphans, closed, due } = await readFigures(db);
+    return { now: { live, held, orphans, closed, due }, minutes: recent.list() };
   }),
   operatorRead('/providers', {}, async ({ db, providers, providerName }) => ({
     items: (await listProviders(db)).map((row) => ({
@@ -34,19 +46,10 @@ const OPERATIONS = [
     })),
     ...(await showCreates(db)),
   })),
-  verbRead('/orphans', ORPHANS['orphans list']),
-  verbRead('/actions', ACTIONS['actions list']),
   operatorRead('/audits', {}, async ({ db }) => ({
     items: await listAudits(db, AUDITS),
     next: null,
   })),
-];
-
-const Text = Type.Optional(Type.String());
-const { provider, account, held_hours, cause } = TASKS['tasks reconcile'].fields;
-const HELD = { provider, account, held_hours, cause };
-
-const OPERATOR_TASKS = [
   operatorRead(
     '/held',
     { provider: Text, account: Text, held_hours: Text, cause: Text },
@@ -56,24 +59,6 @@ const OPERATOR_TASKS = [
       return { tasks: await withEmails(db, tasks), confirm };
     },
   ),
-  verbRead('/tasks', TASKS['tasks list']),
-  verbRead('/tasks/:id', TASKS['tasks show']),
-  verbRead('/orders', ORDERS['orders list']),
-  verbRead('/orders/:id', ORDERS['orders show']),
-];
-
-/** Actions that are shown with an account. */
-const ACTIONS_SHOWN = 20;
-
-const ALL_MOVEMENTS = {
-  kinds: ['paid', 'promotional'] as const,
-  reasons: null,
-  from: null,
-  until: null,
-};
-
-const OPERATOR_ACCOUNTS = [
-  verbRead('/accounts', ACCOUNTS['accounts list']),
   operatorRead('/accounts/:id', {}, async ({ db }, { id }) => {
     const accountId = await findAccount(db, id);
     return {
@@ -100,12 +85,4 @@ const OPERATOR_ACCOUNTS = [
       return pageOf(lines, (line) => String(line.id));
     },
   ),
-];
-
-/** The routes of the operator's console: what its pages read, and all verbs. */
-export const OPERATOR_ROUTES = [
-  ...OPERATIONS,
-  ...OPERATOR_TASKS,
-  ...OPERATOR_ACCOUNTS,
-  ...verbRoutes(),
 ];

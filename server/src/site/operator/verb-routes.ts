@@ -1,9 +1,15 @@
 import { Type } from 'typebox';
 import type { FieldFacts } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
-import { type FieldOf, NOUNS, type Nouns, type VerbName } from '../../operator/verbs/list.ts';
+import {
+  type FieldOf,
+  NOUNS,
+  type Nouns,
+  type ShownOf,
+  type VerbName,
+} from '../../operator/verbs/list.ts';
 import { noSuchPath } from '../../requests/errors.ts';
-import { siteRoute } from '../route.ts';
+import { type AsJson, siteRoute } from '../route.ts';
 import { explained, type OperatorDeps, PREFIX, performed } from './operator-route.ts';
 
 const ReasonSchema = Type.String({
@@ -78,6 +84,30 @@ function isChange(verb: Verb): boolean {
 async function verbsOf(nouns: Nouns, noun: string): Promise<Record<string, Verb>> {
   return Object.hasOwn(nouns, noun) ? ((await nouns[noun]?.()) ?? {}) : {};
 }
+
+/** A list comes in parts. */
+type Read<Shown> = Shown extends (infer Row)[] ? { items: Row[]; next: string | null } : Shown;
+
+type WithSlash<Name extends string> = Name extends `${infer Noun} ${infer Verb}`
+  ? `${Noun}/${Verb}`
+  : Name;
+
+type ReadBy<Name extends VerbName> = {
+  name: `GET ${typeof PREFIX}/verbs/${WithSlash<Name>}`;
+  body: undefined;
+  query: { [Field in FieldOf<Name> | 'cursor']?: string };
+  result: AsJson<Read<ShownOf<Name>>>;
+};
+
+/** The shapes of the reads by verbs that pages use. */
+export type VerbReads =
+  | ReadBy<'accounts list'>
+  | ReadBy<'actions list'>
+  | ReadBy<'orders list'>
+  | ReadBy<'orders show'>
+  | ReadBy<'orphans list'>
+  | ReadBy<'tasks list'>
+  | ReadBy<'tasks show'>;
 
 /** What a page says of a change before the operator fills in the rest. */
 export type GivenChange =

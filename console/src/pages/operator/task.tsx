@@ -1,17 +1,13 @@
-import { useDraft } from '../../draft.ts';
 import { isMissing, useLoad } from '../../load.ts';
 import type { Result } from '../../site-api.ts';
 import { TestMark } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
-import { openDialog, useClose } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/form/field.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, Table, TableCard } from '../../ui/table.tsx';
 import { AccountLink, AskButton, NoSuch, OperatorPage, Recorded } from './frame.tsx';
 import { Phase } from './tasks.tsx';
-import { VerbDialog } from './verb-dialog.tsx';
+import type { Change } from './verb-dialog.tsx';
 
 type Task = Result<'GET /console/api/operator/verbs/tasks/show'>;
 type Attempt = Task['attempts'][number];
@@ -24,7 +20,7 @@ export function TaskPage({ id }: { id: string }) {
     <OperatorPage
       title="Task"
       lead={<span class="figures text-base break-all">{id}</span>}
-      actions={loaded.data && <Buttons task={loaded.data} reload={loaded.reload} />}
+      actions={loaded.data && <Buttons task={loaded.data} />}
       onDone={loaded.reload}
     >
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
@@ -34,7 +30,7 @@ export function TaskPage({ id }: { id: string }) {
   );
 }
 
-function Buttons({ task, reload }: { task: Task; reload: () => Promise<void> }) {
+function Buttons({ task }: { task: Task }) {
   const { id, phase } = task;
   const given = { id };
   if (phase === 'completed' || phase === 'failed') {
@@ -44,12 +40,9 @@ function Buttons({ task, reload }: { task: Task; reload: () => Promise<void> }) 
   }
   return (
     <>
-      <Button
-        look="primary"
-        onClick={() => openDialog(<DecideDialog task={task} onDone={reload} />)}
-      >
+      <AskButton look="primary" change={decisionOf(task)}>
         Decide
-      </Button>
+      </AskButton>
       <AskButton change={{ verb: 'tasks wake', given }}>Wake</AskButton>
       <AskButton change={{ verb: 'tasks cancel', given }}>Cancel the task</AskButton>
     </>
@@ -152,90 +145,31 @@ const EVIDENCE: Column<Attempt['evidence'][number]>[] = [
   column('Last', (evidence) => <RelativeTime at={evidence.last_at} />),
 ];
 
+/** What an operator may know of a held task; another one can only be ended. */
 const DECISIONS = [
   {
-    value: 'accepted',
+    field: 'accepted',
     words: 'There is a job',
     effect: 'The task goes on with this job, and its video is fetched.',
+    label: 'The job’s id at the provider',
   },
   {
-    value: 'not_accepted',
+    field: 'not_accepted',
     words: 'There is certainly no job',
     effect:
       'Treated as refused by the provider: submitted again while there is time, otherwise refunded.',
   },
   {
-    value: 'failed',
+    field: 'failed',
     words: 'End it with a refund',
     effect: 'A job that turns up later becomes an orphan job, which you may have to pay for.',
   },
 ];
 
-/** The decisions of `framewright reconcile`. Only a held task can have all of them. */
-function DecideDialog({ task, onDone }: { task: Task; onDone: () => unknown }) {
-  const close = useClose();
-  const isHeld = task.phase === 'held';
-  const { value, set, drop } = useDraft(`decision ${task.id}`, () => ({ decision: '', jobId: '' }));
-  const { jobId } = value;
-  const decision = isHeld ? value.decision : 'failed';
-  const knowledge = decision === 'accepted' ? { accepted: jobId } : { [decision]: true };
-  return (
-    <VerbDialog
-      change={{
-        verb: 'reconcile',
-        given: { id: task.id, ...knowledge },
-        ...(!isHeld && { effect: 'The task is not held: it can only be ended.' }),
-      }}
-      onClose={() => {
-        drop();
-        close();
-      }}
-      onDone={onDone}
-    >
-      <fieldset class="grid gap-3">
-        <legend class="mb-2 font-medium">What you know</legend>
-        {DECISIONS.filter(({ value: one }) => isHeld || one === 'failed').map((one) => (
-          <Decision
-            key={one.value}
-            {...one}
-            isChosen={decision === one.value}
-            onChoose={() => set({ decision: one.value })}
-          />
-        ))}
-      </fieldset>
-      {decision === 'accepted' && (
-        <Field
-          label="The job’s id at the provider"
-          value={jobId}
-          onChange={(jobId) => set({ jobId })}
-          required
-          autoComplete="off"
-        />
-      )}
-    </VerbDialog>
-  );
-}
-
-function Decision({
-  words,
-  effect,
-  isChosen,
-  onChoose,
-}: (typeof DECISIONS)[number] & { isChosen: boolean; onChoose: () => void }) {
-  return (
-    <label class="flex gap-3 border border-line p-3 has-checked:border-edge">
-      <input
-        type="radio"
-        name="decision"
-        required
-        checked={isChosen}
-        onChange={onChoose}
-        class="mt-1 accent-tungsten"
-      />
-      <span>
-        <span class="font-medium">{words}</span>
-        <span class="block text-sm text-dim">{effect}</span>
-      </span>
-    </label>
-  );
+/** The decisions of `framewright reconcile`. */
+function decisionOf({ id, phase }: Task): Change {
+  const change = { verb: 'reconcile', given: { id } } as const;
+  if (phase === 'held') return { ...change, choices: DECISIONS };
+  const effect = 'The task is not held: it can only be ended.';
+  return { ...change, effect, choices: DECISIONS.filter(({ field }) => field === 'failed') };
 }

@@ -1,12 +1,12 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { useList, useLoad } from '../../load.ts';
 import type { Item, Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { openDialog, useClose } from '../../ui/dialog.tsx';
-import { Segments, Select } from '../../ui/form/controls.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
+import { Select } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
@@ -174,39 +174,31 @@ const CAUSES = [
 ];
 
 const DECISIONS = [
-  { value: 'not_accepted', label: 'There is certainly no job' },
-  { value: 'failed', label: 'End them with a refund' },
+  { field: 'not_accepted', words: 'There is certainly no job' },
+  { field: 'failed', words: 'End them with a refund' },
 ];
 
-function DecideAll({
-  filter,
-  held: { tasks, confirm },
-  reload,
-  onDone,
-}: {
+interface DecideProps {
   filter: typeof ALL;
   held: Held;
   reload: () => Promise<void>;
   onDone: (left: string[]) => void;
-}) {
-  const close = useClose();
-  const [decision, setDecision] = useState('not_accepted');
+}
+
+function DecideAll({ filter, held: { tasks, confirm }, reload, onDone }: DecideProps) {
+  useEffect(() => () => void reload(), []); // also if the decision was refused: the list is old
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   return (
     <VerbDialog
       change={{
         verb: 'tasks reconcile',
-        given: { ...given, [decision]: true, confirm },
+        given: { ...given, confirm },
+        initial: { chosen: 'not_accepted' },
         title: tasks.length === 1 ? 'Decide a held task' : `Decide ${tasks.length} held tasks`,
-      }}
-      onClose={() => {
-        close();
-        void reload();
+        choices: DECISIONS,
       }}
       onDone={(result) => onDone((result as { left: string[] }).left)}
-    >
-      <Segments label="What you know" value={decision} choices={DECISIONS} onChange={setDecision} />
-    </VerbDialog>
+    />
   );
 }
 

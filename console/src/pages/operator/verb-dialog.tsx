@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import type { GivenChange, ShownVerb } from '../../../../server/src/site/operator/verb-routes.ts';
 import { request } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
@@ -19,27 +18,34 @@ export type Change = GivenChange & {
   /** In place of the verb's own words. */
   title?: string;
   effect?: string;
+  /** Asked in place of the fields: which one of these the operator knows. */
+  choices?: Choice[];
 };
+
+/** A field of a verb that excludes others, in the words of the page. */
+interface Choice {
+  field: string;
+  words: string;
+  effect?: string;
+  /** Of the text that it takes. */
+  label?: string;
+}
 
 interface Props {
   change: Change;
-  /** In place of closing the open dialog. */
-  onClose?: () => void;
   onDone: (result: object) => unknown;
-  /** Controls of the page, in place of those of the fields. Their values are in the change. */
-  children?: ComponentChildren;
 }
 
 export const VERBS = '/console/api/operator/verbs';
 
 /** Asks for the fields of a verb and the reason, makes the change and says what became of it. */
 export function VerbDialog(props: Props) {
-  const { change, onClose } = props;
+  const { change } = props;
   const verbs = useLoad(VERBS);
   const verb = verbs.data?.[change.verb];
   if (verb) return <VerbForm {...props} verb={verb} />;
   return (
-    <Dialog onClose={onClose} title={change.title ?? change.verb}>
+    <Dialog title={change.title ?? change.verb}>
       <Load from={{ ...verbs, data: undefined }}>{() => null}</Load>
     </Dialog>
   );
@@ -47,13 +53,17 @@ export function VerbDialog(props: Props) {
 
 type Entered = Record<string, string | boolean>;
 
-function VerbForm({ change, verb, children, onClose, onDone }: Props & { verb: ShownVerb }) {
+function VerbForm({ change, verb, onDone }: Props & { verb: ShownVerb }) {
+  const { choices = [] } = change;
   const given: Entered = { ...change.given };
-  const asked = Object.entries(verb.fields).filter(
-    ([name]) => !children && !Object.hasOwn(given, name),
-  );
+  const isAsked = (name: string) =>
+    choices.length === 0
+      ? !Object.hasOwn(given, name)
+      : choices.some(({ field }) => field === name);
+  const fields = Object.entries(verb.fields).filter(([name]) => isAsked(name));
   const draft = useDraft<Entered>(`${change.verb} ${Object.values(given).join(' ')}`, () => ({
-    ...Object.fromEntries(asked.map(([name, field]) => [name, emptyOf(field)])),
+    ...Object.fromEntries(fields.map(([name, field]) => [name, emptyOf(field)])),
+    chosen: choices.length === 1 ? (choices[0]?.field ?? '') : '',
     ...change.initial,
     reason: '',
   }));
@@ -64,21 +74,75 @@ function VerbForm({ change, verb, children, onClose, onDone }: Props & { verb: S
       action={title}
       isDangerous={verb.isDangerous ?? false}
       draft={draft}
-      onClose={onClose}
-      onSend={() => run(change.verb, verb, { ...draft.value, ...given })}
+      onSend={() => run(change.verb, verb, { ...enteredIn(draft.value), ...given })}
       onSent={onDone}
     >
       {(field) => (
         <>
           <div class="text-dim">{change.effect ?? verb.effect}</div>
-          {children ?? <Facts facts={factsOf(given)} />}
-          {asked.map(([name, about]) => (
-            <VerbField key={name} label={labelOf(name)} field={about} {...field(name)} />
-          ))}
+          {choices.length === 0 ? (
+            <>
+              <Facts facts={factsOf(given)} />
+              {fields.map(([name, about]) => (
+                <VerbField key={name} label={labelOf(name)} field={about} {...field(name)} />
+              ))}
+            </>
+          ) : (
+            <Choices
+              choices={choices}
+              chosen={field('chosen')}
+              text={field(String(draft.value.chosen))}
+            />
+          )}
           {verb.isChange && <Reason {...field('reason')} />}
         </>
       )}
     </DraftDialog>
+  );
+}
+
+/** All fields, or only the one that was chosen: its text, or that it is so. */
+function enteredIn({ chosen = '', reason = '', ...fields }: Entered): Entered {
+  const name = String(chosen);
+  return { ...(name === '' ? fields : { [name]: fields[name] || true }), reason };
+}
+
+type ChosenField = DraftField<string | boolean>;
+
+/** Radio buttons for fields of which one is known, and a text if the chosen one takes it. */
+function Choices({
+  choices,
+  chosen: { value: chosen, onChange },
+  text: { value: text, ...field },
+}: {
+  choices: Choice[];
+  chosen: ChosenField;
+  text: ChosenField;
+}) {
+  const label = choices.find(({ field: name }) => name === chosen)?.label;
+  return (
+    <>
+      <fieldset class="grid gap-3">
+        <legend class="mb-2 font-medium">What you know</legend>
+        {choices.map(({ field: name, words, effect }) => (
+          <label key={name} class="flex gap-3 border border-line p-3 has-checked:border-edge">
+            <input
+              type="radio"
+              name="chosen"
+              required
+              checked={chosen === name}
+              onChange={() => onChange(name)}
+              class="mt-1 accent-tungsten"
+            />
+            <span>
+              <span class="font-medium">{words}</span>
+              <span class="block text-sm text-dim">{effect}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {label && <Field label={label} value={String(text)} {...field} required autoComplete="off" />}
+    </>
   );
 }
 

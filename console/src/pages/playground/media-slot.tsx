@@ -2,6 +2,7 @@ import { useId, useMemo, useState } from 'preact/hooks';
 import { api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { INPUT } from '../../ui/form/field.tsx';
 import { Confirm } from '../../ui/form/form-dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -77,28 +78,19 @@ export function MediaSlot(props: SlotProps) {
 
 /** Deletes an upload now, so that it counts in the limit no longer. */
 function DeleteFile({ label, medium: { key, upload }, onRemove }: SlotProps & { medium: Medium }) {
-  const [isOpen, setOpen] = useState(false);
   if (!upload) return null;
   const remove = async () => {
     await api('DELETE /console/api/uploads/:id', { params: { id: upload.id } });
     onRemove(key);
     toast('The file is deleted.');
   };
-  return (
-    <>
-      <IconButton icon="trash" label={`Delete the file: ${label}`} onClick={() => setOpen(true)} />
-      {isOpen && (
-        <Confirm
-          title="Delete this file?"
-          action="Delete the file"
-          onConfirm={remove}
-          onClose={() => setOpen(false)}
-        >
-          It can’t be used in new videos any more. Videos that were made with it stay.
-        </Confirm>
-      )}
-    </>
-  );
+  const ask = () =>
+    openDialog(
+      <Confirm title="Delete this file?" action="Delete the file" onConfirm={remove}>
+        It can’t be used in new videos any more. Videos that were made with it stay.
+      </Confirm>,
+    );
+  return <IconButton icon="trash" label={`Delete the file: ${label}`} onClick={ask} />;
 }
 
 function Progress({ medium: { name, progress } }: { medium: Medium }) {

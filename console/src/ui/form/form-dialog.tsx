@@ -13,11 +13,11 @@ interface DialogWords {
   dismiss?: string;
   isDangerous?: boolean;
   disabled?: boolean;
-  /** In place of closing the open dialog. */
-  onClose?: (() => void) | undefined;
 }
 
 interface FormDialogProps extends DialogWords {
+  /** In place of closing the open dialog. */
+  onClose?: () => void;
   /** Also closes the dialog, unless it fails. */
   onSend: () => Promise<unknown>;
   /** Whether a field already shows this failure. */
@@ -65,7 +65,7 @@ type ConfirmProps = DialogWords & {
 /** Asks for confirmation. An error stays in the dialog. */
 export function Confirm({ onConfirm, children, ...words }: ConfirmProps) {
   const close = useClose();
-  const send = () => onConfirm().then(words.onClose ?? close);
+  const send = () => onConfirm().then(close);
   return (
     <FormDialog isDangerous {...words} onSend={send}>
       {() => <div class="text-dim">{children}</div>}
@@ -97,7 +97,7 @@ export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<
   const closeDialog = useClose();
   const close = () => {
     draft.drop();
-    (words.onClose ?? closeDialog)();
+    closeDialog();
   };
   const send = async () => {
     const sent = await onSend();

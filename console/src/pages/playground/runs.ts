@@ -99,6 +99,8 @@ export interface Book {
   runs: Run[];
   /** Shows them on the page, if it is open. */
   show(runs: Run[]): void;
+  /** Reads the credits of the account again. */
+  refresh(): unknown;
 }
 
 /** They outlive the page, so that what is under way goes on while another page is shown. */
@@ -106,7 +108,8 @@ const books = new Map<string, Book>();
 
 export function bookOf(owner: Owner): Book {
   const name = `${owner.mode} ${owner.account_id}`;
-  const book = books.get(name) ?? { owner, runs: stored(owner).map(restored), show() {} };
+  const runs = () => stored(owner).map(restored);
+  const book = books.get(name) ?? { owner, runs: runs(), show() {}, refresh() {} };
   books.set(name, book);
   return book;
 }

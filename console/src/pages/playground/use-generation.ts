@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
@@ -6,6 +6,7 @@ import { useSession } from '../../session.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { Body } from './form-model.ts';
 import {
+  type Book,
   bookOf,
   type Generation,
   type Owner,
@@ -21,66 +22,72 @@ const isUncertain = ({ status }: ApiFailure) => status === 0 || status === 429 |
 const POLL_SECONDS = { first: 1, later: 2, held: 10 };
 const FIRST_POLLS = 10;
 
-/** What is known of the newest requests, and what changes it; both are kept over a reload. */
-function useKnownRuns(owner: Owner) {
-  const { refresh } = useSession();
-  const [book] = useState(() => bookOf(owner));
-  const [runs, setRuns] = useState(book.runs);
-  useLayoutEffect(() => {
-    book.show = setRuns;
-    setRuns(book.runs);
-  }, [book]);
-  const change = useCallback(
-    (next: Run[]) => {
-      book.runs = next.filter(({ generation }) => generation.kind !== 'gone');
-      store(book);
-      book.show(book.runs);
-    },
-    [book],
-  );
-  const update = useCallback(
-    (key: string, generation: Generation) => {
-      const taskId = generation.kind === 'task' ? { taskId: generation.task.id } : {};
-      change(
-        book.runs.map((run) =>
-          run.submission.key === key
-            ? { ...run, submission: { ...run.submission, ...taskId }, generation }
-            : run,
-        ),
-      );
-      if (generation.kind === 'task' && generation.task.status !== 'processing') void refresh();
-    },
-    [change, refresh],
-  );
-  return { runs, book, change, update };
+function change(book: Book, next: Run[]): void {
+  book.runs = next.filter(({ generation }) => generation.kind !== 'gone');
+  store(book);
+  book.show(book.runs);
 }
 
-/** Sends requests, and reads again what became of those of before. */
-function useSentRuns(owner: Owner) {
-  const { refresh } = useSession();
-  const { runs, book, change, update } = useKnownRuns(owner);
-  const send = useCallback(
-    async (submission: Submission, isResent = false) => {
-      const run = { submission, generation: { kind: 'sending' } as const, isResent };
-      change(withNewest(book.runs, run));
-      update(submission.key, await create(owner, submission));
-      void refresh();
-    },
-    [change, update, refresh],
+function update(book: Book, key: string, generation: Generation): void {
+  const taskId = generation.kind === 'task' ? { taskId: generation.task.id } : {};
+  const next = book.runs.map((run) =>
+    run.submission.key === key
+      ? { ...run, submission: { ...run.submission, ...taskId }, generation }
+      : run,
   );
-  useEffect(() => {
-    const before = book.runs.filter(({ generation }) => generation.kind !== 'refused');
-    change(before);
-    for (const { submission, generation } of before) {
-      if (generation.kind === 'interrupted') void send(submission, true);
-      else {
-        void readAgain(owner, submission, generation).then((next) => {
-          if (next) update(submission.key, next);
-        });
-      }
+  change(book, next);
+  if (generation.kind === 'task' && generation.task.status !== 'processing') void book.refresh();
+}
+
+function drop(book: Book, { submission: { key } }: Run): void {
+  change(
+    book,
+    book.runs.filter(({ submission }) => submission.key !== key),
+  );
+}
+
+async function send(book: Book, submission: Submission, isResent = false): Promise<void> {
+  const run = { submission, generation: { kind: 'sending' } as const, isResent };
+  change(book, withNewest(book.runs, run));
+  update(book, submission.key, await create(book.owner, submission));
+  void book.refresh();
+}
+
+/** A new request, or an earlier one again if no response to it came. */
+async function generate(book: Book, body: Body): Promise<void> {
+  const known = book.runs;
+  if (known.some(({ generation }) => generation.kind === 'sending')) return; // a second click
+  const isSame = ({ submission, generation }: Run) =>
+    generation.kind === 'lost' && JSON.stringify(submission.body) === JSON.stringify(body);
+  const lost = known.find(isSame)?.submission;
+  await send(book, lost ?? { key: crypto.randomUUID(), accountId: book.owner.account_id, body });
+}
+
+/** Gives a request up that got no response, unless it has arrived. */
+async function discard(book: Book, run: Run): Promise<void> {
+  const { key } = run.submission;
+  const found = await arrived(book.owner, key);
+  if (found) {
+    update(book, key, found);
+    toast('The request had arrived: this is its video.');
+  } else {
+    drop(book, run);
+    toast('Discarded. If the request arrives after all, its video is under Videos.');
+  }
+}
+
+/** When the page is opened: sends what was interrupted, and reads the other ones again. */
+function resume(book: Book): void {
+  const before = book.runs.filter(({ generation }) => generation.kind !== 'refused');
+  change(book, before);
+  for (const { submission, generation } of before) {
+    if (generation.kind === 'interrupted') void send(book, submission, true);
+    else {
+      void readAgain(book.owner, submission, generation).then((next) => {
+        if (next) update(book, submission.key, next);
+      });
     }
-  }, [owner, change, send, update]);
-  return { runs, book, change, update, send };
+  }
 }
 
 /**
@@ -88,43 +95,22 @@ function useSentRuns(owner: Owner) {
  * @param me another account or mode needs another component
  */
 export function useRuns(me: Owner) {
-  const [owner] = useState(me);
-  const { runs, book, change, update, send } = useSentRuns(owner);
-  const drop = ({ submission: { key } }: Run) =>
-    change(book.runs.filter(({ submission }) => submission.key !== key));
+  const { refresh } = useSession();
+  const [book] = useState(() => bookOf(me));
+  const [runs, setRuns] = useState(book.runs);
+  useLayoutEffect(() => {
+    Object.assign(book, { show: setRuns, refresh });
+    setRuns(book.runs);
+  }, [refresh]);
+  useEffect(() => resume(book), []);
   return {
     runs,
-    update,
-    /** A new request, or an earlier one again if no response to it came. */
-    async generate(body: Body) {
-      const known = book.runs;
-      if (known.some(({ generation }) => generation.kind === 'sending')) return; // a second click
-      const isSame = ({ submission, generation }: Run) =>
-        generation.kind === 'lost' && JSON.stringify(submission.body) === JSON.stringify(body);
-      const lost = known.find(isSame)?.submission;
-      await send(
-        lost ?? {
-          key: crypto.randomUUID(),
-          accountId: owner.account_id,
-          body,
-        },
-      );
-    },
+    update: (key: string, next: Generation) => update(book, key, next),
+    generate: (body: Body) => generate(book, body),
     /** The request again, with its own key. */
-    retry: ({ submission }: Run) => send(submission),
-    /** Gives a request up that got no response, unless it has arrived. */
-    async discard(run: Run) {
-      const { key } = run.submission;
-      const found = await arrived(owner, key);
-      if (found) {
-        update(key, found);
-        toast('The request had arrived: this is its video.');
-      } else {
-        drop(run);
-        toast('Discarded. If the request arrives after all, its video is under Videos.');
-      }
-    },
-    dismiss: drop,
+    retry: ({ submission }: Run) => send(book, submission),
+    discard: (run: Run) => discard(book, run),
+    dismiss: (run: Run) => drop(book, run),
   };
 }
 

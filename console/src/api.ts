@@ -108,7 +108,12 @@ function parse(text: string): unknown {
   }
 }
 
-function failureOf(status: number, json: unknown, requestId: string | undefined): ApiFailure {
+/** The error of a response. */
+export function failureOf(
+  status: number,
+  json: unknown,
+  requestId: string | undefined,
+): ApiFailure {
   const { error } = (json ?? {}) as {
     error?: { code: string; message: string; details?: Record<string, unknown> };
   };

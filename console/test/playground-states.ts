@@ -90,7 +90,7 @@ async function refuseUpload(page: Page): Promise<void> {
 async function follow(page: Page, taskId: string): Promise<void> {
   await page.evaluate(async (id) => {
     const { account_id: accountId } = await (await fetch('/console/api/me')).json();
-    const submission = JSON.stringify({ key: 'shown', accountId, body: {}, taskId: id });
+    const submission = JSON.stringify([{ key: 'shown', accountId, body: {}, taskId: id }]);
     sessionStorage.setItem('framewright.generation', submission);
   }, taskId);
   await page.reload();

@@ -147,7 +147,7 @@ const LIST = statement(
 export function ordersOf(
   db: Queryable,
   accountId: string,
-  { after = null, limit }: { after?: string | null; limit: number },
+  { after = null, limit }: { after?: string | null | undefined; limit: number },
 ): Promise<CreditOrder[]> {
   return db.query<CreditOrder>(LIST, [accountId, after, limit]);
 }
@@ -161,7 +161,7 @@ const LIST_ALL = statement(
 );
 
 /** Which orders an operator wants to see. */
-export interface OrderFilter {
+interface OrderFilter {
   state?: OrderState | undefined;
   /** Only those that have or had a dispute. */
   disputed?: boolean;

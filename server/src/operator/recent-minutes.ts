@@ -2,45 +2,18 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Queryable } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import { type Figures, readFigures } from './listings/figures.ts';
-
-/** One minute of a process, as the console shows it. Times are in milliseconds. */
-interface RecentMinute {
-  /** When it began: seconds since 1970. */
-  at: number;
-  /** Responses of the public API, by the group of their status. */
-  responses: number;
-  /** Of these, with a status of 500 or more; and with 429. */
-  errors: number;
-  limited: number;
-  /** Of requests that read; null without one. */
-  read_p50: number | null;
-  read_p95: number | null;
-  create_p95: number | null;
-  /** Calls of providers, and those that failed. */
-  calls: number;
-  failed_calls: number;
-  /** Tasks at the minute's end, of all processes; null if the database was not asked. */
-  live: number | null;
-  held: number | null;
-  due: number | null;
-}
+import { readTaskFigures } from './listings/figures.ts';
 
 /** Minutes that are kept. */
 const MINUTES = 120;
-
-interface Counted extends Omit<RecentMinute, 'read_p50' | 'read_p95' | 'create_p95'> {
-  reads: RecordableHistogram;
-  creates: RecordableHistogram;
-}
 
 /** Counts what this process did in each of the last two hours' minutes, in memory. */
 export type RecentMinutes = ReturnType<typeof openRecentMinutes>;
 
 /** @param prefix of the routes that are counted */
 export function openRecentMinutes(prefix: string, now = () => Date.now()) {
-  const minutes: Counted[] = [];
-  const current = (): Counted => {
+  const minutes: ReturnType<typeof newMinute>[] = [];
+  const current = () => {
     const at = Math.floor(now() / 60_000) * 60;
     const last = minutes.at(-1);
     if (last && last.at >= at) return last; // also if the clock was set back
@@ -65,13 +38,17 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()) {
       if (FAILED_CALL.test(outcome)) minute.failed_calls += 1;
     },
     /** Notes the tasks of the database in the present minute. */
-    noteFigures({ live, held, due }: Pick<Figures, 'live' | 'held' | 'due'>) {
+    noteFigures({
+      live,
+      held,
+      due,
+    }: Pick<Awaited<ReturnType<typeof readTaskFigures>>, 'live' | 'held' | 'due'>) {
       const minute = current();
       minute.live = sumOf(live);
       minute.held = sumOf(held);
       minute.due = sumOf(due);
     },
-    /** The last minutes, the oldest first. */
+    /** The last minutes, the oldest first. Times are in milliseconds; null without a request. */
     list: () =>
       minutes.map(({ reads, creates, ...minute }) => ({
         ...minute,
@@ -88,7 +65,7 @@ export function followFigures(
   { db, log, signal }: { db: Queryable; log: Log; signal: AbortSignal },
 ): void {
   startInterval(60, { name: 'the figures of the console', log, signal }, async () =>
-    recent.noteFigures(await readFigures(db)),
+    recent.noteFigures(await readTaskFigures(db)),
   );
 }
 
@@ -99,17 +76,23 @@ function sumOf(rows: { tasks: number }[]): number {
   return rows.reduce((sum, { tasks }) => sum + tasks, 0);
 }
 
-function newMinute(at: number): Counted {
+/** One minute of a process, without anything that it did. */
+function newMinute(at: number) {
   return {
+    /** When it began: seconds since 1970. */
     at,
+    /** Responses of the public API; of these, with a status of 500 or more, and with 429. */
     responses: 0,
     errors: 0,
     limited: 0,
+    /** Calls of providers, and those that failed. */
     calls: 0,
     failed_calls: 0,
-    live: null,
-    held: null,
-    due: null,
+    /** Tasks at the minute's end, of all processes; null if the database was not asked. */
+    live: null as number | null,
+    held: null as number | null,
+    due: null as number | null,
+    /** Times of requests. */
     reads: durations(),
     creates: durations(),
   };

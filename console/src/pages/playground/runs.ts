@@ -47,8 +47,8 @@ type Kept = Submission & { isLost?: boolean };
 /** What this window has sent, the newest first, unless it was for another account. */
 function stored({ account_id: accountId, mode }: Owner): Kept[] {
   try {
-    const found: Kept | Kept[] = JSON.parse(sessionStorage.getItem(STORED[mode]) ?? '[]');
-    return [found].flat().filter((submission) => submission.accountId === accountId);
+    const found: Kept[] = JSON.parse(sessionStorage.getItem(STORED[mode]) ?? '[]');
+    return found.filter((submission) => submission.accountId === accountId);
   } catch {
     return [];
   }

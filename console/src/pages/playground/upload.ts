@@ -1,5 +1,5 @@
 import type { SiteUpload } from '../../../../server/src/site/playground/uploads.ts';
-import { ApiFailure } from '../../api.ts';
+import { ApiFailure, failureOf } from '../../api.ts';
 
 /**
  * Uploads a file. `fetch` does not tell how much has been sent, so this is an XMLHttpRequest.
@@ -18,10 +18,8 @@ export function uploadFile(
   request.onload = () => {
     const { status, response } = request;
     if (status === 201) return resolve(response);
-    const { error } = (response ?? {}) as { error?: { code: string; message: string } };
-    const message = error?.message ?? `The service answered ${status}.`;
     const requestId = request.getResponseHeader('x-request-id') ?? undefined;
-    reject(new ApiFailure(message, { status, code: error?.code ?? 'internal_error', requestId }));
+    reject(failureOf(status, response, requestId));
   };
   request.onerror = () => {
     const message = 'The upload broke off. Check your connection, then try again.';

@@ -15,34 +15,43 @@ interface DialogWords {
   disabled?: boolean;
 }
 
-interface FormDialogProps extends DialogWords {
-  /** In place of closing the open dialog. */
+interface FormDialogProps<Sent> extends DialogWords {
+  /** Called when the dialog closes. */
   onClose?: () => void;
-  /** Also closes the dialog, unless it fails. */
-  onSend: () => Promise<unknown>;
+  onSend: () => Promise<Sent>;
+  /** Called after the dialog has closed, unless sending failed. */
+  onSent?: (sent: Sent) => unknown;
   /** Whether a field already shows this failure. */
   isBeside?: (failure: ApiFailure) => boolean;
   children: (failure: ApiFailure | undefined) => ComponentChildren;
 }
 
 /** A form in a dialog: its fields, what went wrong, and the buttons that cancel and send. */
-export function FormDialog(props: FormDialogProps) {
-  const close = useClose();
-  const { title, action, dismiss = 'Cancel', isDangerous, onClose = close, children } = props;
-  const { isBusy, failure, send } = useSending(props.onSend);
+export function FormDialog<Sent>(props: FormDialogProps<Sent>) {
+  const closeDialog = useClose();
+  const { title, action, dismiss = 'Cancel', isDangerous, children } = props;
+  const close = () => {
+    props.onClose?.();
+    closeDialog();
+  };
+  const { isBusy, failure, send } = useSending(async () => {
+    const sent = await props.onSend();
+    close();
+    props.onSent?.(sent);
+  });
   const submit = (event: Event) => {
     event.preventDefault();
     void send();
   };
   return (
-    <Dialog onClose={onClose} title={title}>
+    <Dialog onClose={close} title={title}>
       <form onSubmit={submit} class="grid gap-5">
         {children(failure)}
         <p role="alert" class="text-bad empty:hidden">
           {failure && !props.isBeside?.(failure) && failure.message}
         </p>
         <div class="flex flex-wrap justify-end gap-2.5">
-          <Button onClick={onClose}>{dismiss}</Button>
+          <Button onClick={close}>{dismiss}</Button>
           <Button
             look={isDangerous ? 'danger' : 'primary'}
             type="submit"
@@ -64,21 +73,18 @@ type ConfirmProps = DialogWords & {
 
 /** Asks for confirmation. An error stays in the dialog. */
 export function Confirm({ onConfirm, children, ...words }: ConfirmProps) {
-  const close = useClose();
-  const send = () => onConfirm().then(close);
   return (
-    <FormDialog isDangerous {...words} onSend={send}>
+    <FormDialog isDangerous {...words} onSend={onConfirm}>
       {() => <div class="text-dim">{children}</div>}
     </FormDialog>
   );
 }
 
-interface DraftDialogProps<Value extends object, Sent> extends DialogWords {
+interface DraftDialogProps<Value extends object, Sent>
+  extends DialogWords,
+    Pick<FormDialogProps<Sent>, 'onSend' | 'onSent'> {
   /** Dropped when the dialog closes. */
   draft: Draft<Value>;
-  onSend: () => Promise<Sent>;
-  /** Called after the dialog has closed. */
-  onSent: (sent: Sent) => unknown;
   children: (
     field: <Name extends keyof Value>(name: Name) => DraftField<Value[Name]>,
   ) => ComponentChildren;
@@ -93,22 +99,11 @@ export interface DraftField<Value> {
 
 /** A form in a dialog whose fields are a draft; an error is shown at the field that it names. */
 export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<Value, Sent>) {
-  const { draft, onSend, onSent, children, ...words } = props;
-  const closeDialog = useClose();
-  const close = () => {
-    draft.drop();
-    closeDialog();
-  };
-  const send = async () => {
-    const sent = await onSend();
-    close();
-    onSent(sent);
-  };
+  const { draft, children, ...dialog } = props;
   return (
     <FormDialog
-      {...words}
-      onClose={close}
-      onSend={send}
+      {...dialog}
+      onClose={draft.drop}
       isBeside={({ details }) => String(details.field) in draft.value}
     >
       {(failure) =>

@@ -3,7 +3,6 @@ import {
   type CreditOrder,
   listOrders,
   movementNames,
-  type OrderFilter,
   type OrderState,
   ordersOf,
   readOrder,
@@ -38,8 +37,11 @@ export const ORDERS = {
       if (account !== undefined && (state !== undefined || disputed)) {
         throw new Refusal('account', account, 'can not be combined with {state} or {disputed}');
       }
-      const accountId = account === undefined ? undefined : await findAccount(db, account);
-      return listOrdersForOperator(db, { accountId, state, disputed, ...page });
+      const orders =
+        account === undefined
+          ? await listOrders(db, { state, disputed, ...page })
+          : await ordersOf(db, await findAccount(db, account), page);
+      return orders.map(listingOf);
     },
     runOnConsole: async (run, { db }) => withEmails(db, await run()),
   }),
@@ -69,25 +71,6 @@ export const ORDERS = {
 };
 
 /** Of an order in a list for operators. Amounts are in minor units of the currency. */
-type OrderListing = ReturnType<typeof listingOf>;
-
-/**
- * A page of orders, the newest first; of one account if `accountId` is given.
- * @param filter.after the last order of the page before
- */
-async function listOrdersForOperator(
-  db: Database,
-  filter: OrderFilter & { accountId?: string | undefined },
-): Promise<OrderListing[]> {
-  const { accountId, ...rest } = filter;
-  const { after = null, limit } = filter;
-  const orders =
-    accountId === undefined
-      ? await listOrders(db, rest)
-      : await ordersOf(db, accountId, { after, limit });
-  return orders.map(listingOf);
-}
-
 function listingOf(order: CreditOrder) {
   const { id, account_id, created_at, kind, offer_name, state, credits, booked } = order;
   const { price, currency, refunded, disputed, dispute, stripe_mode: mode } = order;

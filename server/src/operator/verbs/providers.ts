@@ -1,4 +1,4 @@
-import type { Database, Queryable } from '../../database/database.ts';
+import type { Queryable } from '../../database/database.ts';
 import {
   forgetOutage,
   type ListedOutage,
@@ -7,7 +7,7 @@ import {
 import { endPause, listPauses, pause } from '../../providers/circuit-breaker/pauses.ts';
 import { PROVIDER_NAMES } from '../../providers/registry.ts';
 import { wakeWaiting } from '../../tasks/not-accepted.ts';
-import { type Action, performAction } from '../actions.ts';
+import { performAction } from '../actions.ts';
 import { type RefusedSubmits, refusedSubmits, waitingTasks } from '../listings/submits.ts';
 import { choiceOf } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
@@ -55,14 +55,21 @@ export const CREATES = {
     fields: {},
     reason: 'required',
     dialog: { title: 'Pause creates', isDangerous: true },
-    run: ({ db }, _, action) => pauseCreates(db, action),
+    run: ({ db }, _, action) =>
+      performAction(db, action, { target: 'creates' }, async (tx) => {
+        const changed = await pause(tx, 'creates', action.reason ?? '');
+        return { creates: 'paused', changed };
+      }),
   }),
   'creates resume': verb({
     summary: 'Accept creates again',
     fields: {},
     reason: 'optional',
     dialog: { title: 'Resume creates' },
-    run: ({ db }, _, action) => resumeCreates(db, action),
+    run: ({ db }, _, action) =>
+      performAction(db, action, { target: 'creates' }, async (tx) => {
+        return { creates: 'open', changed: await endPause(tx, 'creates') };
+      }),
   }),
   'creates status': verb({
     summary: 'Show whether creates are paused, since when and why',
@@ -70,20 +77,6 @@ export const CREATES = {
     run: ({ db }) => showCreates(db),
   }),
 };
-
-/** Creates get 503, and nothing is reserved, until they are resumed. Tasks go on. */
-export function pauseCreates(db: Database, action: Action) {
-  return performAction(db, action, { target: 'creates' }, async (tx) => {
-    const changed = await pause(tx, 'creates', action.reason ?? '');
-    return { creates: 'paused', changed };
-  });
-}
-
-export function resumeCreates(db: Database, action: Action) {
-  return performAction(db, action, { target: 'creates' }, async (tx) => {
-    return { creates: 'open', changed: await endPause(tx, 'creates') };
-  });
-}
 
 /** What `providers status` shows. */
 interface ProviderListing {

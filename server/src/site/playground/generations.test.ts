@@ -10,7 +10,7 @@ import {
 import { createKey } from '../../accounts/api-keys.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import { audit } from '../../operator/audit.ts';
-import { pauseCreates, resumeCreates } from '../../operator/verbs/providers.ts';
+import { endPause, pause } from '../../providers/circuit-breaker/pauses.ts';
 
 const URL = '/console/api/generations';
 const BODY = { prompt: 'a lighthouse at dawn' };
@@ -200,15 +200,15 @@ test('while creates are paused nothing is reserved, and a known key still return
   const visitor = await visitorWith(1000);
   const key = crypto.randomUUID();
   const first = await create(visitor, BODY, key);
-  const action = { command: 'creates pause', actor: 'ada', reason: 'a test' };
-  await pauseCreates(website.database.db, action);
+  const { db } = website.database;
+  await db.transaction((tx) => pause(tx, 'creates', 'a test'));
   try {
     const response = await create(visitor);
     assertError(response, 'service_busy');
     assert.equal(response.body.error.details.reason, 'not_taken');
     assert.equal((await create(visitor, BODY, key)).body.id, first.body.id);
   } finally {
-    await resumeCreates(website.database.db, action);
+    await db.transaction((tx) => endPause(tx, 'creates'));
   }
   assert.equal((await create(visitor)).status, 202);
 });

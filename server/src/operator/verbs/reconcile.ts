@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/database.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import { isJobId } from '../../providers/kit/listed-jobs.ts';
+import { isJobId } from '../../providers/kit/job-id.ts';
 import { recordAction } from '../actions.ts';
 import { type OperatorDecision, reconcile } from '../reconcile.ts';
 import { flag, optional, TASK, text } from '../verb/fields.ts';

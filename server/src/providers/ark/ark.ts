@@ -1,4 +1,4 @@
-import { jobIdIn } from '../kit/listed-jobs.ts';
+import { jobIdIn } from '../kit/job-id.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import {
   type Api,

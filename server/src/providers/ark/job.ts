@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { JobIdSchema } from '../kit/listed-jobs.ts';
+import { JobIdSchema } from '../kit/job-id.ts';
 import type { JobStatus } from '../provider.ts';
 import { type ArkError, ArkErrorSchema, arkCause, arkRefusal, publicMessage } from './errors.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
-import { type Candidate, isEcho, isJobId, pickJob } from './listed-jobs.ts';
+import { isJobId } from './job-id.ts';
+import { type Candidate, isEcho, pickJob } from './listed-jobs.ts';
 
 test('ids as providers write them are valid', () => {
   const given = ['cgt-20260901-x7k', '024ca5b1-45d3-4afd-883e-ad3abe2a1c4d', 'a.b:c_D', '7'];

@@ -8,7 +8,7 @@ import {
 } from '../../outbound/call.ts';
 import type { AdapterDeps } from '../definition.ts';
 import type { Callback, SubmitOutcome } from '../provider.ts';
-import { jobIdIn } from './listed-jobs.ts';
+import { jobIdIn } from './job-id.ts';
 
 /** What the adapter of a provider with an HTTP API uses. */
 export interface RemoteOptions

@@ -1,5 +1,5 @@
 import type { Provider } from '../provider.ts';
-import { jobIdIn } from './listed-jobs.ts';
+import { jobIdIn } from './job-id.ts';
 import { forged, parseJson } from './remote.ts';
 
 /** Limits how often forged callbacks make the service fetch keys. */

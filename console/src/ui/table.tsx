@@ -42,9 +42,10 @@ const CELLS = {
 
 /**
  * Rows and columns; on a phone each row becomes a block. The roles are given, because browsers drop
- * them from a table that is not displayed as one.
+ * them from a table that is not displayed as one. Renders nothing without rows.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
+  if (rows.length === 0) return null;
   return (
     <table role="table" class="stacking w-full border-collapse text-base">
       <caption class="sr-only">{caption}</caption>

@@ -2,9 +2,13 @@ import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/keys.ts
 import { api } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useMode } from '../../session.tsx';
+import type { Mode } from '../../site-api.ts';
+import { Code } from '../../ui/code.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form/controls.tsx';
-import { Field, type TextProps } from '../../ui/form/field.tsx';
+import { Field } from '../../ui/form/field.tsx';
 import { DraftDialog } from '../../ui/form/form-dialog.tsx';
+import { NewSecret } from '../../ui/form/new-secret.tsx';
 
 const DAY_MS = 86_400_000;
 const EXPIRIES = [
@@ -14,89 +18,91 @@ const EXPIRIES = [
   { value: '365', label: 'In a year' },
 ];
 
-type ControlOf = Omit<TextProps, 'label'>;
-
-function NameField(name: ControlOf) {
-  return (
-    <Field
-      label="Name"
-      hint="What uses it, such as “production server”."
-      {...name}
-      required
-      maxLength={100}
-      autoComplete="off"
-    />
-  );
+interface FormProps {
+  /** Without one, a new key is made. */
+  apiKey?: ApiKey;
+  onSaved: () => unknown;
 }
 
-function CapField(cap: ControlOf) {
-  return (
-    <Field
-      label="Monthly cap, in credits"
-      hint="What the key may spend in a calendar month (UTC). Empty: no cap."
-      type="number"
-      min={0}
-      step={1}
-      inputMode="numeric"
-      {...cap}
-    />
-  );
-}
-
-const EMPTY = { name: '', days: '', monthly_cap: '' };
-
-function bodyOf({ name, days, monthly_cap: cap }: typeof EMPTY) {
-  const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
-  return {
-    name,
-    ...(expires && { expires_at: expires }),
-    ...(cap !== '' && { monthly_cap: Number(cap) }),
-  };
-}
-
-/** The dialog that makes a key. */
-export function CreateKey({ onMade }: { onMade: (made: NewApiKey) => void }) {
+/** The dialog that makes a key, or renames one and sets its cap. */
+export function KeyForm({ apiKey, onSaved }: FormProps) {
   const mode = useMode();
-  const draft = useDraft('key', () => EMPTY);
+  const draft = useDraft(apiKey ? `key ${apiKey.id}` : 'key', () => ({
+    name: apiKey?.name ?? '',
+    days: '',
+    monthly_cap: String(apiKey?.monthly_cap ?? ''),
+  }));
+  const send = () => (apiKey ? save(apiKey, draft.value) : create(mode, draft.value));
   return (
-    <DraftDialog
-      title={mode === 'test' ? 'New test key' : 'New API key'}
-      action="Create the key"
+    <DraftDialog<Entered, ApiKey | NewApiKey>
+      title={apiKey ? 'Edit the key' : mode === 'test' ? 'New test key' : 'New API key'}
+      action={apiKey ? 'Save' : 'Create the key'}
       draft={draft}
-      onSend={() => api('POST /console/api/keys', { body: { ...bodyOf(draft.value), mode } })}
-      onSent={onMade}
+      onSend={send}
+      onSent={(saved) => {
+        if ('secret' in saved) openDialog(<NewKeySecret made={saved} />, { isKept: true });
+        onSaved();
+      }}
     >
       {(field) => (
         <>
-          <NameField {...field('name')} />
-          <Select label="Expires" {...field('days')} choices={EXPIRIES} />
-          <CapField {...field('monthly_cap')} />
+          <Field
+            label="Name"
+            hint="What uses it, such as “production server”."
+            {...field('name')}
+            required
+            maxLength={100}
+            autoComplete="off"
+          />
+          {!apiKey && <Select label="Expires" {...field('days')} choices={EXPIRIES} />}
+          <Field
+            label="Monthly cap, in credits"
+            hint="What the key may spend in a calendar month (UTC). Empty: no cap."
+            type="number"
+            min={0}
+            step={1}
+            inputMode="numeric"
+            {...field('monthly_cap')}
+          />
         </>
       )}
     </DraftDialog>
   );
 }
 
-/** The dialog that renames a key and sets its cap. */
-export function EditKey({ apiKey, onSaved }: { apiKey: ApiKey; onSaved: () => void }) {
-  const draft = useDraft(`key ${apiKey.id}`, () => {
-    return { name: apiKey.name ?? '', monthly_cap: String(apiKey.monthly_cap ?? '') };
-  });
-  const save = () => {
-    const { name, monthly_cap: cap } = draft.value;
-    const monthly_cap = cap === '' ? null : Number(cap);
-    // Another cap must be confirmed, so only what has changed is sent.
-    const body = { name, ...(monthly_cap !== apiKey.monthly_cap && { monthly_cap }) };
-    return api('PATCH /console/api/keys/:id', { params: { id: apiKey.id }, body });
+type Entered = Record<'name' | 'days' | 'monthly_cap', string>;
+
+function create(mode: Mode, { name, days, monthly_cap: cap }: Entered) {
+  const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+  const body = {
+    name,
+    mode,
+    ...(expires && { expires_at: expires }),
+    ...(cap !== '' && { monthly_cap: Number(cap) }),
   };
+  return api('POST /console/api/keys', { body });
+}
+
+/** Another cap must be confirmed, so only what has changed is sent. */
+function save({ id, monthly_cap: before }: ApiKey, { name, monthly_cap: cap }: Entered) {
+  const monthly_cap = cap === '' ? null : Number(cap);
+  const body = { name, ...(monthly_cap !== before && { monthly_cap }) };
+  return api('PATCH /console/api/keys/:id', { params: { id }, body });
+}
+
+function NewKeySecret({ made: { key, secret } }: { made: NewApiKey }) {
   return (
-    <DraftDialog title="Edit the key" action="Save" draft={draft} onSend={save} onSent={onSaved}>
-      {(field) => (
-        <>
-          <NameField {...field('name')} />
-          <CapField {...field('monthly_cap')} />
-        </>
-      )}
-    </DraftDialog>
+    <NewSecret title={`The secret of “${key.name}”`} secret={secret}>
+      <p class="mt-6 mb-2 font-medium">Make a first video with it</p>
+      <Code text={curlWith(secret)} label="A first request" />
+    </NewSecret>
   );
+}
+
+function curlWith(secret: string): string {
+  return `curl -s ${location.origin}/api/v1/video/generations \\
+  -H "Authorization: Bearer ${secret}" \\
+  -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: first-$(date +%s)" \\
+  -d '{"prompt": "A lighthouse at dawn, waves below"}'`;
 }

@@ -1,21 +1,19 @@
 import type { ComponentChildren } from 'preact';
-import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/keys.ts';
+import type { ApiKey } from '../../../../server/src/site/keys/keys.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { Badge, TestMark } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Code } from '../../ui/code.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
 import { Confirm } from '../../ui/form/form-dialog.tsx';
-import { NewSecret } from '../../ui/form/new-secret.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { Cell, type Column, column, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { CreateKey, EditKey } from './key-forms.tsx';
+import { KeyForm } from './key-forms.tsx';
 import { CapUsed, RequestBars } from './key-use.tsx';
 
 function isValid({ revoked_at, expires_at }: ApiKey): boolean {
@@ -36,12 +34,9 @@ const TEST_LEAD =
 export default function KeysPage() {
   const mode = useMode();
   const list = useLoad('/console/api/keys', { query: { mode } });
-  const onMade = (made: NewApiKey) => {
-    openDialog(<NewKeySecret made={made} />, { isKept: true });
-    void list.reload();
-  };
+  const ask = () => openDialog(<KeyForm onSaved={list.reload} />);
   const create = (
-    <Button look="primary" icon="plus" onClick={() => openDialog(<CreateKey onMade={onMade} />)}>
+    <Button look="primary" icon="plus" onClick={ask}>
       {mode === 'test' ? 'New test key' : 'New key'}
     </Button>
   );
@@ -61,23 +56,6 @@ export default function KeysPage() {
       </Load>
     </Page>
   );
-}
-
-function NewKeySecret({ made: { key, secret } }: { made: NewApiKey }) {
-  return (
-    <NewSecret title={`The secret of “${key.name}”`} secret={secret}>
-      <p class="mt-6 mb-2 font-medium">Make a first video with it</p>
-      <Code text={curlWith(secret)} label="A first request" />
-    </NewSecret>
-  );
-}
-
-function curlWith(secret: string): string {
-  return `curl -s ${location.origin}/api/v1/video/generations \\
-  -H "Authorization: Bearer ${secret}" \\
-  -H "Content-Type: application/json" \\
-  -H "Idempotency-Key: first-$(date +%s)" \\
-  -d '{"prompt": "A lighthouse at dawn, waves below"}'`;
 }
 
 function RevokeKey({ apiKey, reload }: { apiKey: ApiKey; reload: () => Promise<void> }) {
@@ -135,7 +113,7 @@ function columnsWith(reload: () => Promise<void>): Column<ApiKey>[] {
       <RowButtons
         of={nameOf(key)}
         on={{
-          Edit: () => openDialog(<EditKey apiKey={key} onSaved={() => void reload()} />),
+          Edit: () => openDialog(<KeyForm apiKey={key} onSaved={reload} />),
           Revoke: () => openDialog(<RevokeKey apiKey={key} reload={reload} />),
         }}
       />

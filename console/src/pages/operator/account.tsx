@@ -180,25 +180,19 @@ function WaysIn({ account }: { account: Account }) {
       }
     >
       <div class="grid gap-7">
-        {sessions.length > 0 && (
-          <Table caption="Sessions" columns={SESSIONS} rows={sessions} keyOf={(row) => row.id} />
-        )}
-        {passkeys.length > 0 && (
-          <Table
-            caption="Passkeys"
-            columns={passkeysOf(id)}
-            rows={passkeys}
-            keyOf={(row) => row.id}
-          />
-        )}
-        {identities.length > 0 && (
-          <Table
-            caption="Outside identities"
-            columns={IDENTITIES}
-            rows={identities}
-            keyOf={({ issuer, subject }) => `${issuer} ${subject}`}
-          />
-        )}
+        <Table caption="Sessions" columns={SESSIONS} rows={sessions} keyOf={(row) => row.id} />
+        <Table
+          caption="Passkeys"
+          columns={passkeysOf(id)}
+          rows={passkeys}
+          keyOf={(row) => row.id}
+        />
+        <Table
+          caption="Outside identities"
+          columns={IDENTITIES}
+          rows={identities}
+          keyOf={({ issuer, subject }) => `${issuer} ${subject}`}
+        />
       </div>
     </Card>
   );

@@ -22,7 +22,7 @@ export function Passkeys() {
     await list.reload();
   };
   const actions = isOffered && (
-    <Button icon="plus" onClick={() => openDialog(<AddPasskey onChanged={onChanged} />)}>
+    <Button icon="plus" onClick={() => openDialog(<NamePasskey onChanged={onChanged} />)}>
       Add a passkey
     </Button>
   );
@@ -53,12 +53,13 @@ export function Passkeys() {
 /** Says what has changed, and reads the list again. */
 type Changed = (said: string) => Promise<void>;
 
-interface ChangeProps {
+function RemovePasskey({
+  passkey: { id, name },
+  onChanged,
+}: {
   passkey: PasskeyItem;
   onChanged: Changed;
-}
-
-function RemovePasskey({ passkey: { id, name }, onChanged }: ChangeProps) {
+}) {
   const remove = async () => {
     await api('DELETE /console/api/passkeys/:id', { params: { id } });
     await onChanged('The passkey is removed. Delete it on your device, too.');
@@ -88,7 +89,7 @@ function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
       <RowButtons
         of={passkey.name}
         on={{
-          Rename: () => openDialog(<RenamePasskey passkey={passkey} onChanged={onChanged} />),
+          Rename: () => openDialog(<NamePasskey passkey={passkey} onChanged={onChanged} />),
           Remove: () => openDialog(<RemovePasskey passkey={passkey} onChanged={onChanged} />),
         }}
       />
@@ -97,41 +98,6 @@ function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
 }
 
 const MAX_NAME = 60;
-
-interface NameProps {
-  /** Names what is entered. */
-  of: string;
-  title: string;
-  hint: string;
-  action: string;
-  initial: string;
-  onName: (name: string) => Promise<unknown>;
-  onNamed: () => Promise<void>;
-}
-
-/** A dialog that asks for the name of a passkey. */
-function NameDialog({ of, hint, initial, onName, onNamed, ...dialog }: NameProps) {
-  const draft = useDraft(of, () => ({ name: initial }));
-  return (
-    <DraftDialog
-      {...dialog}
-      draft={draft}
-      onSend={() => onName(draft.value.name.trim())}
-      onSent={onNamed}
-    >
-      {(field) => (
-        <Field
-          label="Name"
-          hint={hint}
-          {...field('name')}
-          required
-          maxLength={MAX_NAME}
-          autoComplete="off"
-        />
-      )}
-    </DraftDialog>
-  );
-}
 
 /** What went wrong in the browser itself. */
 function refusalOf(error: Error): Error {
@@ -150,30 +116,36 @@ async function add(name: string): Promise<void> {
   await api('POST /auth/passkeys', { body: { name, response } });
 }
 
-function AddPasskey({ onChanged }: { onChanged: Changed }) {
-  return (
-    <NameDialog
-      of="passkey"
-      title="Add a passkey"
-      hint="To recognize it, such as “laptop”. Then your browser asks where to save the passkey."
-      action="Continue"
-      initial=""
-      onName={add}
-      onNamed={() => onChanged('The passkey is added.')}
-    />
-  );
-}
+const HINT = 'To recognize it, such as “laptop”.';
 
-function RenamePasskey({ passkey: { id, name: initial }, onChanged }: ChangeProps) {
+/** Asks for the name of a passkey: of a new one, which is then made on this device, or of one. */
+function NamePasskey({ passkey, onChanged }: { passkey?: PasskeyItem; onChanged: Changed }) {
+  const draft = useDraft(passkey ? `passkey ${passkey.id}` : 'passkey', () => ({
+    name: passkey?.name ?? '',
+  }));
+  const send = () => {
+    const name = draft.value.name.trim();
+    if (!passkey) return add(name);
+    return api('PATCH /console/api/passkeys/:id', { params: { id: passkey.id }, body: { name } });
+  };
   return (
-    <NameDialog
-      of={`passkey ${id}`}
-      title="Rename the passkey"
-      hint="To recognize it, such as “laptop”."
-      action="Save"
-      initial={initial}
-      onName={(name) => api('PATCH /console/api/passkeys/:id', { params: { id }, body: { name } })}
-      onNamed={() => onChanged('The passkey is renamed.')}
-    />
+    <DraftDialog<{ name: string }, unknown>
+      title={passkey ? 'Rename the passkey' : 'Add a passkey'}
+      action={passkey ? 'Save' : 'Continue'}
+      draft={draft}
+      onSend={send}
+      onSent={() => onChanged(passkey ? 'The passkey is renamed.' : 'The passkey is added.')}
+    >
+      {(field) => (
+        <Field
+          label="Name"
+          hint={passkey ? HINT : `${HINT} Then your browser asks where to save the passkey.`}
+          {...field('name')}
+          required
+          maxLength={MAX_NAME}
+          autoComplete="off"
+        />
+      )}
+    </DraftDialog>
   );
 }

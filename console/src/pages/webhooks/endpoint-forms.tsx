@@ -71,18 +71,6 @@ function EventChoice({ value: chosen, onChange, error }: DraftField<EventType[]>
   );
 }
 
-function DescriptionField(description: DraftField<string>) {
-  return (
-    <Field
-      label="Description"
-      hint="For you, such as “orders of the shop”. May be empty."
-      {...description}
-      maxLength={200}
-      autoComplete="off"
-    />
-  );
-}
-
 type Made = Result<'POST /console/api/webhooks'>;
 
 /** Shows the secret of an endpoint, whatever page comes next. */
@@ -98,69 +86,60 @@ export function showSecret(made: Made): void {
   );
 }
 
-const EMPTY = {
-  url: '',
-  description: '',
-  events: ['task.completed', 'task.failed'] as EventType[],
-};
+interface FormProps {
+  /** Without one, a new endpoint is made. */
+  endpoint?: Endpoint;
+  onSaved: (saved: Endpoint | Made) => void;
+}
 
-/** The dialog that makes an endpoint. */
-export function CreateEndpoint({ onMade }: { onMade: () => void }) {
+/** The dialog that makes an endpoint, or changes what one hears of. */
+export function EndpointForm({ endpoint, onSaved }: FormProps) {
   const mode = useMode();
-  const draft = useDraft('webhook', () => EMPTY);
+  const { id = '', description, events = ['task.completed', 'task.failed'] } = endpoint ?? {};
+  const initial = () => ({
+    url: '',
+    description: description ?? '',
+    events: [...events] as EventType[],
+  });
+  const draft = useDraft(endpoint ? `webhook ${id}` : 'webhook', initial);
+  const send = () => {
+    const { url, ...body } = draft.value;
+    if (endpoint) return api('PATCH /console/api/webhooks/:id', { ...namesOf(endpoint), body });
+    return api('POST /console/api/webhooks', { query: { mode }, body: { url, ...body } });
+  };
+  const words = mode === 'test' ? 'New test endpoint' : 'New endpoint';
   return (
-    <DraftDialog
-      title={mode === 'test' ? 'New test endpoint' : 'New endpoint'}
-      action="Create the endpoint"
+    <DraftDialog<ReturnType<typeof initial>, Endpoint | Made>
+      title={endpoint ? 'Edit the endpoint' : words}
+      action={endpoint ? 'Save' : 'Create the endpoint'}
       draft={draft}
-      onSend={() => api('POST /console/api/webhooks', { query: { mode }, body: draft.value })}
-      onSent={(made) => {
-        showSecret(made);
-        onMade();
+      onSend={send}
+      onSent={(saved) => {
+        if ('secret' in saved) showSecret(saved);
+        onSaved(saved);
       }}
     >
       {(field) => (
         <>
+          {!endpoint && (
+            <Field
+              label="Address"
+              hint="A public https address of your server that takes a POST."
+              type="url"
+              {...field('url')}
+              placeholder="https://example.com/framewright"
+              required
+              maxLength={2048}
+              autoComplete="off"
+            />
+          )}
           <Field
-            label="Address"
-            hint="A public https address of your server that takes a POST."
-            type="url"
-            {...field('url')}
-            placeholder="https://example.com/framewright"
-            required
-            maxLength={2048}
+            label="Description"
+            hint="For you, such as “orders of the shop”. May be empty."
+            {...field('description')}
+            maxLength={200}
             autoComplete="off"
           />
-          <DescriptionField {...field('description')} />
-          <EventChoice {...field('events')} />
-        </>
-      )}
-    </DraftDialog>
-  );
-}
-
-interface EditProps {
-  endpoint: Endpoint;
-  onSaved: (saved: Endpoint) => void;
-}
-
-/** The dialog that changes what an endpoint hears of. */
-export function EditEndpoint({ endpoint, onSaved }: EditProps) {
-  const { id, description, events } = endpoint;
-  const draft = useDraft(`webhook ${id}`, () => ({ description: description ?? '', events }));
-  return (
-    <DraftDialog
-      title="Edit the endpoint"
-      action="Save"
-      draft={draft}
-      onSend={() =>
-        api('PATCH /console/api/webhooks/:id', { ...namesOf(endpoint), body: draft.value })
-      }
-      onSent={onSaved}
-    >
-      {(field) => (
-        <>
-          <DescriptionField {...field('description')} />
           <EventChoice {...field('events')} />
         </>
       )}

@@ -14,8 +14,8 @@ import { toast, toastOutcome } from '../../ui/toast.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { Deliveries } from './deliveries.tsx';
 import {
-  EditEndpoint,
   type Endpoint,
+  EndpointForm,
   EndpointState,
   hostOf,
   NO_ADDRESS,
@@ -84,7 +84,7 @@ function Settings({ endpoint, onChanged }: Changes) {
       actions={
         <>
           <Button
-            onClick={() => openDialog(<EditEndpoint endpoint={endpoint} onSaved={onChanged} />)}
+            onClick={() => openDialog(<EndpointForm endpoint={endpoint} onSaved={onChanged} />)}
           >
             Edit
           </Button>

@@ -6,7 +6,7 @@ import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Cell, type Column, column, ListCard } from '../../ui/table.tsx';
-import { CreateEndpoint, type Endpoint, EndpointState, NO_ADDRESS } from './endpoint-forms.tsx';
+import { type Endpoint, EndpointForm, EndpointState, NO_ADDRESS } from './endpoint-forms.tsx';
 
 const MADE = {
   live: 'tasks that were made with an API key',
@@ -21,7 +21,7 @@ export default function WebhooksPage() {
     <Button
       look="primary"
       icon="plus"
-      onClick={() => openDialog(<CreateEndpoint onMade={() => void list.reload()} />)}
+      onClick={() => openDialog(<EndpointForm onSaved={() => void list.reload()} />)}
     >
       New endpoint
     </Button>

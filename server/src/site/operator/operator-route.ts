@@ -2,7 +2,6 @@ import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { ApiError, invalidRequest, Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { Action } from '../../operator/actions.ts';
 import type { RecentMinutes } from '../../operator/recent-minutes.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
 import { siteRoute } from '../route.ts';
@@ -42,20 +41,6 @@ export function operatorRead<Url extends `/${string}`, Query extends TProperties
     handle: (deps: OperatorDeps, { query: asked, params: { id = '' } }) =>
       explained(() => read(deps, { query: asked as Static<TObject<Query>>, id }), { words }),
   });
-}
-
-/** Runs a verb for a request. The rows of a list are a page, with the cursor of the next one. */
-export async function performed(
-  deps: OperatorDeps,
-  verb: Verb,
-  { given, cursor: after, action }: { given: object; cursor?: string | undefined; action: Action },
-): Promise<unknown> {
-  const { db, log } = deps;
-  const page = { limit: PAGE_ROWS, after: after || undefined };
-  const work = verb.prepareRequest(given);
-  const ofVerb = { db, log, page, waitSeconds: verb.clickSeconds };
-  const result = await work(ofVerb, action);
-  return verb.cursorOf && Array.isArray(result) ? pageOf(result, verb.cursorOf) : result;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { Action } from '../../operator/actions.ts';
 import type { FieldFacts } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
 import {
@@ -10,7 +11,7 @@ import {
 } from '../../operator/verbs/list.ts';
 import { noSuchPath } from '../../requests/errors.ts';
 import { type AsJson, siteRoute } from '../route.ts';
-import { explained, type OperatorDeps, PREFIX, performed } from './operator-route.ts';
+import { explained, type OperatorDeps, PAGE_ROWS, PREFIX, pageOf } from './operator-route.ts';
 
 const ReasonSchema = Type.String({
   minLength: 1,
@@ -51,7 +52,7 @@ export function verbRoutes(nouns: Nouns = NOUNS) {
         if (isChange(verb)) throw noSuchPath();
         const { cursor, ...given } = query as Record<string, string>;
         const action = { command: name, actor: session.email, reason: null };
-        return explained(() => performed(deps, verb, { given, cursor, action }), verb);
+        return performed(deps, verb, { given, cursor, action });
       },
     }),
     siteRoute(`POST ${PREFIX}/verbs/*`, {
@@ -63,10 +64,24 @@ export function verbRoutes(nouns: Nouns = NOUNS) {
         if (!isChange(verb)) throw noSuchPath();
         const { reason, ...given } = body;
         const action = { command: name, actor: session.email, reason: reason.trim() };
-        return explained(() => performed(deps, verb, { given, action }), verb);
+        return performed(deps, verb, { given, action });
       },
     }),
   ];
+}
+
+/** Runs a verb for a request. The rows of a list are a page, with the cursor of the next one. */
+function performed(
+  { db, log }: OperatorDeps,
+  verb: Verb,
+  { given, cursor, action }: { given: object; cursor?: string | undefined; action: Action },
+): Promise<unknown> {
+  return explained(async () => {
+    const page = { limit: PAGE_ROWS, after: cursor || undefined };
+    const work = verb.prepareRequest(given);
+    const result = await work({ db, log, page, waitSeconds: verb.clickSeconds }, action);
+    return verb.cursorOf && Array.isArray(result) ? pageOf(result, verb.cursorOf) : result;
+  }, verb);
 }
 
 async function findVerb(nouns: Nouns, path: string): Promise<{ name: string; verb: Verb }> {

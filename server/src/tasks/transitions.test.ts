@@ -50,11 +50,17 @@ before(async () => {
 });
 after(() => database.close());
 
+const REQUEST = {
+  image_url: 'https://media.example/first.png',
+  reference_image_urls: [],
+  reference_video_urls: [],
+};
+
 const INSERT = statement(
   'test_task_insert',
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
      price_version, provider, wait_until, due_at)
-   values ($1, $2, 'api', $1, 'reserved', '{}', 1, $3, 1, 'local', clock_now(), clock_now())`,
+   values ($1, $2, 'api', $1, 'reserved', $4, 1, $3, 1, 'local', clock_now(), clock_now())`,
 );
 
 /** The changes that the database's checks require for a phase. */
@@ -73,7 +79,7 @@ async function taskIn(phase: Phase, accountId: string): Promise<Task> {
   const id = newId('task');
   await database.db.transaction(async (tx) => {
     await reserve(tx, { accountId, taskId: id, credits: CREDITS });
-    await tx.query(INSERT, [id, accountId, CREDITS]);
+    await tx.query(INSERT, [id, accountId, CREDITS, REQUEST]);
   });
   let task = await readTask(database.db, id);
   for (const next of PATHS[phase]) task = await go(task, next);

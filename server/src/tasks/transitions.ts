@@ -1,4 +1,5 @@
 import type { AspectRatio } from '../catalog/models.ts';
+import { inputsOf } from '../catalog/request.ts';
 import {
   command,
   type Database,
@@ -6,6 +7,7 @@ import {
   type Queryable,
   statement,
   type Transaction,
+  together,
 } from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
 import { sharedWork } from '../database/shared-work.ts';
@@ -151,8 +153,8 @@ export function superseded(task: Task): Superseded {
 export async function move(tx: Transaction, task: Task, step: Move): Promise<Task> {
   const [moved] = await moveRows(tx, [{ task, step }]);
   if (!moved) throw superseded(task);
-  if (step.to === 'completed') await end(tx, task, 'capture');
-  if (step.to === 'failed') await end(tx, task, 'refund');
+  if (step.to === 'completed') await endTasks(tx, [task], 'capture');
+  if (step.to === 'failed') await endTasks(tx, [task], 'refund');
   return moved;
 }
 
@@ -181,15 +183,28 @@ function moveValues({ task, step }: Step): object {
 }
 
 /** What the ledger reserved for a task. */
-export function creditsOf(task: Task): TaskCredits {
+function creditsOf(task: Task): TaskCredits {
   const { id: taskId, account_id: accountId, credits } = task;
   const isTest = task.surface === TEST_SURFACE;
   return { accountId, taskId, credits, promotionalCredits: task.promotional_credits, isTest };
 }
 
-async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {
-  await settle(tx, outcome, [creditsOf(task)]);
-  await markForDeletion(tx, [task.id], outcome === 'capture' ? ['input'] : ['input', 'output']);
+/** Settles the reservations of tasks that end, and marks the files that are no longer needed. */
+export async function endTasks(
+  tx: Transaction,
+  tasks: Task[],
+  outcome: 'capture' | 'refund',
+): Promise<void> {
+  const isDone = outcome === 'capture';
+  const withFiles = isDone ? tasks.filter(({ request }) => inputsOf(request).length > 0) : tasks;
+  await together(
+    settle(tx, outcome, tasks.map(creditsOf)),
+    markForDeletion(
+      tx,
+      withFiles.map(({ id }) => id),
+      isDone ? ['input'] : ['input', 'output'],
+    ),
+  );
 }
 
 /**

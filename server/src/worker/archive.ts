@@ -1,22 +1,20 @@
 import { writeFile } from 'node:fs/promises';
 import { frameSize } from '../catalog/frame-size.ts';
 import type { AspectRatio, Resolution } from '../catalog/models.ts';
-import { inputsOf } from '../catalog/request.ts';
 import { type Database, type Transaction, together } from '../database/database.ts';
 import { NotTogether, sharedWork } from '../database/shared-work.ts';
 import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.ts';
-import { settle } from '../ledger/ledger.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../media/measure.ts';
 import { POSTER_SIDE } from '../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';
-import { markForDeletion, markReady } from '../storage/objects.ts';
+import { markReady } from '../storage/objects.ts';
 import { type OutputFile, withOutputs } from '../storage/outputs.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Task } from '../tasks/task.ts';
 import {
   type Changes,
-  creditsOf,
+  endTasks,
   type Move,
   moveNow,
   moveRows,
@@ -161,7 +159,6 @@ const completeTests = shared();
 
 // All code locks a task before its balance and its objects, so nothing deadlocks.
 async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]> {
-  const withInputs = items.filter(({ task }) => inputsOf(task.request).length > 0);
   const steps = items.map(({ task, changes }) => ({
     task,
     step: { to: 'completed', changes } as const,
@@ -169,15 +166,10 @@ async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]
   const objectIds = items.flatMap((item) => item.objectIds);
   const moving = moveRows(tx, steps);
   const ending = together(
-    settle(
+    endTasks(
       tx,
+      items.map(({ task }) => task),
       'capture',
-      items.map(({ task }) => creditsOf(task)),
-    ),
-    markForDeletion(
-      tx,
-      withInputs.map(({ task }) => task.id),
-      ['input'],
     ),
     markReady(tx, objectIds, items[0]?.retentionDays ?? null),
   );

@@ -13,10 +13,11 @@ export interface Call {
   headers: Record<string, string>;
   /** A stream needs a `content-length` header, and is read only as fast as the host takes it. */
   body?: Uint8Array | string | AsyncIterable<Uint8Array> | undefined;
-  /** From the first byte sent to the last byte of the response. */
+  /**
+   * From the first byte sent to the last byte of the response. DNS, connect and TLS together may
+   * take as long, but at most 10 s.
+   */
   timeoutSeconds: number;
-  /** For DNS, connect and TLS together. 10 when not given, at most `timeoutSeconds`. */
-  connectTimeoutSeconds?: number | undefined;
   /**
    * Called one time, when the connection is open and before the first byte is sent. If it returns
    * false, nothing is sent and the outcome is `not_sent`.
@@ -24,7 +25,6 @@ export interface Call {
   mayStillSend?: (() => boolean) | undefined;
   /** 1 MB when not given. */
   maxResponseBytes?: number | undefined;
-  signal?: AbortSignal | undefined;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
 }
@@ -76,11 +76,10 @@ export async function callOnce(call: Call): Promise<CallOutcome> {
   return exchangeOnce(socket, url, call);
 }
 
-async function connect(url: URL, call: Call): Promise<Socket> {
-  call.signal?.throwIfAborted();
-  const seconds = Math.min(call.connectTimeoutSeconds ?? CONNECT_SECONDS, call.timeoutSeconds);
-  const deadline = startDeadline(`not connected within ${seconds} s`, seconds, call.signal);
-  const socket = url.protocol === 'https:' ? tlsSocket(url, call.ca) : openTcp(addressOf(url));
+async function connect(url: URL, { timeoutSeconds, ca }: Call): Promise<Socket> {
+  const seconds = Math.min(CONNECT_SECONDS, timeoutSeconds);
+  const deadline = startDeadline(`not connected within ${seconds} s`, seconds);
+  const socket = url.protocol === 'https:' ? tlsSocket(url, ca) : openTcp(addressOf(url));
   // once() reports the first error; without a listener, a later one would end the process
   socket.on('error', () => {});
   try {
@@ -180,19 +179,15 @@ function textHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value ?? '')]));
 }
 
-/**
- * Returns a signal that aborts when the time is over or the caller aborts, and `end`, which stops
- * the timer.
- */
-function startDeadline(message: string, seconds: number, caller: AbortSignal | undefined) {
+/** Returns a signal that aborts when the time is over, and `end`, which stops the timer. */
+function startDeadline(message: string, seconds: number) {
   const timeOver = new AbortController();
   const timer = setTimeout(() => timeOver.abort(new Error(message)), seconds * 1000);
-  const signal = caller ? AbortSignal.any([timeOver.signal, caller]) : timeOver.signal;
-  return { signal, end: () => clearTimeout(timer) };
+  return { signal: timeOver.signal, end: () => clearTimeout(timer) };
 }
 
-function responseDeadline({ timeoutSeconds, signal }: Call) {
-  return startDeadline(`no complete response within ${timeoutSeconds} s`, timeoutSeconds, signal);
+function responseDeadline({ timeoutSeconds }: Call) {
+  return startDeadline(`no complete response within ${timeoutSeconds} s`, timeoutSeconds);
 }
 
 const NO_URL: CallOutcome = { kind: 'not_sent', cause: 'the address is not an http URL' };

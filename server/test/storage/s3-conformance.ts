@@ -4,7 +4,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { newId } from '../../src/kernel/ids.ts';
-import type { FixedCredentials } from '../../src/storage/s3/client.ts';
+import type { S3Credentials } from '../../src/storage/s3/client.ts';
 import { openS3Storage } from '../../src/storage/s3/s3.ts';
 import type { S3Settings } from '../../src/storage/s3/settings.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -15,7 +15,7 @@ import { putBytes } from './conformance.ts';
 /** A bucket that exists, and who may use it. */
 export interface S3Bucket {
   settings: S3Settings;
-  credentials: FixedCredentials;
+  credentials: S3Credentials;
 }
 
 const BYTES = Buffer.from('0123456789');
@@ -132,7 +132,7 @@ function testPresignedPuts(name: string, opened: () => Promise<Storage>): void {
 function testS3Start(name: string, bucket: () => Promise<S3Bucket>): void {
   test(`${name}: a start says plainly what is missing`, async () => {
     const { settings, credentials } = await bucket();
-    const refusal = (change: Partial<S3Settings>, by: Partial<FixedCredentials> = {}) =>
+    const refusal = (change: Partial<S3Settings>, by: Partial<S3Credentials> = {}) =>
       openS3Storage({
         settings: { ...settings, ...change },
         credentials: { ...credentials, ...by },

@@ -42,6 +42,4 @@ export const FAL_FIELDS: FieldTable = {
 };
 
 /** The body of a submit. */
-export function falInput(jobSpec: JobSpec): Record<string, unknown> {
-  return requestFields(FAL_FIELDS, jobSpec);
-}
+export const falInput = (jobSpec: JobSpec) => requestFields(FAL_FIELDS, jobSpec);

@@ -29,6 +29,4 @@ export const REPLICATE_FIELDS: FieldTable = {
 };
 
 /** The `input` of a prediction. */
-export function replicateInput(jobSpec: JobSpec): Record<string, unknown> {
-  return requestFields(REPLICATE_FIELDS, jobSpec);
-}
+export const replicateInput = (jobSpec: JobSpec) => requestFields(REPLICATE_FIELDS, jobSpec);

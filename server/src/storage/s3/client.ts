@@ -8,15 +8,15 @@ import {
 import type { ByteRange } from '../storage.ts';
 import type { S3Settings } from './settings.ts';
 
-/** Credentials that do not come from the SDK's usual chain; for tests. */
-export interface FixedCredentials {
+/** What signs a call or a link. */
+export interface S3Credentials {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string;
 }
 
 /** Gives credentials again when those before have expired. */
-export type CredentialSource = () => Promise<FixedCredentials & { expiration?: Date }>;
+export type CredentialSource = () => Promise<S3Credentials & { expiration?: Date }>;
 
 const CONNECT_MS = 3_000;
 const RESPONSE_MS = 30_000;
@@ -28,7 +28,7 @@ const RESPONSE_MS = 30_000;
  */
 export function openS3Client(
   settings: S3Settings,
-  credentials?: FixedCredentials | CredentialSource,
+  credentials?: S3Credentials | CredentialSource,
 ): S3Client {
   return new Client({
     endpoint: settings.endpoint,

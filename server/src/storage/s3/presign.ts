@@ -1,12 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
+import type { S3Credentials } from './client.ts';
 import type { S3Settings } from './settings.ts';
-
-/** What signs a link. */
-export interface SigningCredentials {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string | undefined;
-}
 
 /** A request for one object without credentials, for a limited time. */
 export interface PresignedRequest {
@@ -28,7 +22,7 @@ export interface PresignedRequest {
  */
 export function presignedUrl(
   settings: S3Settings,
-  credentials: SigningCredentials,
+  credentials: S3Credentials,
   { method, key, at, seconds, overrides, headers }: PresignedRequest,
 ): string {
   const { origin, path } = locate(settings, key);

@@ -13,11 +13,11 @@ import {
   type CredentialSource,
   errorCode,
   errorStatus,
-  type FixedCredentials,
   inTime,
   mayPass,
   openObjectStream,
   openS3Client,
+  type S3Credentials,
 } from './client.ts';
 import { type PresignedRequest, presignedUrl } from './presign.ts';
 import { probeS3 } from './probe.ts';
@@ -25,7 +25,7 @@ import { keyOf, type S3Settings } from './settings.ts';
 
 export interface S3Options {
   settings: S3Settings;
-  credentials?: FixedCredentials | CredentialSource | undefined;
+  credentials?: S3Credentials | CredentialSource | undefined;
   /** Before the first repetition of a put; then it doubles each time. */
   pauseMs?: number;
   /** Is called before an attempt to put an object is repeated. */

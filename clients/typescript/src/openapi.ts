@@ -293,7 +293,7 @@ export interface WebhookEndpoint {
   disabled_because: string | null;
   /** Since when every delivery fails; null: the last one arrived. */
   failing_since: string | null;
-  /** Until when the secret before the last one signs too. */
+  /** Until when the previous secret signs too. */
   earlier_secret_until: string | null;
 }
 

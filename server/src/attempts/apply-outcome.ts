@@ -29,7 +29,7 @@ interface ReportedOutcome {
 }
 
 /**
- * The only function that records an attempt's outcome, by compare-and-set, and moves its task.
+ * Records an attempt's outcome by compare-and-set and moves its task; only this file does so.
  * `accepted`: the task is moved to `generating`. `unknown`: it is moved to `held`. `rejected` with
  * fault `request`: it fails. Otherwise see {@link notAccepted}. All code locks the attempt before
  * the task, so that two transactions can't deadlock.

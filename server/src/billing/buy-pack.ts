@@ -72,7 +72,7 @@ export async function buyPack(
   const pack = await readOffer(deps.db, 'pack', packId);
   if (!pack?.active) throw new ApiError('not_found', 'This pack is not sold any more.');
   const { scope } = deps;
-  await customerOf(deps, accountId); // without Stripe there is no order
+  await customerOf(deps, accountId); // before the order, so that none is left if Stripe fails
   for (;;) {
     const order = await deps.db.transaction((tx) =>
       orderOnce(tx, { accountId, pack, savesCard, scope }),
@@ -91,7 +91,7 @@ export async function buyPack(
 
 type Opened = Pick<CreditOrder, 'id' | 'stripe_id' | 'checkout_url'>;
 
-/** The order of an earlier click, whose id is the Idempotency-Key of the Checkout; or a new one. */
+/** The order of an earlier click, so that it opens the same Checkout; or a new one. */
 async function orderOnce(
   tx: Transaction,
   wanted: { accountId: string; pack: Offer; savesCard: boolean; scope: StripeScope },

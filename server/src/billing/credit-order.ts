@@ -51,7 +51,7 @@ export interface CreditOrder extends AccountState, ScopeColumns {
   may_be_paid_until: Date | null;
   /** Whether that time is over: if no payment is found now, there is none. */
   is_last_look: boolean;
-  /** The credits that the ledger has of it now. */
+  /** The credits booked for it so far, spent or not. */
   booked: number;
   movements: number;
   expires_at: Date | null;

@@ -13,7 +13,7 @@ const NOTE = statement(
   'insert into stripe_events (id, type) values ($1, $2) on conflict do nothing returning id',
 );
 
-// An order whose Checkout was opened, but not answered, learns its session here.
+// If Stripe's response to opening the Checkout was lost, the order learns its session here.
 const WAKE_ORDERS = namedStatement(
   'event_wake_orders',
   ['id', 'session', 'payment'],
@@ -122,7 +122,7 @@ const BATCH = 8;
 
 interface Work {
   claim: Statement;
-  /** Of the claim. */
+  /** The parameters of the claim. */
   values(deps: BillingDeps): unknown[];
   /** For what Stripe does not have, such as deleted test data. Another key may find it. */
   postpone?: Statement;

@@ -126,7 +126,7 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
     amount: invoice.amount_due, // the rest came from a balance, and no credits with it
     stripeId: invoice.id,
     receiptUrl: invoice.hosted_invoice_url ?? parts[0]?.receiptUrl ?? null,
-    // Which of its lines brought nothing. Why it is mismatched is found anew.
+    // Keep the note on lines without credits; a mismatch is worked out again.
     failure: order.credits > 0 && order.state === 'mismatched' ? null : order.failure,
   };
 }

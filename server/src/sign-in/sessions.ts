@@ -89,7 +89,7 @@ export async function beginSession(
   return token;
 }
 
-// A proof from the future is one before the clock was set back; by a little, clocks go back often.
+// A proof over a minute in the future predates a clock that was set back.
 const FIND = statement(
   'session_find',
   `with caller as (

@@ -13,8 +13,7 @@ import type { Storage } from './storage.ts';
 
 /**
  * `render`: a finished render of the local provider, kept for a day so that it can be archived.
- * `poster`: a small picture of an output (`posters.ts`). `upload`: a file that an account uploaded
- * on the website.
+ * `poster`: a small picture of an output (`posters.ts`). `upload`: a file that an account uploaded.
  */
 export type ObjectRole = (typeof OBJECT_ROLES)[number];
 

@@ -14,7 +14,7 @@ import { newWebhookSecret } from './signature.ts';
 /** How many endpoints an account may have of each mode. */
 export const MAX_ENDPOINTS = 10;
 const MAX_PER_HOUR = 30;
-/** How long the secret before the last one still signs. */
+/** How long the previous secret still signs. */
 const OVERLAP_HOURS = 24;
 
 /** Which tasks an endpoint hears of: those of live keys or of test keys. */
@@ -45,7 +45,7 @@ export interface WebhookEndpoint {
   disabled_because: 'owner' | 'gone' | 'failing' | null;
   /** Since when every delivery fails; null: the last one arrived. */
   failing_since: Date | null;
-  /** Until when the secret before the last one still signs; null: there is none. */
+  /** Until when the previous secret still signs; null: there is none. */
   earlier_secret_until: Date | null;
 }
 

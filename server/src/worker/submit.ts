@@ -113,7 +113,7 @@ function logOutcome(log: Log, outcome: SubmitOutcome, ids: object): void {
   }
 }
 
-/** Records the outcome and retries that while the database can't be reached: it comes only once. */
+/** Records the outcome, and retries while the database is down: the provider tells it only once. */
 async function record(
   deps: SubmitStepDeps,
   task: Task,

@@ -278,7 +278,7 @@ class WebhookEndpoint(Result):
     failing_since: str | None
     """Since when every delivery fails; None: the last one arrived."""
     earlier_secret_until: str | None
-    """Until when the secret before the last one signs too."""
+    """Until when the previous secret signs too."""
 
 
 @dataclass(frozen=True)

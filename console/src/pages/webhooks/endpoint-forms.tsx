@@ -20,7 +20,7 @@ export function namesOf({ id, mode }: Endpoint) {
 const EVENTS: Record<EventType, string> = {
   'task.completed': 'A task is completed',
   'task.failed': 'A task failed and was refunded',
-  'task.held': 'It is not known yet whether a task was accepted',
+  'task.held': 'It is not known yet whether a task was accepted, or how it ended',
   'credits.low': 'The credits fall below the limit of the page Credits',
 };
 

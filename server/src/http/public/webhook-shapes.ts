@@ -24,7 +24,7 @@ const WEBHOOK = {
     'owner: it was disabled. gone: it responded 410. failing: every delivery failed for five days',
   ),
   failing_since: Time('Since when every delivery fails; null: the last one arrived'),
-  earlier_secret_until: Time('Until when the secret before the last one signs too'),
+  earlier_secret_until: Time('Until when the previous secret signs too'),
 };
 
 /** An endpoint, without its secret. */

@@ -98,7 +98,7 @@ export async function closeContainer(input: FormatContext): Promise<void> {
   pb?.freeContext();
 }
 
-/** After this time the process looks whether its parent is still there. */
+/** How long to read before the event loop runs, so that a lost parent is noticed. */
 const TURN_MS = 50;
 
 /**

@@ -22,7 +22,7 @@ export async function withStripe<Result>(
   } catch (error) {
     if (!isOfStripe(error)) throw error;
     billing.log.error({ err: error }, 'Stripe did not do what it was asked for');
-    const message = 'The payment provider does not respond. Nothing was charged. Try again.';
+    const message = 'The payment provider does not respond. Try again: you are not charged twice.';
     throw new ApiError('service_busy', message, { cause: error, retryAfterSeconds: 10 });
   }
 }

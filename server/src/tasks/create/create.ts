@@ -222,7 +222,7 @@ async function createdOrKnown(
  * Creates tasks in one transaction. Each create is decided as if they had come one after the other.
  * First the keys are bound, then the balances are locked.
  * @param whenLocked with `skip` the transaction waits for no other one, so that creates of many
- *   accounts can share it (decisions/0020). With `wait` a refusal is thrown, for nothing to commit
+ *   accounts can share it (decisions/0020). With `wait` a refusal is thrown, to roll back
  * @returns undefined where the key is known or, with `skip`, something is locked or out of date
  */
 async function createGroup(

@@ -24,7 +24,7 @@ export interface Binding {
   surface: string;
   idempotencyKey: string;
   fingerprint: Buffer;
-  /** Whether it had a monthly cap at the admission. Undefined for a task of the website. */
+  /** The API key, and whether it had a monthly cap; undefined on the website. */
   apiKey?: { id: string; hasCap: boolean } | undefined;
   /** The trace context of the request; the spans of the task's steps belong to its trace. */
   traceparent?: string | undefined;

@@ -88,10 +88,7 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer
   const limits = { ...DEFAULTS, ...given };
   const bounds = { ...PIXEL_BOUNDS, ...given.bounds };
   const turns = createDecodeTurns(limits);
-  const children = createDecodeChildren({
-    scratch,
-    programFor: confinedProgram(new URL('./decode.ts', import.meta.url)),
-  });
+  const children = createDecodeChildren({ scratch, programFor: confinedProgram });
   const run = (
     file: string,
     request: Omit<MeasureRequest, 'path' | 'bounds'>,

@@ -220,7 +220,8 @@ function packagesFolder(): string {
   return `${found}/`;
 }
 
-/** A function that makes the program of a child that reads from its own folder only. */
-export function confinedProgram(script: URL): (folder: string) => ChildProgram {
-  return (folder) => ({ script, nodeFlags: [...CHILD_FLAGS, `--allow-fs-read=${folder}/`] });
+/** The program of a child that reads from its own folder only. */
+export function confinedProgram(folder: string): ChildProgram {
+  const script = new URL('../decode.ts', import.meta.url);
+  return { script, nodeFlags: [...CHILD_FLAGS, `--allow-fs-read=${folder}/`] };
 }

@@ -29,10 +29,9 @@ const Result = Type.Union([
 ]);
 
 export function createPosterMaker({ scratch }: { scratch: ScratchDirectory }): PosterMaker {
-  const program = confinedProgram(new URL('./poster-child.ts', import.meta.url));
   const children = createDecodeChildren({
     scratch,
-    programFor: (folder) => ({ ...program(folder), niceness: 10 }),
+    programFor: (folder) => ({ ...confinedProgram(folder), niceness: 10 }),
   });
   return {
     async draw(filePath, { source, signal }) {

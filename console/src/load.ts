@@ -33,7 +33,7 @@ interface Shown<Data> {
  * @param read gets the data that is shown now
  * @param first shown until the data is read
  */
-function useRead<Data>(
+export function useRead<Data>(
   address: string | undefined,
   read: (signal: AbortSignal, shown: Data | undefined) => Promise<Data>,
   first?: Data,

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 /**
  * Plays a video in a frame of its own shape. Each read of a task brings another signed link: the
@@ -22,7 +22,6 @@ export function Player({
   label: string;
 }) {
   const [kept, setKept] = useState({ id, src });
-  const video = useRef<HTMLVideoElement>(null);
   useEffect(() => {
     setKept((before) => (before.id === id ? before : { id, src }));
   }, [id, src]);
@@ -32,7 +31,6 @@ export function Player({
     <div class="cropped bg-black">
       {/* biome-ignore lint/a11y/useMediaCaption: generated videos have no captions */}
       <video
-        ref={video}
         controls
         playsInline
         preload={firstPoster ? 'none' : 'metadata'}

@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Prices, Quote } from '../../../../server/src/site/playground/prices.ts';
 import { type ApiFailure, api } from '../../api.ts';
-import { asFailure, useLoad } from '../../load.ts';
+import { useLoad, useRead } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { EnterTestMode, RefillButton } from '../../shell/test-mode.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
@@ -11,47 +11,40 @@ import { type Form, mediaOf } from './form-model.ts';
 const PAUSE_MS = 150;
 
 interface LiveQuote {
-  quote?: Quote;
-  error?: ApiFailure;
+  quote: Quote | undefined;
+  error: ApiFailure | undefined;
   /** The form has changed since. */
   isOld: boolean;
 }
 
+/** A value once it has not changed for a moment. */
+function usePaused(value: string): string {
+  const [paused, setPaused] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(value), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return paused;
+}
+
 /**
- * The price of the form as it is, from the service.
+ * The price of the form as it is, from the service. Until it is known, the one before is shown.
  * @param balance changes when the account has more or fewer credits
  */
 export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote {
-  const [shown, setShown] = useState<{ of?: string; quote?: Quote; error?: ApiFailure }>({});
+  const mode = useMode();
   const videos = new Map(mediaOf(form, prices)).get('reference_video_urls') ?? [];
   const { model, resolution, duration } = form;
   const seconds = videos.map((video) => video.seconds);
-  const body = { model, resolution, duration, reference_video_durations: seconds };
-  const text = JSON.stringify(body);
-  const mode = useMode();
-  const [returns, setReturns] = useState(0);
-  useEffect(() => {
-    const onOnline = () => setReturns((count) => count + 1);
-    addEventListener('online', onOnline);
-    return () => removeEventListener('online', onOnline);
-  }, []);
-  useEffect(() => {
-    const stop = new AbortController();
-    const timer = setTimeout(async () => {
-      const given = { query: { mode }, body: JSON.parse(text), signal: stop.signal };
-      const next = await api('POST /console/api/price', given).then(
-        (quote) => ({ of: text, quote }),
-        (error) => ({ of: text, error: asFailure(error) }),
-      );
-      if (!stop.signal.aborted) setShown(next);
-    }, PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [text, mode, balance, returns]);
-  const { of, ...last } = shown;
-  return { ...last, isOld: of !== text };
+  const text = JSON.stringify({ model, resolution, duration, reference_video_durations: seconds });
+  const asked = usePaused(text);
+  const { data, error } = useRead(`${mode} ${balance} ${asked}`, (signal) =>
+    api('POST /console/api/price', { query: { mode }, body: JSON.parse(asked), signal }),
+  );
+  const last = useRef<Quote | undefined>(undefined);
+  if (data || error) last.current = data;
+  const isOld = asked !== text || !(data || error);
+  return { quote: last.current, error, isOld };
 }
 
 /** What the video costs, what will be left, and the button. */

@@ -21,7 +21,7 @@ export function checkProviderAddresses(config: AddressConfig, log: Log): void {
 function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): void {
   const addresses = configuredProviders.flatMap(({ baseUrls }) => Object.entries(baseUrls));
   for (const [variable, address] of addresses) {
-    if (address === undefined || address.startsWith('https:') || isLoopback(address)) continue;
+    if (address.startsWith('https:') || isLoopback(address)) continue;
     if (providerHosts.allow.has(hostAndPort(address))) continue;
     throw new UsageError(
       `${variable} is ${address}: the API key would be sent unencrypted, so it must be https ` +

@@ -69,9 +69,9 @@ export interface ProviderDefinition<Settings> {
   apiKey(settings: Settings): string | undefined;
   /**
    * The URLs that the API key is sent to, by the variable that sets each. They must be https. Jobs
-   * are submitted to the first. undefined: the adapter's default URL, which is https.
+   * are submitted to the first.
    */
-  baseUrls(settings: Settings): Record<string, string | undefined>;
+  baseUrls(settings: Settings): Record<string, string>;
   /** Whether the provider fetches inputs from PUBLIC_URL and calls back there. */
   fetchesInputs: boolean;
   /** undefined: all its jobs are elsewhere. */

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { type ApiFailure, api, whenProofIsRequired } from '../api.ts';
 import { useLoad } from '../load.ts';
 import type { Body } from '../site-api.ts';
@@ -36,7 +36,8 @@ function Proof({ email, failure: { message, details }, settle }: ProofProps) {
   const close = useClose();
   const [isSent, setSent] = useState(false);
   const isLogged = useLoad('/console/api/site').data?.mail_is_logged ?? false;
-  useEffect(() => () => settle(false), []);
+  // In the layout phase: a dialog that is closed at once has run no other effect.
+  useLayoutEffect(() => () => settle(false), []);
   const onProved = () => {
     settle(true);
     close();

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { useList, useLoad } from '../../load.ts';
 import type { Item, Result } from '../../site-api.ts';
@@ -186,7 +186,7 @@ interface DecideProps {
 }
 
 function DecideAll({ filter, held: { tasks, confirm }, reload, onDone }: DecideProps) {
-  useEffect(() => () => void reload(), []); // also if the decision was refused: the list is old
+  useLayoutEffect(() => () => void reload(), []); // also if the decision was refused: the list is old
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   return (
     <VerbDialog

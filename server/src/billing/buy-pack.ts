@@ -8,8 +8,8 @@ import { type Offer, readOffer } from './offers.ts';
 import { inScope } from './scope.ts';
 import {
   type BillingDeps,
+  createOrRetryWithNewKey,
   ifThere,
-  makeHarmless,
   type StripeClient,
   type StripeScope,
 } from './stripe-client.ts';
@@ -148,7 +148,7 @@ async function openCheckout(
     cancel_url: `${publicUrl()}/credits?canceled=${id}`,
   };
   // A second Checkout does no harm: customers are led to one of them.
-  const session = await makeHarmless(`${id}:${customer}`, (options) =>
+  const session = await createOrRetryWithNewKey(`${id}:${customer}`, (options) =>
     stripe.checkout.sessions.create(params, options),
   );
   if (session.url === null) throw new Error(`Checkout ${session.id} has no address`);

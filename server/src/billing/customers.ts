@@ -3,10 +3,10 @@ import { namedStatement, type Queryable, statement } from '../database/database.
 import { bestKnown, inScope } from './scope.ts';
 import {
   type BillingDeps,
+  createOrRetryWithNewKey,
   idOf,
   ifThere,
   isRefused,
-  makeHarmless,
   type StripeClient,
   type StripeScope,
 } from './stripe-client.ts';
@@ -49,7 +49,9 @@ async function makeCustomer(
   // The response of the customer that is gone may still be saved under the first key.
   const key = `customer:${accountId}${gone === null ? '' : `:${gone}`}`;
   const params = { email, metadata: { account: accountId } };
-  const made = await makeHarmless(key, (options) => stripe.customers.create(params, options));
+  const made = await createOrRetryWithNewKey(key, (options) =>
+    stripe.customers.create(params, options),
+  );
   return saveCustomer(db, accountId, { customer: made.id, gone, scope });
 }
 

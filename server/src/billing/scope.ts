@@ -26,22 +26,22 @@ export function bestKnown(table: string): string {
   return `${table}.stripe_account is null`;
 }
 
-const ADOPT = { orders: adoptIn('orders'), subscriptions: adoptIn('subscriptions') };
+const REMEMBER = { orders: remembering('orders'), subscriptions: remembering('subscriptions') };
 
-function adoptIn(table: string) {
+function remembering(table: string) {
   return statement(
-    `${table}_adopt`,
+    `${table}_remember_account`,
     `update ${table} set stripe_account = $2 where id = $1 and stripe_account is null`,
   );
 }
 
 /** Keeps the account at Stripe that an order or subscription turned out to be of. */
-export async function adopt(
+export async function rememberAccount(
   db: Queryable,
-  table: keyof typeof ADOPT,
+  table: keyof typeof REMEMBER,
   kept: ScopeColumns & { id: string },
   { account }: OwnScope,
 ): Promise<void> {
   if (kept.stripe_account === null && account !== null)
-    await db.query(ADOPT[table], [kept.id, account]);
+    await db.query(REMEMBER[table], [kept.id, account]);
 }

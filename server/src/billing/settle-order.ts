@@ -4,7 +4,7 @@ import { takeBackUpTo } from '../ledger/debts.ts';
 import { grantPayment } from '../ledger/ledger.ts';
 import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
 import { CHARGE_SECONDS, mayBePaid, readReload, stopReload } from './low-balance/reload.ts';
-import { adopt, isInScope } from './scope.ts';
+import { isInScope, rememberAccount } from './scope.ts';
 import type { BillingDeps } from './stripe-client.ts';
 import { isDisputeOpen } from './taken-back.ts';
 import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
@@ -25,7 +25,7 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
     const truth = compared(order, await readTruth(deps, order), deps);
     const isBooked = await deps.db.transaction(async (tx) => {
       const isOurs = await book(tx, deps, order, truth);
-      if (isOurs) await adopt(tx, 'orders', order, deps.scope);
+      if (isOurs) await rememberAccount(tx, 'orders', order, deps.scope);
       if (isOurs) logChange(deps, order, truth); // before the commit: rather twice than never
       return isOurs;
     });

@@ -118,7 +118,7 @@ export function ifThere<Said>(asked: Promise<Said>): Promise<Said | undefined> {
  * Creates an object of which a duplicate does no harm. Stripe saves a 500 under its Idempotency-Key
  * and replays it for 24 hours (docs.stripe.com/api/idempotent_requests): the retry has a new key.
  */
-export async function makeHarmless<Made>(
+export async function createOrRetryWithNewKey<Made>(
   idempotencyKey: string,
   make: (options: { idempotencyKey: string }) => Promise<Made>,
 ): Promise<Made> {

@@ -5,11 +5,11 @@ import { listOffers, type Offer } from '../offers.ts';
 import { bestKnown, inScope } from '../scope.ts';
 import {
   type BillingDeps,
+  createOrRetryWithNewKey,
   expanded,
   idOf,
   ifThere,
   isRefused,
-  makeHarmless,
   type StripeClient,
 } from '../stripe-client.ts';
 
@@ -110,7 +110,7 @@ function createPrice(stripe: StripeClient, plan: Offer, key: string): Promise<St
     product_data: { name: `${plan.name}: ${plan.credits} credits a ${interval}` },
     metadata: { plan: plan.id },
   };
-  return makeHarmless(key, (options) => stripe.prices.create(params, options));
+  return createOrRetryWithNewKey(key, (options) => stripe.prices.create(params, options));
 }
 
 const LEAVE = statement(

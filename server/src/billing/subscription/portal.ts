@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { namedStatement, statement } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { knownCustomer, withCustomer } from '../customers.ts';
-import { type BillingDeps, ifThere, isRefused, makeHarmless } from '../stripe-client.ts';
+import { type BillingDeps, createOrRetryWithNewKey, ifThere, isRefused } from '../stripe-client.ts';
 import { digest, leaveIfGone, type PlanPrice, pricesOfSale } from './plan-prices.ts';
 
 /**
@@ -96,7 +96,7 @@ async function configurationFor(
   const key = digest(JSON.stringify([mode, account, features]));
   const [known] = await db.query<{ stripe_configuration: string }>(READ, [key]);
   if (known && known.stripe_configuration !== gone) return known.stripe_configuration;
-  const { id } = await makeHarmless(`portal:${key}${gone}`, (options) =>
+  const { id } = await createOrRetryWithNewKey(`portal:${key}${gone}`, (options) =>
     stripe.billingPortal.configurations.create({ features }, options),
   );
   await db.query(SAVE, SAVE.values({ key, id, mode, account, gone }));

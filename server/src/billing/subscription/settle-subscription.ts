@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { insertOrder } from '../credit-order.ts';
-import { adopt, isInScope } from '../scope.ts';
+import { isInScope, rememberAccount } from '../scope.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { OwnScope } from '../stripe-client.ts';
 import { type BillingDeps, idOf, type StripeClient, timeOf } from '../stripe-client.ts';
@@ -209,7 +209,7 @@ async function change(
   const isEnded = ENDED.includes(state);
   const values = { id, revision, state, planId, stripe, renewsAt, endsAt, isEnded, owes };
   if ((await tx.query(CHANGE, CHANGE.values(values))).length === 0) return undefined;
-  await adopt(tx, 'subscriptions', before, scope);
+  await rememberAccount(tx, 'subscriptions', before, scope);
   const made: string[] = [];
   for (const { invoice: stripeId, planId, expiresDays, failure, ...price } of truth.paid) {
     const order = newId('order');

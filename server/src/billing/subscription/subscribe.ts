@@ -5,7 +5,7 @@ import { newId } from '../../kernel/ids.ts';
 import { customerOf, withCustomer } from '../customers.ts';
 import { readOffer } from '../offers.ts';
 import { isInScope } from '../scope.ts';
-import { type BillingDeps, isMissing, makeHarmless } from '../stripe-client.ts';
+import { type BillingDeps, createOrRetryWithNewKey, isMissing } from '../stripe-client.ts';
 import { withPlanPrice } from './plan-prices.ts';
 import { settleSubscription } from './settle-subscription.ts';
 import { ENDED, type Subscription, subscriptionOf } from './subscription.ts';
@@ -112,7 +112,7 @@ async function openCheckout(
     cancel_url: `${publicUrl()}/credits?canceled=${id}`,
   };
   // A second Checkout does no harm: its address is not known to anybody.
-  const session = await makeHarmless(`${id}:${customer}:${price}`, (options) =>
+  const session = await createOrRetryWithNewKey(`${id}:${customer}:${price}`, (options) =>
     stripe.checkout.sessions.create(params, options),
   );
   if (session.url === null) throw new Error(`Checkout ${session.id} has no address`);

@@ -79,5 +79,20 @@ ${examplesOf(examples)}${notes ? `\n\n${notes}` : ''}`;
 
 /** The name of a command that was perhaps meant. */
 export function similarTo(given: string): string | undefined {
-  return COMMANDS.map(({ name }) => name).find((name) => name.startsWith(given.slice(0, 3)));
+  const names = COMMANDS.map(({ name }) => name);
+  const start = names.find((name) => name.startsWith(given.slice(0, 3)));
+  return names.find((name) => isOneSlipAway(given, name)) ?? start;
+}
+
+/** Whether one letter was left out, added or replaced, or two were swapped. */
+function isOneSlipAway(given: string, name: string): boolean {
+  let same = 0;
+  while (given[same] !== undefined && given[same] === name[same]) same++;
+  const [rest, wanted] = [given.slice(same), name.slice(same)];
+  return (
+    rest.slice(1) === wanted.slice(1) ||
+    rest === wanted.slice(1) ||
+    rest.slice(1) === wanted ||
+    (rest[0] === wanted[1] && rest[1] === wanted[0] && rest.slice(2) === wanted.slice(2))
+  );
 }

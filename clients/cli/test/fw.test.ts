@@ -111,6 +111,7 @@ test('what is wrong with a command line is said before anything is sent', async 
   await writeFile(path.join(machine.folder, 'there.mp4'), 'mine');
   for (const [args, code, message] of [
     [['genrate'], 2, /Did you mean fw generate\?/],
+    [['gnerate'], 2, /Did you mean fw generate\?/],
     [['generate'], 2, /PROMPT is missing/],
     [['generate', 'a', 'boat'], 2, /Put quotes around/],
     [['generate', 'a boat', '--imgae', 'x.png', '-y'], 2, /Unknown option '--imgae'/],

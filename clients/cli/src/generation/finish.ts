@@ -23,7 +23,7 @@ export interface Work {
 /** The body of the create of an entry. Its files are uploaded first, which costs nothing. */
 export async function prepare(entry: Entry, { client, screen }: Work): Promise<VideoRequest> {
   if (entry.body) return entry.body;
-  screen.progress('uploading files');
+  screen.progress('preparing the request and its files');
   const body = await client.videos.prepare(entry.request);
   entry.body = body;
   record(entry);

@@ -6,7 +6,7 @@ import { figure, table } from '../terminal/screen.ts';
 export async function quote(call: Call): Promise<void> {
   const { screen } = call;
   const request = requestOf(call);
-  screen.progress('uploading files');
+  screen.progress('preparing the request and its files');
   const result = await clientOf().videos.quote(request);
   const price = figure(screen, result.credits);
   const available = figure(screen, result.available_credits);

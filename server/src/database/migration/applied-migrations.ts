@@ -23,7 +23,7 @@ export async function makeMigrationsTable(client: pg.Client): Promise<void> {
 
 /** The first migration of each database from before 1.0.0. */
 const FIRST_BEFORE_1_0 = '0001_clock.sql';
-const LAST_COMMIT_BEFORE_1_0 = '852c89141770';
+const LAST_COMMIT_BEFORE_1_0 = 'b8ecca28abc3';
 
 /**
  * The rows of the table `migrations`; no rows if the database has no such table.

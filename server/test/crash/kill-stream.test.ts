@@ -38,6 +38,8 @@ interface Stream {
   imageUrl: string;
   /** The task in the 200 or 202 of each Idempotency-Key. */
   tasksByKey: Map<string, string>;
+  /** The body that each key was sent with. */
+  bodies: Map<string, object>;
   isOver: boolean;
 }
 
@@ -45,8 +47,9 @@ interface Stream {
 async function sendRequests(stream: Stream, secret: string): Promise<void> {
   for (let count = 0; !stream.isOver; count += 1) {
     const key = `stream-${crypto.randomUUID()}`;
+    stream.bodies.set(key, bodyOf(key, count % 2 === 0 ? stream.imageUrl : undefined));
     const task = await until(
-      () => tryOnce(stream, secret, { key, hasImage: count % 2 === 0 }),
+      () => tryOnce(stream, secret, key),
       (body) => body !== undefined,
       120, // a full rate window may take half of it
     );
@@ -55,26 +58,25 @@ async function sendRequests(stream: Stream, secret: string): Promise<void> {
 }
 
 /** @returns the task of a 200 or 202; undefined when the service was down, busy, or over its rate */
-async function tryOnce(
-  stream: Stream,
-  secret: string,
-  { key, hasImage }: { key: string; hasImage: boolean },
-) {
+async function tryOnce(stream: Stream, secret: string, key: string) {
   const { url } = await stream.service;
-  const body = {
-    model: 'video-2.0-mini',
-    prompt: `A clock, ${key}`,
-    duration: 4,
-    resolution: '480p',
-    ...(hasImage ? { mode: 'image-to-video', image_url: stream.imageUrl } : {}),
-    generate_audio: false,
-  };
   const response = await client(url, secret)
-    .create(body, key)
+    .create(stream.bodies.get(key), key)
     .catch(() => undefined);
   if (!response || response.status === 503 || response.status === 429) return undefined;
   assert.ok(response.status === 200 || response.status === 202, JSON.stringify(response.body));
   return response.body;
+}
+
+function bodyOf(key: string, imageUrl: string | undefined): object {
+  return {
+    model: 'video-2.0-mini',
+    prompt: `A clock, ${key}`,
+    duration: 4,
+    resolution: '480p',
+    ...(imageUrl === undefined ? {} : { mode: 'image-to-video', image_url: imageUrl }),
+    generate_audio: false,
+  };
 }
 
 /** Kills the service KILLS times: after a response, or while it fetches a client's picture. */
@@ -121,10 +123,22 @@ async function assertAllEnded(db: Database, stream: Stream, dataDir: string): Pr
       last?.phase === 'completed';
     await until(() => tasksOfKey(db, key), isCompleted, 120);
     await assertOneVideo(db, key, taskId);
+    await assertVideoOfKey(stream, key, taskId);
   }
   const spent = stream.tasksByKey.size * VIDEO_CREDITS;
   await assertBalance(db, stream.accountId, ENOUGH_CREDITS - spent);
   await assertTidyObjects(db, dataDir);
+}
+
+/** Sends a key again: it still means the same task, whose video can be downloaded. */
+async function assertVideoOfKey(stream: Stream, key: string, taskId: string): Promise<void> {
+  const [secret = ''] = stream.secrets;
+  const replay = () => tryOnce(stream, secret, key);
+  const { id, status, output } = await until(replay, (body) => body !== undefined, 120);
+  assert.deepEqual({ id, status }, { id: taskId, status: 'completed' });
+  const video = await fetch(output.video_url);
+  assert.equal(video.status, 200);
+  assert.equal(Buffer.from(await video.bytes()).toString('latin1', 4, 8), 'ftyp');
 }
 
 async function serveImage() {
@@ -149,6 +163,7 @@ async function surviveKills(t: TestContext): Promise<void> {
     imageUrl: host.imageUrl,
     service: Promise.resolve(first),
     tasksByKey: new Map(),
+    bodies: new Map(),
     isOver: false,
   };
   await using _ = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openRestartingDatabase } from '../fire/restarting-database.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { assertSound, loadDuring, recoverySeconds, summary } from './load.ts';
+import { openRestartingDatabase } from './restarting-database.ts';
 
 test('a database that crashes and is started again: no request gets a 500, and all recovers', async (t) => {
   await using folder = await temporaryFolder();

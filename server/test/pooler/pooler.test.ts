@@ -11,7 +11,7 @@ import {
   type TestDatabase,
   throughPooler,
 } from '../database.ts';
-import { openRestartingDatabase } from '../fire/restarting-database.ts';
+import { openRestartingDatabase } from '../faults/restarting-database.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

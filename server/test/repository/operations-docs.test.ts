@@ -269,7 +269,6 @@ async function testSources(): Promise<string> {
     'faults/promoted-replica.test',
     'faults/rolling-upgrade.test',
     'guards/guards.test',
-    'fire/under-fire.test',
     'ledger/rounds',
     'run',
     'service/acceptance.test',

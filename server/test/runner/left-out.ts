@@ -5,7 +5,6 @@ import type { Amount } from './thorough.ts';
 export const ONLY_IN_ALL: readonly string[] = [
   'server/test/faults/heavy-media.test.ts',
   'server/test/faults/silent-names.test.ts',
-  'server/test/fire/under-fire.test.ts',
   'server/test/media/ingest-memory.test.ts',
   'server/test/media/linked-packages.test.ts',
 ];

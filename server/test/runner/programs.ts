@@ -15,7 +15,7 @@ const TIMES = new URL('file-seconds.json', import.meta.url);
  */
 const ALONE = [
   '{clients,console,embedded-postgres}/**',
-  'server/test/{crash,database-plans,faults,fire,media,pooler,service,simulation}/**',
+  'server/test/{crash,database-plans,faults,media,pooler,service,simulation}/**',
   'server/src/kernel/{child,scratch-directory}.test.ts',
   'server/src/framewright.test.ts',
 ];

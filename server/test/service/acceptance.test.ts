@@ -6,7 +6,6 @@ import { createKey } from '../../src/accounts/api-keys.ts';
 import { grant } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { createTestDatabase } from '../database.ts';
-import { keepRunning } from '../fire/restarting-process.ts';
 import { inCi } from '../runner/thorough.ts';
 import { realBucket } from '../storage/real-bucket.ts';
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
@@ -14,7 +13,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { countOf, makeAccounts, runSuite, serveMedia } from './acceptance-suite.ts';
 import { commandsOf, prepareFolder, runCommands } from './documented-commands.ts';
 import { startLoadBalancer } from './load-balancer.ts';
-import { freePort, startServiceProcess } from './service-process.ts';
+import { freePort, type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 /** A service that lets clients name hosts on these ports of this machine. */
 async function startService(ports: number[]) {
@@ -114,6 +113,26 @@ function receiverOf(port: number) {
 
 /** Seconds between two kills. */
 const KILL_SECONDS = 3;
+
+/** Starts a process, and again each time that it is killed, until it is stopped. */
+function keepRunning(name: string, start: () => Promise<ServiceProcess>) {
+  let kills = 0;
+  let current = start();
+  const end = async () => (await current).kill('SIGKILL');
+  return {
+    name,
+    current: () => current,
+    async kill() {
+      await end();
+      kills += 1;
+      current = start();
+    },
+    stop: end,
+    get kills() {
+      return kills;
+    },
+  };
+}
 
 /** Starts two processes of the role, each again when it is killed. */
 function keepTwo(role: string, env: Record<string, string>, started: typeof noteStart) {

@@ -16,7 +16,6 @@ export interface RestartingDatabase extends AsyncDisposable {
   db: Database;
   /** Stops it by an immediate shutdown, as a crash would, and restarts it at the same address. */
   restart(outageSeconds: number): Promise<void>;
-  readonly restarts: number;
 }
 
 export async function openRestartingDatabase(dataDir: string): Promise<RestartingDatabase> {
@@ -26,7 +25,6 @@ export async function openRestartingDatabase(dataDir: string): Promise<Restartin
   const { url } = server;
   const { port } = new URL(url);
   const db = openDatabase({ url, connections: 6, log: quiet });
-  let restarts = 0;
   return {
     url,
     db,
@@ -36,10 +34,6 @@ export async function openRestartingDatabase(dataDir: string): Promise<Restartin
       await delay(outageSeconds * 1000);
       server = await open({ port });
       assert.equal(server.url, url, 'the database has its old address');
-      restarts += 1;
-    },
-    get restarts() {
-      return restarts;
     },
     async [Symbol.asyncDispose]() {
       await db.close();

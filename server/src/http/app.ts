@@ -21,15 +21,17 @@ export type AppDeps = PublicApiDeps &
     log: Log;
     /** Whether the service can handle requests now, for /readyz. */
     isReady(): Promise<boolean>;
-    /** Whether the disk for objects is full, for /readyz; undefined: they are stored elsewhere. */
+    /**
+     * For /readyz: whether the disk for objects is full; undefined: objects are stored elsewhere.
+     */
     isDiskFull?: (() => Promise<boolean>) | undefined;
-    /** Whether clients shall use another process: the responses ask them to reconnect. */
+    /** Whether this process is draining: responses then ask clients to reconnect. */
     isDraining?: () => boolean;
-    /** The proxies in front, whose X-Forwarded-For names the client; undefined: there is none. */
+    /** The reverse proxies whose X-Forwarded-For is trusted; undefined: there are none. */
     trustedProxies?: string | undefined;
-    /** The website. It is a dependency, because it knows this room. */
+    /** The website's plugin, injected because it imports this folder. */
     site?: ((app: FastifyInstance) => Promise<void>) | undefined;
-    /** Whether the website responds to a request without a route, with its page for 404. */
+    /** Whether the website answers an unrouted request with its own 404 page. */
     isPageRequest?: ((request: FastifyRequest) => boolean) | undefined;
     /** Called after every response. */
     onResponse?:
@@ -37,7 +39,7 @@ export type AppDeps = PublicApiDeps &
       | undefined;
   };
 
-/** Builds the HTTP server of the service; it does not listen yet. */
+/** Builds the HTTP server, without listening. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const connections = createConnections();
   const app = fastify({
@@ -49,7 +51,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: 16 * 1024 }, // a long task id gets its route's 400, not a 404
     rewriteUrl: (request) => wellFormed(request.url ?? '/'),
     clientErrorHandler: connections.refuseBroken,
-    http: { requireHostHeader: false }, // otherwise Node responds, without the envelope
+    http: { requireHostHeader: false }, // or Node responds, without our error envelope
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true },
       onCreate: compileWhenUsed,
@@ -71,7 +73,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(async (mcp) => mcpRoute(mcp, { publicUrl, stopping: waiting.stopping }));
   if (deps.site) await app.register(deps.site);
   app.get('/openapi.json', async () => {
-    const { describePublicApi } = await import('./openapi/openapi.ts'); // seldom read
+    const { describePublicApi } = await import('./openapi/openapi.ts'); // rarely read
     return describePublicApi();
   });
   return app;
@@ -104,9 +106,9 @@ function setResponseHeaders(
 }
 
 /**
- * Refuses an HTTP/1.1 request without a Host header, and any request without a route, before the
- * body is read. Also takes over the requests with an unknown expectation, which Node would refuse
- * itself, without the envelope.
+ * Refuses HTTP/1.1 requests without a Host header, and requests without a route, before the body is
+ * read. Also takes over requests with an unknown Expect header, which Node would refuse without our
+ * error envelope.
  */
 function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }: AppDeps): void {
   const methodsOf = collectMethods(app);
@@ -120,13 +122,13 @@ function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }:
     done(wrongMethod(allowed));
   });
   app.server.on('checkExpectation', (request, response) => {
-    app.server.emit('request', request, response); // an expectation does not change the response
+    app.server.emit('request', request, response); // the expectation is ignored
   });
 }
 
 /**
- * The URL, with each % escaped if its percent-encoding is broken: then the request gets the usual
- * checks instead of an error of the router.
+ * Escapes every % of a URL whose percent-encoding is broken, so that the request gets our usual
+ * checks instead of a router error.
  */
 function wellFormed(url: string): string {
   try {
@@ -137,7 +139,9 @@ function wellFormed(url: string): string {
   }
 }
 
-/** Reads the `limit` of each query whose schema has one: a query has texts, the schema a number. */
+/**
+ * Turns each `limit` query parameter into a number: the schema wants one, query strings are text.
+ */
 function readLimits(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { properties } = Object(route.schema?.querystring);
@@ -153,8 +157,8 @@ async function readLimit({ query }: FastifyRequest): Promise<void> {
 }
 
 /**
- * Collects the methods of the routes that are registered from now on. Those of the console are left
- * out: only operators may know that theirs exist.
+ * Collects the methods of all routes registered from now on, except the console's: only operators
+ * may learn that those exist.
  * @returns the `Allow` header of a URL; undefined if its path has no route
  */
 function collectMethods(app: FastifyInstance): (url: string) => string | undefined {
@@ -184,15 +188,15 @@ function patternOf(url: string): RegExp {
 
 type Ajv = Parameters<NonNullable<NonNullable<FastifyServerOptions['ajv']>['onCreate']>>[0];
 
-/** A function of Ajv: what it says of the newest value is beside it. */
+/** A function compiled by Ajv; it keeps the errors of its last call beside it. */
 interface Validate {
   (data: unknown): unknown;
   errors?: unknown;
 }
 
 /**
- * Makes Ajv compile each schema when it is used for the first time. A start would otherwise spend a
- * fifth of its processor time on the schemas of all routes.
+ * Makes Ajv compile each schema on first use. Compiling all of them would take a fifth of the CPU
+ * time of a start.
  */
 function compileWhenUsed(ajv: Ajv): void {
   const compile: (schema: object) => Validate = ajv.compile.bind(ajv);

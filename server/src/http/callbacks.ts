@@ -4,7 +4,7 @@ import { ApiError } from '../kernel/errors.ts';
 import { readBodiesAsBytes } from '../requests/bodies.ts';
 import { noSuchPath } from '../requests/errors.ts';
 
-/** The largest body of a callback. It is large because a provider may send the whole job in it. */
+/** The largest callback body: providers may send the whole job in it. */
 const BODY_BYTES = 2 ** 20;
 
 interface CallbackRequest {

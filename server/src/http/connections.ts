@@ -11,12 +11,12 @@ interface Exchange {
 }
 
 /**
- * How connections end. A client gets its response also if it still sends a body that nobody reads,
- * or sends more than its request.
+ * Closes connections so that clients get their response even if they are still sending a body that
+ * nobody reads, or bytes after their request.
  */
 export function createConnections() {
   const lingering = createLingeringClose();
-  /** The newest request of each connection, and its response. */
+  /** The latest request of each connection, and its response. */
   const newest = new WeakMap<Socket, Exchange>();
 
   /** Responds with the envelope to bytes that are not an HTTP request. */
@@ -26,8 +26,8 @@ export function createConnections() {
   }
 
   /**
-   * Ends a connection whose bytes are not an HTTP request. Where an earlier request still waits for
-   * its response, the client would take the error for that response: it gets its own one instead.
+   * Closes a connection whose bytes are not HTTP. If an earlier request still awaits its response,
+   * the client would mistake the error for it, so it gets its own response instead.
    */
   function refuseBroken({ code }: { code?: string }, socket: Socket): void {
     if (lingering.isDiscarding(socket)) return;
@@ -37,7 +37,7 @@ export function createConnections() {
     else if (last.request.complete) closeAfter(last.response, socket);
     else if (last.response.writableEnded)
       lingering.close(socket); // refused before its body broke
-    // Node gives a response its socket when all earlier ones have been sent.
+    // Node assigns the socket to a response once all earlier responses have been sent.
     else if (last.response.socket === null) socket.destroy();
     else refuse(socket);
   }
@@ -48,7 +48,7 @@ export function createConnections() {
     response.once('close', () => lingering.close(socket));
   }
 
-  /** Takes over how the server ends its connections, and the CONNECTs, which Node would refuse. */
+  /** Takes over closing connections, and CONNECT requests, which Node would refuse itself. */
   function track(app: FastifyInstance): void {
     const { server } = app;
     server.on('connection', (socket: Socket) => {
@@ -89,27 +89,27 @@ function malformedResponse(): string {
 const LINGER = { bytes: 256 * 2 ** 20, seconds: 30 };
 
 /**
- * Closes connections whose clients may still be sending. If a connection is closed with bytes that
- * nobody has read, TCP resets it, and a client that reads after it has sent loses the response. So
- * the service half-closes it, and reads on for a while (RFC 9112, section 9.6).
+ * Closes connections whose clients may still be sending. Closing with unread bytes makes TCP send a
+ * reset, and a client that sends before it reads would lose the response. So the service
+ * half-closes the connection and keeps reading for a while (RFC 9112, section 9.6).
  */
 export function createLingeringClose({ bytes, seconds } = LINGER) {
   const discarding = new Set<Socket>();
 
-  /** Drops what arrives from now on: it is no request. */
+  /** Drops everything that still arrives. */
   function discard(socket: Socket): void {
     if (discarding.has(socket)) return;
     discarding.add(socket);
     socket.on('error', () => {}); // after a CONNECT, there is no listener
     socket.once('close', () => discarding.delete(socket));
-    // While the HTTP parser has the socket, only its listener can begin to read again.
+    // While the HTTP parser owns the socket, only its listener can resume reading.
     if (socket.isPaused()) socket.once('resume', () => takeOver(socket)).resume();
     else takeOver(socket);
   }
 
   function takeOver(socket: Socket): void {
     let left = bytes;
-    socket.removeAllListeners('data'); // of the HTTP parser
+    socket.removeAllListeners('data'); // the HTTP parser's
     socket.on('data', ({ length }) => {
       left -= length;
       if (left < 0) socket.destroy();
@@ -119,13 +119,13 @@ export function createLingeringClose({ bytes, seconds } = LINGER) {
   return {
     discard,
     isDiscarding: (socket: Socket) => discarding.has(socket),
-    /** Half-closes a connection, and closes it when the client has, or has had its time. */
+    /** Half-closes a connection; closes it when the client does, or when the time is up. */
     close(socket: Socket): void {
       discard(socket);
       const timer = setTimeout(() => socket.destroy(), seconds * 1000);
       socket.once('close', () => clearTimeout(timer)).end();
     },
-    /** Closes at once all connections whose last response is sent. */
+    /** Closes every connection whose last response has been sent. */
     stop(): void {
       for (const socket of discarding) if (socket.writableFinished) socket.destroy();
     },
@@ -135,21 +135,21 @@ export function createLingeringClose({ bytes, seconds } = LINGER) {
 /** How long a client may take to send a request. */
 const BODY_SECONDS = 60;
 
-/** The longest time that a route may give to a body: Node ends all requests that take longer. */
+/** The longest body time a route may set: Node ends every request that takes longer. */
 export const MAX_BODY_SECONDS = 900;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** How long a body of this route may take to arrive. The default is a minute. */
+    /** How long this route's body may take to arrive; a minute by default. */
     bodySeconds?: number;
   }
 }
 
 /**
- * Ends requests whose body takes longer to arrive than its route allows. Node has one limit for all
- * routes, and it is as long as the slowest upload needs.
+ * Ends requests whose body takes longer than their route allows. Node has one limit for all routes,
+ * as long as the slowest upload needs.
  * @param refuse responds on the connection and closes it. Not called while an earlier request of
- *   the connection waits for its response: the client would take this one for it.
+ *   the connection awaits its response: the client would mistake this one for it.
  */
 export function limitBodyTime(app: FastifyInstance, refuse: (socket: Socket) => void): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -169,7 +169,7 @@ function limitTime(
 ): void {
   const { bodySeconds = BODY_SECONDS } = routeOptions.config;
   const timer = setTimeout(() => {
-    // Node gives a response its socket when all earlier ones have been sent.
+    // Node assigns the socket to a response once all earlier responses have been sent.
     if (!raw.complete && reply.raw.socket) refuse(raw.socket);
     else raw.destroy();
   }, bodySeconds * 1000);

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { UsageError } from '../kernel/errors.ts';
 
 /**
- * Listens, or closes the server.
- * @param address.variable the variable that has the port
+ * Starts listening; closes the server if it can't.
+ * @param address.variable the variable that sets the port
  * @returns the URL
  * @throws UsageError when the address can't be used
  */

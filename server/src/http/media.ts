@@ -18,7 +18,7 @@ export interface MediaRouteDeps {
   links: Links;
   storage: Storage;
   /**
-   * `redirect`: a GET of an output is redirected to a link of the storage, if it has such links.
+   * `redirect`: a GET of an output is redirected to a presigned link if the storage has them.
    * `proxy`: the service sends the bytes.
    */
   deliveryMode: 'redirect' | 'proxy';
@@ -75,15 +75,15 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
 }
 
 /**
- * For how long a presigned link works. Short, because the service can't take it back. A download
- * that has begun goes on.
+ * How long a presigned link works. Short, because it can't be revoked. A download that has begun
+ * continues.
  */
 const PRESIGNED_SECONDS = 300;
 
 /**
- * A link of the storage to an output, if outputs are delivered by redirect. Inputs are not
- * redirected: a provider that fetches one need not follow redirects. The storage is asked for the
- * file first: at its own link, a client would only read that a key does not exist.
+ * A presigned link to an output, if outputs are delivered by redirect. Inputs are never redirected:
+ * a provider may not follow redirects. The file is looked up first: behind a presigned link, the
+ * client would only get the storage's "no such key".
  */
 async function presigned(deps: MediaRouteDeps, object: StoredObject): Promise<string | undefined> {
   const { storage, deliveryMode } = deps;
@@ -129,7 +129,7 @@ function deleted(): ApiError {
   );
 }
 
-/** @throws ApiError that says why the storage can't give the file */
+/** @throws ApiError that says why the storage can't serve the file */
 async function fromStorage<Result>(
   deps: MediaRouteDeps,
   id: string,
@@ -152,8 +152,8 @@ function missing(id: string): ApiError {
 }
 
 /**
- * Shows a delivery in the trace of its task, linked with the span of the request: a request for a
- * file has no trace context of the create. Costs one query while tracing is on, none otherwise.
+ * Records a delivery in its task's trace, linked to the request's span: downloads carry no trace
+ * context of the create. Costs one query while tracing is on, none otherwise.
  */
 async function traceDelivery(
   db: Queryable,
@@ -174,9 +174,9 @@ async function traceDelivery(
 }
 
 /**
- * The byte range that a request asks for (RFC 9110, section 14). As the RFC allows, it ignores
- * several ranges, other units and malformed ranges. It also ignores a range whose If-Range names
- * another file.
+ * The byte range that a request asks for (RFC 9110, section 14). As the RFC allows, multiple
+ * ranges, other units and malformed ranges are ignored, and so is a range whose If-Range does not
+ * match.
  * @returns undefined for the whole file
  */
 function rangeOf(

@@ -3,16 +3,16 @@ import { invalidRequest } from '../kernel/errors.ts';
 import { parseBody } from '../tasks/create/fingerprint.ts';
 
 export interface BodyReading {
-  /** A larger body is refused with 413. */
+  /** Larger bodies are refused with 413. */
   limitBytes: number;
   /** Turns the bytes into `request.body`. */
   parse(bytes: Buffer, request: FastifyRequest): unknown;
 }
 
 /**
- * Reads the bodies of a plugin's routes as bytes, for every content type. So the size is checked
- * before the content type. Fastify itself refuses a malformed content type before it checks the
- * size, so a malformed header is removed.
+ * Reads the bodies of a plugin's routes as bytes, whatever their content type, so that the size is
+ * checked first. Fastify refuses a malformed content type before it checks the size, so a malformed
+ * header is removed.
  */
 export function readBodiesAsBytes(app: FastifyInstance, { limitBytes, parse }: BodyReading): void {
   app.removeAllContentTypeParsers();
@@ -44,7 +44,7 @@ export function requirePlain({
 /** The largest JSON request body (contract, "Limits"). */
 export const BODY_BYTES = 64 * 1024;
 
-/** Refuses a body whose content type or bytes are not JSON, with 400 and never with 415 (C7). */
+/** Refuses bodies that are not JSON by type or content, with 400 and never with 415 (C7). */
 export function acceptJsonOnly(api: FastifyInstance): void {
   readBodiesAsBytes(api, {
     limitBytes: BODY_BYTES,

@@ -1,17 +1,17 @@
 import type { ApiError } from '../kernel/errors.ts';
 
-/** What became of the credits of a create that got an error, and how to send it again. */
+/** What an error of a create means for its credits, and how to retry. */
 interface Consequence {
   code: ApiError['code'];
-  /** Which of its errors; undefined: all others with this code. */
+  /** Which errors of this code; undefined: all others. */
   when?: 'task_id' | 'not_taken' | 'refunded' | undefined;
-  /** `reserved` also when it is not known whether they were. */
+  /** `reserved` also if it is unknown whether they were. */
   charged: 'no' | 'reserved' | 'refunded';
-  /** The Idempotency-Key to send the same body with. `never`: it can't succeed. */
+  /** The Idempotency-Key for a retry with the same body. `never`: it can't succeed. */
   retry: 'same_key' | 'new_key' | 'never';
 }
 
-/** All errors of a create; docs/ERRORS.md has the same table. The first row that fits counts. */
+/** All errors of a create; docs/ERRORS.md has the same table. The first matching row wins. */
 export const CREATE_ERRORS: readonly Consequence[] = [
   { code: 'invalid_request', when: 'task_id', charged: 'refunded', retry: 'new_key' },
   { code: 'invalid_request', charged: 'no', retry: 'never' },
@@ -26,7 +26,7 @@ export const CREATE_ERRORS: readonly Consequence[] = [
   { code: 'service_busy', charged: 'reserved', retry: 'same_key' },
 ];
 
-/** The members of `details` that each error of a create has. */
+/** The members that a create adds to an error's `details`. */
 export function consequenceOf({ code, details = {} }: ApiError): object {
   const fits = (when: Consequence['when']) => {
     if (when === 'task_id') return details.task_id !== undefined;

@@ -24,16 +24,16 @@ import { requireIdempotencyKey } from './idempotency-key.ts';
 import { inRequest, inSpanOf, spanOf } from './spans.ts';
 
 export interface PricingDeps extends ArrivalDeps {
-  /** Which hosts the URLs of a request may name. */
+  /** Which hosts a request's URLs may name. */
   clientHosts: HostRules;
-  /** Under which the account's uploads are. */
+  /** The base of upload URLs. */
   publicUrl(): string;
 }
 
 /**
  * The first half of a create: checks what the schema can't express, and prices the request. Nothing
  * is reserved.
- * @returns the price, and the request with its uploads by their ids
+ * @returns the price, and the request with upload URLs replaced by ids
  * @throws ApiError `invalid_request` that names the field
  */
 export async function priceRequest(
@@ -52,21 +52,23 @@ export interface CreateFlowDeps extends CreateDeps, PricingDeps {
   space: FreeSpace;
 }
 
-/** In what the creates of the public API and of the website differ. */
+/** Where creates of the public API and of the website differ. */
 export interface CreateSurface {
   /** @throws ApiError when the request may not create */
   callerOf(request: FastifyRequest): Pick<Binding, 'accountId' | 'surface' | 'apiKey'>;
-  /** What the Idempotency-Key is bound to, before the body is checked. */
+  /** Looks up the Idempotency-Key, before the body is checked. */
   readKey(request: FastifyRequest, binding: Binding): Promise<KnownKey | undefined>;
   closuresOf(request: FastifyRequest): Promise<CreateClosures>;
   create(checked: CheckedRequest): Promise<Created>;
-  /** What the client waits for when its task is stored. */
+  /** Waits after the task is stored, if the client asked for it. */
   awaited(request: FastifyRequest, task: Task): Promise<Task>;
-  /** The task as the response shows it. */
+  /** The task as sent in the response. */
   shown(task: Task): object | Promise<object>;
 }
 
-/** The second half of a create: reserves the credits and stores the task, if it can be made now. */
+/**
+ * The second half of a create: reserves the credits and stores the task, unless creates are closed.
+ */
 async function store(
   deps: CreateFlowDeps,
   { create }: CreateSurface,
@@ -85,8 +87,8 @@ async function store(
 }
 
 /**
- * What a route that creates tasks does before and after its body is checked, in the order of C7.
- * The fingerprint is of the body as sent, before it gets its defaults.
+ * Runs before and after a create's body is checked, in the order of C7. The fingerprint covers the
+ * body as sent, before defaults are filled in.
  */
 export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
   const { db, log } = deps;
@@ -132,7 +134,7 @@ function bindingOf(request: FastifyRequest, { callerOf }: CreateSurface): Bindin
   };
 }
 
-/** Joins the request with its task, for those who read the log or the trace. */
+/** Links the request with its task in the log and the trace. */
 function note(request: FastifyRequest, log: Log, { kind, task }: Created): void {
   spanOf(request)?.set({ 'task.id': task.id });
   inRequest(request, () => log.info({ request: request.id, task: task.id }, `${kind} a task`));
@@ -142,11 +144,11 @@ function sendReplay(reply: FastifyReply, shown: object): FastifyReply {
   return reply.code(200).header('idempotent-replayed', 'true').send(shown);
 }
 
-/** The Retry-After of the word `test-rate-limited`. */
+/** The Retry-After for the prompt word `test-rate-limited`. */
 const WAIT_SECONDS = 2;
 
 /**
- * Refuses a create of a test key whose prompt asks for it.
+ * Simulates the refusal that a test key's prompt asks for.
  * @throws ApiError `rate_limited`, `insufficient_credits`
  */
 function refuseIfAsked({ binding, request, price }: CheckedRequest): void {
@@ -156,27 +158,30 @@ function refuseIfAsked({ binding, request, price }: CheckedRequest): void {
   if (outcome === 'insufficient-credits') throw insufficientCredits(price.credits, 'test');
 }
 
-/** Whether the prompt of a test key asks that its credits do not suffice. */
+/** Whether a test key's prompt asks for `insufficient_credits`. */
 export function asksForTooFew(surface: string, { prompt }: GenerationRequest): boolean {
   return surface === TEST_SURFACE && testOutcomeOf(prompt) === 'insufficient-credits';
 }
 
 /** Whether new tasks can be submitted, read by the statement that admits the create. */
 export interface CreateClosures {
-  /** An operator paused all creates or the provider of new tasks. */
+  /** An operator paused all creates, or the provider that gets new tasks. */
   paused: boolean;
-  /** Seconds until the provider may take jobs; 0 or less: one create may try; null: open. */
+  /**
+   * Seconds until the circuit breaker lets one create try; 0 or less: now; null: it lets all
+   * through.
+   */
   closed_seconds: number | null;
 }
 
-/** The Retry-After while an operator has paused creates, and while one create tries. */
+/** The Retry-After while an operator has paused creates, or while another create tries. */
 const PAUSED_SECONDS = 30;
 const TRIED_SECONDS = 2;
 
 /**
- * Runs a create, unless its task could not be submitted now. If it is refused, nothing has been
- * reserved for it, and its Idempotency-Key is not bound.
- * @throws ApiError `service_busy`, or what the create throws
+ * Runs a create unless its task could not be submitted now. A refused create has reserved nothing,
+ * and its Idempotency-Key is not bound.
+ * @throws ApiError `service_busy`, or an error of the create
  */
 async function createUnlessClosed<T>(
   db: Queryable,
@@ -191,18 +196,18 @@ async function createUnlessClosed<T>(
   try {
     return await create();
   } catch (error) {
-    // No task was created, for example without credits: another create may try at once.
+    // No task was created, for example for lack of credits: let another create try at once.
     await allowNextCreate(db, providerName).catch(() => {});
     throw error;
   }
 }
 
-/** The Retry-After while the disk has no room for the output of another task. */
+/** The Retry-After while the disk has no room for another output. */
 const FULL_SECONDS = 30;
 
 /**
- * Runs a create if the disk has room for its output beside those of all live tasks. Otherwise an
- * accepted task could not end, while its client waits and its credits are reserved.
+ * Runs a create if the disk has room for its output and those of all live tasks. Otherwise an
+ * accepted task could not end, while its client waits and its credits stay reserved.
  * @throws ApiError as {@link createUnlessClosed}
  */
 async function createWithSpace<T>(

@@ -14,8 +14,8 @@ export interface EndDeps {
 }
 
 /**
- * Cancels a task as its owner wants.
- * @throws ApiError `not_cancellable`, with the task as it is now; `service_busy`
+ * Cancels a task for its owner.
+ * @throws ApiError `not_cancellable`, with the current task; `service_busy`
  */
 export async function cancelForOwner(
   { db, links, waiting }: EndDeps,

@@ -14,12 +14,12 @@ import { brokenRule, refusedUrls, ruleSentence } from './refused-fields.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether this route of the public API creates tasks: its errors say what was charged. */
+    /** Whether this public API route creates tasks: its errors then say what was charged. */
     isCreate?: boolean;
   }
 }
 
-/** Sends the error envelope with the headers that belong to the error. */
+/** Sends the error envelope and the error's headers. */
 function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   const details = detailsOf(error, reply.request);
   const { policy, retryAfterSeconds: seconds } = error;
@@ -38,7 +38,7 @@ function detailsOf(error: ApiError, request: FastifyRequest): ErrorDetails | und
   const more = {
     ...(request.routeOptions.config.isCreate && consequenceOf(error)),
     ...(error.code === 'invalid_request' && refusedUrls(request)),
-    // Nobody must take what a test key gets for the outcome of a live one.
+    // Keeps a test key's error from being mistaken for a live one.
     ...(request.caller?.surface === TEST_SURFACE && { test: true }),
   };
   return Object.keys(more).length === 0 ? error.details : { ...more, ...error.details };
@@ -59,12 +59,12 @@ export function handleError(
   return sendError(reply, known);
 }
 
-/** Of an unread body, so much is read and discarded, so that the connection can be used again. */
+/** How much of an unread body is read and discarded, so that the connection can be reused. */
 const DISCARDED_BYTES = 2 ** 20;
 
 /**
- * Closes the connection after the response to a request whose body is large or has no known length,
- * if the body was not read. Otherwise Node would read all of it.
+ * Closes the connection after the response if a large body, or one of unknown length, was not read.
+ * Otherwise Node would read all of it.
  */
 function closeIfLargeBodyIsUnread({ headers, raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete) return;
@@ -72,7 +72,7 @@ function closeIfLargeBodyIsUnread({ headers, raw }: FastifyRequest, reply: Fasti
   if (isLarge || headers['transfer-encoding'] !== undefined) reply.header('connection', 'close');
 }
 
-/** The error that the client gets. Its `cause` is only logged, never sent. */
+/** Maps any error to the one that the client gets. Its `cause` is logged, never sent. */
 function asApiError(error: FastifyError | ApiError | Error): ApiError {
   if (error instanceof ApiError) return error;
   if ('validation' in error && error.validation) return fromValidation(error);
@@ -88,7 +88,7 @@ function asApiError(error: FastifyError | ApiError | Error): ApiError {
   return new ApiError('internal_error', message, { cause: error });
 }
 
-/** Errors of Fastify itself: a body that is too large, a wrong content length, a malformed URL. */
+/** Fastify's own errors: body too large, wrong content length, malformed URL. */
 function fromFramework(error: FastifyError): ApiError {
   if (error.statusCode === 413) {
     return new ApiError('payload_too_large', 'The JSON body exceeds 64 KiB.', { cause: error });
@@ -102,23 +102,23 @@ export function malformed(cause?: unknown): ApiError {
   return invalidRequest('The request is not valid HTTP.', details, cause);
 }
 
-/** The error of a request to a path that has no route. */
+/** The error for a path without a route. */
 export function noSuchPath(): ApiError {
   return new ApiError('not_found', 'This path does not exist.');
 }
 
-/** The error of a request with a method that its path does not have. */
+/** The error for a method that the path does not support. */
 export function wrongMethod(allowed: string): ApiError {
   return new ApiError('method_not_allowed', `This path takes other methods: ${allowed}.`);
 }
 
-/** The error when the storage or the disk does not respond as it should. */
+/** The error when the storage or the disk fails. */
 export function notNow(done: 'stored' | 'read', cause: unknown): ApiError {
   const message = `The file can not be ${done} at the moment. Try again in a few seconds.`;
   return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
 }
 
-/** The error for the first failed rule of a schema. Its message names the field. */
+/** The error for the first schema rule that failed. Its message names the field. */
 function fromValidation(error: FastifyError): ApiError {
   const [failed] = error.validation ?? [];
   if (!failed) return new ApiError('invalid_request', 'The request is not valid.');
@@ -132,9 +132,9 @@ function fromValidation(error: FastifyError): ApiError {
 }
 
 /**
- * A rate window as draft-ietf-httpapi-ratelimit-headers describes it (`r`, `t`, `q`, `w`).
- * The window slides: `t` is the time until its oldest request leaves it, so until then exactly
- * `remaining` requests pass.
+ * A rate window as in draft-ietf-httpapi-ratelimit-headers (`r`, `t`, `q`, `w`). The window slides:
+ * `t` is the time until its oldest request leaves it, so until then exactly `remaining` requests
+ * pass.
  */
 export function rateLimitHeaders(
   { name, max, seconds }: RatePolicy,

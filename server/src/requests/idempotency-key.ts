@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { invalidRequest } from '../kernel/errors.ts';
 
-/** What an Idempotency-Key is made of, for a schema. */
+/** The format of an Idempotency-Key, for schemas. */
 export const KEY_SHAPE = { minLength: 1, maxLength: 160, pattern: '^[a-zA-Z0-9._:-]+$' };
 const WELL_FORMED = new RegExp(KEY_SHAPE.pattern);
 

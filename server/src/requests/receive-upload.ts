@@ -21,7 +21,7 @@ export const MAX_UPLOAD_BYTES = 100 * MEGABYTE;
 /** How long an upload may take: the largest one at one megabit per second. */
 export const UPLOAD_SECONDS = 900;
 
-/** An upload that brings less ends: a connection that has stalled shall not keep a place. */
+/** Slower uploads are ended: a stalled connection must not keep its slot. */
 const MIN_UPLOAD_RATE = { bytes: MEGABYTE / 2, seconds: 30 };
 
 export interface UploadDeps extends ReceiveDeps {
@@ -29,17 +29,17 @@ export interface UploadDeps extends ReceiveDeps {
   uploadGraceSeconds?: number;
 }
 
-/** Uploads that an account may begin. */
+/** How many uploads an account may begin per window. */
 const UPLOADS = { name: 'uploads', max: 60, seconds: 600 };
 
-/** Whose upload it is, and where it came in. */
+/** An upload's owner, and the API surface that it came through. */
 export interface UploadOwner {
   accountId: string;
   email: string;
   surface: keyof typeof UPLOAD_DAYS;
 }
 
-/** Receives the uploads of a process, of the website and of the public API. */
+/** Receives a process's uploads, from the website and the public API. */
 export type Uploads = ReturnType<typeof openUploads>;
 
 export function openUploads(deps: UploadDeps) {
@@ -61,7 +61,7 @@ export function openUploads(deps: UploadDeps) {
 }
 
 /**
- * Counts an upload that begins, and checks that its mailbox has room.
+ * Counts an upload as begun, and checks its mailbox's quota.
  * @throws ApiError `rate_limited`; `invalid_request` with the reason `quota_exceeded`
  */
 export async function admitUpload(
@@ -79,7 +79,7 @@ export async function admitUpload(
   return uploader;
 }
 
-/** Hands the bodies of a scope's routes to their handlers as streams, whatever their type. */
+/** Hands request bodies to a scope's handlers as streams, whatever their type. */
 export function acceptStreams(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
@@ -104,14 +104,14 @@ async function receive(
     return await receiveUpload(deps, { ...file, bytes, signal: gone.signal });
   } catch (cause) {
     const isOfBody = cause === bytes.errored;
-    if (isOfBody) reply.header('connection', 'close'); // nobody waits for the rest
+    if (isOfBody) reply.header('connection', 'close'); // don't wait for the rest
     if (cause instanceof ApiError || isDatabaseUnavailable(cause)) throw cause;
     if (gone.signal.aborted || isOfBody)
       throw refused({ reason: 'incomplete', message: 'The upload broke off. Try again.', cause });
     if (cause instanceof DiskFull) throw noSpace(cause);
-    throw notNow('stored', cause); // a full disk, or a storage that does not respond
+    throw notNow('stored', cause); // a full disk or a failing storage
   } finally {
-    bytes.destroy(); // what failed before it read them must not leave the body paused for ever
+    bytes.destroy(); // a failure before the body was read must not leave it paused for ever
   }
 }
 
@@ -148,7 +148,7 @@ function refused({ reason, message, cause }: Refusal): ApiError {
   return invalidRequest(message, { field: 'file', reason }, cause);
 }
 
-/** The Retry-After of an upload while the disk is too full for uploads. */
+/** The Retry-After for uploads while the disk is too full. */
 const NO_SPACE_SECONDS = 60;
 
 function noSpace(cause: DiskFull): ApiError {
@@ -156,14 +156,14 @@ function noSpace(cause: DiskFull): ApiError {
   return new ApiError('service_busy', message, { retryAfterSeconds: NO_SPACE_SECONDS, cause });
 }
 
-/** An upload as responses show it. */
+/** An upload as shown in responses. */
 export interface UploadView extends Omit<Upload, 'expires_at' | 'now_seconds'> {
-  /** For the media fields of a create of its account. */
+  /** For the media fields of the account's creates. */
   url: string;
   expires_at: string;
 }
 
-/** @throws ApiError `not_found` unless the account has this upload, and it can be used */
+/** @throws ApiError `not_found` unless the account has this upload and it is usable */
 export async function shownUpload(
   db: ReceiveDeps['db'],
   named: { accountId: string; id: string },
@@ -179,20 +179,20 @@ export function noUpload(): ApiError {
   return new ApiError('not_found', 'This upload has expired or does not exist.');
 }
 
-/** Node skips the ticks that a suspended process misses: a suspension counts as one of these. */
+/** Node skips the ticks that a suspended process misses, so a suspension counts as one tick. */
 const TICKS = 10;
 
-/** An upload must bring so many bytes in each of these times. */
+/** An upload must bring at least this many bytes in each period. */
 export interface MinRate {
   bytes: number;
   seconds: number;
 }
 
 /**
- * The bytes of a body, which end with an error if they arrive too slowly. A reader that stops early
- * does not close the connection, as it would with the body itself: the client gets its response,
- * and the rest of the body is dropped.
- * @param onArrived is called with the number of bytes of each part
+ * Streams a body, failing if it arrives too slowly. Unlike with the body itself, a reader that
+ * stops early does not close the connection: the client gets its response, and the rest of the body
+ * is dropped.
+ * @param onArrived called with the size of each chunk
  * @throws ApiError `invalid_request` with the reason `too_slow`, in the stream
  */
 export function uploadBody(
@@ -206,7 +206,7 @@ export function uploadBody(
   const tick = () => {
     ticks += 1;
     if (ticks % TICKS > 0) return;
-    // A body that is paused has brought more than this service could write.
+    // A paused body is waiting for us, not for the client.
     if (arrived < min && !body.isPaused()) passed.destroy(tooSlow());
     arrived = 0;
   };
@@ -216,7 +216,7 @@ export function uploadBody(
     arrived += length;
     onArrived(length);
   });
-  // Also when the time limit of the route has destroyed the body, which then emits only `close`.
+  // Needed when the route's time limit destroyed the body: it then emits only `close`.
   finished(body, (error) => {
     stop();
     if (error) passed.destroy(error);

@@ -4,7 +4,7 @@ import { inputName, mediaUrlsOf, storedUrl, UrlSchema, urlProblem } from '../cat
 import type { ErrorDetails } from '../kernel/errors.ts';
 import type { HostRules } from '../outbound/addresses.ts';
 
-/** A rule of a schema that a value breaks. */
+/** A schema rule that a value breaks. */
 type FailedRule = Pick<
   NonNullable<FastifyError['validation']>[number],
   'keyword' | 'params' | 'message'
@@ -24,7 +24,7 @@ const REASONS: Record<string, string> = {
   format: 'malformed',
 };
 
-/** What the details of an error say of a rule that a value breaks. */
+/** An error's details for a broken rule. */
 export function brokenRule({ keyword, params }: FailedRule): ErrorDetails {
   return { reason: REASONS[keyword] ?? 'invalid', ...limitsOf(params) };
 }
@@ -39,7 +39,7 @@ const ESCAPING =
   'write international host names in punycode (xn--...), and percent-encode spaces and all other ' +
   'characters that a URL may not contain';
 
-/** The rule as a sentence about what stands at this place. */
+/** The rule as a sentence about the value at this place. */
 export function ruleSentence(where: string, { keyword, params, message }: FailedRule): string {
   if (keyword === 'required') return `${where} is required.`;
   if (keyword === 'additionalProperties') {
@@ -59,14 +59,14 @@ export function ruleSentence(where: string, { keyword, params, message }: Failed
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of a route whose body names files by URL: its errors list each URL that is refused. */
+    /** For routes whose body names files by URL: their errors list every refused URL. */
     mediaUrls?: { hosts: HostRules; publicUrl(): string };
   }
 }
 
 /**
- * The member `inputs` of the details: all media URLs of the body that are refused as they are
- * written, whichever fault of the request is reported.
+ * The details' `inputs` member: all media URLs in the body that are refused as written, whichever
+ * error the request gets.
  */
 export function refusedUrls(request: FastifyRequest): { inputs?: ErrorDetails[] } {
   const { mediaUrls } = request.routeOptions.config;

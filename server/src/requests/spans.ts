@@ -3,12 +3,12 @@ import { inSpan, inTrace, type Span, startSpan } from '../telemetry/tracing.ts';
 
 const spans = new WeakMap<object, Span>();
 
-/** Asked every few seconds by proxies and orchestrators. */
+/** Polled every few seconds by proxies and orchestrators. */
 const NOT_TRACED = ['/healthz', '/readyz'];
 
 /**
- * Begins the span of a request, in the trace of its client if the request has a `traceparent`. The
- * span ends with the response, or when the client closes the connection.
+ * Begins a request's span, in the client's trace if it sent a `traceparent`. The span ends with the
+ * response, or when the client closes the connection.
  */
 export function traceRequest(request: FastifyRequest, reply: FastifyReply): void {
   const { method, headers, id } = request;
@@ -32,12 +32,12 @@ export function spanOf(request: object): Span | undefined {
   return spans.get(request);
 }
 
-/** Runs work in the trace of a request: its spans and log lines belong to it. */
+/** Runs work in a request's trace, so that its spans and log lines belong to it. */
 export function inRequest<T>(request: object, work: () => T): T {
   return inTrace(spans.get(request)?.traceparent, work);
 }
 
-/** Runs work in a span of its own in the trace of a request. */
+/** Runs work in a child span of the request's. */
 export function inSpanOf<T>(request: object, name: string, work: () => Promise<T>): Promise<T> {
   return inRequest(request, () => inSpan({ name }, work));
 }

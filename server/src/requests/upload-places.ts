@@ -2,37 +2,37 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '../kernel/errors.ts';
 
 /**
- * Uploads that one process receives at a time, of all people and of one mailbox. The last `first`
- * places are for mailboxes that have none, the last `paying` of these for accounts that have paid.
- * An account is no measure: one mailbox can have any number, with plus-addresses.
+ * How many uploads one process receives at a time, in all and per mailbox. The last `first` slots
+ * are for mailboxes that have none, and the last `paying` of these for accounts that have paid.
+ * Limits are not per account: one mailbox can open any number, with plus-addresses.
  */
 const UPLOADS_AT_ONCE = { all: 10, ofMailbox: 3, first: 6, paying: 2 };
 
 /**
- * While all places are taken, an upload that is slower than one megabit per second since its
- * begin may lose its place to a mailbox that has none; not in its first seconds.
+ * While all slots are taken, an upload slower than one megabit per second on average may lose its
+ * slot to a mailbox that has none, though not in its first seconds.
  */
 const SLOW_UPLOAD = { bytesPerSecond: 125_000, graceSeconds: 5 };
 
-/** Who wants to upload a file. */
+/** The account that wants to upload a file. */
 export interface Comer {
   mailbox: string;
   /** Whether the account was ever given paid credits. */
   isPaying: boolean;
 }
 
-/** The place of one upload. */
+/** The slot of one upload. */
 export interface UploadPlace extends Comer {
   since: number;
-  /** How many bytes have arrived. */
+  /** Bytes received so far. */
   arrived: number;
-  /** The bytes while they are received. */
+  /** The stream of bytes while they are received. */
   bytes?: Duplex;
 }
 
 /**
- * Bounds how many uploads this process receives at a time. Others are refused, not queued; but a
- * mailbox that has no place takes that of the slowest upload, if this one is slow.
+ * Limits how many uploads this process receives at a time. Others are refused, not queued; but a
+ * mailbox without a slot takes that of the slowest upload, if that is slow.
  * @param options.seconds a monotonic clock
  */
 export function createPlaces({
@@ -65,7 +65,7 @@ export function createPlaces({
   };
 }
 
-/** How many free places are kept for others. */
+/** How many free slots are reserved for others. */
 function keptFrom({ isPaying }: Comer, own: number): number {
   const { ofMailbox, first, paying, all } = UPLOADS_AT_ONCE;
   if (own >= ofMailbox) return all;

@@ -3,8 +3,8 @@ import { MODELS, MODES } from '../catalog/models.ts';
 import type { Links } from '../storage/links.ts';
 import { FAILURE_CODES, type PublicColumns } from '../tasks/task.ts';
 
-// None of these is a union, because a union is checked before each response is sent. That takes
-// time, and with a code that only a newer process knows, the whole response would become a 500.
+// No unions here: a union is checked before each response is sent. That takes time, and a code that
+// only a newer process knows would turn the whole response into a 500.
 const Timestamp = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
 
@@ -56,8 +56,8 @@ export const VideoTaskSchema = Type.Object(
 export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
- * A task as clients see it. A held task is `processing` (C15). A refund does not change
- * `credits_used`: it is shown in `credits_refunded` (C19). Each read makes a new delivery link.
+ * A task as clients see it. A held task is `processing` (C15). A refund leaves `credits_used` as it
+ * is and shows in `credits_refunded` (C19). Each read makes a new delivery link.
  */
 export function videoTask(task: PublicColumns, links: Links): VideoTask {
   const { phase, output_object_id: objectId } = task;

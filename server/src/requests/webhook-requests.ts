@@ -12,7 +12,7 @@ export interface WebhookDeps {
   webhookHosts: HostRules;
 }
 
-/** What an owner may choose of an endpoint. */
+/** An endpoint's fields that its owner may set. */
 export const WEBHOOK_FIELDS = {
   url: Type.String({
     format: 'uri',
@@ -32,7 +32,7 @@ export const WEBHOOK_FIELDS = {
   }),
 };
 
-/** The body that makes an endpoint. */
+/** The body that creates an endpoint. */
 export const NewWebhookSchema = Type.Object(
   {
     url: Type.Optional(WEBHOOK_FIELDS.url),
@@ -47,7 +47,7 @@ export const NewWebhookSchema = Type.Object(
 );
 
 /**
- * Makes an endpoint as its owner asks for it.
+ * Creates an endpoint for its owner.
  * @throws ApiError `invalid_request`
  */
 export async function makeWebhook(
@@ -60,7 +60,7 @@ export async function makeWebhook(
   return createEndpoint(db, owner, { url, events, description: description || null });
 }
 
-/** @throws ApiError `invalid_request` unless the address is one that may be called */
+/** @throws ApiError `invalid_request` unless the endpoint's URL may be called */
 export function requirePublic(url: string, hosts: HostRules): void {
   try {
     checkUrl(url, hosts, { plainHttpWhereAllowed: true });

@@ -6,10 +6,10 @@ import { onSale } from './billing/credits.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';
 import { type ResultOf, siteRoute } from './route.ts';
 
-/** By the names of models, then of resolutions. */
+/** Credits by model, then by resolution. */
 type CreditRates = Record<string, Partial<Record<string, number>>>;
 
-/** What everybody may know of this installation. */
+/** The public facts of this installation. */
 export type About = ResultOf<typeof getAbout>;
 
 export interface AboutDeps extends BillingSiteDeps {
@@ -26,24 +26,24 @@ export const getAbout = siteRoute('GET /console/api/site', {
     const { issuers } = deps;
     return {
       name: 'Framewright',
-      /** Whether the browser has sent a session, which may have ended. */
+      /** Whether the browser sent a session cookie; the session may have ended. */
       has_session: readCookie(request, publicUrl, SESSION_COOKIE) !== undefined,
       api_url: `${publicUrl}/api/v1`,
       /** Credits per second by model and resolution; `referenced`: with reference videos. */
       prices: PRICE_TABLE as { version: number; standard: CreditRates; referenced: CreditRates },
-      /** The ways to sign in, beside a mailed code. */
+      /** The ways to sign in besides a mailed code. */
       sign_in: {
         passkeys: passkeyHost(publicUrl) !== undefined,
         github: issuers.has('github'),
         google: issuers.has('google'),
         oidc: issuers.has('oidc'),
       },
-      /** Whether packs and plans are sold. */
+      /** Whether packs and plans are on sale. */
       billing: deps.billing !== undefined,
       ...(await onSale(deps)),
-      /** Promotional credits of a new account. */
+      /** Promotional credits for a new account. */
       signup_credits: deps.signupCredits,
-      /** Whether codes are printed in the service's log instead of being mailed. */
+      /** Whether codes go to the service's log instead of being mailed. */
       mail_is_logged: deps.isMailLogged,
     };
   },

@@ -16,23 +16,23 @@ import type { SignedIn } from './route.ts';
 
 export interface GuardDeps {
   db: Database;
-  /** The address of this installation, without a slash at its end. */
+  /** The installation's base URL, without a trailing slash. */
   publicUrl(): string;
-  /** The e-mail addresses of operators, in lower case. */
+  /** Operators' e-mail addresses, in lower case. */
   adminEmails: ReadonlySet<string>;
 }
 
-/** The requests of one address on public routes, and those with a cookie that means nothing. */
+/** Per address: requests on public routes, and those with an unknown cookie. */
 const REQUESTS_OF_ADDRESS: RateLimit = { max: 240, seconds: 60 };
 
-/** How many sessions that exist a process remembers. The oldest are forgotten. */
+/** How many valid sessions a process remembers. The oldest are evicted. */
 const MAX_KNOWN = 50_000;
 
 /**
- * Guards all routes of a scope before a body is read: a write must come from a page of this
- * website, the sender must have the route's access, and the rates are limited. Public routes are
- * counted for each address, all others for each account. A route may have a limit of its own
- * beside these. What is over a limit is refused from memory (decisions/0016).
+ * Guards all routes of a scope before the body is read: writes must come from a page of this
+ * website, the sender must have access to the route, and rates are limited, per address on public
+ * routes and per account on all others. A route may add its own limit. Requests over a limit are
+ * refused from memory (decisions/0016).
  */
 export function guard(scope: FastifyInstance, deps: GuardDeps): void {
   const limits = openLimits(deps.db);
@@ -67,8 +67,8 @@ function openLimits(db: Database) {
 }
 
 /**
- * Looks sessions up. The look-ups of unknown cookies from one address take turns, so that invented
- * ones have one connection of the database at most.
+ * Looks up sessions. Look-ups of unknown cookies from one address run one at a time, so that
+ * made-up cookies occupy at most one database connection.
  */
 function openSessions({ db, publicUrl, adminEmails }: GuardDeps, limits: Limits) {
   const known = new Set<string>();
@@ -104,9 +104,9 @@ function notSignedIn(): ApiError {
 }
 
 /**
- * Refuses what another site's page makes a browser send. A browser says where a request comes from:
- * by `Origin`, else by `Sec-Fetch-Site`. Requests that only read pass.
- * @param publicUrl the address of this installation
+ * Refuses writes that another site's page made the browser send, by `Origin`, else by
+ * `Sec-Fetch-Site`. Reads pass.
+ * @param publicUrl the installation's base URL
  * @throws ApiError `cross_site`
  */
 export function requireOwnOrigin(

@@ -8,33 +8,33 @@ import { type Act, requireFreshProof } from '../sign-in/proofs.ts';
 import type { Session } from '../sign-in/sessions.ts';
 
 /**
- * Who may use a route: everybody, who is signed in, or who is signed in with an address of
- * ADMIN_EMAILS. To all others a route for operators does not exist.
+ * Who may use a route: everyone, signed-in people, or those whose address is in ADMIN_EMAILS.
+ * Operators' routes are 404 for everyone else.
  */
 type Access = 'public' | 'session' | 'operator';
 
-/** Who sent a request of a route that is not public. */
+/** The sender of a request to a non-public route. */
 export interface SignedIn extends Session {
   isOperator: boolean;
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of a route of the website. The default is `session`. */
+    /** Who may use this website route. The default is `session`. */
     access?: Access;
-    /** A limit of its own for each address or account, beside the one for all routes. */
+    /** The route's own limit per address or account, besides the one for all routes. */
     rate?: RateLimit | undefined;
-    /** Whether the route, or some bodies of it, need a fresh proof. */
+    /** Whether all or some of the route's bodies need a fresh proof. */
     asksProof?: boolean;
   }
   interface FastifyRequest {
-    /** Set by the guard of the website before the body is read. */
+    /** Set by the website's guard before the body is read. */
     signedIn?: SignedIn;
   }
 }
 
 /**
- * Who sent a request.
+ * The sender of a request.
  * @throws Error if the route is public
  */
 export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): SignedIn {
@@ -43,8 +43,8 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
 }
 
 /**
- * Of a query: which side of the account a page shows, and whose credits it spends: `live`, or
- * `test` with test credits. Without one, it is live.
+ * Query member: which side of the account a page shows and whose credits it spends: `live`, or
+ * `test` with test credits. The default is live.
  */
 export const ModeSchema = Type.Enum(['live', 'test'], { default: 'live' });
 
@@ -57,43 +57,43 @@ export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name
 
 const NamedSchema = Type.String({ maxLength: 120 });
 
-/** Of a path: its names, each with a short text. */
+/** The schema of a path's parameters, which are short texts. */
 function namedIn(name: RouteName): TSchema {
   const names = [...name.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, NamedSchema]);
   return Type.Object(Object.fromEntries(names));
 }
 
-/** What a page reads of a value that a handler returns: times become texts in ISO 8601. */
+/** A handler's result as the page reads it: times become ISO 8601 texts. */
 export type AsJson<Value> = Value extends Date
   ? string
-  : Value extends ArrayBuffer | ArrayBufferView // in types of packages: nothing sends bytes so
+  : Value extends ArrayBuffer | ArrayBufferView // in types from packages; never sent
     ? Value
     : Value extends object
       ? { [Name in keyof Value]: AsJson<Value[Name]> }
       : Value;
 
-/** What a handler gets: the checked parts of the request, and the request itself. */
+/** A handler's input: the validated parts of the request, and the request itself. */
 interface Call<Body, Query, Params> {
   body: Body;
   query: Query;
   params: Params;
-  /** Who sent it. @throws Error if the route is public */
+  /** The sender. @throws Error if the route is public */
   session: SignedIn;
   request: FastifyRequest;
   reply: FastifyReply;
 }
 
-/** What a page sends to a route and gets from it, as JSON. What the path names is in its text. */
+/** What a page sends and receives, as JSON. Path parameters are part of the URL. */
 export interface RouteShape {
   name: RouteName;
-  /** undefined: it takes none. */
+  /** undefined: no body. */
   body: unknown;
   query: unknown;
-  /** undefined: it is no JSON, or nothing. */
+  /** undefined: not JSON, or empty. */
   result: unknown;
 }
 
-/** The result of a handler as a page gets it: what it has sent by itself is no JSON. */
+/** A handler's result as the page gets it; undefined if the handler sent the reply itself. */
 type Sent<Result> = Result extends FastifyReply | Readable | undefined ? undefined : AsJson<Result>;
 
 type Named<Name extends RouteName, Params extends TSchema> = Params extends TUndefined
@@ -111,35 +111,37 @@ interface RouteOptions<
   access?: Access;
   rate?: RateLimit;
   /**
-   * The act that needs a fresh proof: the person has signed in, or has proved it again, in the last
-   * few minutes. A function says whether a body is such an act. The route mails its owner what was
-   * done (`tellOwner`), unless nothing is done here.
+   * The act that needs a fresh proof: the person must have signed in, or proved it again, in the
+   * last few minutes. A function decides by the body. The route then mails the owner what was done
+   * (`tellOwner`), unless nothing was.
    */
   proof?: Act | ((body: Static<Body>) => Act | undefined);
-  /** Objects without `additionalProperties` take no others. Values of `query` are texts, except
-   * `limit`. */
+  /**
+   * Objects without `additionalProperties` accept no others. `query` values are texts, except
+   * `limit`.
+   */
   body?: Body;
   query?: Query;
-  /** Of what the path names; texts of at most 120 characters, if not given. */
+  /** The path's parameters; by default texts of at most 120 characters. */
   params?: Params;
-  /** Its result is sent as JSON, unless it has used `reply`. */
+  /** Returns the JSON response, unless it used `reply`. */
   handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Named<Name, Params>>): Promise<Result>;
 }
 
-/** A route of the website: it has its own file, and an entry in the list of site.ts. */
+/** A website route, listed in site.ts. */
 export interface SiteRoute<Deps, Shape extends RouteShape> {
   serve(scope: FastifyInstance, deps: Deps): void;
-  /** Never set: it takes the shapes to the type of all routes (site.ts). */
+  /** Never set: it carries the types to the list of all routes (site.ts). */
   readonly shape?: Shape;
 }
 
-/** What a page gets from a route. */
+/** A route's result as the page gets it. */
 export type ResultOf<Route extends { readonly shape?: RouteShape }> = NonNullable<
   Route['shape']
 >['result'];
 
 /**
- * Makes a route of the website. The guard of site.ts checks who may use it.
+ * Defines a website route. The guard of site.ts checks access.
  * @param name as the pages call it
  */
 export function siteRoute<
@@ -169,7 +171,7 @@ export function siteRoute<
         handler: async (request, reply) => {
           const { body: sent, query: asked, params: named } = request;
           const parts = { body: sent, query: storableTexts(asked), params: storableTexts(named) };
-          // The schemas have checked them.
+          // Validated by the schemas.
           const call = parts as Pick<
             Call<Static<Body>, Static<Query>, Named<Name, Params>>,
             'body' | 'query' | 'params'
@@ -191,7 +193,7 @@ export function siteRoute<
   };
 }
 
-/** The texts of a path or a query, without the characters that Postgres refuses. */
+/** Strips the characters that Postgres refuses from the texts of a path or query. */
 function storableTexts(given: unknown): object {
   const texts = Object.entries(Object(given)).map(([name, value]) => {
     return [name, typeof value === 'string' ? storable(value) : value];
@@ -203,11 +205,11 @@ function closed(schema: TSchema): object {
   return { additionalProperties: false, ...schema };
 }
 
-/** Also what is a letter by its category, such as the filler of Hangul, and blank braille. */
+/** Includes invisible "letters", such as the Hangul filler, and blank braille. */
 const INVISIBLE = String.raw`\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800`;
 const ON_ONE_LINE = String.raw`[^\p{Cc}\p{Cs}]*`;
 
-/** A name that a person gives to something of theirs: on one line, with a visible character. */
+/** The schema of a name that a person chooses: one line, with a visible character. */
 export function nameSchema(maxLength: number) {
   const pattern = `^${ON_ONE_LINE}[^${INVISIBLE}]${ON_ONE_LINE}$`;
   return Type.String({ minLength: 1, maxLength, pattern });

@@ -29,7 +29,7 @@ import { TASK_ROUTES } from './tasks/shown-task.ts';
 import { USAGE_ROUTES } from './tasks/usage.ts';
 import { WEBHOOK_ROUTES } from './webhooks/webhooks-site.ts';
 
-/** What the routes of the website need. */
+/** The dependencies of the website's routes. */
 export interface SiteDeps
   extends GuardDeps,
     AboutDeps,
@@ -42,7 +42,7 @@ export interface SiteDeps
     SiteUploadDeps,
     EndDeps {}
 
-/** All routes that take and send JSON. */
+/** All JSON routes. */
 const ROUTES = [
   getAbout,
   getMe,
@@ -71,13 +71,13 @@ type Shapes =
   | NonNullable<(typeof ROUTES)[number]['shape'] | (typeof createSiteUpload)['shape']>
   | VerbReads;
 
-/** All routes for the pages: `METHOD /path` with what each takes and gives. */
+/** The types of all routes by `METHOD /path`, for the pages. */
 export type SiteApi = { [Shape in Shapes as Shape['name']]: Shape };
 
 /**
- * The website: the JSON API of its pages under `/console/api` and `/auth`. Nothing of it is in
- * openapi.json. app.ts adds the request id, `no-store` and the error envelope. A scope that is
- * registered on `app` itself has no guard.
+ * The website's JSON API under `/console/api` and `/auth`, which openapi.json leaves out. app.ts
+ * adds the request id, `no-store` and the error envelope. Scopes registered on `app` itself are not
+ * guarded.
  */
 export async function site(app: FastifyInstance, deps: SiteDeps): Promise<void> {
   await app.register(guardedScope, { deps });
@@ -88,7 +88,7 @@ interface Scoped {
   deps: SiteDeps;
 }
 
-/** The scopes in it differ in how they read bodies. */
+/** Guarded scopes that differ in how they read bodies. */
 function guardedScope(guarded: FastifyInstance, { deps }: Scoped, done: () => void): void {
   guard(guarded, deps);
   guarded.register(jsonScope, { deps });

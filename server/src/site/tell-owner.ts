@@ -7,7 +7,7 @@ import { recordAction } from '../operator/actions.ts';
 import type { Entered, OnReopened } from '../sign-in/enter.ts';
 import { describePlace, type Place } from '../sign-in/proofs.ts';
 
-/** Names that browsers have in common come last: Edge and Opera also say that they are Chrome. */
+/** Specific browsers first: Edge and Opera also claim to be Chrome. */
 const BROWSERS: Array<[RegExp, string]> = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -26,7 +26,7 @@ const SYSTEMS: Array<[RegExp, string]> = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** Such as `Firefox on Linux`; null if neither is known. No text of the request is in it. */
+/** Such as `Firefox on Linux`; null if neither is known. Never copies text from the request. */
 export function browserName(userAgent = ''): string | null {
   const find = (names: Array<[RegExp, string]>) =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1];
@@ -41,22 +41,22 @@ export function placeOf({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>)
   return { network: networkOf(ip), browser: browserName(headers['user-agent']) };
 }
 
-/** A time as mails name it, such as `2026-11-22 16:40 UTC`. */
+/** A time as written in mails, such as `2026-11-22 16:40 UTC`. */
 export function mailTime(time: Date): string {
   return `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** The request that did something in an account. */
+/** The request that changed something in an account. */
 export interface Doing {
   request: Pick<FastifyRequest, 'ip' | 'headers'>;
   publicUrl(): string;
 }
 
 /**
- * Mails the owner of an account what was done in it, so that they notice a thief. No text of the
- * request is in it: a thief could write it.
+ * Mails the owner what was done in their account, so that they notice a thief. Contains no text
+ * from the request: a thief could have written it.
  * @param tx the transaction that does it
- * @param done.what a sentence without its full stop; it is also the subject of the mail
+ * @param done.what a sentence without its full stop; also the mail's subject
  * @param done.more what else the owner should know
  */
 export function tellOwner(
@@ -85,7 +85,7 @@ If it was not you, somebody else is signed in to your account. Do this now:
 const REOPEN = { command: 'account reopen', actor: 'its owner', reason: null };
 const WHAT = 'Your account is open again and will not be deleted';
 
-/** Records that a sign-in has reopened an account. A worker lets its plan continue. */
+/** Records that a sign-in has reopened an account. A worker resumes its plan. */
 export function onReopened(doing: Doing): OnReopened {
   return async (tx, accountId) => {
     await recordAction(tx, REOPEN, { target: accountId });
@@ -94,5 +94,5 @@ export function onReopened(doing: Doing): OnReopened {
   };
 }
 
-/** What a page learns of a sign-in: whether the account was closed, and is open again. */
+/** What a page learns from a sign-in: whether it reopened a closed account. */
 export type SignInResult = Pick<Entered, 'reopened'>;

@@ -7,21 +7,21 @@ import { ApiError } from '../../kernel/errors.ts';
 import { acceptJsonOnly } from '../../requests/bodies.ts';
 import { API_PREFIX } from '../public/public-api.ts';
 
-/** Where the URLs of the calls within the process seem to lead; nothing is sent there. */
+/** The base URL of in-process calls; nothing is sent there. */
 const BASE_URL = `http://framewright.internal${API_PREFIX}`;
 
 interface McpDeps {
   /** The address of this installation. */
   publicUrl(): string;
-  /** Ends the calls that wait for a video. */
+  /** Aborts the calls that wait for a video. */
   stopping: AbortSignal;
 }
 
 /**
- * Serves the tools of the MCP server of `clients/mcp` to a client that has only the URL and an API
- * key (decisions/0054). A tool calls the public API within the process, so that its rules, its
- * rate window and its errors hold here too. Browsers may call it from pages of this installation
- * only, as the protocol demands against DNS rebinding.
+ * Serves the tools of `clients/mcp` to clients that have only the URL and an API key
+ * (decisions/0054). Tools call the public API in-process, so its rules, rate window and errors
+ * apply. Browsers may call it only from pages of this installation: the protocol demands this
+ * against DNS rebinding.
  */
 export function mcpRoute(app: FastifyInstance, { publicUrl, stopping }: McpDeps): void {
   acceptJsonOnly(app);
@@ -50,12 +50,12 @@ async function callTool(
     return callWithin(...call);
   };
   const { createHttpHandler } = await import('@framewright/mcp');
-  // The caller waits for Retry-After itself: here, nothing limits how many calls would wait.
+  // No retries here: nothing limits how many calls would wait. The caller gets Retry-After.
   const handle = createHttpHandler({ baseUrl: BASE_URL, fetch: callApi, maxRetries: 0, stopping });
   const response = await handle(webRequest(request, reply), apiKey, request.body);
   const bytes = Readable.fromWeb((response.body ?? new Blob().stream()) as ReadableStream);
   const isCounted = await Promise.race([called.promise, once(bytes, 'readable')]);
-  // What ends without a call of the API was neither authenticated nor counted yet.
+  // A request that called no API operation has not been authenticated or counted yet.
   if (isCounted !== true && request.body !== undefined) {
     const headers = { authorization: `Bearer ${apiKey}` };
     const admitted = await callWithin(`${BASE_URL}/credits`, { headers });
@@ -67,7 +67,7 @@ async function callTool(
   return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(bytes);
 }
 
-/** A `fetch` that calls this app, without a connection. */
+/** A `fetch` that calls this app in-process. */
 function fetchWithin(app: FastifyInstance, remoteAddress: string): typeof fetch {
   return async (target, init) => {
     const { method, headers, body, signal } = new Request(target, init);
@@ -90,16 +90,16 @@ function fetchWithin(app: FastifyInstance, remoteAddress: string): typeof fetch 
   };
 }
 
-/** Of one connection, not of a response (RFC 9110, section 7.6.1). */
+/** Connection headers, not response headers (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding']);
 
-/** The headers of Node's HTTP as the web's are, without those of the connection. */
+/** Converts Node's headers to web Headers, without the connection headers. */
 function webHeaders(headers: Record<string, unknown>): Headers {
   const kept = Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name));
   return new Headers(kept.map(([name, value]) => [name, String(value)]));
 }
 
-/** The request as the MCP server takes it; its body was read already. */
+/** The request as the MCP server takes it, with its body already read. */
 function webRequest({ url, headers }: FastifyRequest, { raw }: FastifyReply): Request {
   const gone = new AbortController();
   raw.once('close', () => gone.abort());

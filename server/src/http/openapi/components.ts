@@ -10,9 +10,9 @@ interface Operation extends Part {
 }
 
 /**
- * A document whose shared parts stand once, in `components`, with references to them: each schema
- * and each parameter that has a `title`, under this name; the headers of responses; and the error
- * responses that several operations have, named after their status.
+ * Moves the shared parts of a document to `components` and refers to them: schemas and parameters
+ * that have a `title`, under that name; response headers; and error responses that several
+ * operations have, named after their status.
  * @throws Error if two different parts have the same name
  */
 export function withComponents(document: Part): Part {
@@ -28,7 +28,7 @@ export function withComponents(document: Part): Part {
   return { ...rest, ...parts, components: { ...otherComponents, ...components } };
 }
 
-/** Puts a part under its name, and returns a reference to it. */
+/** Stores a part under its name and returns a reference to it. */
 function share(components: Components, kind: keyof Components, name: string, part: Part): Part {
   components[kind][name] ??= part;
   if (!isDeepStrictEqual(components[kind][name], part)) {
@@ -37,7 +37,10 @@ function share(components: Components, kind: keyof Components, name: string, par
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** A copy in which references stand for schemas with a title. Each place keeps its description. */
+/**
+ * Copies a document, replacing schemas that have a title with references. Each place keeps its
+ * description.
+ */
 function shareSchemas(node: unknown, components: Components): unknown {
   if (Array.isArray(node)) return node.map((one) => shareSchemas(one, components));
   if (node === null || typeof node !== 'object') return node;
@@ -45,7 +48,7 @@ function shareSchemas(node: unknown, components: Components): unknown {
   for (const [name, value] of Object.entries(node)) {
     copy[name] = /^examples?$/.test(name) ? value : shareSchemas(value, components);
   }
-  // Generators of clients need the type.
+  // Client generators need the type.
   if (Array.isArray(copy.enum)) copy.type ??= 'string';
   const { title, description, ...schema } = copy;
   if (typeof title !== 'string') return copy;
@@ -95,7 +98,7 @@ function shareInResponse(response: Part, components: Components): Part {
   };
 }
 
-/** Replaces the error responses that more than one operation has, and no others. */
+/** Replaces error responses that more than one operation has. */
 function shareErrors(paths: Record<string, Record<string, Operation>>, components: Components) {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   const errors = operations.flatMap(({ responses }) =>

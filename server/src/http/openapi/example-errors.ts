@@ -3,13 +3,13 @@ import { ApiError, type ERROR_STATUS, type ErrorDetails } from '../../kernel/err
 import { consequenceOf } from '../../requests/create-errors.ts';
 import { EXAMPLE_NEW_TASK, EXAMPLE_TASK } from '../public/schemas.ts';
 
-/** A response of an operation that is an error envelope, as errorResponses makes it. */
+/** An error envelope response, as made by errorResponses. */
 interface ErrorResponse {
   description: string;
   properties: { error: { properties: { code: { enum: Array<keyof typeof ERROR_STATUS> } } } };
 }
 
-/** Errors that the operation can respond with, as the part of its schema for openapi.json. */
+/** Example errors of an operation, as part of its schema in openapi.json. */
 export function exampleErrors(response: ErrorResponse, operation: FastifySchema): object {
   const [code = 'internal_error'] = response.properties.error.properties.code.enum;
   const isCreate = operation.operationId === 'createVideo';
@@ -71,7 +71,7 @@ const invalid = (field: string, reason: string, message: string) => {
   return { value: { error: { code: 'invalid_request', message, details: { field, reason } } } };
 };
 
-/** Of the body, of the path and of the query: all operations show the same three. */
+/** An invalid body, path and query; all operations show the same three. */
 const INVALID_REQUESTS = {
   body: invalid('colour', 'unknown_property', '"colour" is not a known property.'),
   path: invalid('id', 'malformed', 'id is not valid.'),

@@ -24,7 +24,7 @@ const OF_EVENT = {
   },
 };
 
-/** What can be done next with what a response shows: by the operation and the status. */
+/** What a client can do next with a response, by operation and status. */
 export const LINKS: Record<string, Record<number, Record<string, Link>>> = {
   createVideo: { 200: OF_TASK, 202: OF_TASK },
   getTask: {

@@ -7,7 +7,7 @@ import { withComponents } from './components.ts';
 import { exampleErrors } from './example-errors.ts';
 import { LINKS } from './links.ts';
 
-/** The OpenAPI document of all endpoints. It is made without a database or a running service. */
+/** Builds the OpenAPI document of all endpoints, without a database or a running service. */
 export async function describePublicApi(): Promise<object> {
   const app = fastify();
   await app.register(swagger, openApiOptions());
@@ -58,7 +58,7 @@ function openApiOptions(): FastifyDynamicSwaggerOptions {
   };
 }
 
-/** The groups of operations, with the start of their paths. The first one that fits counts. */
+/** The operation groups and their path prefixes. The first match wins. */
 const TAGS = [
   { name: 'Videos', path: '/video/', description: 'Create a video, or read what it would cost.' },
   { name: 'Tasks', path: '/tasks', description: 'Read, list, cancel; the movements of credits.' },
@@ -69,7 +69,7 @@ const TAGS = [
   { name: 'Test keys', path: '/test-credits', description: 'What only test keys (fw_test_) use.' },
 ];
 
-/** What the service sends to the endpoints of customers. */
+/** The events sent to customers' endpoints. */
 const WEBHOOKS = {
   event: {
     post: {
@@ -150,7 +150,7 @@ const CACHED = {
   'Cache-Control': { type: 'string', description: 'How long the response may be used again.' },
 };
 
-/** Adds the tag; to each response the headers that clients can rely on; and to errors examples. */
+/** Adds the tag, the response headers that clients can rely on, and examples of errors. */
 function withHeadersAndErrors(schema: FastifySchema, url: string): FastifySchema {
   const { operationId = '' } = schema;
   const responses = Object.entries(Object(schema.response)).map(([status, response]) => {

@@ -7,9 +7,9 @@ export type MetricKind = 'counter' | 'histogram' | 'process gauge' | 'database g
 export interface MetricDefinition {
   kind: MetricKind;
   help: string;
-  /** Each has few values, all of them known beforehand: no ids and no texts of clients. */
+  /** Label names. Each has few values, known in advance: no ids, no client texts. */
   labels: readonly string[];
-  /** Of a histogram: upper bounds, in seconds or items. */
+  /** Upper bounds of a histogram's buckets, in seconds or items. */
   buckets?: readonly number[];
 }
 
@@ -32,7 +32,7 @@ function histogram(labels: string[], help: string, buckets: readonly number[]) {
 }
 
 /**
- * Every metric of ours. docs/operations/dashboard.json has a panel for each, and
+ * Every metric we export. docs/operations/dashboard.json has a panel for each, and
  * docs/operations/metrics.md explains them.
  */
 export const METRICS = {
@@ -211,7 +211,7 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** The names of the metrics of these kinds. */
+/** The names of all metrics of these kinds. */
 type NamesOf<Kind extends MetricKind> = {
   [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never;
 }[MetricName];
@@ -221,7 +221,7 @@ export type HistogramName = NamesOf<'histogram'>;
 export type ProcessGaugeName = NamesOf<'process gauge'>;
 export type DatabaseGaugeName = NamesOf<'database gauge'>;
 
-/** The definition of a metric, without the knowledge of which one it is. */
+/** The definition of a metric, widened from its literal type. */
 export function metric(name: MetricName): MetricDefinition {
   return METRICS[name];
 }

@@ -16,16 +16,16 @@ import {
 import { shareMetrics } from './shared-metrics.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
-/** How often the delay of the event loop is measured: each time wakes the process. */
+/** How often event-loop lag is sampled; each sample wakes the process. */
 const LAG_SAMPLE_SECONDS = 0.25;
 
-/** The counters of the service, and the server from which Prometheus reads all metrics. */
+/** The service's metrics, and the server that Prometheus scrapes. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
  * Creates the metrics and a server with `/metrics`; docs/operations/metrics.md explains each.
- * @param processName the name of this process, where one start has several: the first process reads
- *   its metrics, and each has this label
+ * @param processName names this process where one start runs several: the first process collects
+ *   their metrics, and this is their label
  */
 export function createMetrics(db: Database, processName?: string) {
   const registry = new Registry();
@@ -45,7 +45,7 @@ export function createMetrics(db: Database, processName?: string) {
   });
   return {
     app,
-    /** The same counts by minute, for the operator's console. */
+    /** The same counts per minute, for the operator's console. */
     recent,
     countResponse({ route, status, seconds }: { route: string; status: number; seconds: number }) {
       recent.countResponse({ route, status, seconds });
@@ -86,7 +86,7 @@ function metricsOfProcess(registry: Registry): MetricsOfProcess {
   };
 }
 
-/** The histogram of each kind of report that has seconds, and beside them its labels only. */
+/** The histogram of each kind of report that consists of seconds and labels. */
 const TIMED = {
   step: 'framewright_step_seconds',
   phase: 'framewright_phase_seconds',
@@ -98,7 +98,7 @@ const TIMED = {
   webhook: 'framewright_webhook_seconds',
 } as const;
 
-/** @returns a function after which nothing is counted any more */
+/** @returns a function that stops the counting */
 function countReports(
   { inc, observe, gauge }: MetricsOfProcess,
   recent: ReturnType<typeof openRecentMinutes>,
@@ -108,7 +108,7 @@ function countReports(
   const disk = gauge('framewright_disk_bytes');
   const countVanished = (role: string, by?: number) =>
     inc('framewright_vanished_files_total', { role }, by);
-  // Shown from the start: otherwise a query of its increase would miss the first file.
+  // Exported as 0 from the start: otherwise an increase() query would miss the first lost file.
   for (const role of OBJECT_ROLES) countVanished(role, 0);
   const endings = [
     ...Object.entries(TIMED).map(([kind, name]) =>

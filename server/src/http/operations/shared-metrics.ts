@@ -1,14 +1,14 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** In a process that another one has started: lets that one read the metrics, with this label. */
+/** In a child process: lets its parent collect these metrics, with this label. */
 export function shareMetrics(registry: Registry, processName: string): void {
   registry.setDefaultLabels({ process: processName });
   AggregatorRegistry.setRegistries([registry]);
-  new AggregatorRegistry(); // responds to the process that asks
+  new AggregatorRegistry(); // answers the parent's requests
 }
 
-/** In the process that has started the others: a server with `/metrics` of all of them. */
+/** In the parent process: a server whose `/metrics` merges those of all children. */
 export function createSharedMetrics(): FastifyInstance {
   const registry = new AggregatorRegistry();
   const app = fastify();

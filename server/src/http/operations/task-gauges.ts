@@ -7,14 +7,14 @@ import { type DatabaseGaugeName, metric } from './metric-list.ts';
 
 type Labels = Record<string, string>;
 
-/** Takes the values of a gauge from the figures. */
+/** Derives a gauge's values from the figures. */
 type Reading = (figures: Figures) => { labels: Labels; value: number }[];
 
 const HELD_CAUSES = ['acceptance', 'outcome'];
 const ORDER_KINDS = ['pack', 'reload', 'invoice'];
 const ENDPOINT_STATES = ['sound', 'failing', 'disabled'];
 
-/** A value for each name, 0 if it has no row: an alert on a series that is missing never fires. */
+/** A value per name, 0 without a row: an alert on a missing series never fires. */
 function forEach<Row>(
   names: readonly string[],
   label: string,
@@ -76,10 +76,10 @@ const READINGS: Record<DatabaseGaugeName, Reading> = {
     }),
 };
 
-/** How long figures are reused, so that all gauges of a scrape share one read. */
+/** How long figures are reused, so that all gauges of one scrape share a read. */
 const SAME_SCRAPE_MILLISECONDS = 500;
 
-/** Registers the gauges of the database. Each scrape reads the database once. */
+/** Registers the gauges that are read from the database, once per scrape. */
 export function gaugeTasks(db: Database, registry: Registry): void {
   let last: { readAt: number; figures: Promise<Figures> } | undefined;
   const figuresNow = () => {

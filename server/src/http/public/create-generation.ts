@@ -28,10 +28,10 @@ export interface CreateGenerationDeps extends CreateFlowDeps {
   waiting: Waiting;
 }
 
-/** The row of the Idempotency-Key. For a new key, all its columns are null. */
+/** The Idempotency-Key's row; all null for a new key. */
 type KeyColumns = { [Column in keyof KnownKey]: KnownKey[Column] | null };
 
-/** What the statement that admits a create reads. */
+/** The row read by the statement that admits a create. */
 type CreateColumns = KeyColumns & CreateClosures;
 
 const CLOSURES = closuresOfCreate(
@@ -88,7 +88,7 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
   },
 );
 
-/** The key, or '' if it is malformed: the flow refuses it later, after the admission. */
+/** The key, or '' if malformed: the flow refuses it after the admission. */
 function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {
   return wellFormedKey(request) ?? '';
 }

@@ -41,7 +41,7 @@ const EXAMPLE = {
   },
 };
 
-/** POST /tasks/{id}/cancel: ends a task with its refund, if no video will be made. */
+/** POST /tasks/{id}/cancel: cancels and refunds a task, if no video will be made. */
 export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /tasks/:id/cancel', {
   operationId: 'cancelTask',
   summary: 'Cancel a task; its credits are refunded if no video will be made',
@@ -67,7 +67,7 @@ export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /t
   },
 });
 
-/** DELETE /tasks/{id}/output: the video is deleted now; its charge stays. */
+/** DELETE /tasks/{id}/output: deletes the video now; the charge stays. */
 export const deleteOutputOfCaller = endpoint<EndDeps & { gate: KeyGate }>(
   'DELETE /tasks/:id/output',
   {

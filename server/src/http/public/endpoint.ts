@@ -14,8 +14,8 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
 import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
 
 /**
- * An operation of the public API, in the list `ENDPOINTS` of public-api.ts. The plugin there
- * authenticates the requests and limits their rate; {@link callerOf} returns the caller.
+ * An operation of the public API, listed in `ENDPOINTS` of public-api.ts. That plugin authenticates
+ * and rate-limits its requests; {@link callerOf} returns the caller.
  */
 export interface Endpoint<Deps> {
   /** The operation's part of openapi.json. */
@@ -31,7 +31,7 @@ type Served<Route extends RouteGenericInterface> = Omit<
 >;
 
 /**
- * Makes an operation of its part of openapi.json and the route.
+ * Builds an operation from its part of openapi.json and its route.
  * @param name without the prefix, such as `GET /tasks/:id`
  */
 export function endpoint<Deps, Route extends RouteGenericInterface = PublicRoute>(
@@ -53,27 +53,27 @@ export function idInPath(title: string, description: string) {
   return Type.Object({ id: Type.String({ title, maxLength: ID_CHARACTERS, description }) });
 }
 
-/** The type of all routes of the public API: the path may have any parameters. */
+/** The type of all public API routes, with any path parameters. */
 export interface PublicRoute {
   Params: Record<string, string | undefined>;
 }
 export type PublicRequest = FastifyRequest<PublicRoute>;
 
 /**
- * Authenticates a request and counts it in the rate window of its API key.
+ * Authenticates a request and counts it in its API key's rate window.
  * @throws ApiError `unauthorized`, `rate_limited`
  */
 export type Admit = (request: PublicRequest, surface: string) => Promise<Caller>;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Admits the requests of this route. The default only admits, and reads no row. */
+    /** Admits this route's requests; the default reads no row. */
     admit?: Admit;
-    /** Whether this route of the public API needs no API key, and has no rate limit. */
+    /** Whether this public API route needs no API key and has no rate limit. */
     isPublic?: boolean;
   }
   interface FastifyRequest {
-    /** Set by the public API before the body is read. */
+    /** Set by the public API plugin before the body is read. */
     caller?: Caller;
   }
 }
@@ -86,18 +86,17 @@ export function callerOf({ caller }: Pick<FastifyRequest, 'caller'>): Caller {
 
 /** An admission that also reads a row for the route. */
 export interface FusedRead<Row> {
-  /** Belongs into the route's `config`. */
+  /** For the route's `config`. */
   admit: Admit;
-  /** The row that was read for an admitted request. */
+  /** The row read while admitting this request. */
   rowOf(request: object): Row;
 }
 
 /**
- * Admits requests and reads a row for each, in one statement for all requests that arrive together
- * (decisions/0007). A route without it makes two round trips to the database: one for the
- * admission, one for its read.
- * @param name of the statement, unique in the program
- * @param read the SQL; `argumentOf` returns the request's `argument` for this SQL
+ * Admits requests and reads a row for each, in one micro-batched statement (decisions/0007), which
+ * saves one of the two round trips to the database.
+ * @param name of the prepared statement, unique in the program
+ * @param read the SQL; `argumentOf` returns the request's `argument` for it
  */
 export function fusedRead<Row extends object>(
   gate: KeyGate,

@@ -30,18 +30,18 @@ import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
 export const TaskParamsSchema = idInPath('TaskId', 'The id of a task of this account');
 
 /**
- * Admits the requests of a route whose path names a task, and reads the task in the same statement.
- * @param name of the statement, unique in the program
+ * Admits requests whose path names a task, and reads the task in the same statement.
+ * @param name of the prepared statement, unique in the program
  */
 export function namedTaskRead(gate: KeyGate, name: string) {
   const idOf = ({ params: { id = '' } }: PublicRequest) => storable(id);
   const read = { ...TASK_OF_CALLER, argumentOf: idOf, inHalves: true };
   const { admit, rowOf } = fusedRead<PublicColumns | { id: null }>(gate, name, read);
   return {
-    /** Belongs into the route's `config`. */
+    /** For the route's `config`. */
     admit: admit satisfies Admit,
     /**
-     * The task, if it is of the caller's account and surface.
+     * The task, if it belongs to the caller's account and surface.
      * @throws ApiError `not_found`
      */
     taskOf(request: PublicRequest): PublicColumns {
@@ -56,8 +56,8 @@ export function namedTaskRead(gate: KeyGate, name: string) {
 export const MAX_WAIT_SECONDS = 30;
 
 /**
- * The seconds of `Prefer: wait=N` (RFC 7240), at most {@link MAX_WAIT_SECONDS}. Unknown
- * preferences are ignored, as the RFC says; of several waits the first counts.
+ * The seconds of `Prefer: wait=N` (RFC 7240), at most {@link MAX_WAIT_SECONDS}. Unknown preferences
+ * are ignored, as the RFC says; the first of several waits wins.
  */
 function preferredWait(header: string | string[] = ''): number | undefined {
   const preferences = [header].flat().join(',').split(',');
@@ -74,7 +74,7 @@ interface GetTaskDeps {
   waiting: Pick<Waiting, 'end'>;
 }
 
-// The route reads the header itself: a preference that is not understood is no error.
+// Parsed by the route itself: an unknown preference is not an error.
 const PreferHeader = Type.Object({
   prefer: Type.Optional(
     Type.String({
@@ -88,7 +88,7 @@ const PreferHeader = Type.Object({
 
 /**
  * GET /tasks/{id}: admits the request and reads the task in one statement. With `Prefer: wait=N` it
- * responds when the task has ended or the time is over (decisions/0046).
+ * responds once the task ends or the wait is over (decisions/0046).
  */
 export const getTask = endpoint<GetTaskDeps>('GET /tasks/:id', {
   operationId: 'getTask',
@@ -121,7 +121,7 @@ interface Wait {
   seconds: number;
 }
 
-/** The task as it is when the response is sent. */
+/** Waits until the task ends or the time is up, and returns its current state. */
 async function waitForEnd(
   { request, reply, task, seconds }: Wait,
   { db, waiting }: Pick<GetTaskDeps, 'db' | 'waiting'>,
@@ -141,7 +141,7 @@ async function waitForEnd(
   return ended ? publicColumns(ended) : task;
 }
 
-/** Reads a task after a wait; the waits that are over together share a query. */
+/** Re-reads tasks after their waits; waits that end together share a query. */
 const readTogether = sharedWork<string, Task | undefined>({
   keyOf: (id) => id,
   async work(db, ids) {
@@ -187,7 +187,7 @@ const EXAMPLE = {
   ],
 };
 
-/** GET /tasks/{id}/ledger: each movement of the credits of a task. */
+/** GET /tasks/{id}/ledger: every credit movement of a task. */
 export const getTaskLedger = endpoint<{ gate: KeyGate; db: Database }>('GET /tasks/:id/ledger', {
   operationId: 'getTaskLedger',
   summary: 'Read the movements of the credits of a task',

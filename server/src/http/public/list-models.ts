@@ -7,7 +7,7 @@ import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
 import { PIXEL_BOUNDS } from '../../media/measure.ts';
 import { endpoint } from './endpoint.ts';
 
-/** What a create may ask for, and what it costs: made from the constants that its checks use. */
+/** What a create may ask for and its price, built from the constants that its checks use. */
 const CATALOG = {
   data: MODELS.map((id) => ({
     id,
@@ -41,7 +41,7 @@ const CATALOG = {
 const BODY = JSON.stringify(CATALOG);
 const ETAG = `"${createHash('sha256').update(BODY).digest('base64url').slice(0, 22)}"`;
 
-/** How long a copy may be used without asking again: a new price is known after this time. */
+/** How long clients may cache it; a new price is known after this time. */
 const FRESH_SECONDS = 300;
 
 const DESCRIPTIONS: Record<string, string> = {
@@ -70,7 +70,7 @@ const DESCRIPTIONS: Record<string, string> = {
   max: 'At most',
 };
 
-/** The schema of a value that has the same members as the example. */
+/** A schema derived from an example value. */
 function schemaOf(example: unknown, name = ''): TSchema {
   const described = DESCRIPTIONS[name] === undefined ? {} : { description: DESCRIPTIONS[name] };
   if (typeof example === 'number') return Type.Integer({ ...described });
@@ -88,7 +88,7 @@ function schemaOf(example: unknown, name = ''): TSchema {
   );
 }
 
-/** GET /models: models, prices and limits. It needs no API key, and may be cached. */
+/** GET /models: models, prices and limits. Cacheable; needs no API key. */
 export const listModels = endpoint<object>('GET /models', {
   operationId: 'listModels',
   summary: 'Read the models, their prices and the limits of a request',
@@ -112,7 +112,7 @@ export const listModels = endpoint<object>('GET /models', {
   }),
 });
 
-/** Whether the header names the current ETag, also as a weak one (RFC 9110, section 13.1.2). */
+/** Whether If-None-Match lists the current ETag, weak or strong (RFC 9110, section 13.1.2). */
 function isCurrent(header = ''): boolean {
   const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes('*') || tags.includes(ETAG);

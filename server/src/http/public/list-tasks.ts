@@ -48,7 +48,7 @@ const TaskListSchema = Type.Object(
   { title: 'TaskList' },
 );
 
-/** GET /tasks: the tasks of the caller's account and surface, the newest first (decisions/0046). */
+/** GET /tasks: the caller's tasks on this surface, newest first (decisions/0046). */
 export const listTasksOfCaller = endpoint<
   { gate: KeyGate; db: Database; links: Links },
   { Querystring: Static<typeof QuerySchema> }
@@ -79,7 +79,7 @@ export const listTasksOfCaller = endpoint<
   }),
 });
 
-/** @throws ApiError `invalid_request` for a time that no clock shows, such as second 60 */
+/** @throws ApiError `invalid_request` for an impossible time, such as second 60 */
 function timeOf(field: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const time = new Date(text);

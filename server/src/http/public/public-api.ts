@@ -17,11 +17,11 @@ import type { UploadEndpointDeps } from './uploads.ts';
 import { createPresignedUpload, createUpload, deleteUploadOfCaller } from './uploads.ts';
 import { WEBHOOK_ENDPOINTS } from './webhooks.ts';
 
-/** What the operations need. */
+/** The dependencies of all operations. */
 type EndpointDeps = CreateGenerationDeps & UploadEndpointDeps & WebhookDeps;
 
 export type PublicApiDeps = Omit<EndpointDeps, 'gate'> & {
-  /** Called for each request that was admitted, with the address that it came from. */
+  /** Called for each admitted request, with the client's address. */
   onAdmitted?: ((keyId: string, address: string) => void) | undefined;
 };
 
@@ -47,9 +47,9 @@ export const ENDPOINTS: Endpoint<EndpointDeps>[] = [
 ];
 
 /**
- * The plugin of the versioned API. Each request, unless its route is public, is authenticated and
- * counted in the rate window of its API key before its body is read (C7); then the body must be
- * JSON. app.ts adds the request id, `no-store` and the error envelope.
+ * The plugin of the versioned API. Unless its route is public, each request is authenticated and
+ * counted in its API key's rate window before its body is read (C7); then the body must be JSON.
+ * app.ts adds the request id, `no-store` and the error envelope.
  */
 export function publicApi(
   api: FastifyInstance,

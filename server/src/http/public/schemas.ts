@@ -13,7 +13,7 @@ const RefusedInputSchema = Type.Object(
   { title: 'RefusedInput', additionalProperties: true },
 );
 
-/** The members that a client decides by. Each error may have more: docs/ERRORS.md lists them. */
+/** The members that clients branch on. Errors may have more: docs/ERRORS.md lists them. */
 const ErrorDetailsSchema = Type.Object(
   {
     charged: Type.Optional(
@@ -76,7 +76,7 @@ const MEANINGS = {
   503: 'Temporarily unavailable or uncertain. Retry only with the same Idempotency-Key.',
 };
 
-/** The error envelope with this code; its schema is called NotFoundError, for example. */
+/** The error envelope with these codes; its schema is named after them, such as NotFoundError. */
 function errorWith(codes: string[]) {
   const words = codes.join('_').split('_');
   const name = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
@@ -91,7 +91,7 @@ export const ErrorSchema = errorEnvelopeSchema(
   'Error',
 );
 
-/** The error responses of a route, for its schema. */
+/** A route schema's error responses. */
 export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
   const responses = statuses.map((status) => {
     return [status, { description: MEANINGS[status], ...errorWith(errorCodesOf(status)) }];
@@ -99,12 +99,12 @@ export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
   return Object.fromEntries(responses);
 }
 
-/** The 409 of an operation that has a code of its own. */
+/** The 409 of an operation that has its own error code. */
 export function conflictResponse(code: OwnErrorCode, description: string) {
   return { 409: { description, ...errorWith([code]) } };
 }
 
-/** The header of a create. The route checks it: a schema would check it after the fields (C7). */
+/** A create's Idempotency-Key. The route checks it: a schema would do so after the fields (C7). */
 export const IdempotencyKeyHeader = Type.Object({
   'idempotency-key': Type.String({
     ...KEY_SHAPE,
@@ -124,7 +124,7 @@ export const CreditBalanceSchema = Type.Object(
   { title: 'CreditBalance', examples: [{ available_credits: 10_000, balance_type: 'paid' }] },
 );
 
-/** A task as the examples of openapi.json show it. */
+/** The task in openapi.json's examples. */
 export const EXAMPLE_TASK = {
   id: 'task_7Jp0Zk3uYb',
   status: 'completed',
@@ -138,7 +138,7 @@ export const EXAMPLE_TASK = {
   updated_at: '2026-11-22T10:01:30.000Z',
 };
 
-/** The same task when it was just created. */
+/** The same task just after its create. */
 export const EXAMPLE_NEW_TASK = {
   ...EXAMPLE_TASK,
   status: 'processing',

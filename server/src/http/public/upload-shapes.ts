@@ -19,7 +19,7 @@ const Pixels = Type.Unsafe<number | null>({
   description: 'Pixels as displayed',
 });
 
-/** A file that was uploaded and measured. */
+/** A measured upload. */
 export const UploadSchema = Type.Object(
   {
     id: Id,
@@ -38,7 +38,7 @@ export const UploadSchema = Type.Object(
   { title: 'Upload' },
 );
 
-/** A file that the client is to send to the storage itself. */
+/** A file that the client sends straight to the storage. */
 export const PresignedUploadSchema = Type.Object(
   {
     id: Id,
@@ -63,7 +63,7 @@ export const PresignedUploadSchema = Type.Object(
   { title: 'PresignedUpload' },
 );
 
-/** The types of files that ingest takes. */
+/** The media types that ingest accepts. */
 const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/webp'].concat([
   'video/mp4',
   'video/quicktime',
@@ -71,7 +71,7 @@ const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/webp'].concat([
   'video/x-matroska',
 ]);
 
-/** The body that asks for a link. */
+/** The body of a request for a presigned upload. */
 export const PresignedUploadBodySchema = Type.Object(
   {
     content_type: Type.Enum(MEDIA_TYPES, { description: 'The type of the file' }),
@@ -112,7 +112,7 @@ export const EXAMPLE_PRESIGNED_UPLOAD = {
 
 const RESPONSES = errorResponses(400, 401, 413, 429, 503);
 
-/** The error responses of the uploads, which have no JSON body. */
+/** The error responses of uploads, whose body is not JSON. */
 export const UPLOAD_ERRORS = {
   ...RESPONSES,
   400: { ...RESPONSES[400], description: 'The file or the request is refused.' },

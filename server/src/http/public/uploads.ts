@@ -38,7 +38,7 @@ export interface UploadEndpointDeps {
   publicUrl(): string;
 }
 
-/** Admits an upload, and reads whose it is. */
+/** Admits an upload and reads its owner. */
 function admittedOwner(gate: KeyGate, name: string) {
   const read = { columns: 'a.email', joins: joinAccount('caller.account_id') };
   const { admit, rowOf } = fusedRead<{ email: string }>(gate, name, read);
@@ -76,8 +76,8 @@ const receiveUpload = endpoint<UploadEndpointDeps>('POST /uploads', {
 });
 
 /**
- * POST /uploads: receives the bytes of an image or a video. What the file is, its bytes decide. It
- * has a scope of its own: this body is a stream, and no JSON.
+ * POST /uploads: receives an image or a video, whose type is read from its bytes. It has its own
+ * Fastify scope: its body is a stream, not JSON.
  */
 export const createUpload: Endpoint<UploadEndpointDeps> = {
   ...receiveUpload,
@@ -90,12 +90,12 @@ export const createUpload: Endpoint<UploadEndpointDeps> = {
   },
 };
 
-/** How long a link can be used. */
+/** How long a presigned link works. */
 const LINK_SECONDS = 900;
 
 /**
  * POST /uploads/presigned: registers an upload whose bytes the client sends to the bucket. It
- * counts in the quota at once. Its first use finds out whether it has arrived.
+ * counts towards the quota at once; its first use checks whether it has arrived.
  */
 export const createPresignedUpload = endpoint<
   UploadEndpointDeps,
@@ -143,14 +143,14 @@ function secondsFromNow(seconds: number): string {
   return new Date(Date.now() + seconds * 1000).toISOString();
 }
 
-/** @throws ApiError `invalid_request` where files are stored on a disk */
+/** @throws ApiError `invalid_request` if files are stored on disk */
 function requirePresignPut({ presignPut }: Storage): NonNullable<Storage['presignPut']> {
   if (presignPut) return presignPut;
   const message = 'This service has no bucket. Send the file to POST /api/v1/uploads.';
   throw invalidRequest(message, { field: 'request', reason: 'no_bucket' });
 }
 
-/** DELETE /uploads/{id}: the file is deleted now, and counts in the quota no longer. */
+/** DELETE /uploads/{id}: deletes the file now and frees its quota. */
 export const deleteUploadOfCaller = endpoint<{ db: Database }>('DELETE /uploads/:id', {
   operationId: 'deleteUpload',
   summary: 'Delete an upload now; videos that were made with it stay',

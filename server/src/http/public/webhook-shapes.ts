@@ -91,7 +91,7 @@ export const DeliveryListSchema = Type.Object(
   { title: 'WebhookDeliveryList' },
 );
 
-/** The body that changes an endpoint: what is not given stays as it is. */
+/** The body that changes an endpoint: omitted members stay as they are. */
 export const UpdateBodySchema = Type.Object(
   {
     url: Type.Optional(WEBHOOK_FIELDS.url),
@@ -137,7 +137,7 @@ export const EXAMPLE_DELIVERY = {
   ],
 };
 
-/** An event as an endpoint gets it (deliver.ts, in webhooks). */
+/** An event as sent to an endpoint (see deliver.ts, in webhooks). */
 function eventSchema(types: readonly string[], title: string, data: TProperties[string]) {
   return Type.Object(
     {

@@ -31,10 +31,10 @@ import {
   WebhookWithSecretSchema,
 } from './webhook-shapes.ts';
 
-/** What an operation gets. */
+/** An operation's input. */
 interface Call<Body, Query> {
   owner: Changer;
-  /** Of the path; '' if the path has none. */
+  /** From the path; '' if it has none. */
   id: string;
   eventId: string;
   body: Body;
@@ -47,7 +47,7 @@ interface Operation<Body extends TSchema, Query extends TSchema> {
   summary: string;
   body?: Body;
   querystring?: Query;
-  /** The successful response. */
+  /** The body of the successful response. */
   response: object;
   status?: 200 | 201 | 202 | 204;
   handle(deps: WebhookDeps, call: Call<Static<Body>, Static<Query>>): Promise<unknown>;
@@ -58,7 +58,7 @@ const NAMES: Record<string, { title: string; description: string }> = {
   eventId: { title: 'EventId', description: 'The event_id of a delivery' },
 };
 
-/** The schema of the names in a path. */
+/** The schema of a path's parameters. */
 function paramsOf(name: RouteName): FastifySchema {
   const names = [...name.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   if (names.length === 0) return {};
@@ -89,7 +89,7 @@ function operation<Body extends TSchema = TSchema, Query extends TSchema = TSche
         const { accountId, surface, keyId } = callerOf(request);
         const mode = surface === 'test' ? 'test' : 'live';
         const owner = { accountId, mode, by: `the API key ${keyId}` } as const;
-        // The schemas have checked them.
+        // Validated by the schemas.
         const { body, query } = request as { body: Static<Body>; query: Static<Query> };
         const named = { id: storable(id), eventId: storable(eventId) };
         reply.code(status);

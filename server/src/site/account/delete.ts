@@ -16,8 +16,8 @@ interface DeleteDeps {
 }
 
 /**
- * Closes the account: nobody can use it any more from now on, and after a grace period a worker
- * erases its personal data. The e-mail address confirms that this is meant.
+ * Closes the account: it is unusable at once, and after a grace period a worker erases its personal
+ * data. The owner confirms by typing the e-mail address.
  */
 export const postDelete = siteRoute('POST /console/api/account/delete', {
   proof: 'deletion',
@@ -45,9 +45,9 @@ async function close(
 ): Promise<Date> {
   const action = { command: 'account delete', actor: 'its owner', reason: null };
   const { eraseAt } = await performAction(db, action, { target: accountId }, async (tx) => {
-    // The account is locked before its orders, as where an operator disables it.
+    // Lock the account before its orders, in the same order as an operator's disable.
     const eraseAt = await closeAccount(tx, accountId);
-    if (!eraseAt) throw accountDisabled(); // by an operator, at this moment
+    if (!eraseAt) throw accountDisabled(); // an operator was faster
     await closePaymentPages(tx, accountId);
     await onClosed(tx, eraseAt);
     return { eraseAt, changed: true };
@@ -55,7 +55,7 @@ async function close(
   return eraseAt;
 }
 
-/** What the mail says of the credits, and how the account is kept. */
+/** What the mail says about the credits, and how to keep the account. */
 async function keepingIt(
   db: Database,
   { accountId, url }: { accountId: string; url: string },

@@ -4,7 +4,7 @@ import { readOverview } from '../../ledger/overview.ts';
 import { testBalance } from '../../ledger/test-credits.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
-/** The account that is signed in, and what it can spend in the mode that the page shows. */
+/** The signed-in account and its balance in the page's mode. */
 export type Me = ResultOf<typeof getMe>;
 
 export const getMe = siteRoute('GET /console/api/me', {
@@ -27,12 +27,12 @@ export const getMe = siteRoute('GET /console/api/me', {
 async function liveCredits(db: Database, accountId: string) {
   const { paid, promotional } = await readOverview(db, accountId);
   return {
-    // Available, of each kind.
+    // Available credits of each kind.
     paid: paid.available,
     promotional: promotional.available,
-    // Set aside for live tasks.
+    // Reserved for live tasks.
     reserved: paid.reserved + promotional.reserved,
-    // Taken back after they were spent, and not paid yet.
+    // Clawed back after they were spent, and not repaid yet.
     owed: paid.debt + promotional.debt,
   };
 }

@@ -5,9 +5,9 @@ import { endSession, listSessions, type SessionListing } from '../../sign-in/ses
 import { takeSession } from '../auth/cookies.ts';
 import { type AsJson, siteRoute } from '../route.ts';
 
-/** A place where the account is signed in. */
+/** A session of the account. */
 export interface SessionItem extends AsJson<SessionListing> {
-  /** Whether it is the session of this request. */
+  /** Whether this request came with it. */
   is_current: boolean;
 }
 
@@ -19,7 +19,7 @@ const getSessions = siteRoute('GET /console/api/sessions', {
   },
 });
 
-/** Ends a session: the next request from there is refused. */
+/** Ends a session: its next request is refused. */
 const deleteSession = siteRoute('DELETE /console/api/sessions/:id', {
   params: Type.Object({ id: Type.String({ maxLength: 60, pattern: '^\\w+$' }) }),
   handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
@@ -33,7 +33,7 @@ interface SignOutDeps {
   publicUrl(): string;
 }
 
-/** Ends the session of the request. */
+/** Ends the request's own session. */
 const signOut = siteRoute('POST /auth/sign-out', {
   handle: async ({ db, publicUrl }: SignOutDeps, { reply, session }) => {
     await endSession(db, session.sessionId, session.accountId);
@@ -42,5 +42,5 @@ const signOut = siteRoute('POST /auth/sign-out', {
   },
 });
 
-/** Where the account is signed in, and signing out. */
+/** Listing and ending sessions. */
 export const SESSION_ROUTES = [getSessions, deleteSession, signOut];

@@ -12,7 +12,7 @@ export interface CodeDeps {
   db: Database;
   publicUrl(): string;
   sendMail: SendMail;
-  /** Promotional credits of a new account. */
+  /** Promotional credits for a new account. */
   signupCredits: number;
 }
 
@@ -23,7 +23,7 @@ function emailOf(text: string): string {
   throw invalidRequest('This is not an e-mail address.', { field: 'email', reason: 'malformed' });
 }
 
-/** Sends a code to an address. The response is the same for every address. */
+/** Mails a code. The response is the same for every address. */
 const postCode = siteRoute('POST /auth/code', {
   access: 'public',
   rate: { max: 20, seconds: 600 },
@@ -34,7 +34,7 @@ const postCode = siteRoute('POST /auth/code', {
   },
 });
 
-/** Signs in by a code. */
+/** Signs in with a code. */
 const postCodeVerify = siteRoute('POST /auth/code/verify', {
   access: 'public',
   rate: { max: 30, seconds: 600 },
@@ -52,5 +52,5 @@ const postCodeVerify = siteRoute('POST /auth/code/verify', {
   },
 });
 
-/** Signing in by a mailed code. */
+/** Signing in with a mailed code. */
 export const CODE_ROUTES = [postCode, postCodeVerify];

@@ -2,15 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SESSION_DAYS, type SignedInFrom } from '../../sign-in/sessions.ts';
 import { placeOf } from '../tell-owner.ts';
 
-/** A cookie that scripts can't read, and that other sites' requests don't carry, links aside. */
+/** A cookie that is hidden from scripts, and that other sites send only by following a link. */
 interface CookieSettings {
   name: string;
   value: string;
-  /** 0: the browser deletes the cookie. */
+  /** 0 deletes the cookie. */
   seconds: number;
 }
 
-/** Over https the browser holds the cookie to this host: no subdomain can set it. */
+/** Over https the `__Host-` prefix binds the cookie to this host: no subdomain can set it. */
 function nameOn(publicUrl: string, name: string): string {
   return publicUrl.startsWith('https:') ? `__Host-${name}` : name;
 }
@@ -22,7 +22,7 @@ export function setCookie(publicUrl: string, { name, value, seconds }: CookieSet
   return `${named}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`;
 }
 
-/** The value of a cookie; undefined if the request has none of this name. */
+/** A cookie's value; undefined if the request does not have it. */
 export function readCookie(
   { headers }: Pick<FastifyRequest, 'headers'>,
   publicUrl: string,
@@ -33,10 +33,10 @@ export function readCookie(
   return pairs.find((pair) => pair.startsWith(start))?.slice(start.length);
 }
 
-/** The cookie with the token of the session. */
+/** The session cookie. */
 export const SESSION_COOKIE = 'framewright';
 
-/** Where a sign-in comes from. The session that the browser had ends with it. */
+/** Where a sign-in comes from, and the browser's previous session, which it ends. */
 export function signedInFrom(
   request: FastifyRequest,
   publicUrl: string,
@@ -44,13 +44,13 @@ export function signedInFrom(
   return { ...placeOf(request), replaces: readCookie(request, publicUrl, SESSION_COOKIE) };
 }
 
-/** Gives the browser the cookie of a new session. */
+/** Sets a new session's cookie. */
 export function giveSession(reply: FastifyReply, publicUrl: string, token: string): void {
   const cookie = { name: SESSION_COOKIE, value: token, seconds: SESSION_DAYS * 86_400 };
   reply.header('set-cookie', setCookie(publicUrl, cookie));
 }
 
-/** Makes the browser forget the cookie of its session. */
+/** Clears the session cookie. */
 export function takeSession(reply: FastifyReply, publicUrl: string): void {
   reply.header('set-cookie', setCookie(publicUrl, { name: SESSION_COOKIE, value: '', seconds: 0 }));
 }

@@ -21,16 +21,16 @@ export interface IdentityDeps {
   db: Database;
   publicUrl(): string;
   log: Log;
-  /** The configured ones. */
+  /** The configured issuers. */
   issuers: ReadonlyMap<IssuerName, Issuer>;
   signupCredits: number;
 }
 
-/** Binds a sign-in at an issuer to the browser that began it. */
+/** Binds a sign-in with an issuer to the browser that began it. */
 const START_COOKIE = 'framewright-start';
 const ParamsSchema = Type.Object({ provider: Type.String({ maxLength: 20 }) });
 
-/** Why a sign-in failed: the `error` in the address of the sign-in page. */
+/** Why a sign-in failed: `error` in the sign-in page's URL. */
 type IssuerFailure = 'denied' | 'disabled' | 'expired' | 'failed' | 'unavailable' | 'unverified';
 
 function issuerNamed(deps: IdentityDeps, text: string): [IssuerName, Issuer] {
@@ -43,7 +43,7 @@ function redirectUri(publicUrl: string, name: IssuerName): string {
   return `${publicUrl}/auth/return/${name}`;
 }
 
-/** Sends the browser to an issuer. */
+/** Sends the browser to the issuer. */
 const getStart = siteRoute('GET /auth/start/:provider', {
   access: 'public',
   params: ParamsSchema,
@@ -63,7 +63,7 @@ const getStart = siteRoute('GET /auth/start/:provider', {
   },
 });
 
-/** Receives who comes back from an issuer. The rest of the query is the issuer's. */
+/** Handles the issuer's redirect back. The rest of the query is the issuer's. */
 const getReturn = siteRoute('GET /auth/return/:provider', {
   access: 'public',
   params: ParamsSchema,
@@ -91,7 +91,7 @@ const getReturn = siteRoute('GET /auth/return/:provider', {
   },
 });
 
-/** Somebody who has the mailbox has given an account another way to sign in. */
+/** The owner of the mailbox has linked another way to sign in to an existing account. */
 function onJoined(doing: Doing) {
   const what = 'An account of another service now signs in to your account';
   const more = '\nIt has your e-mail address there, and that service has verified it.\n';
@@ -102,7 +102,7 @@ function signInPage(failure: IssuerFailure, next: string): string {
   return `/sign-in?${new URLSearchParams({ error: failure, ...(next !== '/' && { next }) })}`;
 }
 
-/** Redirects to the sign-in page: a browser would show the error envelope as JSON. */
+/** Redirects to the sign-in page, since a browser would show the error envelope as JSON. */
 function giveUp(
   { log }: IdentityDeps,
   failed: {
@@ -130,17 +130,17 @@ function failureOf(error: unknown): IssuerFailure {
 }
 
 /**
- * The page after the sign-in: a path of this website, whatever the request says. The text is read
- * as a browser would read it, so that no other site can be meant.
+ * The page after the sign-in: always a path of this website. The text is parsed as a browser would,
+ * so that it can't lead to another site.
  */
 export function nextPath(asked: string | undefined): string {
   const base = 'http://own.invalid';
   const url = asked?.startsWith('/') ? URL.parse(asked, base) : null;
   if (url?.origin !== base || url.username !== '') return '/';
   const path = url.pathname + url.search + url.hash;
-  // What is left of /.//other.example would be another site's address.
+  // What remains of /.//other.example would be another site's URL.
   return path.startsWith('//') || /^\/auth(\/|$)/.test(path) ? '/' : path;
 }
 
-/** Signing in at GitHub, Google or another issuer. */
+/** Signing in with GitHub, Google or another issuer. */
 export const ISSUER_ROUTES = [getStart, getReturn];

@@ -19,7 +19,7 @@ export interface PasskeyDeps {
   publicUrl(): string;
 }
 
-/** A response of a browser's authenticator. Its members are checked with its signature. */
+/** An authenticator's response. Its members are checked along with its signature. */
 export const ResponseSchema = Type.Object(
   {
     id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,1400}$' }),
@@ -30,7 +30,7 @@ export const ResponseSchema = Type.Object(
   { additionalProperties: true },
 );
 
-/** A name that a person gives to something of theirs. */
+/** The name of a passkey. */
 const NameSchema = nameSchema(60);
 
 const postSignInOptions = siteRoute('POST /auth/passkey/options', {
@@ -38,7 +38,7 @@ const postSignInOptions = siteRoute('POST /auth/passkey/options', {
   handle: ({ db, publicUrl }: PasskeyDeps) => challengeOptions({ db, publicUrl: publicUrl() }),
 });
 
-/** Signs in by a passkey. */
+/** Signs in with a passkey. */
 const postPasskey = siteRoute('POST /auth/passkey', {
   access: 'public',
   body: ResponseSchema,
@@ -59,7 +59,7 @@ const postPasskeyOptions = siteRoute('POST /auth/passkeys/options', {
     passkeyOptions({ db, publicUrl: publicUrl() }, session),
 });
 
-/** Adds a passkey to the account that is signed in. */
+/** Adds a passkey to the signed-in account. */
 const postPasskeys = siteRoute('POST /auth/passkeys', {
   proof: 'passkey',
   body: Type.Object({ name: NameSchema, response: ResponseSchema }),
@@ -106,7 +106,7 @@ function noSuchPasskey(): ApiError {
   return new ApiError('not_found', 'This account has no such passkey.');
 }
 
-/** Signing in by a passkey, and the passkeys of an account. */
+/** Passkey sign-in, and an account's passkeys. */
 export const PASSKEY_ROUTES = [
   postSignInOptions,
   postPasskey,

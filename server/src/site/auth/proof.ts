@@ -21,7 +21,7 @@ interface ProofDeps {
 
 const ActSchema = Type.Unsafe<Act>(Type.Union(Object.keys(ACTS).map((act) => Type.Literal(act))));
 
-/** Mails a code for an act that needs a fresh proof, to the address of the account. */
+/** Mails a code to the account's address, for an act that needs a fresh proof. */
 const postProofCode = siteRoute('POST /auth/proof/code', {
   rate: { max: 20, seconds: 600 },
   body: Type.Object({ act: ActSchema }),
@@ -47,7 +47,7 @@ const postProofOptions = siteRoute('POST /auth/proof/passkey/options', {
   },
 });
 
-/** Proves by a passkey of the account that its person is still the same. */
+/** Proves with a passkey that it is still the same person. */
 const postProofPasskey = siteRoute('POST /auth/proof/passkey', {
   rate: { max: 30, seconds: 600 },
   body: ResponseSchema,

@@ -8,7 +8,7 @@ import { type ResultOf, siteRoute } from '../route.ts';
 import { tellOwner } from '../tell-owner.ts';
 import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
-/** The credits of the account, and what happens when they run low. */
+/** The account's credits, and what happens when they run low. */
 export type Credits = ResultOf<typeof getCreditsPage>;
 
 const getCreditsPage = siteRoute('GET /console/api/credits', {
@@ -19,16 +19,16 @@ const getCreditsPage = siteRoute('GET /console/api/credits', {
     return {
       paid: kindOf(overview, 'paid'),
       promotional: kindOf(overview, 'promotional'),
-      // Available credits that expire, the next first.
+      // Available credits that expire, soonest first.
       expiring: overview.lots
         .filter(({ available }) => available > 0)
         .toSorted((one, other) => one.expires_at.getTime() - other.expires_at.getTime())
         .map(({ kind, available: credits, expires_at }) => ({ kind, credits, expires_at })),
-      // Whether packs and plans are sold here.
+      // Whether packs and plans are on sale.
       sells,
       alert_below,
       auto_reload: sells ? auto_reload : null,
-      // Whether there is anything to manage at Stripe.
+      // Whether Stripe's Customer Portal has anything to manage.
       has_portal: sells && (await knownCustomer(db, accountId, billing.scope)) !== null,
     };
   },
@@ -39,12 +39,12 @@ function kindOf(overview: CreditOverview, kind: CreditKind) {
   return { available, reserved, owed: debt };
 }
 
-/** The one may lead to a mail, the other asks Stripe. */
+/** One may trigger a mail, the other calls Stripe. */
 const CHANGES = { max: 20, seconds: 600 };
 
 const CREDITS = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 
-/** Sends a mail when fewer paid credits are available; null: never. */
+/** Sets below how many available paid credits a mail is sent; null: never. */
 const putLowBalance = siteRoute('PUT /console/api/low-balance', {
   rate: CHANGES,
   body: Type.Object({ below: Type.Union([CREDITS, Type.Null()]) }),
@@ -54,7 +54,9 @@ const putLowBalance = siteRoute('PUT /console/api/low-balance', {
   },
 });
 
-/** Buys a pack when fewer paid credits are available, up to a limit a month; null: never. */
+/**
+ * Sets below how many available paid credits a pack is bought, up to a monthly limit; null: never.
+ */
 const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
   rate: CHANGES,
   proof: ({ auto_reload: wanted }) => (wanted === null ? undefined : 'auto_reload'),
@@ -83,7 +85,7 @@ const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
   },
 });
 
-/** What is sold now; empty where nothing is sold. */
+/** What is on sale now; may be empty. */
 export type OnSale = Awaited<ReturnType<typeof onSale>>;
 
 export async function onSale({ db, billing }: BillingSiteDeps) {
@@ -92,14 +94,14 @@ export async function onSale({ db, billing }: BillingSiteDeps) {
   const packs = await listed('pack');
   const plans = await listed('plan');
   return {
-    // Whether nothing is really paid: Stripe is in test mode, or simulated.
+    // Whether no real money moves: Stripe is in test mode, or simulated.
     is_test: billing?.scope.mode === 'test',
     packs: packs.map(soldOf),
     plans: plans.map((plan) => ({ ...soldOf(plan), period: plan.period ?? ('month' as const) })),
   };
 }
 
-/** Credits for a price in minor units of the currency. */
+/** An offer; its price is in minor units of the currency. */
 function soldOf({ id, name, credits, price, currency, expires_days }: Offer) {
   return { id, name, credits, price, currency, expires_days };
 }
@@ -108,5 +110,5 @@ const getPacks = siteRoute('GET /console/api/packs', {
   handle: (deps: BillingSiteDeps) => onSale(deps),
 });
 
-/** Credits, and what happens when they run low. */
+/** The balance, and what happens when it runs low. */
 export const CREDIT_ROUTES = [getCreditsPage, putLowBalance, putAutoReload, getPacks];

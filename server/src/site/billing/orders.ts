@@ -25,7 +25,7 @@ function shown(order: CreditOrder) {
     receipt_url,
     state,
     name: order.offer_name,
-    // Credits that the account has of it now, before spending.
+    // Credits the account now has from it, before spending.
     booked: order.booked,
     // Where an open order can still be paid.
     checkout_url: state === 'pending' ? order.checkout_url : null,
@@ -33,7 +33,7 @@ function shown(order: CreditOrder) {
 }
 
 /**
- * `under_way`: the payment page was completed, and the money is on its way, such as by bank
+ * `under_way`: the payment page was completed but the money has not arrived, such as a bank
  * transfer. `refunded`, `part_refunded` and `disputed` are states of a paid order.
  */
 function stateOf(
@@ -52,7 +52,7 @@ const postOrder = siteRoute('POST /console/api/orders', {
   rate: { max: 30, seconds: 600 },
   body: Type.Object({
     pack_id: Type.String({ maxLength: 40 }),
-    /** Whether the card may be charged again later, for auto-reload. */
+    /** Whether auto-reload may charge the card later. */
     keep_card: Type.Optional(Type.Boolean()),
   }),
   handle: async (deps: BillingSiteDeps, { body, session: { accountId } }) => {
@@ -80,10 +80,10 @@ const getOrder = siteRoute('GET /console/api/orders/:id', {
     shown(await requireOwn(db, accountId, params.id)),
 });
 
-/** Stripe is asked at most this often because a customer waits for an order. */
+/** While a customer waits for an order, Stripe is asked at most this often. */
 const SETTLED_MS = 2000;
 
-/** Asks Stripe about an order, for the page that customers return to. */
+/** Asks Stripe about an order, for the return page. */
 const postSettle = siteRoute('POST /console/api/orders/:id/settle', {
   handle: async (deps: BillingSiteDeps, { params, session: { accountId } }) => {
     const order = await requireOwn(deps.db, accountId, params.id);
@@ -99,5 +99,5 @@ async function requireOwn(db: Database, accountId: string, id: string): Promise<
   throw new ApiError('not_found', 'This account has no such purchase.');
 }
 
-/** Purchases of packs. */
+/** Orders of packs. */
 export const ORDER_ROUTES = [postOrder, listOwnOrders, getOrder, postSettle];

@@ -15,7 +15,7 @@ import type { BalanceKind, Reason } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
-/** One movement of credits in a statement. */
+/** One credit movement in a statement. */
 export type StatementLine = ResultOf<typeof getStatement>['items'][number];
 
 const KIND = Type.Union([Type.Literal('paid'), Type.Literal('promotional')]);
@@ -25,7 +25,7 @@ const GROUP = Type.Union([
   Type.Literal('other'),
 ]);
 
-/** Which reasons a filter shows. */
+/** The reasons that each filter shows. */
 const GROUPS: Record<Static<typeof GROUP>, Reason[]> = {
   purchases: ['grant', 'clawback', 'repay'],
   videos: ['reserve', 'capture', 'refund'],
@@ -35,7 +35,7 @@ const GROUPS: Record<Static<typeof GROUP>, Reason[]> = {
 const PERIOD = {
   mode: ModeSchema,
   kind: Type.Optional(KIND),
-  /** ISO 8601; a time without a zone is UTC. `from` is included, `to` is not. */
+  /** ISO 8601; UTC if it has no zone. `from` is inclusive, `to` exclusive. */
   from: Type.Optional(Type.String({ maxLength: 40 })),
   to: Type.Optional(Type.String({ maxLength: 40 })),
 };
@@ -70,7 +70,7 @@ function lineOf(row: PagedMovement, offers: Map<string, string>) {
     kind,
     reason,
     what: describeMovement(row, offers),
-    // What it changed of the available credits.
+    // The change of the available credits.
     change: changeOf(row),
     credits,
     balance_after: row.available_after,
@@ -125,7 +125,7 @@ const CSV_COLUMNS = [
   'owed_after',
 ];
 
-/** All movements, the oldest first by kind, streamed: an account may have millions. */
+/** Streams all movements by kind, oldest first: an account may have millions. */
 const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
   rate: { max: 10, seconds: 60 },
   query: Type.Object(PERIOD),
@@ -179,5 +179,5 @@ function csvText(rows: Movement[], offers: Map<string, string>): string {
     .join('');
 }
 
-/** The statement, as JSON and as a file. */
+/** The statement as JSON and as CSV. */
 export const STATEMENT_ROUTES = [getStatement, getStatementCsv];

@@ -6,16 +6,16 @@ import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { readBodiesAsBytes } from '../../requests/bodies.ts';
 
 const BODY_BYTES = 2 ** 20;
-/** How old a signature may be: an event that was recorded on its way can't be sent later. */
+/** The oldest signature accepted, so that a captured event can't be replayed later. */
 const MAX_AGE_SECONDS = 300;
 
 export type StripeWebhookDeps = Pick<Billing, 'db' | 'log' | 'stripe' | 'scope' | 'webhookSecret'>;
 
 /**
- * POST /webhooks/stripe: notes the events of Stripe. Responds 200 once an event is on record and
- * what it is about is woken; 400 to what Stripe has not signed in the last five minutes, and to an
- * event of the other mode: STRIPE_WEBHOOK_SECRET belongs to another endpoint then. Register
- * it in a scope of its own: it takes no cookie, and requests of any origin.
+ * POST /webhooks/stripe: records Stripe's events. Responds 200 once an event is stored and its
+ * subject is due for a sweep; 400 if Stripe has not signed it in the last five minutes, or if its
+ * mode is wrong: STRIPE_WEBHOOK_SECRET then belongs to another endpoint. Needs its own scope: it
+ * takes no cookie, and requests from any origin.
  */
 export async function stripeWebhook(
   scope: FastifyInstance,
@@ -30,7 +30,7 @@ export async function stripeWebhook(
   scope.post(
     '/webhooks/stripe',
     {
-      // Before the body is read: a sender without a signature costs next to nothing.
+      // Checked before the body is read: unsigned requests cost next to nothing.
       onRequest: async ({ headers }) => requireFresh(headers['stripe-signature']),
     },
     async ({ body, headers }) => {
@@ -45,8 +45,8 @@ export async function stripeWebhook(
 }
 
 /**
- * Says once for each version, in each process, that the webhook endpoint has another API version
- * than this program: what is read of its events may be elsewhere in them.
+ * Warns, once per process and version, if the webhook endpoint uses another API version than this
+ * program: its events may have other fields.
  */
 function versionWatch({ log, stripe }: StripeWebhookDeps) {
   const expected = String(stripe.getApiField('version'));

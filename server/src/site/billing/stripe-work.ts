@@ -4,13 +4,13 @@ import { ApiError } from '../../kernel/errors.ts';
 
 export interface BillingSiteDeps {
   db: Database;
-  /** undefined: nothing is sold. */
+  /** undefined: nothing is on sale. */
   billing?: Billing | undefined;
 }
 
 /**
- * Runs work that asks Stripe.
- * @throws ApiError `not_found` if nothing is sold here, `service_busy` if Stripe did not do it
+ * Runs work that calls Stripe.
+ * @throws ApiError `not_found` if nothing is on sale, `service_busy` if Stripe failed
  */
 export async function withStripe<Result>(
   { billing }: BillingSiteDeps,

@@ -6,10 +6,10 @@ import { type Subscription, subscriptionOf } from '../../billing/subscription/su
 import { type AsJson, siteRoute } from '../route.ts';
 import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
-/** Each asks Stripe, which limits the calls of all accounts together. */
+/** Each calls Stripe, whose rate limit all accounts share. */
 const CHANGES = { max: 20, seconds: 60 };
 
-/** The plan of the account. */
+/** The account's plan. */
 export type SubscriptionShown = NonNullable<AsJson<ReturnType<typeof shown>>>;
 
 function shown(subscription: Subscription | undefined) {
@@ -34,7 +34,7 @@ const postSubscription = siteRoute('POST /console/api/subscription', {
   },
 });
 
-/** Asks Stripe about the subscription, for the page that customers return to. */
+/** Asks Stripe about the subscription, for the return page. */
 const postSettleSubscription = siteRoute('POST /console/api/subscription/settle', {
   rate: CHANGES,
   handle: async (deps: BillingSiteDeps, { session: { accountId } }) => {
@@ -45,7 +45,7 @@ const postSettleSubscription = siteRoute('POST /console/api/subscription/settle'
   },
 });
 
-/** Opens the Customer Portal. A dearer plan that is chosen there is charged to the saved card. */
+/** Opens the Customer Portal. Upgrades chosen there are charged to the saved card. */
 const postPortal = siteRoute('POST /console/api/portal', {
   rate: CHANGES,
   proof: 'plan',
@@ -54,7 +54,7 @@ const postPortal = siteRoute('POST /console/api/portal', {
   },
 });
 
-/** The plan of the account. */
+/** The account's plan. */
 export const SUBSCRIPTION_ROUTES = [
   getSubscription,
   postSubscription,

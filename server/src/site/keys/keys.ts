@@ -11,14 +11,14 @@ import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { type AsJson, ModeSchema, nameSchema, type ResultOf, siteRoute } from '../route.ts';
 import { tellOwner } from '../tell-owner.ts';
 
-/** How many days of requests the list shows of each key, and a page of one key. */
+/** Days of request counts in the list of keys, and on a key's own page. */
 const DAYS = { list: 30, page: 90 };
 
-/** An API key as its owner sees it, without its secret. */
+/** An API key as shown to its owner, without its secret. */
 export type ApiKey = AsJson<OwnKey>;
 type OwnKey = Awaited<ReturnType<typeof readKeys>>[number];
 
-/** All keys of an account, the newest first, also those that are revoked. */
+/** All keys of an account, newest first, including revoked ones. */
 async function readKeys(db: Queryable, accountId: string) {
   const keys = await listKeys(db, accountId);
   const ids = keys.map((key) => key.key_id);
@@ -31,9 +31,9 @@ async function readKeys(db: Queryable, accountId: string) {
       id,
       ...key,
       last_used_network,
-      // What its tasks of this month cost, without those refunded.
+      // The cost of its tasks this month, minus refunds.
       spent_this_month: spent.get(id) ?? 0,
-      // On each of the last days, the oldest first; the last one is today (UTC).
+      // Requests per day, oldest first; the last one is today (UTC).
       requests: (requests.get(id) ?? []).map((day) => day.requests),
     }))
     .reverse();
@@ -51,21 +51,21 @@ interface KeyDeps {
   publicUrl(): string;
 }
 
-/** How many valid keys an account may have at a time, of both modes together. */
+/** How many valid keys an account may have, both modes together. */
 const MAX_KEYS = 50;
-/** A revoked key stays listed, and a new one has a rate window of its own. */
+/** Limited because a revoked key stays listed, and each new key gets its own rate window. */
 const CREATES = { max: 100, seconds: 86_400 };
 const MAX_CAP = 1_000_000_000;
 
 const NameSchema = nameSchema(100);
 const CapSchema = Type.Integer({ minimum: 0, maximum: MAX_CAP });
 
-/** The response to a create: the only one with the secret. */
+/** The response to a create: the only one that has the secret. */
 export type NewApiKey = ResultOf<typeof createOwnKey>;
-/** Of one key on each of the last days (UTC), the oldest first. */
+/** A key's requests on each of the last days (UTC), oldest first. */
 export type KeyRequests = ResultOf<typeof requestsOfOwnKey>;
 
-/** GET: the keys of the account that is signed in, of one mode. */
+/** GET: the signed-in account's keys of one mode. */
 const listOwnKeys = siteRoute('GET /console/api/keys', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db }: KeyDeps, { query, session: { accountId } }) => {
@@ -75,7 +75,7 @@ const listOwnKeys = siteRoute('GET /console/api/keys', {
   },
 });
 
-/** POST: a new key. The response has its secret, which is not stored. */
+/** POST: creates a key. Only this response has its secret, which is not stored. */
 const createOwnKey = siteRoute('POST /console/api/keys', {
   rate: CREATES,
   proof: 'api_key',
@@ -111,7 +111,7 @@ const createOwnKey = siteRoute('POST /console/api/keys', {
   },
 });
 
-/** PATCH: another name, another cap (null removes it), or both. */
+/** PATCH: changes the name, the cap (null removes it), or both. */
 const updateOwnKey = siteRoute('PATCH /console/api/keys/:id', {
   proof: ({ monthly_cap: cap }) => (cap === undefined ? undefined : 'api_key_cap'),
   body: Type.Object({
@@ -132,7 +132,7 @@ const updateOwnKey = siteRoute('PATCH /console/api/keys/:id', {
   },
 });
 
-/** DELETE: from the next request on, the key gets 401. */
+/** DELETE: revokes the key; its next request gets 401. */
 const revokeOwnKey = siteRoute('DELETE /console/api/keys/:id', {
   handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
@@ -141,7 +141,7 @@ const revokeOwnKey = siteRoute('DELETE /console/api/keys/:id', {
   },
 });
 
-/** GET: how many requests of a key were admitted on each day. */
+/** GET: a key's admitted requests per day. */
 const requestsOfOwnKey = siteRoute('GET /console/api/keys/:id/requests', {
   handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
@@ -149,7 +149,7 @@ const requestsOfOwnKey = siteRoute('GET /console/api/keys/:id/requests', {
   },
 });
 
-/** POST: sets the test credits of the account back to what they were at first. */
+/** POST: resets the account's test credits to their initial amount. */
 const refillOwnTestCredits = siteRoute('POST /console/api/test-credits', {
   handle: async ({ db }: KeyDeps, { session: { accountId } }) => {
     return { test_credits: await refillTestCredits(db, accountId) };
@@ -172,7 +172,7 @@ function tooManyKeys(): ApiError {
   return invalidRequest(message, { reason: 'too_many', limit: MAX_KEYS });
 }
 
-/** The API keys of the account, and its test credits. */
+/** The account's API keys and test credits. */
 export const KEY_ROUTES = [
   listOwnKeys,
   createOwnKey,

@@ -9,25 +9,25 @@ import { siteRoute } from '../route.ts';
 export interface OperatorDeps {
   db: Database;
   log: Log;
-  /** What this process did in the last two hours. */
+  /** This process's activity in the last two hours. */
   recent: RecentMinutes;
   /** The provider that gets new tasks. */
   providerName: string;
-  /** The providers that this process is configured for, by name. */
+  /** This process's configured providers, by name. */
   providers: { has(name: string): boolean };
 }
 
 export const PREFIX = '/console/api/operator';
 const ParamsSchema = Type.Object({ id: Type.Optional(Type.String()) });
 
-/** What a read gets. */
+/** A read's input. */
 interface Asked<Query> {
   query: Query;
-  /** What the path names; empty if it names nothing. */
+  /** From the path; empty if it has none. */
   id: string;
 }
 
-/** GET: only operators can read it. To all others the path does not exist. */
+/** GET for operators only; everyone else gets 404. */
 export function operatorRead<Url extends `/${string}`, Query extends TProperties, Result>(
   url: Url,
   query: Query,
@@ -44,8 +44,8 @@ export function operatorRead<Url extends `/${string}`, Query extends TProperties
 }
 
 /**
- * What a command would print as a mistake becomes an error of the request. The only mistake of a
- * read of one thing is an id that nothing has.
+ * Turns a UsageError into an error of the request. A read of one item can only fail with "not
+ * found".
  */
 export async function explained<Result>(
   work: () => Promise<Result>,
@@ -66,14 +66,14 @@ export async function explained<Result>(
   }
 }
 
-/** How a page names a field. */
+/** A field's label on the pages. */
 function labelOf(field: string): string {
   return field.replaceAll('_', ' ');
 }
 
 export const PAGE_ROWS = 50;
 
-/** A page of rows and the cursor of the next one. */
+/** A page of rows, with the next page's cursor. */
 export function pageOf<Row>(rows: Row[], cursorOf: (row: Row) => string | undefined) {
   const last = rows.at(-1);
   return { items: rows, next: last && rows.length === PAGE_ROWS ? (cursorOf(last) ?? null) : null };

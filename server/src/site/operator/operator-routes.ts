@@ -15,10 +15,10 @@ import { TASKS } from '../../operator/verbs/tasks.ts';
 import { operatorRead, PAGE_ROWS, pageOf } from './operator-route.ts';
 import { verbRoutes } from './verb-routes.ts';
 
-/** Audits that are shown. */
+/** How many audits are shown. */
 const AUDITS = 10;
 
-/** Actions that are shown with an account. */
+/** How many actions are shown with an account. */
 const ACTIONS_SHOWN = 20;
 const ALL_MOVEMENTS = {
   kinds: ['paid', 'promotional'] as const,
@@ -31,7 +31,7 @@ const Text = Type.Optional(Type.String());
 const { provider, account, held_hours, cause } = TASKS['tasks reconcile'].fields;
 const HELD = { provider, account, held_hours, cause };
 
-/** The routes of the operator's console: all verbs, and what pages read beside them. */
+/** The operator console's routes: all verbs, and the reads of its pages. */
 export const OPERATOR_ROUTES = [
   ...verbRoutes(),
   operatorRead('/figures', {}, async ({ db, recent }) => {

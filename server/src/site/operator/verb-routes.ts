@@ -19,7 +19,7 @@ const ReasonSchema = Type.String({
   pattern: '^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$',
 });
 
-/** What the console shows of a verb. */
+/** A verb as the console shows it. */
 export interface ShownVerb {
   summary: string;
   title: string;
@@ -29,13 +29,13 @@ export interface ShownVerb {
   fields: Record<string, FieldFacts>;
 }
 
-/** The words of a verb's name, with a slash between them. */
+/** The words of a verb's name, separated by slashes. */
 const ParamsSchema = Type.Object({ '*': Type.String() });
 
 /**
  * The routes of all verbs: reads such as `GET …/verbs/tasks/list?phase=held`, and changes such as
- * `POST …/verbs/tasks/cancel`, whose body has the fields and the reason. `GET …/verbs` lists
- * them with the fields that a dialog shows.
+ * `POST …/verbs/tasks/cancel`, whose body has the fields and the reason. `GET …/verbs` lists them
+ * with the fields of their dialogs.
  */
 export function verbRoutes(nouns: Nouns = NOUNS) {
   return [
@@ -70,7 +70,7 @@ export function verbRoutes(nouns: Nouns = NOUNS) {
   ];
 }
 
-/** Runs a verb for a request. The rows of a list are a page, with the cursor of the next one. */
+/** Runs a verb for a request. Lists are sent as a page with the next one's cursor. */
 function performed(
   { db, log }: OperatorDeps,
   verb: Verb,
@@ -100,7 +100,7 @@ async function verbsOf(nouns: Nouns, noun: string): Promise<Record<string, Verb>
   return Object.hasOwn(nouns, noun) ? ((await nouns[noun]?.()) ?? {}) : {};
 }
 
-/** A list comes in parts. */
+/** Lists are paged. */
 type Read<Shown> = Shown extends (infer Row)[] ? { items: Row[]; next: string | null } : Shown;
 
 type WithSlash<Name extends string> = Name extends `${infer Noun} ${infer Verb}`
@@ -114,7 +114,7 @@ type ReadBy<Name extends VerbName> = {
   result: AsJson<Read<ShownOf<Name>>>;
 };
 
-/** The shapes of the reads by verbs that pages use. */
+/** The results of the verbs that pages read. */
 export type VerbReads =
   | ReadBy<'accounts list'>
   | ReadBy<'actions list'>
@@ -124,14 +124,14 @@ export type VerbReads =
   | ReadBy<'tasks list'>
   | ReadBy<'tasks show'>;
 
-/** What a page says of a change before the operator fills in the rest. */
+/** The fields of a change that a page fills in before the operator does the rest. */
 export type GivenChange =
   | { verb: VerbName; given?: undefined }
   | {
       [Name in VerbName]: { verb: Name; given?: { [Field in FieldOf<Name>]?: string | boolean } };
     }[VerbName];
 
-/** What the console shows of each verb that it has. */
+/** Every verb that the console shows. */
 async function shownVerbs(nouns: Nouns) {
   const all = await Promise.all(Object.keys(nouns).map((noun) => verbsOf(nouns, noun)));
   const shown = all

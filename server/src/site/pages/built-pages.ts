@@ -2,8 +2,8 @@ import { buildPages } from 'console/build.ts';
 import type { Log } from '../../kernel/log.ts';
 
 /**
- * The folder of the built pages; builds them if their sources are newer. Where that is not possible
- * (a read-only installation that was not built, say) the API is served without pages.
+ * Returns the folder of the built pages, building them first if their sources are newer. If that
+ * fails (such as on a read-only installation), the API is served without pages.
  */
 export async function builtPages(log: Log): Promise<string | undefined> {
   try {

@@ -9,7 +9,7 @@ import { noSuchPath } from '../../requests/errors.ts';
 import { type GuardDeps, guard } from '../guard.ts';
 
 const FIRST_PAGE = { guides: '/docs/quickstart', operations: '/docs/operations/overview' };
-/** What a browser gets for a path without a page. */
+/** The page for unknown paths. */
 const NOT_FOUND = 'docs/404.html';
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -22,16 +22,16 @@ const TYPES: Record<string, string> = {
 export interface DocsDeps extends GuardDeps {
   /** The folder of the built pages. */
   folder: string;
-  /** Where the files can be edited; undefined: the pages have no link for it. */
+  /** Where the pages can be edited; undefined: no edit links. */
   docsEditUrl?: string | undefined;
 }
 
-/** Which files of the build are served here, and not as they lie in the folder. */
+/** Files of the build that are served here instead of statically. */
 export const DOCS_FILES = ['docs/**', 'docs.html*', 'llms.txt*', 'llms-full.txt*'];
 
 /**
- * GET of the documentation: the guides for everybody, the pages for operators after a sign-in as
- * operator. The address of the installation is put into all texts.
+ * Serves the docs: guides to everyone, operators' pages to signed-in operators. The installation's
+ * URL is filled into every text.
  */
 export function docsRoutes(app: FastifyInstance, deps: DocsDeps): void {
   const send = sender(deps);
@@ -59,7 +59,7 @@ export function docsRoutes(app: FastifyInstance, deps: DocsDeps): void {
   });
 }
 
-/** Why there is no file at a path: the last is that of a name that is too long. */
+/** Errors that mean "no such file"; the last is for a name that is too long. */
 const NO_FILE = new Set<unknown>(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG']);
 
 interface Text {
@@ -71,7 +71,7 @@ interface Text {
 const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
 
-/** A handler that sends the file of a request's path; each file is read once. */
+/** A handler that sends the file for a request's path, reading each file once. */
 function sender(deps: DocsDeps) {
   const texts = new Map<string, Promise<Text>>();
   const load = async (file: string): Promise<Text> => {
@@ -106,14 +106,14 @@ function sender(deps: DocsDeps) {
   };
 }
 
-/** A text of the build with the address of this installation, and with the link to edit it. */
+/** Fills the installation's URL and the edit link into a built text. */
 export function forInstallation(text: string, { publicUrl, docsEditUrl }: DocsDeps): string {
   const editLink = (_mark: string, file: string) =>
     docsEditUrl === undefined ? '' : `<a href="${docsEditUrl}/${file}">Edit this page</a>`;
   return text.replaceAll(WRITTEN_ORIGIN, publicUrl()).replace(/<!-- edit (\S+) -->/, editLink);
 }
 
-/** The file in the build that a path stands for; undefined: no page can have this path. */
+/** The built file for a path; undefined: no page can have this path. */
 function fileOf(url: string): string | undefined {
   const [address = ''] = url.split('?');
   const plain = address.replace(/\/$/, '').slice(1);

@@ -8,7 +8,7 @@ import { forgetOldest } from '../../kernel/forget-oldest.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type DocsDeps, forInstallation } from './docs.ts';
 
-/** A file that customers install. */
+/** A package that customers install. */
 interface Package {
   name: string;
   sha256: string;
@@ -16,9 +16,9 @@ interface Package {
 }
 
 export interface KeptPackages {
-  /** Keeps the files of the build for all versions and processes to come. */
+  /** Stores the build's packages, for all later versions and other processes. */
   keep(): Promise<void>;
-  /** All files that this installation has served, the newest version first. */
+  /** Every package this installation has served, newest version first. */
   list(): Promise<Omit<Package, 'bytes'>[]>;
   read(name: string): Promise<Package | undefined>;
 }
@@ -26,7 +26,7 @@ export interface KeptPackages {
 interface Deps {
   db: Database;
   log: Log;
-  /** The folder with the files of the build. */
+  /** The folder with the build's packages. */
   folder: string;
 }
 
@@ -45,12 +45,12 @@ const KEEP = statement(
    on conflict (name) do nothing`,
 );
 
-/** How long a process trusts its list, so that requests for other names cost no query each. */
+/** How long a process trusts its list, so that unknown names don't cost a query each. */
 const LISTED_MS = 1000;
-/** How many files a process has in memory: two versions. */
+/** How many packages a process keeps in memory: two versions. */
 const MAX_FILES = 12;
 
-/** The files that customers install, of every version that this installation has served. */
+/** The packages that customers install, of every version this installation has served. */
 export function openKeptPackages({ db, log, folder }: Deps): KeptPackages {
   const files = new Map<string, Package>();
   let kept: Promise<void> | undefined;
@@ -88,7 +88,7 @@ export function openKeptPackages({ db, log, folder }: Deps): KeptPackages {
   };
 }
 
-/** The bytes that were served first under a name stay, whatever a later build has. */
+/** Under a name, the bytes served first stay, whatever a later build has. */
 async function keepBuild({ db, log, folder }: Deps): Promise<void> {
   const built = await Promise.all((await readdir(folder)).map((name) => readPackage(folder, name)));
   const digests = async () =>
@@ -114,10 +114,10 @@ export interface PackagesDeps extends DocsDeps {
 
 type Row = Awaited<ReturnType<KeptPackages['list']>>[number];
 
-/** What docs/guides/packages.md has in place of the list. */
+/** The placeholder for the list in docs/guides/packages.md. */
 const PLACE = '<div id="packages"></div>';
 
-/** GET of the files that customers install, and of the page that lists them. */
+/** Serves the packages, and the page that lists them. */
 export function packageRoutes(app: FastifyInstance, deps: PackagesDeps): void {
   const schema = { hide: true };
   const page = pageSender(deps, {

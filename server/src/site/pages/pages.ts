@@ -6,17 +6,17 @@ import type { Log } from '../../kernel/log.ts';
 import { DOCS_FILES, type DocsDeps, docsRoutes } from './docs.ts';
 import { openKeptPackages, packageRoutes } from './packages.ts';
 
-/** Where the pages may load from, apart from their own origin. */
+/** Origins other than their own that pages may load from. */
 export interface PageOrigins {
-  /** Where videos and posters come from: the public URL, and the storage that links lead to. */
+  /** Origins of videos and posters: the public URL, and the storage behind redirects. */
   media: string[];
-  /** Whether browsers reach the service by https. */
+  /** Whether browsers use https. */
   isSecure: boolean;
 }
 
 /**
- * The security headers of the pages. Nothing is inlined and nothing comes from another host, except
- * videos and posters; `blob:` shows files that the reader has just chosen.
+ * The pages' security headers. Nothing is inlined, and only videos and posters come from other
+ * hosts; `blob:` previews files that the user has just chosen.
  */
 export function pageHeaders({ media, isSecure }: PageOrigins): Record<string, string> {
   const files = ["'self'", 'blob:', ...media].join(' ');
@@ -41,7 +41,7 @@ export function pageHeaders({ media, isSecure }: PageOrigins): Record<string, st
   };
 }
 
-/** The paths of the pages, as the router reads them. console/src/routes.ts has the same ones. */
+/** The pages' paths, for the router. Must match console/src/routes.ts. */
 export const PAGE_PATHS = [
   '/',
   '/pricing',
@@ -60,19 +60,19 @@ export const PAGE_PATHS = [
 ];
 
 const FILES = 'packages|assets|openapi\\.json';
-/** Paths below these are no pages: what is unknown there gets the error envelope. */
+/** Not pages: unknown paths below these get the error envelope. */
 const APIS = new RegExp(
   `^/(api|auth|console|callbacks|media|webhooks|docs|mcp|healthz|readyz|${FILES})(/|$)`,
 );
 
-/** Whether an unknown path gets the page for 404: a browser opened it. */
+/** Whether an unknown path gets the 404 page, because a browser opened it. */
 export function isPageRequest({ method, url, headers }: FastifyRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
   const [path = ''] = url.split('?');
   return isRead && headers.accept?.includes('text/html') === true && !APIS.test(path);
 }
 
-/** The folder of the built pages has `index.html`, and `assets/` with a hash in each name. */
+/** The build's folder has `index.html`, and `assets/` with hashed names. */
 export interface PagesDeps extends DocsDeps {
   log: Log;
   origins: PageOrigins;
@@ -81,8 +81,8 @@ export interface PagesDeps extends DocsDeps {
 const YEAR_SECONDS = 31_536_000;
 
 /**
- * GET and HEAD of the pages and of their files, compressed where the browser takes it. Each page is
- * the same document, which is asked for again each time; the files beside it never change.
+ * Serves the pages and their assets, compressed if the browser accepts it. All pages are one
+ * document, revalidated each time; assets never change.
  */
 export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise<void> {
   const headers = pageHeaders(deps.origins);
@@ -106,7 +106,7 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
   for (const url of PAGE_PATHS) app.get(url, handler);
   docsRoutes(app, deps);
   const packages = openKeptPackages({ ...deps, folder: path.join(deps.folder, PACKAGES) });
-  // A request tries again.
+  // Requests retry this.
   await packages.keep().catch((err) => deps.log.error({ err }, 'the packages were not kept'));
   packageRoutes(app, { ...deps, packages });
   app.setNotFoundHandler((_request, reply) => reply.code(404).sendFile('index.html'));

@@ -18,12 +18,12 @@ export interface GenerationDeps extends CreateFlowDeps {
   links: Links;
 }
 
-/** Creates of an account on the website on each surface, beside those of its API keys. */
+/** An account's creates on the website, per surface; API keys are counted separately. */
 const CREATES = { max: 30, seconds: 60 };
 
 /**
- * What POST /video/generations of the public API does, for the account that is signed in, in the
- * same order and with the same errors. It does not wait, so the task is announced at once (C2).
+ * Like POST /video/generations of the public API, for the signed-in account: same order, same
+ * errors. It does not wait, so the task is announced at once (C2).
  */
 function createOn<Name extends RouteName>(
   name: Name,
@@ -57,15 +57,15 @@ function createOn<Name extends RouteName>(
   };
 }
 
-/** POST: a video that is paid with the credits of the account. */
+/** POST: creates a video, paid with the account's credits. */
 const createWebGeneration = createOn('POST /console/api/generations', WEB_SURFACE);
 
-/** POST: a task of the surface of test keys. */
+/** POST: creates a task on the test surface. */
 const createTestGeneration = createOn('POST /console/api/test-generations', TEST_SURFACE);
 
 type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
 
-/** GET: the task of an Idempotency-Key, so that a page learns whether its request has arrived. */
+/** GET: the task of an Idempotency-Key, so that a page can learn whether its create arrived. */
 const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async (deps: ShowDeps, { params, query: { mode }, session: { accountId } }) => {
@@ -76,5 +76,4 @@ const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
   },
 });
 
-/** Creates. */
 export const GENERATION_ROUTES = [createWebGeneration, createTestGeneration, getTaskOfKey];

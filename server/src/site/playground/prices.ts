@@ -26,7 +26,7 @@ import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
 export type { TestOutcome } from '../../catalog/test-outcomes.ts';
 
-/** What a form must know beside the schema in openapi.json. */
+/** What the form needs besides the schema in openapi.json. */
 export type Prices = typeof PRICES;
 
 function framesOf(resolution: Resolution): Record<AspectRatio, [number, number]> {
@@ -50,21 +50,21 @@ interface ModeFields {
 const PRICES = {
   // Credits per second by model and resolution; `referenced`: with reference videos.
   prices: PRICE_TABLE,
-  // The media fields that each mode accepts, and what it requires: one of each list.
+  // Each mode's accepted media fields, and its requirements: one field of each list.
   modes: Object.fromEntries(
     Object.entries(MODE_FIELDS).map(([mode, accepts]): [string, ModeFields] => {
       return [mode, { accepts, requires: REQUIRED_FIELDS[mode as keyof typeof MODE_FIELDS] }];
     }),
   ),
-  // Width and height in pixels by resolution and ratio.
+  // Width and height in pixels, by resolution and ratio.
   frames: FRAMES,
   limits: {
-    // All input media of a request together, and one upload.
+    // All input media of a request together; one upload.
     input_bytes: INPUT_BYTES,
     upload_bytes: MAX_UPLOAD_BYTES,
-    // All uploads of a mailbox together, before and after its account has got paid credits.
+    // All uploads of a mailbox, before and after its account got paid credits.
     stored_bytes: QUOTA_BYTES,
-    // Of a reference video; of all of a request together.
+    // One reference video; all those of a request.
     reference_seconds: REFERENCE_SECONDS,
     total_reference_seconds: TOTAL_REFERENCE_SECONDS,
     reference_short_side: SHORT_SIDE,
@@ -77,10 +77,10 @@ const getPrices = siteRoute('GET /console/api/prices', {
   handle: async () => PRICES,
 });
 
-/** What a request would cost, and how the account would pay it: promotional credits first. */
+/** A request's price and how the account would pay it: promotional credits first. */
 export type Quote = ResultOf<typeof getQuote>;
 
-/** The fields of a generation that decide its price. */
+/** The fields that decide a generation's price. */
 const PricedSchema = Type.Object({
   model: Type.Enum(MODELS),
   resolution: Type.Enum(RESOLUTIONS),
@@ -88,7 +88,7 @@ const PricedSchema = Type.Object({
   reference_video_durations: Type.Array(Type.Integer({ minimum: 2, maximum: 15 }), { maxItems: 3 }),
 });
 
-/** POST /console/api/price: the price by the function that creates use. Nothing is reserved. */
+/** POST /console/api/price: a price, from the function that creates use. Nothing is reserved. */
 const getQuote = siteRoute('POST /console/api/price', {
   query: Type.Object({ mode: ModeSchema }),
   body: PricedSchema,
@@ -113,5 +113,4 @@ const getQuote = siteRoute('POST /console/api/price', {
   },
 });
 
-/** Prices. */
 export const PRICE_ROUTES = [getPrices, getQuote];

@@ -21,15 +21,15 @@ export interface SiteUploadDeps {
   uploads: Uploads;
 }
 
-/** An upload as the pages see it. */
+/** An upload as the pages show it. */
 export type SiteUpload = UploadView;
 
-/** Each sends up to 100 MB, which the storage may charge for. */
+/** Limited because each sends up to 100 MB, which the storage may bill. */
 const DOWNLOADS = { max: 60, seconds: 60 };
 
 /**
- * POST /console/api/uploads: receives the raw bytes of an image or a video. Needs Content-Type and
- * Content-Length; what the file is, its bytes decide.
+ * POST /console/api/uploads: receives the raw bytes of an image or a video, whose type is read from
+ * its bytes. Needs Content-Type and Content-Length.
  */
 export const createSiteUpload: SiteRoute<
   SiteUploadDeps,
@@ -50,18 +50,18 @@ export const createSiteUpload: SiteRoute<
   },
 };
 
-/** The pages name an upload as tasks do. */
+/** Pages name uploads as tasks do. */
 function existing(db: Database, named: { accountId: string; id: string }): Promise<SiteUpload> {
   return shownUpload(db, named, (id) => `upload:${id}`);
 }
 
-/** GET /console/api/uploads/{id}: an upload of the account that can still be used. */
+/** GET /console/api/uploads/{id}: a usable upload of the account. */
 const getUpload = siteRoute('GET /console/api/uploads/:id', {
   handle: ({ db }: SiteUploadDeps, { params, session: { accountId } }) =>
     existing(db, { accountId, id: params.id }),
 });
 
-/** DELETE /console/api/uploads/{id}: it can't be used any more, and no longer counts. */
+/** DELETE /console/api/uploads/{id}: deletes it and frees its quota. */
 const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
   handle: async ({ db }: SiteUploadDeps, { params: { id }, session: { accountId } }) => {
     if (!(await deleteUpload(db, { accountId, id }))) throw noUpload();
@@ -69,7 +69,7 @@ const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
   },
 });
 
-/** GET /console/api/uploads/{id}/file: its bytes, for a preview. */
+/** GET /console/api/uploads/{id}/file: its bytes, for previews. */
 const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   rate: DOWNLOADS,
   handle: async (deps: SiteUploadDeps, { params, reply, session: { accountId } }) => {
@@ -89,5 +89,5 @@ const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   },
 });
 
-/** Uploads that were received. */
+/** Reading and deleting uploads. */
 export const UPLOAD_ROUTES = [getUpload, deleteOwnUpload, getUploadFile];

@@ -31,16 +31,16 @@ export function videoItem(task: Listed, links: Links) {
   return {
     id: task.id,
     status: shownStatus(phase),
-    // Processing, but it is not known what became of it.
+    // Processing, with an unknown outcome.
     is_held: phase === 'held',
-    // What happens to it now, in words.
+    // Its current step, in words.
     label: PHASE_LABELS[phase],
     prompt: request.prompt,
     model: request.model,
     mode: request.mode,
     resolution: request.resolution,
     aspect_ratio: task.aspect_ratio ?? request.aspect_ratio,
-    // Seconds, as requested.
+    // The requested seconds.
     duration: request.duration,
     surface: task.surface,
     api_key_id: task.api_key_id,
@@ -50,11 +50,11 @@ export function videoItem(task: Listed, links: Links) {
     failed_because: task.error_message,
     created_at: task.created_at,
     updated_at: task.updated_at,
-    // Of the video, in pixels.
+    // The video's size in pixels.
     width: facts?.width ?? null,
     height: facts?.height ?? null,
     poster_url: task.has_poster ? `/console/api/tasks/${task.id}/poster` : null,
-    // A signed link that expires; null: there is no video, or it was deleted.
+    // A signed link that expires; null: no video, or deleted.
     video_url: hasVideo ? links.linkTo(objectId, task.now_seconds) : null,
   };
 }
@@ -81,7 +81,7 @@ const Query = Type.Object({
 
 const SURFACES = { live: [API_SURFACE, WEB_SURFACE], test: [TEST_SURFACE] };
 
-/** Lists the tasks of the account, of one mode. Days are UTC; `to` is the last day that counts. */
+/** Lists the account's tasks of one mode. Days are UTC; `to` is inclusive. */
 const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
   query: Query,
   handle: async ({ db, links }: ListDeps, { query, session: { accountId } }) => {
@@ -109,7 +109,7 @@ function cursorOf(text: string) {
   throw invalidRequest('The cursor is not one of this list.', details);
 }
 
-/** By what the gallery can be filtered; also revoked keys: their videos are listed too. */
+/** The gallery's filters, including revoked keys: their videos are listed. */
 const readTaskFilters = siteRoute('GET /console/api/task-filters', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db }: { db: Database }, { query, session: { accountId } }) => {
@@ -120,8 +120,8 @@ const readTaskFilters = siteRoute('GET /console/api/task-filters', {
 });
 
 /**
- * Sends the poster of a task to its account. Its address does not change, so a browser keeps it for
- * an hour; another session, with another cookie, does not get it from there.
+ * Sends a task's poster to its account. Its URL is stable, so browsers cache it for an hour, per
+ * cookie: another session can't read it from the cache.
  */
 const showPoster = siteRoute('GET /console/api/tasks/:id/poster', {
   handle: async (
@@ -153,5 +153,4 @@ function noPoster(): ApiError {
   return new ApiError('not_found', 'This account has no video with this id and a poster.');
 }
 
-/** The gallery. */
 export const GALLERY_ROUTES = [listTasksOfAccount, readTaskFilters, showPoster];

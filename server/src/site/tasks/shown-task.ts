@@ -10,12 +10,12 @@ import { type AsJson, siteRoute } from '../route.ts';
 import { videoItem } from './gallery.ts';
 import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
 
-/** A task as its own account sees it on the website. */
+/** A task as the website shows it to its account. */
 export type ShownTask = AsJson<ReturnType<typeof shownTask>>;
-/** A file that the request names, and what became of it. */
+/** A file named in the request, and its state. */
 export type ShownInput = ShownTask['inputs'][number];
 
-/** What the account may see of a task: nothing of its provider, its attempts and their evidence. */
+/** The parts of a task that its account may see: nothing of the provider, attempts or evidence. */
 function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
   const output = task.files.find(({ id }) => id === task.output_object_id);
   const item = videoItem(
@@ -30,19 +30,19 @@ function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
   return {
     ...item,
     phase: task.phase,
-    // With its defaults filled in, as it may be sent again.
+    // With defaults filled in, ready to be sent again.
     request: requestOf(task),
-    // The one that was used.
+    // The seed used.
     seed: task.seed,
     idempotency_key: task.idempotency_key,
-    // Of the HTTP request that created it.
+    // The id of the HTTP request that created it.
     request_id: task.request_id,
     timeline: timelineOf(task),
     movements,
-    // What became of the credits.
+    // What happened to the credits.
     charge: CHARGES[item.status],
     promotional_credits: task.promotional_credits,
-    // What it means that the task is held.
+    // Why the task is held.
     held: task.held_cause === null ? null : HELD_WORDS[task.held_cause],
     failure:
       code === null
@@ -50,7 +50,7 @@ function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
         : { code, message: message ?? '', details, advice: adviceFor(code, cancellerOf(task)) },
     inputs: inputsOf(task.request).map((input) => shownInput(task, input)),
     video: videoOf(task, output),
-    // The time of this view, by the clock of the other times.
+    // The time of this view, by the same clock as the other times.
     now: new Date(task.now_seconds * 1000),
   };
 }
@@ -59,13 +59,13 @@ function cancellerOf({ history }: TaskRecord) {
   return history.findLast(({ phase }) => phase === 'failed')?.cause?.cancelled_by;
 }
 
-/** Empty lists are left out: a mode that does not take them would refuse them. */
+/** Leaves out empty lists: a mode without these fields would refuse them. */
 function requestOf({ request }: TaskRecord): Record<string, unknown> {
   const given = Object.entries(request);
   return Object.fromEntries(given.filter(([, value]) => !Array.isArray(value) || value.length > 0));
 }
 
-/** A task whose result can't be read is held and read again for days. */
+/** Limited because a held task's result may be retried for days. */
 const MAX_STEPS = 40;
 
 function timelineOf({ created_at, history }: TaskRecord) {
@@ -81,11 +81,11 @@ function shownInput(task: TaskRecord, input: RequestedInput) {
   const copied = task.inputs.find((one) => one.field === field && one.entry === entry);
   const refusal = refusalOfInput(task, input);
   const isPending = task.phase === 'reserved' || task.phase === 'ingesting';
-  // `waiting`: not checked yet; `unused`: the task failed before it was.
+  // `waiting`: not checked yet; `unused`: the task failed before it was checked.
   const unchecked = isPending ? ('waiting' as const) : ('unused' as const);
   const checked = copied ? ('accepted' as const) : ('refused' as const);
   return {
-    // Of the request, such as `image_url`; `entry` of a list, from 0.
+    // The request field, such as `image_url`; `entry`: index in a list, from 0.
     field,
     entry,
     url,
@@ -95,13 +95,13 @@ function shownInput(task: TaskRecord, input: RequestedInput) {
     media_type: copied?.mediaType ?? null,
     width: copied?.width ?? null,
     height: copied?.height ?? null,
-    // As measured by decoding all of it.
+    // Measured by decoding the whole file.
     duration_seconds: copied?.durationSeconds ?? null,
     size_bytes: task.files.find(({ id }) => id === copied?.objectId)?.size_bytes ?? null,
   };
 }
 
-/** The refused files; `field` and `entry`: the one that the task's error is about. */
+/** The refused files; `field` and `entry` name the one in the task's error. */
 interface RefusedFiles {
   inputs?: { field: string; index?: number; message: string }[];
   field?: string;
@@ -125,10 +125,10 @@ function videoOf(
   if (phase !== 'completed' || !facts) return null;
   const { delete_after: deletes = null, taken_down_at: removed = null } = output ?? {};
   return {
-    // `deleted`: its retention is over, or it was removed before.
+    // `deleted`: retention ended, or it was removed before that.
     state: output?.state === 'ready' ? ('ready' as const) : ('deleted' as const),
     deletes_at: deletes === null ? null : new Date(deletes),
-    // When the customer or an operator removed it; null: nobody did.
+    // When the customer or an operator removed it; null: neither did.
     removed_at: removed === null ? null : new Date(removed),
     media_type: facts.mediaType,
     size_bytes: output?.size_bytes ?? null,
@@ -153,13 +153,13 @@ export async function readShownTask({ db, links }: ShowDeps, accountId: string, 
   return shownTask(task, await taskMovements(db, accountId, id), links);
 }
 
-/** Shows a task of the account, of any surface. */
+/** Shows a task of the account, from any surface. */
 const showTaskOfAccount = siteRoute('GET /console/api/tasks/:id', {
   handle: (deps: ShowDeps, { params, session: { accountId } }) =>
     readShownTask(deps, accountId, params.id),
 });
 
-/** POST: cancels a task of the account, of any surface. */
+/** POST: cancels a task of the account, from any surface. */
 const cancelTaskOfAccount = siteRoute('POST /console/api/tasks/:id/cancel', {
   handle: async (deps: EndDeps, { params, session: { accountId } }) => {
     const task = await ownTask(deps, accountId, params.id);
@@ -168,7 +168,7 @@ const cancelTaskOfAccount = siteRoute('POST /console/api/tasks/:id/cancel', {
   },
 });
 
-/** DELETE: the video of a completed task, of any surface. */
+/** DELETE: deletes a completed task's video, from any surface. */
 const deleteOutputOfAccount = siteRoute('DELETE /console/api/tasks/:id/output', {
   handle: async (deps: EndDeps, { params, session: { accountId } }) => {
     const task = await ownTask(deps, accountId, params.id);
@@ -183,5 +183,4 @@ async function ownTask({ db }: EndDeps, accountId: string, id: string): Promise<
   return task;
 }
 
-/** One task. */
 export const TASK_ROUTES = [showTaskOfAccount, cancelTaskOfAccount, deleteOutputOfAccount];

@@ -1,6 +1,6 @@
 import type { FailureCode, Phase, Task } from '../../tasks/task.ts';
 
-/** What each phase is called on the pages. */
+/** The pages' names for phases. */
 export const PHASE_LABELS: Record<Phase, string> = {
   reserved: 'Waiting to start',
   ingesting: 'Copying your media',
@@ -12,14 +12,14 @@ export const PHASE_LABELS: Record<Phase, string> = {
   failed: 'Failed',
 };
 
-/** What became of the credits of a task, by its status. */
+/** What happened to a task's credits, by status. */
 export const CHARGES = {
   processing: 'reserved',
   completed: 'charged',
   failed: 'refunded',
 } as const;
 
-/** The status of a task, as clients of the API see it. */
+/** A task's status in the API. */
 export function shownStatus(phase: Phase): keyof typeof CHARGES {
   return phase === 'completed' || phase === 'failed' ? phase : 'processing';
 }
@@ -29,7 +29,7 @@ const HELD_END =
   'completed, or it fails and is refunded. This may take hours. If you run the request again ' +
   'meanwhile, you may pay for two videos.';
 
-/** What it means for the customer that a task is held. */
+/** What a held task means for the customer. */
 export const HELD_WORDS: Record<NonNullable<Task['held_cause']>, string> = {
   acceptance:
     'The connection broke while the request was sent to the provider, so it is not known yet ' +
@@ -64,7 +64,7 @@ const CANCELLED_BY_SOMEBODY =
   'You or the operator of this service cancelled it. If it was not you, ask them before you run ' +
   'it again.';
 
-/** What to do about a failure; also of a code that only a newer process knows. */
+/** What to do about a failure, including codes that only a newer process knows. */
 export function adviceFor(code: string, cancelledBy?: keyof typeof CANCELLED): string {
   if (code === 'cancelled') return cancelledBy ? CANCELLED[cancelledBy] : CANCELLED_BY_SOMEBODY;
   return code in ADVICE ? ADVICE[code as keyof typeof ADVICE] : LATER;

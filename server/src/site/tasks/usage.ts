@@ -10,12 +10,12 @@ const DAY_MS = 86_400_000;
 const SHAPE = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * The start of a UTC day that a request names, such as 2026-11-22.
+ * The start of a UTC day, given as 2026-11-22.
  * @throws ApiError `invalid_request`
  */
 export function startOfDay(field: string, text: string): Date {
   const time = SHAPE.test(text) ? new Date(`${text}T00:00:00Z`) : new Date(Number.NaN);
-  // 2026-02-30 becomes a day of March.
+  // Rejects 2026-02-30, which Date reads as a day in March.
   if (!Number.isNaN(time.getTime()) && time.toISOString().startsWith(text)) return time;
   throw invalidRequest(`${field} must be a day, such as 2026-11-22.`, {
     field,
@@ -23,23 +23,23 @@ export function startOfDay(field: string, text: string): Date {
   });
 }
 
-/** The start of the day after. */
+/** The start of the next day. */
 export function dayAfter(field: string, text: string): Date {
   return new Date(startOfDay(field, text).getTime() + DAY_MS);
 }
 
-/** The day so many days before a time. */
+/** The day this many days before a time. */
 function daysBefore(time: Date, days: number): string {
   return new Date(time.getTime() - days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** What was used on a day, with one model and one API key. */
+/** Usage on one day, with one model and one API key. */
 export interface UsageEntry extends UsageRow {
-  /** The name that the customer gave to the key. */
+  /** The customer's name for the key. */
   api_key_name: string | null;
 }
 
-/** The response of GET /console/api/usage. Both days count; days are UTC. */
+/** The response of GET /console/api/usage. Days are UTC, both inclusive. */
 export interface Usage {
   from: string;
   to: string;
@@ -48,7 +48,7 @@ export interface Usage {
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
-/** A year of a large account takes the database half a second. */
+/** Limited because a year of a large account takes the database half a second. */
 const READS = { max: 30, seconds: 60 };
 
 const Query = Type.Object({
@@ -57,7 +57,7 @@ const Query = Type.Object({
   to: Type.Optional(Type.String()),
 });
 
-/** What the account used, as JSON. */
+/** The account's usage as JSON. */
 const readUsage = siteRoute('GET /console/api/usage', {
   rate: READS,
   query: Query,
@@ -68,7 +68,7 @@ const readUsage = siteRoute('GET /console/api/usage', {
 const COLUMNS = ['day', 'model', 'surface', 'api_key_id', 'api_key_name'] as const;
 const COUNTS = ['tasks', 'videos', 'failed', 'credits'] as const;
 
-/** The same as a file. */
+/** The account's usage as CSV. */
 const downloadUsage = siteRoute('GET /console/api/usage.csv', {
   rate: READS,
   query: Query,
@@ -111,5 +111,4 @@ function badPeriod(): ApiError {
   return invalidRequest(message, { field: 'from', reason: 'out_of_range' });
 }
 
-/** What the account used. */
 export const USAGE_ROUTES = [readUsage, downloadUsage];

@@ -23,10 +23,10 @@ import { placeOf } from '../tell-owner.ts';
 
 const BASE = '/console/api/webhooks';
 
-/** Endpoints of one mode are unknown in the other. */
+/** Endpoints exist in one mode only. */
 const QuerySchema = Type.Object({ mode: ModeSchema });
 
-/** Whose endpoints a request is about. Its mails name where it came from. */
+/** The owner of the endpoints, and where the request came from, for mails. */
 function ownerOf(request: FastifyRequest, { mode }: Pick<Changer, 'mode'>): Changer {
   const by = `the website, ${describePlace(placeOf(request))}`;
   return { accountId: sessionOf(request).accountId, mode, by };
@@ -57,7 +57,7 @@ const read = siteRoute(`GET ${BASE}/:id`, {
     readEndpoint(db, ownerOf(request, query), params.id),
 });
 
-/** The address stays: another one is another endpoint, which needs a proof. */
+/** The URL can't change: a new URL is a new endpoint, which needs a proof. */
 const update = siteRoute(`PATCH ${BASE}/:id`, {
   body: Type.Object({
     events: Type.Optional(WEBHOOK_FIELDS.events),
@@ -113,7 +113,7 @@ const sendTestEvent = siteRoute(`POST ${BASE}/:id/test`, {
   }),
 });
 
-/** The webhooks of the account that is signed in. */
+/** The signed-in account's webhooks. */
 export const WEBHOOK_ROUTES = [
   list,
   create,

@@ -42,9 +42,9 @@ const MOVEMENTS = statement(
 );
 
 /**
- * Checks that each order has booked what its transfers add up to, for its account, and what it is
- * worth; that no payment was booked for two orders; and that each transfer that names an order is
- * one of its movements.
+ * Checks that each order's booked credits equal its worth and the sum of its transfers on its
+ * account; that no payment was booked for two orders; and that each transfer naming an order is one
+ * of its movements.
  */
 export async function auditOrders(
   db: Pick<Database, 'snapshot'>,

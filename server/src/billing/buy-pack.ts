@@ -21,8 +21,8 @@ const OPENED = statement(
    where id = $1 returning checkout_url`,
 );
 
-// A second click within half an hour leads to the same Checkout. While the first click waits for
-// Stripe (10 s a try, three tries), the order has neither an id of Stripe nor an address.
+// A second click within half an hour reuses the Checkout. While the first click waits for Stripe
+// (three tries of 10 s), the order has neither a Stripe id nor a URL.
 const SAME = namedStatement(
   'order_same',
   ['accountId', 'offerId', 'credits', 'price', 'currency', 'savesCard', 'mode', 'account'],
@@ -36,13 +36,13 @@ const SAME = namedStatement(
    order by created_at desc limit 1`,
 );
 
-// Its payment may take days, so the order is still pending.
+// A payment may take days, so the order stays pending.
 const CLOSED = statement(
   'order_page_closed',
   'update orders set checkout_url = null where id = $1',
 );
 
-// Purchases of an account come one after the other through here, so the count is exact.
+// Serializes the purchases of an account, so that the count is exact.
 const LOCK = statement(
   'order_lock_account',
   `insert into billing_accounts (account_id) values ($1)
@@ -72,7 +72,7 @@ export async function buyPack(
   const pack = await readOffer(deps.db, 'pack', packId);
   if (!pack?.active) throw new ApiError('not_found', 'This pack is not sold any more.');
   const { scope } = deps;
-  await customerOf(deps, accountId); // before the order, so that none is left if Stripe fails
+  await customerOf(deps, accountId); // before the order: a Stripe failure must leave none behind
   for (;;) {
     const order = await deps.db.transaction((tx) =>
       orderOnce(tx, { accountId, pack, savesCard, scope }),
@@ -91,7 +91,7 @@ export async function buyPack(
 
 type Opened = Pick<CreditOrder, 'id' | 'stripe_id' | 'checkout_url'>;
 
-/** The order of an earlier click, so that it opens the same Checkout; or a new one. */
+/** Reuses the order of an earlier click, and with it its Checkout, or inserts a new one. */
 async function orderOnce(
   tx: Transaction,
   wanted: { accountId: string; pack: Offer; savesCard: boolean; scope: StripeScope },
@@ -113,7 +113,7 @@ async function orderOnce(
 async function canBePaid(stripe: StripeClient, { stripe_id: id }: Opened): Promise<boolean> {
   if (id === null) return false;
   const session = await ifThere(stripe.checkout.sessions.retrieve(id));
-  return session?.status === 'open'; // undefined: of another mode
+  return session?.status === 'open'; // undefined: it is of another mode
 }
 
 async function requireFewUnpaid(tx: Transaction, accountId: string): Promise<void> {
@@ -147,7 +147,7 @@ async function openCheckout(
     success_url: `${publicUrl()}/credits?order=${id}`,
     cancel_url: `${publicUrl()}/credits?canceled=${id}`,
   };
-  // A second Checkout does no harm: customers are led to one of them.
+  // A duplicate Checkout does no harm: customers are sent to only one of them.
   const session = await createOrRetryWithNewKey(`${id}:${customer}`, (options) =>
     stripe.checkout.sessions.create(params, options),
   );

@@ -13,43 +13,43 @@ import type { ScopeColumns } from './scope.ts';
 import type { StripeScope } from './stripe-client.ts';
 
 /**
- * `mismatched`: another amount or currency was paid, or for something that no plan explains, or the
- * account was closed. Nothing is booked: an operator refunds the payment.
+ * `mismatched`: the amount or currency paid is wrong, no plan explains the payment, or the account
+ * was closed. Nothing is booked: an operator refunds the payment.
  */
 export type OrderState = 'pending' | 'paid' | 'failed' | 'expired' | 'mismatched';
 
-/** One purchase of credits. Its terms never change; the rest follows from what Stripe says. */
+/** One purchase of credits. Its terms never change; the rest is synced from Stripe. */
 export interface CreditOrder extends AccountState, ScopeColumns {
   id: string;
   account_id: string;
-  /** `pack`: by Checkout. `reload`: bought automatically. `invoice`: of a subscription. */
+  /** `pack`: bought in Checkout. `reload`: bought automatically. `invoice`: of a subscription. */
   kind: 'pack' | 'reload' | 'invoice';
   offer_id: string;
   offer_name: string;
   subscription_id: string | null;
   credits: number;
-  /** In minor units, without taxes. */
+  /** In minor units, before taxes. */
   price: number;
   currency: string;
   expires_days: number | null;
-  /** The Checkout session, the payment intent, or the invoice; null: not known to be opened. */
+  /** The Checkout session, payment intent or invoice; null: not known to exist yet. */
   stripe_id: string | null;
   checkout_url: string | null;
   state: OrderState;
   stripe_payment: string | null;
-  /** What was paid, with taxes. */
+  /** The amount paid, including taxes. */
   amount: number | null;
   refunded: number;
-  /** What a dispute takes now. */
+  /** The amount that disputes take now. */
   disputed: number;
-  /** Stripe's word for the state of the dispute; null: there was none. */
+  /** Stripe's status of the dispute; null: none. */
   dispute: string | null;
   receipt_url: string | null;
-  /** Why it was not paid, or why not all that was paid is booked. */
+  /** Why it was not paid, or why only part of the payment is booked. */
   failure: string | null;
-  /** Failed, but a payment may still appear until then; null: no longer (low-balance/reload.ts). */
+  /** Until then, a failed order may still turn out paid; null: it can't (low-balance/reload.ts). */
   may_be_paid_until: Date | null;
-  /** Whether that time is over: if no payment is found now, there is none. */
+  /** Whether that time has passed: a payment not found now does not exist. */
   is_last_look: boolean;
   /** The credits booked for it so far, spent or not. */
   booked: number;
@@ -108,7 +108,7 @@ const INSERT = namedStatement(
 const NO_INVOICE = { subscriptionId: null, stripeId: null, failure: null };
 
 /**
- * Inserts an order for a pack on its present terms, or for a paid invoice of a subscription.
+ * Inserts an order for a pack at its current terms, or for a paid invoice of a subscription.
  * `savesCard`: whether its Checkout also saves the card.
  * @returns false if the invoice has an order already
  */
@@ -131,7 +131,7 @@ export async function insertOrder(
   return (await db.query(INSERT, values)).length > 0;
 }
 
-/** The names of an order's movements in the ledger, all of them. */
+/** The names of all ledger movements of an order. */
 export function movementNames({ id, movements }: Pick<CreditOrder, 'id' | 'movements'>): string[] {
   return Array.from({ length: movements }, (_, i) => `order:${id}:${i + 1}`);
 }
@@ -160,7 +160,6 @@ const LIST_ALL = statement(
    order by o.created_at desc, o.id desc limit $4`,
 );
 
-/** Which orders an operator wants to see. */
 interface OrderFilter {
   state?: OrderState | undefined;
   /** Only those that have or had a dispute. */
@@ -175,7 +174,10 @@ export function listOrders(db: Queryable, filter: OrderFilter): Promise<CreditOr
   return db.query<CreditOrder>(LIST_ALL, [state, disputed, after, limit]);
 }
 
-/** Makes an order due, so that a worker asks Stripe about it. @returns whether there is one */
+/**
+ * Makes an order due, so that a worker syncs it with Stripe.
+ * @returns whether it exists
+ */
 export const wakeOrder = whether<[id: string]>(
   'order_wake',
   `update orders set due_at = clock_now(), revision = revision + 1 where id = $1 returning id`,

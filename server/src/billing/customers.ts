@@ -14,9 +14,9 @@ import {
 type CustomerDeps = Pick<BillingDeps, 'db' | 'stripe' | 'scope'>;
 
 /**
- * Runs work with the account's customer at Stripe, which is made at its first purchase. If Stripe
- * refuses the work because the customer was deleted there, or is of another account, the work is
- * done again with a new customer.
+ * Runs `work` with the account's Stripe customer, which its first purchase creates. If Stripe
+ * refuses because the customer was deleted or belongs to another Stripe account, retries with a new
+ * customer.
  */
 export async function withCustomer<Result>(
   deps: CustomerDeps,
@@ -32,7 +32,7 @@ export async function withCustomer<Result>(
   }
 }
 
-/** The account's customer at Stripe, made if there is none. */
+/** The account's Stripe customer, created if missing. */
 export async function customerOf(deps: CustomerDeps, accountId: string): Promise<string> {
   const known = await knownCustomer(deps.db, accountId, deps.scope);
   return known ?? makeCustomer(deps, accountId, null);
@@ -46,7 +46,7 @@ async function makeCustomer(
 ): Promise<string> {
   const email = await emailOf(db, accountId);
   if (email === undefined) throw new Error(`there is no account ${accountId}`);
-  // The response of the customer that is gone may still be saved under the first key.
+  // Stripe may still replay the deleted customer's response under the first key.
   const key = `customer:${accountId}${gone === null ? '' : `:${gone}`}`;
   const params = { email, metadata: { account: accountId } };
   const made = await createOrRetryWithNewKey(key, (options) =>
@@ -55,7 +55,7 @@ async function makeCustomer(
   return saveCustomer(db, accountId, { customer: made.id, gone, scope });
 }
 
-/** Whether a customer can't buy any more. Deleted customers can still be read. */
+/** Whether a customer is unusable. Stripe still returns deleted customers. */
 async function isGone(stripe: StripeClient, customer: string): Promise<boolean> {
   const found = await ifThere(stripe.customers.retrieve(customer));
   return found === undefined || found.deleted === true;
@@ -77,7 +77,7 @@ const SAVE = namedStatement(
    returning stripe_customer`,
 );
 
-/** @returns the customer of the account: this one, or the one that was saved before */
+/** @returns the account's customer: this one, or the one that was saved before */
 export async function saveCustomer(
   db: Queryable,
   accountId: string,
@@ -93,7 +93,7 @@ export async function saveCustomer(
   return saved?.stripe_customer ?? customer;
 }
 
-/** The customer of an account in a scope, in SQL. */
+/** SQL: the customer of an account in a scope. */
 export function customerIn(accountId: string, mode: string, account: string): string {
   return `(select c.stripe_customer from stripe_customers c
      where c.account_id = ${accountId} and ${inScope('c', mode, account)}
@@ -105,7 +105,7 @@ const KNOWN = statement(
   `select ${customerIn('$1', '$2', '$3')} as stripe_customer`,
 );
 
-/** The account's customer at Stripe; null: it has bought nothing yet. */
+/** The account's Stripe customer; null: it has bought nothing yet. */
 export async function knownCustomer(
   db: Queryable,
   accountId: string,
@@ -116,7 +116,7 @@ export async function knownCustomer(
   return row?.stripe_customer ?? null;
 }
 
-/** A payment method that may be charged while the customer is away; null: there is none. */
+/** A payment method that may be charged off-session; null: none. */
 export async function savedMethod(stripe: StripeClient, customer: string): Promise<string | null> {
   const found = await ifThere(stripe.customers.retrieve(customer));
   if (!found || found.deleted) return null;

@@ -1,7 +1,7 @@
 import { type Queryable, statement } from '../database/database.ts';
 import type { BalanceKind, BalanceName, Reason } from '../ledger/transfer.ts';
 
-/** What the words of a movement are made of. */
+/** The facts behind a movement's description. */
 export interface Described {
   kind: BalanceKind;
   reason: Reason;
@@ -15,7 +15,7 @@ export function orderIdOf({ reference }: Pick<Described, 'reference'>): string |
   return /^(?:grant|clawback|debt):order:(ord_[0-9A-Za-z]{24}):\d+$/.exec(reference)?.[1] ?? null;
 }
 
-/** What a new account gets (SIGNUP_CREDITS). */
+/** A new account's free credits (SIGNUP_CREDITS). */
 const SIGN_UP = /^grant:signup:/;
 
 const WORDS: Record<Exclude<Reason, 'grant' | 'clawback'>, string> = {
@@ -28,8 +28,8 @@ const WORDS: Record<Exclude<Reason, 'grant' | 'clawback'>, string> = {
 };
 
 /**
- * What happened, in words for the customer.
- * @param offers what orders have sold, by their ids
+ * Describes a movement for the customer.
+ * @param offers the names of the offers sold, by order id
  */
 export function describeMovement(movement: Described, offers: Map<string, string>): string {
   const { kind, reason, from } = movement;
@@ -52,7 +52,7 @@ const NAMES = statement(
   `select o.id, f.name from orders o join offers f on f.id = o.offer_id where o.id = any($1)`,
 );
 
-/** What the orders of these movements have sold. */
+/** The offers that the orders of these movements sold. */
 export async function offersOf(
   db: Queryable,
   movements: Iterable<Pick<Described, 'reference'>>,
@@ -64,8 +64,8 @@ export async function offersOf(
 }
 
 /**
- * The note of a movement, if it is for the customer: what the service wrote about an order, and why
- * an operator corrected the balance. All others are the operators' own.
+ * A movement's note, if customers may see it: the service's notes on orders, and an operator's
+ * reason for correcting the balance. All other notes are for operators only.
  */
 export function publicNote(movement: Described): string | null {
   const isPublic = movement.reason === 'adjust' || orderIdOf(movement) !== null;

@@ -2,7 +2,7 @@ import { namedStatement, type Queryable, queryFirst, statement } from '../databa
 import { formatMoney, moneyUnits } from '../kernel/currency.ts';
 import { Refusal, UsageError } from '../kernel/errors.ts';
 
-/** What is sold: credits for a price. A plan is paid again in each period. */
+/** Credits for a price. A plan renews every period. */
 export interface Offer {
   id: string;
   kind: 'pack' | 'plan';
@@ -12,9 +12,9 @@ export interface Offer {
   price: number;
   /** Three lower-case letters. */
   currency: string;
-  /** Of a plan only. */
+  /** Plans only. */
   period: 'month' | 'year' | null;
-  /** After how many days the credits expire; null: never. */
+  /** Days until the credits expire; null: never. */
   expires_days: number | null;
   /** Whether it can be bought. */
   active: boolean;
@@ -28,7 +28,7 @@ const LIST = statement(
    order by active desc, currency, price, id`,
 );
 
-/** Packs or plans, those that can be bought first, each from the cheapest to the dearest. */
+/** Packs or plans: those on sale first, each group by price. */
 export function listOffers(
   db: Queryable,
   kind: Offer['kind'],
@@ -37,7 +37,7 @@ export function listOffers(
   return db.query<Offer>(LIST, [kind, onlyActive]);
 }
 
-/** A pack or plan, also one that can't be bought any more; undefined if there is none. */
+/** A pack or plan, even if it is off sale; undefined if there is none. */
 export const readOffer = queryFirst<[kind: Offer['kind'], id: string], Offer>(
   'offer_read',
   `select ${COLUMNS} from offers where kind = $1 and id = $2`,
@@ -59,11 +59,10 @@ const SET = namedStatement(
 );
 
 /**
- * Creates a pack or plan, or changes it. Orders and subscriptions that exist keep their terms. The
- * currency does not change: customers have set the limits of their automatic purchases in it.
- * @returns false if it was exactly so before
- * @throws UsageError if a value is not possible, the currency is another one, or the other kind has
- *   this id
+ * Creates or changes a pack or plan. Existing orders and subscriptions keep their terms. The
+ * currency is fixed: customers have set the limits of their automatic purchases in it.
+ * @returns false if nothing changed
+ * @throws UsageError if a value is invalid, the currency differs, or the other kind has this id
  */
 export async function setOffer(db: Queryable, offer: Omit<Offer, 'active'>): Promise<boolean> {
   check(offer);
@@ -75,7 +74,7 @@ export async function setOffer(db: Queryable, offer: Omit<Offer, 'active'>): Pro
   throw new UsageError(`${offer.id} is the id of a ${offer.kind === 'pack' ? 'plan' : 'pack'}`);
 }
 
-/** Stripe counts some currencies in steps. The verbs that set offers bound the other fields. */
+/** Stripe takes only multiples in some currencies. The commands bound the other fields. */
 function check({ price, currency }: Omit<Offer, 'active'>) {
   const { step } = moneyUnits(currency);
   if (price % step === 0) return;
@@ -90,8 +89,8 @@ const RETIRE = statement(
 );
 
 /**
- * Stops the sale of a pack or plan. Subscriptions to the plan go on.
- * @returns false if it could not be bought before
+ * Takes a pack or plan off sale. Subscriptions to the plan continue.
+ * @returns false if it was off sale already
  * @throws UsageError if there is none
  */
 export async function retireOffer(

@@ -4,17 +4,17 @@ import type { OwnScope } from './stripe-client.ts';
 import { type BillingDeps, idOf, isMissing } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
 
-/** The id of an invoice or of a payment at Stripe, which may be unknown to us. */
+/** The id of a Stripe invoice or payment, which may be unknown to us. */
 export const STRIPE_PAYMENT = /^(?:in|pi)_[0-9A-Za-z_]{1,100}$/;
 
-/** The order that has this invoice or payment; undefined: none is known to have it. */
+/** The order known to have this invoice or payment. */
 export const orderOfPayment = queryValue<[stripeId: string], string | undefined>(
   'payment_look_known',
   'select id from orders where stripe_id = $1 or stripe_payment = $1 order by created_at limit 1',
   undefined,
 );
 
-/** Asks a worker to look for the order of an invoice or payment, or to make it. */
+/** Asks a worker to find or create the order of an invoice or payment. */
 export const askForPayment = command<[stripeId: string]>(
   'payment_look_ask',
   `insert into payment_looks (stripe_id) values ($1) on conflict (stripe_id) do update
@@ -39,9 +39,9 @@ const ANSWER = statement(
 );
 
 /**
- * Looks for the order of an invoice or payment, and settles it. An invoice of a subscription that
- * is known gets its order here if it has none.
- * @throws Stripe's error if it can't be asked now
+ * Finds the order of an invoice or payment, and settles it. Creates a missing order for an invoice
+ * of a known subscription.
+ * @throws Stripe's error if a request fails
  */
 export async function lookForPayment(deps: BillingDeps, stripeId: string): Promise<void> {
   const found = await (stripeId.startsWith('in_')
@@ -57,7 +57,7 @@ export async function lookForPayment(deps: BillingDeps, stripeId: string): Promi
   await deps.db.query(ANSWER, [stripeId, order, answer]);
 }
 
-/** During a change of the key, a worker with the other one may have looked. */
+/** While the key is being changed, a worker with the other key may have looked. */
 function placeOf({ mode, account }: OwnScope): string {
   return `in ${mode} mode${account === null ? '' : ` of ${account}`}, where the worker has looked`;
 }
@@ -89,7 +89,7 @@ async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
   );
 }
 
-// The session of a Checkout whose response was lost, or the payment of an automatic purchase.
+// Links a Checkout session whose response was lost, or the payment of an automatic purchase.
 const LINK = statement(
   'payment_look_link',
   `update orders set stripe_id = coalesce(stripe_id, $2), revision = revision + 1

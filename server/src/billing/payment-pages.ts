@@ -15,15 +15,15 @@ const WAKE = [
 ];
 
 /**
- * Closes the payment pages of an account that is closed or disabled: what is not paid, and a plan
- * that may be paid again, becomes due. A worker ends its Checkout, and lets the plan follow the
- * account (`followAccount`), also one that is reopened.
+ * Closes the payment pages of a closed or disabled account, by making its unpaid orders and its
+ * running plan due. A worker then ends the Checkout and adapts the plan to the account
+ * (`followAccount`), also once it is reopened.
  */
 export async function closePaymentPages(tx: Transaction, accountId: string): Promise<void> {
   for (const wake of WAKE) await tx.query(wake, [accountId]);
 }
 
-/** Closes the payment pages of an account, and forgets what it wanted when its credits run low. */
+/** Closes an account's payment pages, and deletes its low-balance settings. */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   await closePaymentPages(tx, accountId);
   await tx.query(FORGET_LOW_BALANCE, [accountId]);

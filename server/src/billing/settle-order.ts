@@ -10,11 +10,11 @@ import { isDisputeOpen } from './taken-back.ts';
 import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
 
 /**
- * Makes an order and the ledger agree with Stripe. Idempotent, and safe in several processes at
- * once: Stripe is read between transactions, and the difference to what is booked is booked only if
- * the order has not changed meanwhile.
- * @returns the order as it is now; one of another mode or account at Stripe as it was
- * @throws Error if there is no such order; Stripe's error if it can't be asked; ApiError
+ * Syncs an order and the ledger with Stripe. Idempotent, and safe in several processes at once:
+ * reads Stripe between transactions, and books the difference only if the order has not changed
+ * meanwhile.
+ * @returns the order as it is now; unchanged if it is of another Stripe mode or account
+ * @throws Error if there is no such order; Stripe's error if a request fails; ApiError
  *   `service_busy` if its response can't be true
  */
 export async function settleOrder(deps: BillingDeps, id: string): Promise<CreditOrder> {
@@ -26,10 +26,10 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
     const isBooked = await deps.db.transaction(async (tx) => {
       const isOurs = await book(tx, deps, order, truth);
       if (isOurs) await rememberAccount(tx, 'orders', order, deps.scope);
-      if (isOurs) logChange(deps, order, truth); // before the commit: rather twice than never
+      if (isOurs) logChange(deps, order, truth); // before the commit: better twice than never
       return isOurs;
     });
-    if (!isBooked) continue; // somebody else changed it: what was read may be old
+    if (!isBooked) continue; // changed meanwhile: the response may be stale
     return (await readOrder(deps.db, id)) ?? order;
   }
 }
@@ -42,10 +42,10 @@ function readTruth({ stripe }: BillingDeps, order: CreditOrder): Promise<Truth> 
 type Compared = Omit<Truth, 'state'> & { state: CreditOrder['state'] };
 
 /**
- * Only what was sold, for its price and in its currency, to an account that is not closed, is worth
+ * Only a payment of the order's price and currency, for an account that is not closed, is worth
  * credits.
- * @throws ApiError `service_busy` if a paid order is not paid any more: money that went back is a
- *   refund or a dispute, so the response is garbage
+ * @throws ApiError `service_busy` if a paid order became unpaid: returned money shows as a refund
+ *   or dispute, so the response is wrong
  */
 function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compared {
   const { asked, state } = truth;
@@ -101,7 +101,7 @@ const CHANGE = namedStatement(
      else expires_at end as expires_at`,
 );
 
-// By which their events find the order; the first payment is in the order itself.
+// Events of these payments find the order here; the first payment is in the order itself.
 const OTHER_PAYMENTS = statement(
   'order_other_payments',
   `insert into order_payments (order_id, stripe_payment) select $1, unnest($2::text[])
@@ -110,7 +110,7 @@ const OTHER_PAYMENTS = statement(
 
 /**
  * Books the difference, in the transaction that changes the order.
- * @returns false if somebody else changed the order since it was read
+ * @returns false if the order changed since it was read
  */
 async function book(
   tx: Transaction,
@@ -156,7 +156,7 @@ const BOOKED = statement(
   'update orders set booked = booked + $2, movements = movements + $3 where id = $1',
 );
 
-/** Credits that come back after their expiry can be used for 7 more days. */
+/** Credits returned after their expiry stay usable for 7 more days. */
 async function give(tx: Transaction, order: CreditOrder, credits: number, expiresAt: Date | null) {
   const { id, account_id: accountId, movements } = order;
   const reference = `order:${id}:${movements + 1}`;
@@ -184,12 +184,12 @@ async function takeBack(
 const MINUTE = 60;
 const HOUR = 3600;
 const DAY = 24 * HOUR;
-/** How long after a payment a refund or a dispute is looked for without an event. */
+/** How long after a payment to poll for refunds and disputes. */
 const WATCHED_DAYS = 180;
 
 /**
- * When Stripe is asked again without an event, in seconds; null: never. The pauses grow with the
- * age of the order, so a lost event only delays what it says.
+ * Seconds until Stripe is polled without an event; null: never. The pauses grow with the order's
+ * age, so a lost event only delays the change.
  */
 function nextLook(
   order: CreditOrder,
@@ -198,14 +198,14 @@ function nextLook(
   const age = Math.max(order.age_seconds, MINUTE);
   if (truth.state === 'pending') return Math.min(age, HOUR);
   if (mayBePaid(order, truth)) return CHARGE_SECONDS;
-  // Looked for once more, by its order: the response that refused it may have been wrong.
+  // Search once more, by the order: the response that refused it may have been wrong.
   if (truth.state === 'failed' && truth.stripeId === null) return age > DAY ? null : DAY;
   if (truth.state !== 'paid') return null;
   if (isDisputeOpen(truth.dispute)) return Math.min(age, DAY);
   return age > WATCHED_DAYS * DAY ? null : Math.min(age, 7 * DAY);
 }
 
-/** A payment that failed or is disputed stops the automatic purchases of the account. */
+/** A failed or disputed payment stops the account's automatic purchases. */
 async function stopReloadIfNeeded(
   tx: Transaction,
   deps: BillingDeps,

@@ -14,10 +14,10 @@ export interface StripeSettings {
 
 export type StripeClient = Stripe;
 
-/** In test mode no money moves, and nothing of it exists in live mode. */
+/** Test mode moves no money, and its objects don't exist in live mode. */
 export type StripeMode = 'test' | 'live';
 
-/** Where an id of Stripe holds: in one mode of one account (null: not known, so it may be any). */
+/** Where a Stripe id is valid: in one mode of one account (null: unknown, so possibly any). */
 export interface StripeScope {
   mode: StripeMode;
   account: string | null;
@@ -29,18 +29,17 @@ export interface OwnScope extends StripeScope {
   isAccountHidden: boolean;
 }
 
-/** What billing needs to talk to Stripe. */
 export interface BillingDeps {
   db: Database;
   log: Log;
   stripe: StripeClient;
-  /** Where the ids hold that Stripe gives. */
+  /** Where the ids that Stripe returns are valid. */
   scope: OwnScope;
-  /** The address that browsers reach, without a slash at its end. */
+  /** The URL that browsers reach, without a trailing slash. */
   publicUrl: () => string;
 }
 
-/** Billing with the secret that its webhook is signed with. */
+/** Billing, with the secret that signs its webhook. */
 export interface Billing extends BillingDeps {
   webhookSecret: string;
 }
@@ -48,7 +47,7 @@ export interface Billing extends BillingDeps {
 const TIMEOUT_MS = 10_000;
 const RETRIES = 2;
 
-/** The package is loaded only here, because it takes 40 MB: most installations sell nothing. */
+/** Loads the package lazily: it takes 40 MB, and most installations sell nothing. */
 export async function openStripe(
   { secretKey, baseUrl }: StripeSettings,
   retries = RETRIES,
@@ -72,9 +71,9 @@ export function scopeOfKey(secretKey: string): OwnScope {
 }
 
 /**
- * Asks Stripe, once, for the account of the key. A restricted key without permission works too: ids
- * are then told apart by their mode, and by whether Stripe has them.
- * @throws Stripe's error if it can't be asked
+ * Asks Stripe once for the key's account. If a restricted key may not read it, ids are told apart
+ * by their mode and by whether Stripe has them.
+ * @throws Stripe's error if the request fails
  */
 export async function learnAccount({
   stripe,
@@ -87,7 +86,7 @@ export async function learnAccount({
   } catch (error) {
     if (!isOfKind(error, 'StripePermissionError')) throw error;
     scope.isAccountHidden = true;
-    log.info('the key of Stripe may not read its account: ids are kept with their mode only');
+    log.info('the Stripe key may not read its account: ids are stored with their mode only');
   }
 }
 
@@ -115,8 +114,8 @@ export function ifThere<Said>(asked: Promise<Said>): Promise<Said | undefined> {
 }
 
 /**
- * Creates an object of which a duplicate does no harm. Stripe saves a 500 under its Idempotency-Key
- * and replays it for 24 hours (docs.stripe.com/api/idempotent_requests): the retry has a new key.
+ * Creates an object whose duplicate does no harm. Stripe saves a 500 under its Idempotency-Key and
+ * replays it for 24 hours (docs.stripe.com/api/idempotent_requests): the retry uses a new key.
  */
 export async function createOrRetryWithNewKey<Made>(
   idempotencyKey: string,
@@ -130,7 +129,7 @@ export async function createOrRetryWithNewKey<Made>(
   }
 }
 
-/** A saved 500; or the key was used before with other parameters, such as another address. */
+/** A saved 500, or a key that was used before with other parameters, such as another URL. */
 function isStuck(error: unknown): boolean {
   if (isOfKind(error, 'StripeIdempotencyError')) return true;
   return isOfKind(error, 'StripeAPIError') && Number(Object(error).statusCode) >= 500;
@@ -148,7 +147,7 @@ export function expanded<Expanded extends object>(
   return typeof reference === 'object' ? reference : null;
 }
 
-/** A time of Stripe, in seconds. */
+/** A Stripe timestamp, in seconds. */
 export function timeOf(seconds: number | null | undefined): Date | null {
   return typeof seconds === 'number' ? new Date(seconds * 1000) : null;
 }

@@ -32,9 +32,9 @@ const WAKE_SUBSCRIPTIONS = namedStatement(
 );
 
 /**
- * Notes an event of Stripe, and makes what it is about due. Its content is not used: the order or
- * the subscription asks Stripe. The same event does nothing the second time.
- * @returns false if it was noted before
+ * Records a Stripe event, and makes its order or subscription due. Its content is not used:
+ * settling reads Stripe. A repeated event does nothing.
+ * @returns false if it was recorded before
  */
 export function noteEvent(db: Database, event: Stripe.Event): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -52,10 +52,10 @@ export function noteEvent(db: Database, event: Stripe.Event): Promise<boolean> {
 const NO_ORDER = { id: null, session: null, payment: null };
 const NO_SUBSCRIPTION = { id: null, session: null, stripe: null };
 
-/** Ids by which the statements above find what an event is about. */
+/** Ids by which the statements above find an event's subject. */
 type Ids<Names> = { [Name in keyof Names]?: string | null };
 
-/** What an event is about; nothing for other events. */
+/** An event's subject; nothing for events that don't matter. */
 function subjectOf(event: Stripe.Event): {
   order?: Ids<typeof NO_ORDER>;
   subscription?: Ids<typeof NO_SUBSCRIPTION>;
@@ -107,7 +107,7 @@ interface InvoiceOfEvent {
   subscription_details?: { metadata?: Stripe.Metadata | null } | null;
 }
 
-/** Our id of an invoice's subscription, and that of Stripe. */
+/** Our id and Stripe's id of an invoice's subscription. */
 function subscriptionOf(invoice: InvoiceOfEvent) {
   const now = invoice.parent?.subscription_details;
   const metadata = now?.metadata ?? invoice.subscription_details?.metadata;
@@ -124,12 +124,14 @@ interface Work {
   claim: Statement;
   /** The parameters of the claim. */
   values(deps: BillingDeps): unknown[];
-  /** For what Stripe does not have, such as deleted test data. Another key may find it. */
+  /**
+   * For objects that Stripe does not have, such as deleted test data. Another key may find them.
+   */
   postpone?: Statement;
   settle(deps: BillingDeps, id: string): Promise<unknown>;
 }
 
-// The next process that looks finds them later, so that each is settled by one.
+// A claim postpones its rows, so that only one process settles each.
 function dueIn(table: 'orders' | 'subscriptions', settle: Work['settle']): Work {
   return {
     claim: statement(
@@ -164,9 +166,9 @@ const WORK: readonly Work[] = [
 ];
 
 /**
- * Settles the subscriptions and orders that are due: those that an event has woken, those whose
- * event may be lost, and those of a payment that an operator asked about. Several processes may do
- * so at once. What fails is due again after two minutes.
+ * Settles the subscriptions and orders that are due: woken by an event, polled because an event may
+ * be lost, or looked up for an operator. Safe in several processes at once. Failed ones are due
+ * again after two minutes.
  * @returns how many were settled
  */
 export async function settleDue(deps: BillingDeps): Promise<number> {
@@ -194,7 +196,7 @@ async function isSettled(
     return true;
   } catch (err) {
     if (postpone && isMissing(err)) await deps.db.query(postpone, [id]);
-    deps.log.warn({ err, id }, 'Stripe could not be asked; it is asked again');
+    deps.log.warn({ err, id }, 'Stripe could not be asked; will retry');
     return false;
   }
 }
@@ -211,7 +213,7 @@ const FORGET = [
   ),
 ];
 
-/** Deletes events that Stripe does not send again any more, and what was asked a month ago. */
+/** Deletes events that Stripe no longer resends, and look-ups that are a month old. */
 async function forgetEvents({ db }: Pick<BillingDeps, 'db'>): Promise<void> {
   for (const forget of FORGET) await db.query(forget);
 }
@@ -220,13 +222,13 @@ const SETTLE_SECONDS = 2;
 const WATCH_SECONDS = 10;
 const FORGET_SECONDS = 3600;
 
-/** Starts the periodic work of billing in a worker, until the signal aborts. */
+/** Runs billing's periodic jobs in a worker, until the signal aborts. */
 export function startBillingJobs(deps: WatchDeps & { signal: AbortSignal }): void {
   const { billing, log, signal } = deps;
   const mailing = { name: 'mails of low balances', log, signal };
   startInterval(WATCH_SECONDS, mailing, () => mailBalances(deps));
   if (!billing) return;
-  // Apart from the mails, which need not wait for Stripe.
+  // Separate, so that mails don't wait for Stripe.
   const reloading = { name: 'auto-reload', log, signal };
   startInterval(WATCH_SECONDS, reloading, () => reloadBalances(deps, billing));
   startInterval(SETTLE_SECONDS, { name: 'orders', log, signal }, () => settleDue(billing));

@@ -4,9 +4,9 @@ import { expanded, type StripeClient } from './stripe-client.ts';
 /** How much of a charge was taken back, in minor units of its currency. */
 export interface TakenBack {
   refunded: number;
-  /** How much open and lost disputes take. */
+  /** The amount that open and lost disputes take. */
   disputed: number;
-  /** Stripe's word for the state of the dispute that matters most; null: there is none. */
+  /** Stripe's status of the most important dispute; null: none. */
   dispute: string | null;
 }
 
@@ -34,8 +34,8 @@ function sum(amounts: number[]): number {
 }
 
 /**
- * A refund counts from the moment it is asked for, also while it is pending or waits for the
- * customer; not when it failed or was canceled. `amount_refunded` does not say which it has.
+ * A refund counts once it is requested, even while it is pending or waits for the customer; not if
+ * it failed or was canceled. `amount_refunded` does not tell them apart.
  */
 async function refundedOf(stripe: StripeClient, charge: Stripe.Charge): Promise<number> {
   if (!charge.refunds) return charge.amount_refunded;
@@ -47,9 +47,9 @@ async function refundedOf(stripe: StripeClient, charge: Stripe.Charge): Promise<
 }
 
 /**
- * What a dispute takes of a charge. A chargeback takes its amount from its begin, before the bank
- * moves money, until it is won. An inquiry (`warning_...`), and a dispute that was prevented, take
- * what they have moved.
+ * How much of a charge a dispute takes. A chargeback takes its amount from its start, before the
+ * bank moves money, until it is won. An inquiry (`warning_...`) or a prevented dispute takes only
+ * the money that it moved.
  */
 async function takenBy(
   stripe: StripeClient,
@@ -64,8 +64,9 @@ async function takenBy(
 }
 
 /**
- * What a dispute has moved, as a share of the charge: the currency of a dispute, and that of the
- * seller's account, may be another one. @returns undefined: nothing
+ * How much money a dispute has moved, as a share of the charge: the dispute and the seller's
+ * account may have other currencies.
+ * @returns undefined: nothing
  */
 async function withdrawnBy(
   stripe: StripeClient,
@@ -84,7 +85,7 @@ async function withdrawnBy(
   return Math.ceil((charge.amount * withdrawn) / whole.amount);
 }
 
-/** The states in which a dispute has ended, from the one that matters most. */
+/** The states in which a dispute has ended, most important first. */
 const ENDED = ['lost', 'prevented', 'won', 'warning_closed'];
 
 /** Whether a dispute may still change. */
@@ -92,7 +93,7 @@ export function isDisputeOpen(dispute: string | null): boolean {
   return dispute !== null && !ENDED.includes(dispute);
 }
 
-/** The state of several disputes: that of one that is open, if there is any. */
+/** The state of several disputes: that of an open one, if any. */
 function weightiest(states: string[]): string | null {
   const [first] = states.toSorted((one, other) => ENDED.indexOf(one) - ENDED.indexOf(other));
   return first ?? null;

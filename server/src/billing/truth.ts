@@ -3,17 +3,17 @@ import type { CreditOrder } from './credit-order.ts';
 import { expanded, idOf, type StripeClient } from './stripe-client.ts';
 import { type TakenBack, takenBack, takenTogether } from './taken-back.ts';
 
-/** What Stripe says of an order now. Amounts are in minor units. */
+/** An order's current state at Stripe. Amounts are in minor units. */
 export interface Truth extends TakenBack {
   state: 'pending' | 'paid' | 'failed' | 'expired';
-  /** The price at Stripe, without taxes; null: nothing of it is for this order. */
+  /** The price at Stripe, before taxes; null: none of it is for this order. */
   asked: { price: number; currency: string } | null;
-  /** What was paid, with taxes. */
+  /** The amount paid, including taxes. */
   amount: number;
   /** The object at Stripe, and its payment intent. */
   stripeId: string | null;
   payment: string | null;
-  /** Whether its payment page is over: completed, perhaps with money that is still on its way. */
+  /** Whether its payment page has ended: the money may still be on its way. */
   isPageOver: boolean;
   /** The other payment intents of an invoice that was paid in parts. */
   otherPayments: string[];
@@ -36,15 +36,15 @@ const NOTHING: Truth = {
   isPageOver: false,
 };
 
-/** What a payment intent is read with. */
+/** Expanded when a payment intent is read. */
 export const CHARGE_OF_PAYMENT = 'latest_charge.refunds';
 
-/** After this time, nobody can pay a Checkout session whose address was lost. */
+/** After this time, nobody can pay a Checkout session whose URL was lost. */
 export const LOST_CHECKOUT_SECONDS = 25 * 3600;
 
 /**
- * What Stripe says of an order that was paid by Checkout. The payment page of a disabled account is
- * closed: nobody could use the credits.
+ * Reads a Checkout order from Stripe. Closes the payment page of a disabled account: nobody could
+ * use the credits.
  */
 export async function readCheckoutOrder(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   if (order.stripe_id === null) {
@@ -81,7 +81,7 @@ function stateOfSession(
   return payment === null ? 'pending' : stateOfPayment(payment);
 }
 
-/** What Stripe says of a payment without Checkout. */
+/** The state of a payment without Checkout. */
 export async function truthOfPayment(
   stripe: StripeClient,
   payment: Stripe.PaymentIntent,
@@ -97,7 +97,7 @@ export async function truthOfPayment(
   };
 }
 
-/** What Stripe says of a payment that failed before anything was known of it. */
+/** The state of a payment that failed before Stripe told us anything about it. */
 export function failedTruth(failure: string, payment: string | null): Truth {
   return { ...NOTHING, state: 'failed', failure, stripeId: payment, payment };
 }
@@ -108,8 +108,8 @@ function stateOfPayment({ status }: Stripe.PaymentIntent): Truth['state'] {
 }
 
 /**
- * What Stripe says of an invoice that was paid when its order was made. It may be paid in parts:
- * what is taken back of each of them counts.
+ * Reads an invoice order from Stripe. Its invoice was paid when the order was made, perhaps in
+ * parts: what is taken back of each part counts.
  */
 export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   const invoice = await stripe.invoices.retrieve(order.stripe_id ?? '', { expand: ['payments'] });
@@ -123,15 +123,15 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
     state: invoice.status === 'paid' ? 'paid' : 'failed',
     isPageOver: true,
     asked: { price: Math.max(0, invoice.total), currency: invoice.currency },
-    amount: invoice.amount_due, // the rest came from a balance, and no credits with it
+    amount: invoice.amount_due, // the rest came from a balance, which brings no credits
     stripeId: invoice.id,
     receiptUrl: invoice.hosted_invoice_url ?? parts[0]?.receiptUrl ?? null,
-    // Keep the note on lines without credits; a mismatch is worked out again.
+    // Keep the note on lines without credits; a mismatch is computed again.
     failure: order.credits > 0 && order.state === 'mismatched' ? null : order.failure,
   };
 }
 
-/** The payments of an invoice that were paid. It comes with the first ones, of any status. */
+/** The paid payments of an invoice, which comes with only the first ones, of any status. */
 async function paymentsOf(
   stripe: StripeClient,
   { id, payments }: Stripe.Invoice,
@@ -142,7 +142,7 @@ async function paymentsOf(
   return all.filter(({ status }) => status === 'paid');
 }
 
-/** What was taken back of a part of an invoice. Its payment may be for other invoices too. */
+/** What was taken back of one payment of an invoice, which may also pay other invoices. */
 async function readPart(
   stripe: StripeClient,
   { payment, amount_paid: paid }: Stripe.InvoicePayment,
@@ -159,7 +159,7 @@ async function readPart(
   return { ...charge, refunded: ofInvoice(refunded), disputed: ofInvoice(disputed) };
 }
 
-/** What was taken back of the charge that paid. `payment` has its {@link CHARGE_OF_PAYMENT}. */
+/** What was taken back of a payment's charge, read with {@link CHARGE_OF_PAYMENT}. */
 async function readCharge(
   stripe: StripeClient,
   payment: Stripe.PaymentIntent | null,

@@ -18,7 +18,7 @@ const STOP = statement(
    returning account_id`,
 );
 
-/** Ends automatic purchases of an account until its owner restarts them, and mails the owner. */
+/** Stops an account's automatic purchases until its owner restarts them, and mails the owner. */
 export async function stopReload(
   tx: Transaction,
   { publicUrl }: Pick<BillingDeps, 'publicUrl'>,
@@ -46,7 +46,7 @@ interface Settings {
   reload_limit: number;
 }
 
-// A statement of its own, after the lock: it must see the order of whoever had the lock before.
+// A separate statement after the lock, so that it sees the order of the previous lock holder.
 const ORDERS_OF_MONTH = statement(
   'reload_orders',
   `select
@@ -59,9 +59,9 @@ const ORDERS_OF_MONTH = statement(
 );
 
 /**
- * Orders the chosen pack if the account is short of credits. One order is open at a time, and the
- * orders of a month stay within the limit, however many processes look at the account. A failed
- * order counts as open while its payment may still appear. The order is paid when it is settled.
+ * Orders the chosen pack if the account is short of credits. However many processes check the
+ * account, one order is open at a time and a month's orders stay within the limit. A failed order
+ * counts as open while its payment may still appear. Settling the order charges the card.
  * @returns the id of the new order; undefined: nothing was ordered
  */
 export function orderReload(
@@ -84,7 +84,7 @@ export function orderReload(
       return undefined;
     }
     if (orders.spent + pack.price > settings.reload_limit) return undefined;
-    // Read after the orders: a paid one has its credits in the balance.
+    // Read after the orders, so that the balance has the credits of the paid ones.
     const [balance] = await paidBalances(tx, [accountId]);
     if (!balance || balance.debt > 0 || balance.available >= settings.reload_below) {
       return undefined;
@@ -99,16 +99,15 @@ export function orderReload(
 const KEY_SECONDS = 20 * 3600;
 
 /**
- * How long after a charge was sent its payment may appear: several times as long as a process tries
- * to send one (30 seconds for the card and 30 for the charge).
+ * How long after a charge was sent its payment may appear: several times as long as a process
+ * spends on sending one (30 seconds for the card and 30 for the charge).
  */
 export const CHARGE_SECONDS = 600;
 
 /**
- * What Stripe says of an automatic purchase. Charges the saved card if that was not done yet: the
- * Idempotency-Key is the order's id, so it is charged once, however often this runs. The card of an
- * account that is disabled is not charged any more, and none for an order that has failed. An order
- * fails only after its payment was looked for.
+ * Reads an automatic purchase from Stripe, and charges the saved card if needed: the
+ * Idempotency-Key is the order's id, so it is charged once, however often this runs. Never charges
+ * for a disabled account or a failed order. An order fails only after a search for its payment.
  */
 export async function readReload(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   if (order.stripe_id !== null) return readPayment(stripe, order.stripe_id);
@@ -117,7 +116,7 @@ export async function readReload(stripe: StripeClient, order: CreditOrder): Prom
   return lookBeforeFailing(stripe, order, order.failure ?? 'the payment was not made');
 }
 
-/** Whether a payment of a failed automatic purchase may still appear: it is looked for again. */
+/** Whether to search again, because a failed automatic purchase may still turn out paid. */
 export function mayBePaid(order: CreditOrder, { state, stripeId }: PaymentState): boolean {
   if (order.kind !== 'reload' || state !== 'failed' || stripeId !== null) return false;
   return order.state === 'pending' || (order.may_be_paid_until !== null && !order.is_last_look);
@@ -141,7 +140,7 @@ async function charge(stripe: StripeClient, order: CreditOrder): Promise<Truth> 
         confirm: true,
         off_session: true,
         metadata: { order: order.id },
-        // Without this, Stripe wants an address to which a method of payment may lead the customer.
+        // Otherwise Stripe requires a return URL, for payment methods that redirect.
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         description: `${order.offer_name}: ${order.credits} credits`,
         expand: [CHARGE_OF_PAYMENT],
@@ -155,14 +154,14 @@ async function charge(stripe: StripeClient, order: CreditOrder): Promise<Truth> 
 }
 
 /**
- * The payment that a card or Stripe refused, canceled so that it can't succeed later.
- * @throws the error if it is not known whether the card was charged
+ * The payment that the bank or Stripe refused, canceled so that it can't succeed later.
+ * @throws the error if the card may have been charged
  */
 async function failureOf(stripe: StripeClient, order: CreditOrder, error: unknown): Promise<Truth> {
   const { type, payment_intent: made } = Object(error) as Partial<Stripe.errors.StripeError>;
   if (type === 'StripeCardError' && made) {
     const truth = await readUnpaid(stripe, made.id);
-    if (truth.state === 'pending') throw error; // not canceled: tried again later
+    if (truth.state === 'pending') throw error; // not canceled: retry later
     return truth;
   }
   const failure = refusalOf(order, Object(error));
@@ -170,20 +169,20 @@ async function failureOf(stripe: StripeClient, order: CreditOrder, error: unknow
   return lookBeforeFailing(stripe, order, failure);
 }
 
-/** Why the card will not be charged with this Idempotency-Key; undefined: it may be, later. */
+/** Why this Idempotency-Key can't charge the card any more; undefined: it still may. */
 function refusalOf(
   order: CreditOrder,
   { type, statusCode = 0, headers }: Partial<Stripe.errors.StripeError>,
 ): string | undefined {
   if (type === 'StripeIdempotencyError') return 'the card was changed while it was charged';
-  // 409: a call of another process with the same key is under way.
+  // 409: another process's call with the same key is under way.
   if (type === 'StripeInvalidRequestError' && statusCode !== 409) return 'the payment was refused';
-  // Stripe replays such a response for a day. Another key could charge the card a second time.
+  // Stripe replays such a response for a day. A new key could charge the card twice.
   const isSaved = headers?.['idempotent-replayed'] === 'true' || order.age_seconds > CHARGE_SECONDS;
   return isSaved && statusCode >= 500 ? 'Stripe failed to charge the card' : undefined;
 }
 
-/** The payment of an order, if there is one although the order seems to have failed. */
+/** The payment of an order that seems to have failed, if it has one after all. */
 async function lookBeforeFailing(
   stripe: StripeClient,
   order: CreditOrder,
@@ -207,8 +206,8 @@ async function readPayment(stripe: StripeClient, id: string): Promise<Truth> {
 }
 
 /**
- * The payment of an order whose response was lost. Payments of all customers are looked at, since
- * the account may have another customer now.
+ * Finds the payment of an order whose response was lost. Searches all customers, since the account
+ * may have a new one by now.
  */
 async function findPayment(
   stripe: StripeClient,

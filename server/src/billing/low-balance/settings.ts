@@ -24,27 +24,27 @@ interface Row {
   reload_stopped: string | null;
 }
 
-/** What an account wants to happen when its paid credits run low. */
+/** An account's settings for when its paid credits run low. */
 export async function readLowBalance(db: Queryable, accountId: string) {
   const [row] = await db.query<Row>(READ, [accountId]);
   const reload = row &&
     row.reload_pack !== null && {
       pack_id: row.reload_pack,
       below: row.reload_below,
-      /** The most that is spent so in a calendar month, in minor units of the pack's currency. */
+      /** The spending limit per calendar month, in minor units of the pack's currency. */
       monthly_limit: row.reload_limit,
       /** Why it stopped; null: it has not. */
       stopped: row.reload_stopped,
     };
   return {
-    /** A mail is sent when fewer credits are available; null: none. */
+    /** Sends a mail when fewer credits are available; null: never. */
     alert_below: row?.alert_below ?? null,
-    /** null: no pack is bought automatically. */
+    /** null: off. */
     auto_reload: reload || null,
   };
 }
 
-/** Sets below how many available paid credits a mail is sent; null: never. */
+/** Sets the number of available paid credits below which a mail is sent; null: never. */
 export const setAlert = command<[accountId: string, below: number | null]>(
   'low_balance_alert',
   `insert into billing_accounts (account_id, alert_below) values ($1, $2)
@@ -63,7 +63,7 @@ const SET_RELOAD = namedStatement(
 );
 
 /**
- * Switches the automatic purchase of a pack on, or off.
+ * Switches automatic purchases of a pack on or off.
  * @param onSet is called in the transaction that switches it on
  * @throws ApiError `invalid_request` if it could never happen
  */
@@ -97,7 +97,7 @@ function refused(field: string, message: string): ApiError {
   return invalidRequest(message, { field });
 }
 
-/** Forgets what an erased account wanted. */
+/** Deletes an erased account's settings. */
 export const FORGET_LOW_BALANCE = statement(
   'low_balance_forget',
   `update billing_accounts set alert_below = null, reload_pack = null, reload_below = null,

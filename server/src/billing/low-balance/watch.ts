@@ -8,7 +8,7 @@ import { settleOrder } from '../settle-order.ts';
 import type { BillingDeps } from '../stripe-client.ts';
 import { orderReload } from './reload.ts';
 
-/** Without `billing`, nothing can be bought: only mails are written. */
+/** Without `billing`, nothing is for sale: only mails are written. */
 export interface WatchDeps {
   db: Database;
   log: Log;
@@ -37,8 +37,8 @@ interface Watched {
 }
 
 /**
- * Buys the chosen pack for the accounts that are short of credits. Several processes may do so at
- * once: one pack is bought.
+ * Buys the chosen pack for accounts that are short of credits. Safe in several processes at once:
+ * one pack is bought.
  */
 export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<void> {
   return eachWatched(deps, async (watched, available) => {
@@ -50,8 +50,8 @@ export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<v
 }
 
 /**
- * Writes the mails and events of low balances. Several processes may do so at once: each is written
- * once per shortage.
+ * Writes low-balance mails and events. Safe in several processes at once: each is written once per
+ * shortage.
  */
 export function mailBalances(deps: WatchDeps): Promise<void> {
   return eachWatched(deps, async (watched, available) => {
@@ -83,7 +83,7 @@ async function eachWatched(
     for (const watched of page) {
       const available = balances.get(watched.account_id) ?? 0;
       await handle(watched, available).catch((err: unknown) => {
-        log.warn({ err, account: watched.account_id }, 'a low balance was not handled');
+        log.warn({ err, account: watched.account_id }, 'could not handle a low balance');
       });
     }
     if (page.length < PAGE) return;

@@ -7,36 +7,35 @@ import type { PlanPrice } from './plan-prices.ts';
 export interface PaidInvoice {
   invoice: string;
   planId: string;
-  /** Zero: only lines that no plan explains were paid. */
+  /** Zero: no plan explains the paid lines. */
   credits: number;
   price: number;
   currency: string;
   expiresDays: number | null;
-  /** Which lines brought nothing, for the operator; null: each line has the price of a plan. */
+  /** Which lines brought no credits, for the operator; null: each line has a plan's price. */
   failure: string | null;
 }
 
 export type InvoiceWithLines = Omit<Stripe.Invoice, 'lines'> & { lines: Stripe.InvoiceLineItem[] };
 
-/** What the credits of a subscription's invoices follow from. */
 interface Terms {
-  /** The subscription; other invoices of the customer matter for the balance only. */
+  /** The subscription; the customer's other invoices matter only for the balance. */
   stripe: string;
   prices: Map<string, PlanPrice>;
   planOfNow: string;
 }
 
 /**
- * The credits that the paid invoices of a subscription bring. Each line brings those of its price,
- * in the proportion of its amount before discounts to the price; a proration those for its part of
- * the period. So an upgrade within a period brings the difference for the rest of it. A line whose
- * price no plan has brings none.
+ * The credits of a subscription's paid invoices. Each line brings its price's credits, in
+ * proportion to its amount before discounts; a proration brings those for its share of the period.
+ * So an upgrade within a period brings the difference for the rest of it. A line without a plan's
+ * price brings none.
  *
- * Credits come with the money that pays for them. What is taken from the customer's balance at
- * Stripe brings none: that is money of an earlier invoice, which has brought its credits. What is
- * too little to be charged is owed by that balance, and its credits come with the next invoice that
- * charges it.
- * @param invoices of the customer, without drafts and voided ones, the newest first
+ * Credits come with the money that pays for them. Payments from the customer's Stripe balance bring
+ * none: that money is from an earlier invoice, which has brought its credits. An amount too small
+ * to charge becomes a debt in that balance, and its credits come with the next invoice that charges
+ * it.
+ * @param invoices of the customer, newest first, without drafts and voided ones
  */
 export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): PaidInvoice[] {
   let owed = NOTHING;
@@ -44,7 +43,7 @@ export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): P
   return byTime(invoices).flatMap((invoice) => {
     const lines = soldOn(invoice, { ...terms, invoices });
     const sold = { ...lines, credits: lessLacking(invoice, lines.credits, lacking) };
-    if (invoice.status !== 'paid') return []; // its change of the plan counts all the same
+    if (invoice.status !== 'paid') return []; // but its plan change counts
     const { now, later } = divide(invoice, sold, owed);
     owed = later;
     if (subscriptionOfInvoice(invoice) !== terms.stripe) return [];
@@ -68,13 +67,12 @@ export function priceOfLine(line: Stripe.InvoiceLineItem): string {
   return idOf(line.pricing?.price_details?.price) ?? '';
 }
 
-/** What the lines of an invoice sell. */
 interface Sold {
   /** Below zero if a dearer plan has fewer credits. */
   credits: number;
   /** The dearest price among them. */
   price: PlanPrice | undefined;
-  /** Why not all lines are sold by a plan. */
+  /** Why some lines belong to no plan. */
   failure: string | null;
 }
 
@@ -98,13 +96,13 @@ function soldOn(
   };
 }
 
-/** The credits that plans with fewer of them have left to be given back, by the period. */
+/** Credits that downgrades still have to give back, by period. */
 type Lacking = Map<string, number>;
 
 /**
- * The credits of an invoice without those that changes of plan before it, within the same period,
- * should have given back: so two changes bring no more than one. A change that gives money back
- * leaves a balance instead, from which the next one is paid.
+ * An invoice's credits, less those that earlier plan changes within the same period should have
+ * given back: so two changes bring no more than one. A change that gives money back leaves a
+ * balance instead, which pays for the next one.
  */
 function lessLacking(invoice: InvoiceWithLines, credits: number, lacking: Lacking): number {
   const change = invoice.lines.find(isProration);
@@ -115,7 +113,7 @@ function lessLacking(invoice: InvoiceWithLines, credits: number, lacking: Lackin
   return Math.max(0, left);
 }
 
-/** Whether nothing on it costs money, because of a discount of 100 %. */
+/** Whether a discount of 100 % makes all of it free. */
 function isFree({ lines }: InvoiceWithLines): boolean {
   return lines.every((line) => line.amount <= discountOf(line));
 }
@@ -125,7 +123,7 @@ function isProration({ parent }: Stripe.InvoiceLineItem): boolean {
   return details?.proration ?? false;
 }
 
-/** What an operator is told of lines that bring nothing although they were paid with new money. */
+/** The note for operators on lines that were paid with new money and bring no credits. */
 function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[]): string | null {
   if (lines.length === 0 || invoice.amount_due <= 0) return null;
   const amount = lines.reduce((sum, line) => sum + line.amount, 0);
@@ -134,8 +132,8 @@ function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[])
 }
 
 /**
- * The credits of a line; below zero for the rest of a period that is given back. The amount of a
- * proration does not tell them: it may be after a discount that the line does not show.
+ * A line's credits; below zero for the unused rest of a period. A proration's amount does not tell
+ * them: it may include a discount that the line does not show.
  */
 function creditsOf(
   line: Stripe.InvoiceLineItem,
@@ -157,16 +155,16 @@ function isGivenBack({ amount, parent }: Stripe.InvoiceLineItem): boolean {
   return amount < 0 || Boolean(details?.proration_details?.credited_items);
 }
 
-/** The lines by which the periods of a subscription were begun. */
+/** The lines that started the periods of a subscription. */
 function periodLines(invoices: InvoiceWithLines[], subscription: string | null) {
   const own = invoices.filter((invoice) => subscriptionOfInvoice(invoice) === subscription);
   return own.flatMap(({ lines }) => lines.filter((line) => !isProration(line)));
 }
 
 /**
- * The share of its period that a proration is for, by time, as Stripe makes its amount. A trial
- * costs and brings nothing. A period that no line began is as long as the plan says, by the
- * calendar: the subscription was made to renew on a day that the seller chose.
+ * The share of its period that a proration covers, by time, as Stripe computes its amount. A trial
+ * costs and brings nothing. A period that no line started has the plan's calendar length: the
+ * seller chose the day on which the subscription renews.
  */
 function shareOfPeriod(
   { period: { start, end } }: Stripe.InvoiceLineItem,
@@ -179,7 +177,7 @@ function shareOfPeriod(
   return Math.min(1, (end - start) / (end - first));
 }
 
-/** A month or a year earlier, on the last day of a month that is too short. */
+/** One month or year earlier; the last day, if that month is too short. */
 function oneBefore(end: number, period: PlanPrice['period']): number {
   const date = new Date(end * 1000);
   const day = date.getUTCDate();
@@ -188,7 +186,7 @@ function oneBefore(end: number, period: PlanPrice['period']): number {
   return date.getTime() / 1000;
 }
 
-/** What the customer owes by the balance at Stripe because it was too little to be charged. */
+/** The customer's debt in the Stripe balance, which was too small to charge. */
 interface Owed {
   amount: number;
   credits: number;
@@ -198,13 +196,13 @@ interface Owed {
 const NOTHING: Owed = { amount: 0, credits: 0, price: undefined };
 
 /**
- * Divides what an invoice sells, and what was owed before it, into what is paid with it and what is
- * owed after it. The rest is paid from the balance, or given back.
+ * Splits an invoice's sales and the debt before it into the part that it pays and the debt after
+ * it. The rest is paid from the balance, or given back.
  */
 function divide(invoice: InvoiceWithLines, sold: Sold, before: Owed): { now: Owed; later: Owed } {
   const { total, amount_due: due, starting_balance: start } = invoice;
   const debt = Math.max(0, start);
-  const old = partOf(before, debt, before.amount); // less what the seller has forgiven
+  const old = partOf(before, debt, before.amount); // less any debt that the seller forgave
   const own = { ...sold, amount: Math.max(0, total) };
   if (due > 0) {
     const paid = partOf(own, due, own.amount);
@@ -215,7 +213,6 @@ function divide(invoice: InvoiceWithLines, sold: Sold, before: Owed): { now: Owe
   return { now: NOTHING, later: joined(partOf(own, start + total, total), old) };
 }
 
-/** The share of it that a part of an amount is. */
 function partOf({ amount, credits, price }: Owed, part: number, of: number): Owed {
   return { amount: share(amount, part, of), credits: share(credits, part, of), price };
 }

@@ -13,7 +13,7 @@ import {
   type StripeClient,
 } from '../stripe-client.ts';
 
-/** What a subscription with this price at Stripe gets for each period that is paid. */
+/** The credits that a subscription at this Stripe price gets per paid period. */
 export interface PlanPrice extends Pick<Offer, 'credits' | 'price' | 'currency' | 'expires_days'> {
   stripe_price: string;
   stripe_product: string;
@@ -54,8 +54,8 @@ const INSERT = namedStatement(
 export type PriceDeps = Pick<BillingDeps, 'db' | 'stripe' | 'scope' | 'log'>;
 
 /**
- * Runs work with the price of a plan. If Stripe refuses it because the price was archived, or is of
- * another account, the work is done again with a new price.
+ * Runs `work` with a plan's Stripe price. If Stripe refuses because the price was archived or
+ * belongs to another account, retries with a new price.
  */
 export async function withPlanPrice<Result>(
   deps: PriceDeps,
@@ -71,7 +71,7 @@ export async function withPlanPrice<Result>(
   }
 }
 
-/** The price at Stripe that has the terms of a plan. It is created there if there is none. */
+/** The Stripe price with a plan's terms, created if missing. */
 export async function planPriceOf(
   { db, stripe, scope }: PriceDeps,
   plan: Offer,
@@ -82,7 +82,7 @@ export async function planPriceOf(
   const same = known.filter((price) => termsOf({ ...price, id: price.plan_id }) === terms);
   const usable = same.find(({ is_gone }) => !is_gone);
   if (usable) return usable;
-  // The response of a price that is gone may still be saved under the key before.
+  // Stripe may still replay an archived price's response under the previous key.
   const gone = same.map(({ stripe_price }) => stripe_price).join();
   const key = `price:${digest(terms + plan.name + gone)}`;
   const created = await createPrice(stripe, plan, key);
@@ -119,13 +119,13 @@ const LEAVE = statement(
 );
 
 /**
- * Takes a price that nobody can subscribe to out of use. Its terms stay: subscriptions that have it
- * go on.
- * @returns whether it is gone
+ * Stops offering a price if nobody can subscribe to it any more. Its terms stay, for subscriptions
+ * that have it.
+ * @returns whether it stopped
  */
 export async function leaveIfGone({ db, stripe, log }: PriceDeps, price: string): Promise<boolean> {
   if (await isSold(stripe, price)) return false;
-  log.warn({ price }, 'a price of a plan was archived at Stripe; it is made again');
+  log.warn({ price }, "a plan's price was archived at Stripe; creating a new one");
   await db.query(LEAVE, [price]);
   return true;
 }
@@ -151,7 +151,7 @@ const BY_PRICE = statement(
   `select ${COLUMNS} from plan_prices where stripe_price = any($1)`,
 );
 
-/** The terms behind prices at Stripe, without those that no plan has. */
+/** The terms of Stripe prices, without prices that belong to no plan. */
 export async function planPrices(
   db: Queryable,
   stripePrices: string[],
@@ -160,7 +160,7 @@ export async function planPrices(
   return new Map(rows.map((row) => [row.stripe_price, row]));
 }
 
-/** The prices of all plans that are sold now, without those that Stripe refuses to make. */
+/** The prices of all plans on sale, without those that Stripe refuses to create. */
 export async function pricesOfSale(deps: PriceDeps): Promise<PlanPrice[]> {
   const prices: PlanPrice[] = [];
   for (const plan of await listOffers(deps.db, 'plan', { onlyActive: true })) {

@@ -6,8 +6,8 @@ import { type BillingDeps, createOrRetryWithNewKey, ifThere, isRefused } from '.
 import { digest, leaveIfGone, type PlanPrice, pricesOfSale } from './plan-prices.ts';
 
 /**
- * Opens the Customer Portal of Stripe: cards, invoices, another plan, cancellation.
- * @returns its address
+ * Opens Stripe's Customer Portal: cards, invoices, plan changes, cancellation.
+ * @returns its URL
  * @throws ApiError `not_found` if the account has bought nothing yet; Stripe's error
  */
 export async function openPortal(deps: BillingDeps, accountId: string): Promise<string> {
@@ -44,8 +44,8 @@ async function isGone({ stripe }: BillingDeps, configuration: string): Promise<b
 }
 
 /**
- * The configuration that lets customers change to the plans of today. Where Stripe refuses that,
- * they can still cancel, and change their card.
+ * The portal configuration that offers the plans now on sale. If Stripe refuses them, customers can
+ * still cancel, and change their card.
  * @param gone the configuration that it replaces
  */
 async function configuration(deps: BillingDeps, gone?: string): Promise<string> {
@@ -59,7 +59,7 @@ async function configuration(deps: BillingDeps, gone?: string): Promise<string> 
       for (const { stripe_price: id } of prices) left.push(await leaveIfGone(deps, id));
       prices = tries > 1 && left.includes(true) ? await pricesOfSale(deps) : [];
       if (prices.length === 0) {
-        deps.log.error({ err }, 'customers can not change their plan: Stripe refuses the prices');
+        deps.log.error({ err }, "customers can't change plans: Stripe refuses the prices");
       }
     }
   }
@@ -104,8 +104,8 @@ async function configurationFor(
 }
 
 /**
- * What customers may do. An upgrade is invoiced at once, so its credits come with the payment; a
- * cheaper plan begins with the next period, since the credits of this one are theirs already.
+ * An upgrade is invoiced at once, so its credits come with the payment; a downgrade starts with the
+ * next period, since the customer already has this one's credits.
  */
 function featuresFor(
   products: Array<{ product: string; prices: string[] }>,

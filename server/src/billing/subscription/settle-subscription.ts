@@ -17,16 +17,16 @@ import {
 import { planPrices } from './plan-prices.ts';
 import { ENDED, readSubscription, type Subscription } from './subscription.ts';
 
-/** What Stripe says of a subscription now. */
+/** A subscription's current state at Stripe. */
 interface SubscriptionTruth {
   state: string;
   planId: string | null;
   stripeSubscription: string | null;
   renewsAt: Date | null;
   endsAt: Date | null;
-  /** Its invoices that are paid and worth credits. */
+  /** Its paid invoices that are worth credits. */
   paid: PaidInvoice[];
-  /** Whether it has an invoice that may still be paid, even after it has ended. */
+  /** Whether an invoice may still be paid, even after the subscription has ended. */
   owes: boolean;
 }
 
@@ -40,10 +40,10 @@ const NOTHING = {
 };
 
 /**
- * Brings a subscription in step with what Stripe says of it, and settles an order for each of its
- * paid invoices. The first invoice too: a completed Checkout brings no credits.
- * @param options.endsLostCheckout whether a Checkout whose address was lost has ended
- * @throws Error if there is no such subscription; Stripe's error if it can't be asked
+ * Syncs a subscription with Stripe, and settles an order for each of its paid invoices, including
+ * the first: a completed Checkout brings no credits.
+ * @param options.endsLostCheckout whether a Checkout whose URL was lost counts as expired
+ * @throws Error if there is no such subscription; Stripe's error if a request fails
  */
 export async function settleSubscription(
   deps: BillingDeps,
@@ -56,7 +56,7 @@ export async function settleSubscription(
     if (!isInScope(subscription, deps.scope)) return subscription;
     const truth = await readTruth(deps, subscription, options);
     const orders = await deps.db.transaction((tx) => change(tx, deps.scope, subscription, truth));
-    if (!orders) continue; // somebody else changed it: what was read may be old
+    if (!orders) continue; // changed meanwhile: the response may be stale
     for (const id of orders) await settleOrder(deps, id);
     return (await readSubscription(deps.db, id)) ?? subscription;
   }
@@ -84,14 +84,14 @@ async function readTruth(
   return describe(deps, live, subscription.plan_id);
 }
 
-/** In the metadata of a subscription whose renewal was stopped because its account is closed. */
+/** Metadata key of a subscription whose renewal was stopped because its account is closed. */
 const STOPPED = 'renewal_stopped';
 
 /**
- * Lets a plan follow its account, so that a closed account pays nothing any more. While its owner
- * can still reopen the account, a plan that is paid is only not renewed, and continues if that
- * happens before its period is over. Otherwise it is cancelled. What the customer has cancelled
- * stays as it is. May run any number of times: what was done is kept at Stripe, with the change.
+ * Adapts a plan to its account, so that a closed account pays nothing more. While the owner can
+ * still reopen the account, a paid plan only stops renewing, and continues if the account is
+ * reopened before its period ends. Otherwise it is cancelled. A customer's own cancellation stays.
+ * Idempotent: Stripe stores what was done, with the change.
  */
 function followAccount(
   stripe: StripeClient,
@@ -112,7 +112,7 @@ function followAccount(
   return stripe.subscriptions.update(live.id, { cancel_at_period_end, metadata });
 }
 
-/** A change to a cheaper plan that waits for the end of the period is dropped: there is no next. */
+/** Drops a downgrade that waits for the end of the period: there is no next period. */
 async function stopRenewal(
   stripe: StripeClient,
   { id, schedule }: Stripe.Subscription,
@@ -167,7 +167,7 @@ async function describe(
   };
 }
 
-/** All lines of an invoice: it comes with the first ten. */
+/** All lines of an invoice, which comes with only the first ten. */
 async function linesOf(
   stripe: BillingDeps['stripe'],
   { id, lines }: Stripe.Invoice,
@@ -176,7 +176,7 @@ async function linesOf(
   return Array.fromAsync(stripe.invoices.listLineItems(id, { limit: 100 }));
 }
 
-// One that has ended is looked at while an invoice of it may be paid, with growing pauses.
+// An ended subscription is polled while an invoice of it may be paid, with growing pauses.
 const CHANGE = namedStatement(
   'subscription_change',
   ['id', 'revision', 'state', 'planId', 'stripe', 'renewsAt', 'endsAt', 'isEnded', 'owes'],
@@ -197,7 +197,7 @@ const CHANGE = namedStatement(
    where id = :id and revision = :revision returning id`,
 );
 
-/** @returns the orders that were made; undefined if somebody else changed the subscription */
+/** @returns the new orders; undefined if the subscription changed meanwhile */
 async function change(
   tx: Transaction,
   scope: OwnScope,

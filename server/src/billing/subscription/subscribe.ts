@@ -31,9 +31,9 @@ const END = statement(
 );
 
 /**
- * Opens a Checkout for a plan. An account has one subscription at a time; another plan is chosen in
- * the Customer Portal.
- * @returns the address of the payment page
+ * Opens a Checkout for a plan. An account has one subscription at a time; plans are changed in the
+ * Customer Portal.
+ * @returns the URL of the payment page
  * @throws ApiError `not_found` if the plan is not sold, `invalid_request` if the account has a
  *   subscription; Stripe's error
  */
@@ -66,7 +66,7 @@ function subscribedAlready(): ApiError {
   return invalidRequest('You have a subscription. Change its plan instead.', { field: 'plan_id' });
 }
 
-/** A Checkout that was opened and not completed leads to the same plan, or is closed. */
+/** Reuses an uncompleted Checkout for the same plan, or closes it. */
 async function reuseOrEnd(deps: BillingDeps, before: Subscription, planId: string) {
   if (before.state !== 'opening') {
     if (await isAtStripe(deps, before)) throw subscribedAlready();
@@ -84,7 +84,7 @@ async function reuseOrEnd(deps: BillingDeps, before: Subscription, planId: strin
   return undefined;
 }
 
-/** Whether Stripe has it; what it does not have, such as deleted test data, is ended. */
+/** Whether Stripe has it; if not, such as deleted test data, ends it here. */
 async function isAtStripe(deps: BillingDeps, { id }: Subscription): Promise<boolean> {
   try {
     const now = await settleSubscription(deps, id);
@@ -111,14 +111,14 @@ async function openCheckout(
     success_url: `${publicUrl()}/credits?subscribed=${id}`,
     cancel_url: `${publicUrl()}/credits?canceled=${id}`,
   };
-  // A second Checkout does no harm: its address is not known to anybody.
+  // A duplicate Checkout does no harm: nobody knows its URL.
   const session = await createOrRetryWithNewKey(`${id}:${customer}:${price}`, (options) =>
     stripe.checkout.sessions.create(params, options),
   );
   if (session.url === null) throw new Error(`Checkout ${session.id} has no address`);
   const opened = await db.query(OPENED, [id, session.id, session.url]);
   if (opened.length > 0) return session.url;
-  // Another window has given this Checkout up for lost: if both were paid, two plans would run.
+  // Another window gave up on this Checkout: if both were paid, two plans would run.
   await stripe.checkout.sessions.expire(session.id);
   throw subscribedAlready();
 }

@@ -13,8 +13,8 @@ export interface Subscription extends AccountState, ScopeColumns {
   checkout_url: string | null;
   stripe_subscription: string | null;
   /**
-   * `opening`: Checkout is not completed; `expired`: it never was. Otherwise Stripe's word, such as
-   * active, past_due or canceled.
+   * `opening`: Checkout is not completed; `expired`: it never was. Otherwise Stripe's status, such
+   * as active, past_due or canceled.
    */
   state: string;
   renews_at: Date | null;
@@ -45,7 +45,7 @@ const NEWEST = statement(
    order by s.created_at desc, s.id desc limit 1`,
 );
 
-/** The newest subscription of an account, also one that has ended; without a scope, of any. */
+/** The newest subscription of an account, even if it has ended; without a scope, in any. */
 export async function subscriptionOf(
   db: Queryable,
   accountId: string,

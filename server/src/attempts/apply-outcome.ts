@@ -10,7 +10,7 @@ import { recordOrphans } from './orphans.ts';
 
 /**
  * The outcome of an attempt, as the sender, a find, a callback or an operator reported it.
- * `absent`: the attempt has no job, and no job of it can appear any more.
+ * `absent`: the attempt has no job, and none can appear any more.
  */
 export type AttemptOutcome =
   | { kind: 'accepted'; jobId: string }
@@ -30,9 +30,9 @@ interface ReportedOutcome {
 
 /**
  * Records an attempt's outcome by compare-and-set and moves its task; only this file does so.
- * `accepted`: the task is moved to `generating`. `unknown`: it is moved to `held`. `rejected` with
- * fault `request`: it fails. Otherwise see {@link notAccepted}. All code locks the attempt before
- * the task, so that two transactions can't deadlock.
+ * `accepted` moves the task to `generating`, `unknown` to `held`; `rejected` with fault `request`
+ * fails it; otherwise see {@link notAccepted}. All code locks the attempt before the task, so that
+ * two transactions can't deadlock.
  *
  * The sender is certain of every outcome except `unknown`, so its outcome applies even after
  * another worker has leased the task; that worker's own change is then refused.
@@ -56,7 +56,7 @@ export async function applyOutcome(
   return current === task ? result : 'postponed';
 }
 
-/** A job that the sender of an attempt has got from the provider. */
+/** A job that the provider returned to the sender of an attempt. */
 interface Acceptance {
   task: Task;
   attempt: Attempt;
@@ -74,10 +74,10 @@ const ACCEPT = statement(
 );
 
 /**
- * Does {@link applyOutcome} for accepted jobs that the sender knows of; those that arrive together
- * share a transaction.
- * @returns undefined when that is not possible, because another worker or an outcome was faster:
- *   nothing was recorded, and {@link applyOutcome} decides
+ * Like {@link applyOutcome}, for jobs that the sender saw accepted; concurrent calls share a
+ * transaction.
+ * @returns undefined when another worker or outcome was faster: nothing was recorded, and {@link
+ *   applyOutcome} decides
  */
 export const acceptShared = sharedWork<Acceptance, Task | undefined>({
   keyOf: ({ task }) => task.id,

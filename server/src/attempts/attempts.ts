@@ -28,8 +28,8 @@ export interface Attempt {
   /** See {@link Provider.identity}; null for an attempt that stands for forgotten ones. */
   provider_identity: string | null;
   /**
-   * Seconds since `send_before`, by the database's clock; negative before it. After `send_before`
-   * the submit is not started any more.
+   * Seconds since `send_before`, by the database's clock; negative before it. No submit starts
+   * after `send_before`.
    */
   seconds_past_send_before: number;
   /** Milliseconds since 1970, by the database's clock. */
@@ -38,8 +38,8 @@ export interface Attempt {
 }
 
 /**
- * The first byte of a submit is sent within this time after the attempt was recorded, or never. So
- * a find can know when no new job can appear any more.
+ * A submit's first byte is sent within this time of recording the attempt, or never. So a find
+ * knows when no new job can appear.
  */
 export const SEND_WITHIN_SECONDS = 5;
 

@@ -34,8 +34,7 @@ export type CallbackResult = 'received' | 'no_such_path' | 'forged';
  * Receives a provider's callback: records it as evidence and wakes the task. It does not adopt the
  * named job: the task's next step decides what the callback proves (find-job.ts). For a task that
  * has ended or has another job, the callback is late evidence (C16).
- * @throws Error if the signature can't be checked now, so that the provider sends the callback
- *   again
+ * @throws Error if the signature can't be checked now, so that the provider retries
  */
 export async function receiveCallback(
   deps: CallbackDeps,
@@ -59,14 +58,15 @@ export async function receiveCallback(
     await wakeTask(db, taskId);
     deps.wakeUps.send('poll');
   };
-  // While the task generates, its step reads the job and no evidence: it need not wait for that.
+  // The step of a generating task reads the job, not the evidence, so it need not wait for the
+  // record.
   if (found.is_generating) await wake();
   if (!(await record(db, attemptId, callback))) return 'no_such_path';
   if (!found.is_generating) await wake();
   return 'received';
 }
 
-/** @throws Error if this process has not configured the provider; another process may have */
+/** @throws Error if this process does not have the provider; another process may */
 async function readCallback(deps: CallbackDeps, incoming: IncomingCallback): Promise<Callback> {
   const provider = deps.providers.get(incoming.provider);
   if (!provider) throw new Error(`this process has no provider named ${incoming.provider}`);
@@ -87,9 +87,9 @@ const readTaskOf = queryFirst<
 const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for update');
 
 /**
- * Locks the attempt, so that this finding and an outcome are recorded one after the other. The
- * second transaction then sees the first, so no orphan job is missed.
- * @returns false when there is no such attempt any more
+ * Locks the attempt, so that a finding and an outcome are recorded one after the other: the second
+ * transaction sees the first, and no orphan job is missed.
+ * @returns false when the attempt no longer exists
  */
 async function record(
   db: Database,

@@ -4,7 +4,7 @@ import type { Log } from '../kernel/log.ts';
 import type { CancelOutcome, Provider } from '../providers/provider.ts';
 import { wakeTask } from '../tasks/transitions.ts';
 
-/** A request to cancel the job of a task, and what the provider said. */
+/** A request to cancel a task's job, and the provider's reply. */
 export interface CancelRequest {
   state: 'requested' | 'accepted' | 'refused';
   cause: string | null;
@@ -20,7 +20,7 @@ export const readCancel = queryFirst<[taskId: string], CancelRequest>(
 
 /**
  * Asks the workers to cancel the job of an accepted task at its provider (decisions/0017).
- * @returns false if that was requested before, and was not refused
+ * @returns false if it was requested before and not refused
  */
 export const requestCancel = whether<[taskId: string, by: Canceller]>(
   'cancel_request',
@@ -31,7 +31,7 @@ export const requestCancel = whether<[taskId: string, by: Canceller]>(
    returning task_id`,
 );
 
-/** A call to cancel is made again after this time if it failed or its process died. */
+/** A cancel that failed, or whose process died, is retried after this time. */
 const RETRY_SECONDS = 30;
 
 const TAKE = statement(
@@ -65,9 +65,9 @@ interface CancelDeps {
 }
 
 /**
- * Asks the given providers to cancel jobs for which it was requested, at most ten in one call.
- * Requests for other providers are left to processes that have these. Nothing is decided here about
- * a task: its next read of the job shows how the job ended.
+ * Sends the pending cancel requests of the given providers, at most ten per call; other processes
+ * handle other providers. It decides nothing about a task: the next read of the job shows how it
+ * ended.
  */
 export async function askForCancels(deps: CancelDeps): Promise<void> {
   const rows = await deps.db.query<{ task_id: string }>(TAKE, [[...deps.providers.keys()]]);

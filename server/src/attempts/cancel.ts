@@ -9,7 +9,7 @@ import { hasEnded, isBeforeAcceptance } from '../tasks/waiting.ts';
 import { currentAttempt } from './attempts.ts';
 import { readCancel, requestCancel } from './cancel-requests.ts';
 
-/** What a customer reads of a cancelled task. */
+/** The error that a customer sees on a cancelled task. */
 export const CANCELLED_ERROR = {
   code: 'cancelled',
   message: 'The task was cancelled. The credits are refunded.',
@@ -33,7 +33,7 @@ export class NotCancellable extends Error {
   }
 }
 
-/** Who cancels a task; of an operator with the reason. It is kept in the history of the task. */
+/** Who cancelled a task, with an operator's reason; kept in the task's history. */
 export type CancelCause =
   | { cancelled_by: 'customer' }
   | { cancelled_by: 'operator'; operator: string | null };
@@ -43,16 +43,16 @@ export interface CancelBegun {
   task_id: string;
   phase: Phase;
   cancel: 'done' | 'requested';
-  /** False when it was cancelled, or that was requested, before. */
+  /** False if it was already cancelled or requested. */
   changed: boolean;
 }
 
 /**
- * Cancels a task, or requests it. Before its submit the task fails with its refund. After its
- * acceptance a worker asks the provider to cancel the job, and the task ends when the provider
- * shows how the job ended. While a submit is under way, or its outcome is not known, nothing can be
- * cancelled: there may be a job.
- * @param options.alsoHeldOutcome whether to ask the provider too if it is held for its outcome
+ * Cancels a task, or requests it. Before its submit, the task fails and is refunded. After
+ * acceptance, a worker asks the provider to cancel the job, and the task ends as the job does.
+ * While a submit is under way or its outcome is unknown, nothing can be cancelled: there may be a
+ * job.
+ * @param options.alsoHeldOutcome also ask the provider if the task is held for its outcome
  * @throws NotCancellable; UsageError when there is no such task
  */
 export async function beginCancel(
@@ -78,7 +78,7 @@ function obstacleOf(phase: Phase): CancelObstacle {
   return phase === 'held' || phase === 'archiving' ? phase : 'ended';
 }
 
-/** The lock on the task's row orders this and the record of a new attempt: see insertAttempt. */
+/** The lock on the task's row serializes this with a new attempt: see insertAttempt. */
 async function cancelBeforeSubmit(
   tx: Transaction,
   taskId: string,
@@ -99,8 +99,8 @@ function lookFor<Found>(signal: AbortSignal, read: () => Promise<Found | undefin
 }
 
 /**
- * Waits for what the provider says to a request to cancel.
- * @returns undefined when the signal aborts before
+ * Waits for the provider's reply to a cancel request.
+ * @returns undefined when the signal aborts first
  */
 export function providerResponse(db: Database, taskId: string, signal: AbortSignal) {
   return lookFor(signal, async () => {
@@ -109,13 +109,13 @@ export function providerResponse(db: Database, taskId: string, signal: AbortSign
   });
 }
 
-/** How long a request waits for what the provider says and for the end of the task. */
+/** How long a request waits for the provider's reply and the end of the task. */
 const WAIT_SECONDS = 10;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * What became of a cancel: `cancelled`: the task failed and is refunded; `pending`: the provider
- * was asked, and the task shows how it ends; `refused`: the task goes on.
+ * The result of a cancel. `cancelled`: the task failed and is refunded. `pending`: the provider was
+ * asked, and the task will show the result. `refused`: the task continues.
  */
 export interface OwnCancel {
   cancel: 'cancelled' | 'pending' | 'refused';
@@ -127,7 +127,7 @@ export interface OwnCancel {
 
 /**
  * Cancels a task for the customer who owns it.
- * @param stopping ends the wait: the task shows what becomes of it
+ * @param stopping ends the wait; the task will show the result
  * @throws NotCancellable when it is held or has ended; ApiError `service_busy` when its submit was
  *   under way for the whole time
  */
@@ -141,7 +141,7 @@ export async function cancelOwn(
   }
   if (task.phase === 'failed') return { cancel: 'cancelled', refusal: null, task };
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(WAIT_SECONDS * 1000)]);
-  // A submit that is under way is waited for: its outcome decides.
+  // Wait for a submit under way: its outcome decides.
   const begun = await lookFor(signal, () => beginUnlessSubmitting(db, task.id));
   if (begun === undefined) throw submitting();
   if (begun === 'archiving') return outcome(db, task, 'video_is_finished');

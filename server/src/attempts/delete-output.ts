@@ -3,8 +3,8 @@ import { type LockedObject, lockObject, takeDownObject } from '../storage/remova
 import { attemptsOf } from './attempts.ts';
 
 /**
- * Takes down the output of a task that has ended, with its poster. From the commit on it is not
- * served, and a worker deletes its bytes within seconds. Doing it again changes nothing.
+ * Takes down the output and poster of an ended task. From the commit on they are not served, and a
+ * worker deletes the bytes within seconds. Idempotent.
  */
 export async function deleteOutput(db: Database, objectId: string): Promise<void> {
   await db.transaction(async (tx) => {

@@ -7,13 +7,13 @@ import { FINDING_TEXTS } from './evidence.ts';
 /** Replaces an erased text. */
 const ERASED = 'erased';
 
-/** SQL: a request without what the client wrote in it. */
+/** SQL: a request without the client's content. */
 function erasedRequest(request: string): string {
   return `(${request}) - '{image_url,end_image_url}'::text[] || '{"prompt": "${ERASED}",
          "erased": true, "reference_image_urls": [], "reference_video_urls": []}'::jsonb`;
 }
 
-/** How many tasks one transaction erases, so that it is short. */
+/** Tasks erased per transaction, to keep it short. */
 const BATCH = 200;
 
 const NEXT = statement(
@@ -50,9 +50,9 @@ const eraseFingerprints = command<[accountId: string], Transaction>(
 );
 
 /**
- * Removes the personal data of some ended tasks of an account; if there are none any more, of its
- * keys.
- * @returns of how many tasks: call it again in another transaction until there are none
+ * Removes the personal data of a batch of an account's ended tasks; after the last batch, that of
+ * its Idempotency-Keys.
+ * @returns the number of tasks: repeat it in new transactions until it is 0
  */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<number> {
   const erased = await eraseTasks(tx, accountId);

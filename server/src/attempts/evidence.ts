@@ -5,24 +5,24 @@ import { jsonText } from '../database/json-text.ts';
 export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
 
 /**
- * At most this many different findings of finds are kept per attempt. Failures may differ each
- * time, for example by a request id, and would otherwise fill the table.
+ * The most distinct find results kept per attempt. Failures may differ each time, for example by a
+ * request id, and would otherwise fill the table.
  */
 const MAX_FINDS = 100;
 
 /**
- * At most this many different findings of callbacks are kept per attempt: verified ones, and as
- * many others. Anyone who knows a callback URL can invent jobs, and each named job costs a read.
+ * The most distinct callback findings kept per attempt: of verified ones, and again of others.
+ * Anyone who knows a callback URL can invent jobs, and each named job costs a read.
  */
 const MAX_CALLBACKS = 10;
 
-/** Members of a finding with texts of a provider, which may repeat the prompt. */
+/** Members of a finding that hold a provider's text, which may repeat the prompt. */
 export const FINDING_TEXTS = `'{cause,failure,message,reason}'::text[]`;
 
-/** Whether the personal data of a task `t` were erased. */
+/** Whether the personal data of a task `t` was erased. */
 export const IS_ERASED = `t.request ? 'erased'`;
 
-// What a slow sender or find learns after the task was erased, is kept without its texts.
+// What a slow sender or find learns after the task was erased is kept without its texts.
 const RECORD = statement(
   'evidence_record',
   `with given as (
@@ -99,8 +99,8 @@ const OTHER_TASK = statement(
 );
 
 /**
- * The task of another attempt for which the job was named: it is an orphan job of that attempt, or
- * a callback, or the response to that attempt's submit, named it; undefined if there is none.
+ * The task of another attempt that the job was named for: as its orphan job, by a callback or in
+ * the response to its submit; undefined if there is none.
  */
 export async function otherTaskOf(
   db: Queryable,

@@ -82,7 +82,7 @@ function applyFinding(
 
 /**
  * Seconds until the next find: 1/60 of the time in this phase, but at least `reconcileSeconds` or
- * what the provider says. Finds use a shared rate budget, so the interval grows. A callback wakes
+ * the provider's own value. Finds use a shared rate budget, so the interval grows. A callback wakes
  * the task earlier.
  */
 function delaySeconds(deps: FindDeps, task: Task): number {
@@ -165,12 +165,12 @@ async function isKnownToProvider(deps: FindDeps, task: Task, job: NamedJob): Pro
 }
 
 /**
- * The finding of a find without a result, if it means that the attempt has no job. Strong absence
- * is proof only if the provider's identity is still the one that the attempt was sent with, and if
- * the submit can't be under way any more.
+ * What a find without a result concludes, if it means that the attempt has no job. Strong absence
+ * is proof only if the provider's identity is still the one that the attempt was sent with, and the
+ * submit can no longer be under way.
  *
- * Under the same conditions, the operator's policy may end a held task without proof: each find was
- * without a result for so many hours. A job that shows up later is an orphan job.
+ * Under the same conditions, the operator's policy may end a held task without proof, after so many
+ * hours of finds without a result. A job that shows up later is an orphan job.
  * @returns undefined if absence is neither proved nor assumed, or not yet
  */
 function absence(
@@ -192,8 +192,8 @@ function absence(
 }
 
 /**
- * Whether the submit can't be under way any more, by the database's clock and also by this
- * process's clock, because the database's clock may have jumped.
+ * Whether the submit can no longer be under way, by the database's clock and by this process's,
+ * because the database's may have jumped.
  */
 function isSubmitOver(
   deps: FindDeps,

@@ -4,7 +4,7 @@ import { newId } from '../kernel/ids.ts';
 import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 
-// Attempts are locked before their tasks, like in every transaction that records an outcome.
+// Attempts are locked before their tasks, as in every transaction that records an outcome.
 const LOCK_ATTEMPTS = statement(
   'forgotten_lock_attempts',
   `select from attempts where state in ('in_flight', 'unknown')
@@ -12,7 +12,7 @@ const LOCK_ATTEMPTS = statement(
    order by id for update`,
 );
 
-// The new lease number refuses the changes of a worker that works on the task.
+// The new lease number fences off a worker that still has the task.
 const LEASE = statement(
   'forgotten_lease',
   `update tasks set lease = lease + 1, leased_until = null
@@ -40,9 +40,9 @@ const INSERT = namedStatement(
 );
 
 /**
- * Holds each task that a provider may have accepted in a time that the database has forgotten: all
- * that were not accepted when the recovery began. Each gets an attempt that stands for the
- * forgotten ones; only a callback, a found job or an operator ends it.
+ * Holds each task that a provider may have accepted in the time that the database lost: all that
+ * were not accepted when the recovery began. Each gets an attempt that stands in for the lost ones;
+ * only a callback, a found job or an operator ends it.
  * @returns the ids of the tasks
  */
 export async function holdForgotten(tx: Transaction, reason: string): Promise<string[]> {

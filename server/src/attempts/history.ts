@@ -11,7 +11,7 @@ import { hasFiles, isPastRetention } from '../storage/object-sql.ts';
 import { forgetObjects } from '../storage/removal.ts';
 import { attemptsOf } from './attempts.ts';
 
-/** How many tasks are looked at in one statement. */
+/** Tasks examined per statement. */
 const PAGE = 1000;
 
 const cutoff = queryColumn<[days: number], string>(

@@ -72,7 +72,7 @@ const LIST = statement(
 /**
  * A page of orphan jobs, the newest first.
  * @param filter.all also those that an operator has acknowledged
- * @param filter.after `PROVIDER/JOB_ID` of the last one of the page before
+ * @param filter.after `PROVIDER/JOB_ID` of the last one of the previous page
  */
 export function listOrphans(
   db: Database,

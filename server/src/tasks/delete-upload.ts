@@ -3,7 +3,7 @@ import { ApiError } from '../kernel/errors.ts';
 import { lockObject, removeStoredUploads } from '../storage/removal.ts';
 import { isOwnUpload } from '../uploads/uploads.ts';
 
-// By the index tasks_ingest.
+// Uses the index tasks_ingest.
 const taskInNeedOf = queryFirst<[accountId: string, url: string], { id: string }>(
   'upload_task_in_need',
   `select id from tasks
@@ -15,7 +15,7 @@ const taskInNeedOf = queryFirst<[accountId: string, url: string], { id: string }
 );
 
 /**
- * Deletes an upload of the account before its time is over. Doing it again changes nothing.
+ * Deletes an upload of the account before it expires. Idempotent.
  * @returns whether the account has, or had, such an upload
  * @throws ApiError `upload_in_use` while a task has not copied it yet
  */

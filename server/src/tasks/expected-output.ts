@@ -6,8 +6,8 @@ import { TEST_SURFACE } from '../ledger/transfer.ts';
 const MEGABYTE = 2 ** 20;
 
 /**
- * The bytes to expect of a second of output: twice those of a usual H.264 video with sound. Too
- * large a reserve only refuses creates earlier.
+ * Expected bytes per second of output: twice those of a typical H.264 video with sound. Reserving
+ * too much only refuses creates earlier.
  */
 const BYTES_PER_SECOND: Record<Resolution, number> = {
   '480p': MEGABYTE / 2,
@@ -16,10 +16,10 @@ const BYTES_PER_SECOND: Record<Resolution, number> = {
   '4k': 8 * MEGABYTE,
 };
 
-/** The outputs of test tasks are so small that nothing is kept free for them. */
+/** Test outputs are so small that no space is reserved for them. */
 const TEST_OUTPUT_BYTES = 32_768;
 
-/** The bytes to keep free on the disk for the output of a request. */
+/** Disk space to keep free for a request's output, in bytes. */
 export function expectedOutputBytes(
   { resolution, duration }: Pick<GenerationRequest, 'resolution' | 'duration'>,
   surface?: string,
@@ -28,14 +28,14 @@ export function expectedOutputBytes(
   return BYTES_PER_SECOND[resolution] * duration;
 }
 
-// The index of this statement has live tasks only.
+// The index behind this contains live tasks only.
 const LIVE = statement(
   'tasks_expected_output',
   `select request->>'resolution' as resolution, sum((request->>'duration')::int)::int8 as duration
    from tasks where due_at is not null and surface <> '${TEST_SURFACE}' group by 1`,
 );
 
-/** The bytes to keep free for the outputs of all live tasks. */
+/** Disk space to keep free for the outputs of all live tasks, in bytes. */
 export async function reservedOutputBytes(db: Queryable): Promise<number> {
   const rows = await db.query<{ resolution: Resolution; duration: number }>(LIVE);
   return rows.reduce((sum, row) => sum + expectedOutputBytes(row), 0);

@@ -4,17 +4,16 @@ import { type Phase, TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
 /**
- * The database's clock, for conditions. In a subquery, because `clock_now()` is volatile: no index
- * could be searched by it.
+ * The database's clock, for conditions. In a subquery, because the volatile `clock_now()` would
+ * rule out an index scan.
  */
 export const NOW = '(select clock_now())';
 
-/** A condition: nobody has leased the task. */
+/** Condition: the task is not leased. */
 export const FREE = `(leased_until is null or leased_until < ${NOW})`;
 
-// A row that another transaction has locked is left out: waiting for it could let all other leases
-// end, and two statements that lock several tasks could deadlock. `no key`: rows that refer to the
-// task may be inserted meanwhile.
+// Locked rows are skipped: waiting for one could let all other leases expire, and statements that
+// lock several tasks could deadlock. `no key`: rows that reference the task can still be inserted.
 const RENEW = statement(
   'task_renew',
   `with mine as materialized (
@@ -27,8 +26,8 @@ const RENEW = statement(
 );
 
 /**
- * Renews the leases of the tasks that this process works on, in one statement. It waits for no
- * locked task: there are three renewals in the time of a lease.
+ * Renews the leases of this process's tasks in one statement. It skips locked tasks: a lease spans
+ * three renewals.
  */
 export async function renew(db: Database, leases: Map<string, number>): Promise<void> {
   await db.query(RENEW, [[...leases.keys()], [...leases.values()]]);
@@ -50,8 +49,8 @@ const releaseShared = sharedWork<Task, Task>({
 });
 
 /**
- * Releases a lease between two steps: another worker may continue at once. Tasks that are released
- * together share the statement.
+ * Releases a lease between two steps: another worker may continue at once. Concurrent releases
+ * share a statement.
  */
 export async function release(db: Database, task: Task): Promise<void> {
   await releaseShared(db, task);
@@ -59,7 +58,8 @@ export async function release(db: Database, task: Task): Promise<void> {
 
 /**
  * Takes a task in one of these phases from its worker, for an operator's command: the new lease
- * number refuses the worker's changes. After the transaction any worker may claim the task.
+ * number, a fencing token, voids the worker's changes. After the commit any worker may claim the
+ * task.
  * @returns undefined when the task has another phase or does not exist
  */
 export const takeLease = queryFirst<[taskId: string, phases: readonly Phase[]], Task, Transaction>(
@@ -78,9 +78,9 @@ const RECLAIM = statement(
 );
 
 /**
- * Lets the sender of a submit move the task by the outcome, which the sender knows for certain. If
- * another worker has leased the task in the meantime, the task gets a higher lease number and no
- * `leased_until`: the changes of that worker are refused, and any worker may claim the task.
+ * Lets the sender of a submit apply its outcome, which is certain. If another worker has leased the
+ * task since, the task gets a higher lease number and no `leased_until`: that worker's changes are
+ * refused, and any worker may claim the task.
  * @returns the task under the caller's own lease or under the new number
  * @throws Superseded when the task no longer waits for the outcome of a submit
  */

@@ -2,7 +2,7 @@ import { command, statement, type Transaction } from '../database/database.ts';
 import type { Task } from './task.ts';
 import { type Changes, move, postpone, type StepResult, Superseded } from './transitions.ts';
 
-// Once its wait is over, a create responds with 202 at any moment, so the task counts as announced.
+// After its wait a create may respond with 202 at any moment, so the task counts as announced.
 const LOCK = statement(
   'task_lock_refused',
   `update tasks set refused_at = coalesce(refused_at, clock_now())
@@ -17,7 +17,7 @@ const RELEASE_KEY = statement(
    where account_id = $1 and surface = $2 and key = $3 and task_id = $4`,
 );
 
-/** A longer Retry-After of a provider is shortened to this. */
+/** Cap on a provider's Retry-After. */
 const MAX_WAIT_SECONDS = 300;
 
 /**
@@ -35,12 +35,11 @@ function waitSeconds(retryAfterSeconds: number | undefined): number {
 }
 
 /**
- * Continues a task when it is certain that no provider accepted it and the client's request is not
- * the cause (C2). If the task was not announced, it fails, its credits are refunded and its
- * Idempotency-Key is released. An announced task is submitted again until `submitRetrySeconds` have
- * passed since the first attempt that was not accepted; then it fails and its credits are refunded.
- * An announced task that was held fails at once, because a held task is never submitted again
- * (C15).
+ * Continues a task that certainly no provider has accepted, through no fault of the request (C2).
+ * If the task was not announced, it fails, its credits are refunded and its Idempotency-Key is
+ * released. An announced task is submitted again until `submitRetrySeconds` have passed since the
+ * first attempt that was not accepted; then it fails and its credits are refunded. An announced
+ * task that was held fails at once, because a held task is never submitted again (C15).
  */
 export async function notAccepted(
   tx: Transaction,
@@ -59,7 +58,7 @@ export async function notAccepted(
   if (!lock) throw new Superseded(`${task.id} is leased by another worker`);
   const fail = (error: NonNullable<Changes['error']>) =>
     move(tx, task, { to: 'failed', changes: { error }, cause: options.cause });
-  // The texts name no provider: the cause may be the service's own, such as its storage.
+  // The messages name no provider: the cause may be the service's own, such as its storage.
   if (!lock.announced) {
     const message =
       'The task could not be started. Send it again later with the same Idempotency-Key.';
@@ -86,14 +85,14 @@ const FORGET_REFUSAL = statement(
   'update tasks set refused_at = null where id = $1 and lease = $2',
 );
 
-/** So that not all tasks that wait for a provider become due at once. */
+/** Jitter, so that tasks waiting for a provider don't all become due at once. */
 const SPREAD_SECONDS = 5;
 
 /**
- * Postpones a task whose provider takes no jobs now. There is no new attempt, and its inputs are
- * kept. An outage counts like attempts that are not accepted: see {@link notAccepted}. A pause by
- * an operator does not count.
- * @param closure.seconds when it may ask again
+ * Postpones a task whose provider takes no jobs now, without a new attempt; its inputs are kept. An
+ * outage counts toward the retry time like an attempt that is not accepted (see {@link
+ * notAccepted}); an operator's pause does not.
+ * @param closure.seconds until it may ask again
  */
 export async function awaitProvider(
   tx: Transaction,
@@ -114,7 +113,7 @@ export async function awaitProvider(
   return postpone(tx, task, { seconds });
 }
 
-/** Makes the tasks due that wait to be submitted to a provider. */
+/** Makes tasks due that are waiting to be submitted to a provider. */
 export const wakeWaiting = command<[provider: string]>(
   'task_wake_waiting',
   `update tasks set due_at = clock_now() where id in (

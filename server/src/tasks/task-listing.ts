@@ -49,8 +49,7 @@ const LIST_OF_ACCOUNT = statement(
    where account_id = $4 and ($3::text is null or phase = $3) and ${NEWEST}`,
 );
 
-// The first time counts, because each retry to fetch an output moves the task out of `held` for a
-// short time.
+// Counted from the first hold, because each retry to fetch an output briefly leaves `held`.
 export const HELD_SINCE = `coalesce((select min(at) from task_history h
      where h.task_id = tasks.id and h.phase = 'held'), updated_at)`;
 
@@ -65,7 +64,7 @@ const LIST_HELD = statement(
    order by held_since, id limit $2`,
 );
 
-/** Tasks whose next step is due and that no worker has taken, those that wait longest first. */
+/** Due tasks that no worker has leased, longest wait first. */
 export const listDue = query<[limit: number], TaskListing>(
   'operator_tasks_due',
   `select ${COLUMNS}, due_at from tasks
@@ -73,9 +72,9 @@ export const listDue = query<[limit: number], TaskListing>(
 );
 
 /**
- * A page of tasks, filtered by phase and account if these are given: the newest first; held tasks
- * those that were held first.
- * @param filter.after the last task of the page before
+ * A page of tasks, optionally of one phase or account, newest first; held tasks by when they were
+ * first held.
+ * @param filter.after the last task of the previous page
  * @throws UsageError when there is no task `after`
  */
 export async function listTasks(
@@ -102,7 +101,7 @@ export const phaseOf = queryValue<[id: string], Phase | undefined>(
   undefined,
 );
 
-/** The output of a task, if there is such a task and it has one. */
+/** The output of a task, if both exist. */
 export const outputOf = queryValue<[taskId: string], string | null | undefined>(
   'task_output',
   'select output_object_id from tasks where id = $1',
@@ -125,7 +124,7 @@ const STATE = statement(
    from tasks where id = $1 for update`,
 );
 
-/** What may happen to a task. */
+/** The state that decides what an operator can do with a task. */
 export interface TaskState extends Pick<Task, 'phase' | 'held_cause' | 'error_code'> {
   /** Whether its next step is due later; null: it has none. */
   waits: boolean | null;
@@ -158,7 +157,7 @@ export const hasTasks = whether<[]>('task_any', 'select from tasks order by id l
 type Listed = Pick<TaskListing, 'id' | 'account_id' | 'surface' | 'provider' | 'credits'>;
 export type HeldTask = Listed & { held_cause: string; held_since: Date };
 
-/** More are not decided at once, so that an operator can read the list. */
+/** The most tasks in one decision, so that an operator can read the list. */
 const MOST = 1000;
 
 const FIND = namedStatement(
@@ -174,7 +173,9 @@ const FIND = namedStatement(
    order by held_since, id limit ${MOST}`,
 );
 
-/** The held tasks of a filter, those held first. null: any; `hours`: held for at least so long. */
+/**
+ * The held tasks that match a filter, longest held first. null: any; `hours`: minimum time held.
+ */
 export function heldTasks(
   db: Queryable,
   filter: {

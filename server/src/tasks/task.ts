@@ -67,7 +67,7 @@ export interface Task {
   aspect_ratio: AspectRatio | null;
   /** All kinds together. */
   credits: number;
-  /** How many of the credits are promotional: 0 unless the task is of the website. */
+  /** How many of the credits are promotional; 0 except on website tasks. */
   promotional_credits: number;
   provider: string;
   announced_at: Date | null;
@@ -94,8 +94,8 @@ export interface Task {
   /** Seconds since a provider accepted it; null before that. */
   accepted_seconds: number | null;
   /**
-   * The job of its accepted attempt, null if it has no attempt yet. Only a move that knows it sets
-   * it, so that the next step needs no read.
+   * The job of its accepted attempt; null: no attempt yet. Set only by a move that knows it, to
+   * save the next step a read.
    */
   known_job?: string | null;
 }
@@ -113,7 +113,7 @@ export const TASK_COLUMNS = `${STORED},
   extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds,
   extract(epoch from clock_now() - tasks.accepted_at)::float8 as accepted_seconds`;
 
-/** The columns of a table expression that was selected with {@link TASK_COLUMNS}. */
+/** The columns of a subquery that selects {@link TASK_COLUMNS}. */
 export const TASK_FIELDS = `${STORED.replaceAll('tasks.', '')},
   promotional_credits, now_seconds, phase_seconds, accepted_seconds`;
 
@@ -131,7 +131,7 @@ export type PublicColumns = Pick<
   | 'now_seconds'
 > & { model: Model; mode: Mode };
 
-/** For a statement that admits a request: the named task, if it belongs to the caller. */
+/** SQL for the admission query: the named task, if it belongs to the caller. */
 export const TASK_OF_CALLER = {
   columns: `tasks.id, tasks.phase, tasks.credits, tasks.output_object_id, tasks.error_code,
        tasks.error_message, tasks.created_at, tasks.updated_at,
@@ -160,7 +160,7 @@ const READ_OWNED = statement(
    where id = $1 and account_id = $2 and ($3::text is null or surface = $3)`,
 );
 
-/** A task of an account, of this surface if it is given. */
+/** An account's task, optionally on one surface only. */
 export function readOwned(
   db: Queryable,
   { accountId, id, surface }: { accountId: string; id: string; surface?: string },

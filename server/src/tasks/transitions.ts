@@ -75,8 +75,8 @@ export class Superseded extends Error {
   override name = 'Superseded';
 }
 
-// Here (if the move has a delay) and in POSTPONE: a task that was woken during this step keeps the
-// due time of the wake. The ids are also in an array, so that the rows are found by their index.
+// Here (for a move with a delay) and in POSTPONE, a task that was woken during this step keeps that
+// due time. The ids are also passed as an array, so that the rows are found by index.
 const MOVE = statement(
   'task_move',
   `with given as materialized (
@@ -119,15 +119,15 @@ const MOVE = statement(
    select ${TASK_FIELDS} from moved`,
 );
 
-/** A task as the caller read it, and where it goes. */
+/** A task as the caller read it, and its move. */
 export interface Step {
   task: Task;
   step: Move;
 }
 
 /**
- * The one place that moves tasks: a compare-and-set on the phase and the lease that the caller
- * read, for each task by itself. The credits and files of tasks that end are left to the caller.
+ * The only code that moves tasks: a compare-and-set per task on the phase and lease that the caller
+ * read. The caller handles the credits and files of tasks that end.
  * @returns the moved tasks in the order of the steps; undefined for a task that is no longer in
  *   that phase under that lease
  */
@@ -208,8 +208,8 @@ export async function endTasks(
 }
 
 /**
- * Moves a task like {@link move} and commits. Tasks that move together share a statement, unless
- * they end.
+ * Moves a task like {@link move} and commits. Concurrent moves share a statement, unless they end a
+ * task.
  */
 export async function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
   if (step.to === 'completed' || step.to === 'failed') {

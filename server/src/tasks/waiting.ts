@@ -3,21 +3,21 @@ import { type Database, statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { PHASES_BEFORE_ACCEPTANCE, TASK_COLUMNS, type Task } from './task.ts';
 
-/** How often the tasks of creates that wait are read, and those of few reads that wait. */
+/** Poll interval for the tasks of waiting creates, and of waiting reads while these are few. */
 const TICK_SECONDS = 0.03;
-/** With more reads than these, their tasks are read less often. */
+/** With more waiting reads than this, their tasks are polled less often. */
 const FEW_READS = 100;
 const MANY_TICK_SECONDS = 0.1;
 /** The pause after a failed read. */
 const PAUSE_SECONDS = 0.5;
 
 /**
- * How many reads may wait at a time, of one API key and in a process. A key may send 30 requests
- * a minute.
+ * How many reads may wait at once, per API key and per process. A key may send 30 requests a
+ * minute.
  */
 const PLACES = { ofKey: 20, all: 4000 };
 
-/** A read that waits for the end of a task. */
+/** A read that waits for a task to end. */
 interface WaitingRead {
   taskId: string;
   seconds: number;
@@ -36,7 +36,7 @@ export function hasEnded({ phase }: Pick<Task, 'phase'>): boolean {
   return phase === 'completed' || phase === 'failed';
 }
 
-// Thousands of tasks may be waited for: only those with news become rows.
+// Requests may wait for thousands of tasks; only those with news become rows.
 const READ = statement(
   'task_read_waited',
   `select ${TASK_COLUMNS} from tasks where id = any($1)
@@ -56,8 +56,8 @@ interface Waiter {
 export type Waiting = ReturnType<typeof createWaiting>;
 
 /**
- * The requests of this process that wait for what becomes of a task. None has a database connection
- * of its own: one query per tick reads the tasks of all of them.
+ * The requests of this process that wait for a task. They hold no database connection: one query
+ * per tick reads the tasks of all.
  */
 export function createWaiting(deps: { db: Database; log: Log }) {
   const waiters = new Set<Waiter>();
@@ -115,8 +115,8 @@ export function createWaiting(deps: { db: Database; log: Log }) {
   };
   return {
     /**
-     * Waits until the task was accepted, has failed or is held.
-     * @returns the task as it was then; undefined when the time is over or `stop` was called
+     * Waits until the task is accepted, failed or held.
+     * @returns the task as it was then; undefined on timeout or `stop`
      */
     async outcome(taskId: string, seconds: number): Promise<Task | undefined> {
       if (stop.signal.aborted || seconds === 0) return undefined;
@@ -125,18 +125,18 @@ export function createWaiting(deps: { db: Database; log: Log }) {
     },
     /**
      * Waits until the task has ended.
-     * @returns the ended task, or why the wait is over; undefined if no place was free
+     * @returns the ended task, or why the wait ended; undefined if no place was free
      */
     end({ taskId, seconds, keyId, signal }: WaitingRead) {
       if (stop.signal.aborted || signal.aborted || !places.take(keyId)) return undefined;
       return wait('read', taskId, seconds, signal).finally(() => places.free(keyId));
     },
     /**
-     * Tells the requests of this process that a task has moved, so that they need not wait until
-     * its row is read. Call it after the commit.
+     * Tells this process's waiting requests about a moved task, to spare them the next poll. Call
+     * it after the commit.
      */
     moved: (task: Task) => tell([task]),
-    /** Aborts by `stop`: for other waits of requests. */
+    /** Aborted by `stop`, for requests that wait for something else. */
     stopping: stop.signal,
     /** Ends all waits; later ones end at once. */
     stop() {
@@ -146,7 +146,7 @@ export function createWaiting(deps: { db: Database; log: Log }) {
   };
 }
 
-/** The places of reads that wait. */
+/** The places for waiting reads. */
 function openPlaces() {
   const taken = new Map<string, number>();
   let all = 0;

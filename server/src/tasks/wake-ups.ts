@@ -4,9 +4,9 @@ import { type Database, statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
 /**
- * What a wake-up says: tasks have become due whose next step copies the client's media (`ingest`),
- * submits (`submit`), or reads a job of which a callback came (`poll`). It names no task, and it
- * may get lost: workers also look by themselves (decisions/0002).
+ * The kind of step that has become due: copying the client's media (`ingest`), submitting
+ * (`submit`) or reading a job after its callback (`poll`). A wake-up names no task and may get
+ * lost: workers also poll (decisions/0002).
  */
 export const WAKE_UPS = ['ingest', 'submit', 'poll'] as const;
 export type WakeUp = (typeof WAKE_UPS)[number];
@@ -19,28 +19,28 @@ export interface WakeUps {
    */
   send(wakeUp: WakeUp): void;
   /**
-   * Calls `handle` for each wake-up of any process until the signal aborts. After a time without a
-   * connection it calls it once for each kind, since wake-ups may have been lost.
+   * Calls `handle` for each wake-up of any process until the signal aborts. After a reconnect it
+   * calls it once per kind, since wake-ups may have been lost.
    */
   listen(handle: (wakeUp: WakeUp) => void, signal: AbortSignal): void;
 }
 
 const CHANNEL = 'framewright_wake_up';
 
-// A NOTIFY is a commit. This one need not be on disk, since a lost wake-up delays a task by half a
-// second only. It is not in the transaction of the create, because Postgres commits one transaction
-// with a NOTIFY at a time.
+// This commit need not reach the disk, since a lost wake-up delays a task by only half a second.
+// The NOTIFY is not part of the create's transaction, because Postgres commits transactions with a
+// NOTIFY one at a time.
 const NOTIFY = statement(
   'wake_up_notify',
   `select set_config('synchronous_commit', 'off', true), pg_notify('${CHANNEL}', $1)`,
 );
 
-/** Pause between two notifications of one kind from one process. */
+/** Shortest time between notifications of one kind from one process. */
 const PAUSE_SECONDS = 0.005;
 
-/** The pause before a lost connection is made again. */
+/** The pause before reconnecting. */
 const RECONNECT_SECONDS = 1;
-/** How often the connection is tried, so that one that was cut without a notice is noticed. */
+/** How often the connection is checked, to detect one that was cut silently. */
 const HEARTBEAT_SECONDS = 5;
 const RESPONSE_SECONDS = 3;
 
@@ -50,7 +50,7 @@ const RESPONSE_SECONDS = 3;
  */
 export function openWakeUps(deps: { url: string; db: Database; log: Log }): WakeUps {
   const handlers = new Set<Handler>();
-  /** Marks the notifications of this process, which it has handled before it sends them. */
+  /** Marks this process's own notifications, which it handles before sending them. */
   const sender = crypto.randomUUID();
   const send = coalesced(async (wakeUp) => {
     for (const handle of handlers) handle(wakeUp);
@@ -68,7 +68,7 @@ export function openWakeUps(deps: { url: string; db: Database; log: Log }): Wake
 
 type Handler = (wakeUp: WakeUp) => void;
 
-/** Sends one at a time of each kind. All calls during a notification share the next one. */
+/** Sends one notification of each kind at a time. Calls made meanwhile share the next one. */
 function coalesced(notify: (wakeUp: WakeUp) => Promise<unknown>, log: Log) {
   const state = new Map<WakeUp, 'sending' | 'again'>();
   const run = async (wakeUp: WakeUp): Promise<void> => {
@@ -90,7 +90,7 @@ function coalesced(notify: (wakeUp: WakeUp) => Promise<unknown>, log: Log) {
 interface Listening {
   url: string;
   log: Log;
-  /** Its notifications are left out. */
+  /** Whose notifications to ignore. */
   sender: string;
   handle: Handler;
   signal: AbortSignal;

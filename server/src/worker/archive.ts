@@ -29,7 +29,7 @@ export interface ArchiveDeps {
   db: Database;
   storage: Storage;
   scratch: ScratchDirectory;
-  /** Not the measurer of the inputs: clients' files may keep that one busy for a long time. */
+  /** Separate from the inputs' measurer, which clients' files may keep busy for long. */
   outputMeasurer: Measurer;
   /** Which frames of an output are decoded. */
   outputFrames: DecodedFrames;
@@ -99,7 +99,7 @@ async function writePoster(filePath: string, poster: Buffer): Promise<OutputFile
   return { filePath, role: 'poster', mediaType: 'image/webp', sizeBytes: poster.length };
 }
 
-/** A difference that fails the task is decided on all frames. */
+/** A difference that would fail the task is confirmed on all frames. */
 async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<Measurement> {
   const { exactOutput, repeatsOutputs } = deps.providerOf(task).capabilities;
   const { outputMeasurer, outputFrames: frames } = deps;
@@ -117,8 +117,8 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
 }
 
 /**
- * Stores the poster that was drawn with the check. If that fails, the task goes on, and its poster
- * is drawn again later.
+ * Stores the poster drawn during the check. If that fails, the task continues and the poster is
+ * drawn again later.
  */
 async function storePoster(store: () => Promise<string>): Promise<string | undefined> {
   const startedAt = performance.now();
@@ -128,7 +128,7 @@ async function storePoster(store: () => Promise<string>): Promise<string | undef
   return posterId;
 }
 
-/** How long the output of a test task is kept at most. */
+/** The longest retention of a test task's output. */
 const TEST_DAYS = 1;
 
 interface Completion {
@@ -146,8 +146,8 @@ function complete(deps: ArchiveDeps, done: Omit<Completion, 'retentionDays'>): P
 }
 
 /**
- * Completes tasks, captures their credits and makes their outputs ready. Tasks of different
- * accounts that arrive together share the transaction, if their outputs are kept equally long.
+ * Completes tasks, captures their credits and makes their outputs ready. Concurrent completions of
+ * different accounts share a transaction if their outputs are kept equally long.
  */
 const shared = () =>
   sharedWork<Completion, Task>({
@@ -175,7 +175,7 @@ async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]
   );
   await Promise.allSettled([moving, ending]);
   const completed = (await moving).filter((task) => task !== undefined);
-  // Asked first: a task that another worker has completed can't be captured again.
+  // Checked first: a task that another worker has completed can't be captured again.
   if (completed.length < items.length) throw notLeased(items);
   await ending;
   return completed;
@@ -193,7 +193,7 @@ function expectationOf(task: Task): Expectation {
   return { resolution, aspectRatio, durationSeconds: duration, audio };
 }
 
-/** Delays the next read of the job: a read right away would give the same result. */
+/** Delays the next read of the job: an immediate one would give the same result. */
 async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'postponed'> {
   const changes = { heldCause: 'outcome' } as const;
   const delaySeconds = recheckDelaySeconds(deps, task);

@@ -7,8 +7,7 @@ import { NEXT_DELIVERY } from '../webhooks/claim.ts';
 
 /**
  * The worker pool that runs a task. Each has its own places, so that slow downloads, many polls,
- * finds that wait for turns of a small rate budget, and outputs that wait for the one decoder delay
- * only their own kind.
+ * finds short of rate budget and outputs queued for the one decoder delay only their own kind.
  */
 export const WORKER_POOLS = ['ingest', 'submit', 'poll', 'find', 'archive'] as const;
 export type WorkerPool = (typeof WORKER_POOLS)[number];
@@ -62,13 +61,13 @@ const PARAMETERS = ['providers', 'limits', 'places'] as const;
 const choose = (due: string) => `with due as materialized (${due}),
      chosen as materialized (select id from due order by due_at limit :places) ${LEASE}`;
 
-// An attempt that is in flight without a lease was left by a dead worker: its job is to be found.
+// An attempt in flight without a lease was left by a dead worker: its job must be found.
 const IN_FLIGHT = `attempts.state = 'in_flight'`;
 
 const claimIn = (pool: WorkerPool, condition = dueIn(pool)) =>
   namedStatement(`task_claim_${pool}`, PARAMETERS, choose(duePerProvider('tasks', condition)));
 
-// Tasks that are still to be submitted come first: their clients may wait for a response.
+// Tasks not yet submitted come first: their clients may be waiting for a response.
 const CLAIM_FIND = namedStatement(
   'task_claim_find',
   PARAMETERS,
@@ -94,11 +93,11 @@ const CLAIM = {
   archive: claimIn('archive'),
 };
 
-/** Lets one process at a time claim tasks to ingest, so that no account gets too many. */
+/** Serializes ingest claims across processes, so that no account gets too many. */
 const INGEST_LOCK = 7_100_001;
 
-// `waiting` walks from account to account, so the tasks that an account has beyond its limit are
-// not read. Each account in turn gets one place more.
+// `waiting` skips from account to account, so tasks beyond an account's limit are not read. Places
+// go round-robin to the accounts.
 const CLAIM_INGEST = namedStatement(
   'task_claim_ingest',
   ['providers', 'places', 'accountLimit'],
@@ -130,7 +129,7 @@ const CLAIM_INGEST = namedStatement(
    ${LEASE}`,
 );
 
-// Also for deliveries of webhooks: an idle worker makes one statement for both.
+// Covers webhook deliveries too: an idle worker runs one statement for both.
 const DUE_WORK = statement(
   'task_due_work',
   `select 'webhooks' as work, extract(epoch from due_at - ${NOW})::float8 as seconds
@@ -150,9 +149,9 @@ const DUE_WORK = statement(
 export type DueWork = WorkerPool | 'webhooks';
 
 /**
- * Looks for deliveries of webhooks, and for tasks of these providers, that are due or will be
- * within some seconds.
- * @returns what is due, and in how many seconds the next of the others is
+ * Finds webhook deliveries and tasks of these providers that are due or will be within some
+ * seconds.
+ * @returns what is due, and the seconds until the next of the others is
  */
 export async function findDueWork(
   db: Queryable,
@@ -172,18 +171,17 @@ export async function findDueWork(
 
 /** What a worker may claim. */
 export interface Claimable {
-  /** At most this many tasks together. */
+  /** The most tasks in all. */
   places: number;
-  /** The providers whose tasks it runs, and at most how many tasks of each. */
+  /** The providers whose tasks it runs, with the most tasks of each. */
   limits: ReadonlyMap<string, number>;
-  /** How many tasks of one account may fetch their files at a time, in all processes together. */
+  /** How many tasks of one account may fetch files at once, across all processes. */
   accountLimit: number;
 }
 
 /**
- * Leases due tasks of a worker pool that have no lease, those that have been due longest first.
- * Several processes that claim at once get different tasks. Tasks to ingest are taken from each
- * account in turn.
+ * Leases a pool's due tasks that have no lease, longest due first. Concurrent claims get different
+ * tasks. Ingests are taken round-robin by account.
  */
 export function claimDue(
   db: Queryable,

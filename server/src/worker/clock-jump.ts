@@ -8,7 +8,7 @@ import {
 import type { Log } from '../kernel/log.ts';
 import { LEASE_SECONDS } from '../tasks/transitions.ts';
 
-/** A smaller jump is not noticed: it delays nothing for longer than this. */
+/** Smaller jumps are ignored: they delay nothing for longer than this. */
 const MIN_JUMP_SECONDS = 5;
 
 const advanceClockMark = whether<[]>(
@@ -16,7 +16,7 @@ const advanceClockMark = whether<[]>(
   'update clock_marks set latest = clock_now() where latest < clock_now() returning true',
 );
 
-// The row is locked, so that one process repairs a jump once.
+// The row lock lets only one process repair a jump.
 const setClockMarkBack = queryValue<[], number>(
   'clock_mark_back',
   `with before as (select latest from clock_marks for update)
@@ -32,7 +32,7 @@ const wakeAll = command(
   'update tasks set due_at = clock_now() where due_at > clock_now()',
 );
 
-// Only live tasks have a due time, and few rows are in its index.
+// Only live tasks have a due time, so its index is small.
 const shortenLeases = command(
   'clock_jump_leases',
   `update tasks set leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
@@ -47,9 +47,9 @@ export interface ClockJumpDeps {
 }
 
 /**
- * Notices that the database's clock was set back, by a mark in the database: also if no process ran
- * at that time. Everything that is now due far ahead becomes due at once: a step that runs too
- * early changes nothing. The lease of a worker that lives is renewed within seconds.
+ * Detects by a mark in the database that its clock was set back, even if no process ran at the
+ * time. Everything now due far ahead becomes due at once: a step that runs too early changes
+ * nothing. A live worker renews its leases within seconds.
  * @returns by how many seconds the clock was set back; 0 if it was not
  */
 export async function repairClockJump(deps: ClockJumpDeps): Promise<number> {

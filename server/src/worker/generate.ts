@@ -14,7 +14,7 @@ export interface GenerateDeps {
   pollMinSeconds: number;
   pollMaxSeconds: number;
   reconcileSeconds: number;
-  /** Is told that an output is expected. */
+  /** Told when an output is expected. */
   outputMeasurer?: Pick<Measurer, 'prepare'>;
   jobTimes?: Pick<JobTimes, 'expected' | 'working' | 'observe'>;
 }
@@ -24,8 +24,8 @@ const LIMIT_GRACE_SECONDS = 60;
 const MAX_RECHECK_SECONDS = 6 * 3600;
 
 /**
- * Reads the accepted job and moves the task when the job has ended. If the job is missing, works
- * beyond the provider's own limit, or can't be read until then, the task is held for its outcome.
+ * Reads the accepted job and moves the task when the job has ended. If the job is missing, runs
+ * past the provider's own limit or can't be read until then, the task is held for its outcome.
  */
 export async function generate(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const read = await readJob(deps, task).catch((failure: unknown) => {
@@ -93,18 +93,18 @@ function isOverdue(deps: GenerateDeps, task: Task): boolean {
   return (task.accepted_seconds ?? 0) > jobLimitSeconds + LIMIT_GRACE_SECONDS;
 }
 
-/** The window around the expected end: so many mean deviations on each side. */
+/** The window around the expected end, in mean deviations on each side. */
 const DEVIATIONS = 3;
-/** How often a job is read from the start of the window to its middle. */
+/** Reads from the start of the window to its middle. */
 const EXPECTED_READS = 5;
-/** Within the window, the shortest pause is this part of the configured one. */
+/** The shortest pause within the window, as a fraction of the configured one. */
 const EXPECTED_PAUSE = 1 / 8;
 
 /**
- * A quarter of the time since the task began to generate, within the configured bounds. If it is
- * known how long such jobs take, the pauses are shorter around the expected end, and longer before.
- * Times that vary by more than they last are ignored: a job that ended while the service was
- * stopped seems to have taken until its start.
+ * A quarter of the time since the task began to generate, within the configured bounds. Once
+ * typical job times are known, pauses are shorter around the expected end and longer before it.
+ * Times that vary by more than their mean are ignored: a job that ended while the service was down
+ * seems to have run until its restart.
  */
 function pollSeconds(deps: GenerateDeps, task: Task): number {
   const { pollMinSeconds, pollMaxSeconds } = deps;
@@ -129,8 +129,8 @@ async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepR
 }
 
 /**
- * What follows from the job's status; a job that ended by a cancel ends its task. A job that failed
- * may have been cancelled before its provider's response was recorded.
+ * The move that follows from the job's status; a cancelled job ends its task. A failed job may have
+ * been cancelled before the provider's response was recorded.
  */
 async function nextMove(
   { db }: GenerateDeps,

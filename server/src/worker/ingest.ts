@@ -86,8 +86,8 @@ export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> 
 }
 
 /**
- * How long the other files are still checked after the first refusal. To check them all would let
- * the slowest host delay the refusal.
+ * How long the other files are checked after the first refusal. Checking them all would let the
+ * slowest host delay it.
  */
 const MORE_REFUSALS_MS = 2000;
 
@@ -103,7 +103,7 @@ async function copyAll(deps: IngestDeps, task: Task): Promise<TaskInput[]> {
     } catch (error) {
       if (stop.signal.aborted) throw error;
       if (error instanceof MediaRefused) refused.set(input, error);
-      // A budget that is used up, or a fault of the service, says nothing about the other files.
+      // An exhausted budget or an internal failure says nothing about the other files.
       const isOfThis = error instanceof MediaRefused && error.refusal.reason !== 'too_large';
       if (isOfThis) deadline ??= setTimeout(() => stop.abort(error), MORE_REFUSALS_MS);
       else stop.abort(error); // later calls change nothing, so the reason is the first failure
@@ -170,8 +170,8 @@ async function download({ guardedFetch }: IngestDeps, { task, input, budget, sig
 }
 
 /**
- * Opens a file that the task's account has uploaded; its bytes count in the same budget.
- * @throws MediaRefused when the account has no such upload any more; OutboundError `too_large`
+ * Opens a file that the task's account has uploaded; its bytes count against the same budget.
+ * @throws MediaRefused when the account no longer has the upload; OutboundError `too_large`
  */
 async function openUpload(
   { db, storage, log }: IngestDeps,

@@ -10,7 +10,7 @@ interface JobTime {
   deviationSeconds: number;
 }
 
-/** Jobs of the same provider, model, resolution and length of the video take equally long. */
+/** Jobs with the same provider, model, resolution and video length take about equally long. */
 export type JobOf = Pick<Task, 'provider' | 'request'>;
 
 interface WorkingRead {
@@ -18,26 +18,26 @@ interface WorkingRead {
   pauseSeconds: number;
 }
 
-/** How long jobs take, as this process has read and observed. */
+/** The job times that this process has read and observed. */
 export interface JobTimes {
-  /** undefined as long as too few jobs of this kind have succeeded. */
+  /** undefined until enough jobs of this kind have succeeded. */
   expected(task: JobOf): JobTime | undefined;
-  /** Notes a read that found the job at work, in seconds since acceptance, and the next pause. */
+  /** Notes a read that found the job working, in seconds since acceptance, and the next pause. */
   working(taskId: string, read: WorkingRead): void;
   /**
-   * Learns from a job that a read has found ended. After a pause, it may have ended at any time of
-   * the pause, and the middle counts; a read before its time was woken by a callback.
+   * Learns from a read that found the job ended. It may have ended at any time in the pause before,
+   * so the middle counts; a read that came early was woken by a callback, so its own time counts.
    */
   observe(task: JobOf & Pick<Task, 'id'>, seconds: number): void;
-  /** Writes what was observed, and reads what all processes know. Without tasks it does nothing. */
+  /** Stores what was observed and reads what all processes know. Without tasks it does nothing. */
   exchange(): Promise<void>;
 }
 
-/** The fewest jobs of a kind before their time is used. */
+/** The fewest jobs of a kind before their mean is used. */
 const FEWEST_JOBS = 3;
 /** The most jobs in progress whose last read is remembered. */
 const REMEMBERED_READS = 10_000;
-/** The mean is about that of the last jobs, so many of them: older ones count less. */
+/** The mean covers about this many recent jobs; older ones count less. */
 const REMEMBERED_JOBS = 20;
 
 const WRITE = namedStatement(
@@ -101,13 +101,13 @@ export function openJobTimes(db: Database): JobTimes {
   };
 }
 
-/** When a job ended that `last` found at work, and a later read ended. */
+/** When a job ended that `last` found working and a later read found ended. */
 function endBetween(last: WorkingRead | undefined, seconds: number): number {
   const isPauseOver = last && seconds >= last.seconds + last.pauseSeconds;
   return isPauseOver ? (last.seconds + seconds) / 2 : seconds;
 }
 
-/** As the statement that reads the times writes it. */
+/** Must match the kind that the reading statement builds. */
 function kindOf({ provider, request: { model, resolution, duration } }: JobOf): string {
   return [provider, model, resolution, duration].join(' ');
 }

@@ -11,7 +11,7 @@ import { neededVariables } from '../providers/registry.ts';
 import { NOW } from '../tasks/lease.ts';
 import { POOL, type WorkerPool } from './claim.ts';
 
-/** A worker that was not seen for this long is dead. It reports six times in this time. */
+/** A worker not seen for this long, six reports, counts as dead. */
 const DEAD_AFTER_SECONDS = 30;
 export const REPORT_SECONDS = 5;
 
@@ -54,7 +54,7 @@ const UNSERVED_TASKS = statement(
    group by provider order by provider`,
 );
 
-/** The live tasks that no running worker can work on, besides those of the given providers. */
+/** The live tasks that no running worker can run, except those of the given providers. */
 export function unservedTasks(db: Queryable, providers: string[] = []): Promise<UnservedTasks[]> {
   return db.query(UNSERVED_TASKS, [providers]);
 }
@@ -67,9 +67,9 @@ export const reportGone = command<[workerId: string]>(
 
 /** What a worker needs to know of the other workers. */
 export interface Fleet {
-  /** How many tasks all running workers together ingest at a time. */
+  /** How many tasks all running workers together ingest at once. */
   ingestPlaces: number;
-  /** Providers of tasks before their submit that no running worker has. */
+  /** Providers of tasks not yet submitted that no running worker has. */
   unservedProviders: string[];
 }
 
@@ -83,8 +83,8 @@ export async function reportAlive(
 }
 
 /**
- * A provider that no running worker has for this long is not served. Until then, a worker that has
- * it may still be starting.
+ * A provider is unserved once no running worker has had it for this long. Until then, a worker that
+ * has it may still be starting.
  */
 const UNSERVED_AFTER_SECONDS = 60;
 
@@ -108,7 +108,7 @@ export function createClaimRules(options: {
       .filter(([, since]) => monotonic() - since >= UNSERVED_AFTER_SECONDS * 1000)
       .map(([provider]) => provider);
   return {
-    /** Takes note of the other workers. */
+    /** Takes the other workers into account. */
     update(fleet: Fleet) {
       ingestPlaces = Math.max(options.ingestPlaces, fleet.ingestPlaces);
       for (const provider of unservedSince.keys()) {
@@ -119,13 +119,13 @@ export function createClaimRules(options: {
       }
     },
     /**
-     * The providers whose tasks it claims: its own. If no worker has a provider, its tasks that are
-     * not submitted yet are claimed too: their submit step ends them as not accepted.
+     * The providers whose tasks it claims: its own and, for tasks not yet submitted, those that no
+     * worker has: the submit step ends these as not accepted.
      */
     providers(pool: WorkerPool) {
       return pool === 'submit' || pool === 'ingest' ? [...own, ...unserved()] : own;
     },
-    /** How many tasks of one account may fetch their files at a time, in all processes together. */
+    /** How many tasks of one account may fetch files at once, across all processes. */
     accountLimit: () => Math.max(1, Math.floor(ingestPlaces * SHARE_OF_ACCOUNT)),
   };
 }

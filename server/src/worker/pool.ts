@@ -11,7 +11,7 @@ interface PoolOptions {
   log: Log;
   /** When it aborts, nothing more is claimed. */
   stopping: AbortSignal;
-  /** Leases at most so many tasks. */
+  /** Leases at most this many tasks. */
   claim(places: number): Promise<Task[]>;
   /** Works on a leased task. Must not throw. */
   work(task: Task): Promise<void>;
@@ -25,13 +25,13 @@ const MAX_WAIT_SECONDS = 1;
 export function createPool(options: PoolOptions) {
   const { name, places, log, stopping, claim, work } = options;
   const inProgress = new Set<Promise<void>>();
-  /** Leased tasks without a place: those that come from another pool of this process. */
+  /** Leased tasks waiting for a place, handed over by another pool of this process. */
   const waiting: Task[] = [];
   /** The places that a claim under way may fill. */
   let claiming = 0;
   let filling: Promise<void> | undefined;
   let isAskedAgain = false;
-  /** Whether there was no place for more tasks, which may be due. */
+  /** Whether more tasks may be due than there were places for. */
   let mayHaveMore = false;
   /** Whether the last free place went to a claim: claimed and waiting tasks alternate. */
   let wasClaimed = false;
@@ -97,10 +97,10 @@ export function createPool(options: PoolOptions) {
      */
     fill,
     /**
-     * Works on a task that is leased already, or lets it wait for a place. It takes turns with due
-     * tasks, so it delays none of them for long.
-     * @returns false when as many tasks wait as the pool has places, and one more would wait for
-     *   more than a second: another process may be faster
+     * Starts a leased task, or queues it for a place. Queued and due tasks alternate, so neither
+     * delays the other for long.
+     * @returns false when as many tasks are queued as the pool has places and one more would wait
+     *   for over a second: another process may be faster
      */
     take(task: Task): boolean {
       if (stopping.aborted) return false;
@@ -109,7 +109,7 @@ export function createPool(options: PoolOptions) {
       else return false;
       return true;
     },
-    /** Resolves when a claim under way has ended, and then all tasks have. */
+    /** Resolves when a claim under way, and then all tasks, have ended. */
     async finish() {
       await filling;
       while (inProgress.size > 0) await Promise.all(inProgress);
@@ -117,7 +117,7 @@ export function createPool(options: PoolOptions) {
   };
 }
 
-/** Notes when the last tasks ended, as many as a pool has places. */
+/** Tracks when the last tasks ended, as many as the pool has places. */
 function trackSpeed(places: number, monotonic = () => performance.now()) {
   const ends: number[] = [];
   return {
@@ -125,7 +125,7 @@ function trackSpeed(places: number, monotonic = () => performance.now()) {
       ends.push(monotonic());
       if (ends.length > places) ends.shift();
     },
-    /** Whether so many tasks will probably have ended soon. */
+    /** Whether this many tasks will probably end soon. */
     isSoon(tasks: number): boolean {
       const [oldest] = ends;
       if (oldest === undefined || ends.length < places) return false;

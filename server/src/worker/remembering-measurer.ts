@@ -3,14 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { forgetOldest } from '../kernel/forget-oldest.ts';
 import type { Measurement, Measurer } from '../media/measure.ts';
 
-/** How many files are remembered. */
+/** How many results are cached. */
 const MAX_FILES = 100;
 
 const remembering = new WeakMap<Measurer, Measurer>();
 
 /**
- * Wraps a measurer for small files of which many are the same: a file is decoded once, and then
- * known by the hash of its bytes and by what was asked.
+ * Wraps a measurer in a cache, for small files that repeat: results are keyed by the hash of the
+ * bytes and the options.
  */
 export function rememberingMeasurer(measurer: Measurer): Measurer {
   const known = remembering.get(measurer);

@@ -114,7 +114,7 @@ export function instrumentedSteps(steps: Steps): Steps {
   }
 }
 
-/** Times are those of the database, so a task that several processes work on is measured too. */
+/** Uses the database's times, so that tasks which move between processes are measured too. */
 function reportMove(before: Task, next: StepResult): void {
   if (next === 'postponed') return;
   const { phase, updated_at: movedAt, created_at: createdAt, credits } = next;
@@ -130,8 +130,8 @@ function secondsBetween(from: Date, to: Date): number {
 }
 
 /**
- * A poll of a job that goes on is left out: there may be thousands of them. A reserved task has
- * waited for a worker since its create.
+ * Polls of a job in progress get no span: there may be thousands. A reserved task has waited for a
+ * worker since its create.
  */
 async function inStepSpan(task: Task, run: () => Promise<StepResult>): Promise<StepResult> {
   const { id, phase, lease, provider } = task;

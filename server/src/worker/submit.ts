@@ -26,9 +26,9 @@ export interface SubmitStepDeps extends FindDeps {
   closures: Pick<Closures, 'enter'>;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
-  /** Milliseconds of the machine's clock. It goes on while the machine is suspended. */
+  /** Wall-clock milliseconds. This clock keeps running while the machine is suspended. */
   wallClock(): number;
-  /** Waits before an outcome is recorded again after a failure. */
+  /** Waits before retrying to record an outcome. */
   pause(seconds: number): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ async function submitNow(
 ): Promise<StepResult> {
   // A failure is ignored here: the submit meets the same failure and reports it as its outcome.
   await provider.prepare?.(await inputsFor(deps, task)).catch(() => {});
-  // The time begins before the attempt is on record, so it is over no later than `send_before`.
+  // The clock starts before the attempt is recorded, so the time ends no later than `send_before`.
   const mayStillSend = untilSeconds(deps, SEND_WITHIN_SECONDS);
   const attempt = await insertAttempt(deps.db, task, provider.identity);
   const jobSpec = await jobSpecOf(deps, task, attempt);
@@ -74,8 +74,8 @@ async function submitNow(
 }
 
 /**
- * A function that tells whether this time is not over, by both clocks of the process. A monotonic
- * clock stops while the machine is suspended; the other clock may be set back.
+ * Returns a function that tells whether time is left, by both clocks: the monotonic one stops while
+ * the machine is suspended, and the wall clock may be set back.
  */
 function untilSeconds(
   { monotonic, wallClock }: Pick<SubmitStepDeps, 'monotonic' | 'wallClock'>,
@@ -151,10 +151,10 @@ async function recordOnce(
   return deps.db.transaction((tx) => applySubmitOutcome(deps, tx, task, { attempt, outcome }));
 }
 
-/** The pause before an outcome is recorded again. */
+/** The pause between tries to record an outcome. */
 const RECORD_PAUSE_SECONDS = 0.5;
 
-/** Retries the work until the database can be reached, or this process has closed it. */
+/** Retries the work until the database is reachable, or this process has closed it. */
 async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

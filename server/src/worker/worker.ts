@@ -26,7 +26,7 @@ const PLACES: Record<WorkerPool, number> = {
   archive: 32,
 };
 const SWEEP_SECONDS = 0.5;
-/** The shortest time between two sweeps, when a task becomes due before the next regular one. */
+/** The shortest time between sweeps, when a task is due before the next regular one. */
 const MIN_SWEEP_SECONDS = 0.05;
 
 export type Worker = ReturnType<typeof createWorker>;
@@ -111,7 +111,7 @@ export function createWorker(deps: WorkerDeps) {
       startInterval(REPORT_SECONDS, reporting, report);
       startSweeping(deps, stopping.signal, {
         providers: () => rules.providers('submit'),
-        // Not awaited: a pool whose claim takes long does not delay the others.
+        // Not awaited: a slow claim of one pool must not delay the others.
         found: (work) => void (work === 'webhooks' ? onDeliveries?.() : pools[work].fill()),
       });
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
@@ -134,8 +134,8 @@ export function createWorker(deps: WorkerDeps) {
 }
 
 /**
- * Fills only the pools that have due tasks, twice a second, so an idle worker makes one statement.
- * When something becomes due before the next sweep, that sweep begins at that moment.
+ * Twice a second, fills only the pools that have due tasks, so an idle worker runs one statement.
+ * If something is due before the next sweep, the sweep starts then.
  */
 function startSweeping(
   { db, log }: Pick<WorkerDeps, 'db' | 'log'>,
@@ -155,7 +155,7 @@ function startSweeping(
   const sweepNow = startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal }, sweep);
 }
 
-/** A poll whose turn is far away would only keep a place while it waits. */
+/** A poll far from its turn would only occupy a place while it waits. */
 async function limitToTurns({ providers }: WorkerDeps, limits: Map<string, number>): Promise<void> {
   for (const [provider, places] of limits) {
     const turns = await providers.get(provider)?.nearReads?.();
@@ -163,7 +163,7 @@ async function limitToTurns({ providers }: WorkerDeps, limits: Map<string, numbe
   }
 }
 
-/** Polls that wait for turns of the provider's rate budget are only claimed, not handed over. */
+/** Polls that wait for the provider's rate budget are only claimed, never handed over. */
 function waitsForTurn({ providers }: WorkerDeps, task: Task): boolean {
   const provider = providers.get(task.provider);
   return provider === undefined || provider.nearReads !== undefined;
@@ -203,7 +203,7 @@ export async function advance(
   }
 }
 
-/** After a time without the database, this process may have leased the task again. */
+/** After a database outage, this process may have leased the task again. */
 function forgetLease(leases: Map<string, number>, { id, lease }: Task): void {
   if (leases.get(id) === lease) leases.delete(id);
 }

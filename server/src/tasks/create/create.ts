@@ -33,38 +33,38 @@ export interface CreateDeps {
   db: Database;
   wakeUps: Pick<WakeUps, 'send'>;
   log: Log;
-  /** The provider that new tasks are given to; it is recorded with each task. Not of test keys. */
+  /** The provider of new tasks, recorded with each; test keys have their own. */
   providerName: string;
-  /** How long a POST waits for the outcome of acceptance; with 0 each new task is announced. */
+  /** How long a POST waits for acceptance; with 0, each new task is announced at once. */
   createWaitSeconds: number;
 }
 
 export type Created = { kind: 'created' | 'replayed'; task: Task };
 
-/** How many transactions for creates of many accounts a process may run at once. */
+/** Concurrent transactions per process for creates of many accounts. */
 const MAX_TRANSACTIONS = 2;
-/** How many transactions may wait for locks of others. Each has a connection. */
+/** Transactions that may wait for another's locks. Each holds a connection. */
 const MAX_WAITING_TRANSACTIONS = 4;
 const BUSY =
   'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';
 
 const LIMITS = {
-  /** Creates of one transaction. */
+  /** Creates per transaction. */
   maxItems: 64,
-  /** Creates that may wait for a transaction in a process. */
+  /** Creates that may queue for a transaction, per process. */
   maxWaiting: 5000,
   tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
 };
 
 /**
- * Makes a function that creates the task of a valid request, or returns the task that the request's
- * key belongs to. Identical creates that run at the same time reserve once and share one task.
+ * Returns a function that creates the task of a valid request, or returns the task that its key
+ * belongs to. Identical concurrent creates reserve once and share one task.
  *
- * Creates that arrive together share a transaction (decisions/0020), which waits for no other. A
- * create that may have to wait shares one with those of its account only.
+ * Creates that arrive together are micro-batched into a transaction that never waits for a lock
+ * (decisions/0020). A create that may have to wait is batched only with its account's.
  *
- * The function throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for a
- * failure of the service itself, since the reserve may have been committed (C8).
+ * It throws ApiError `insufficient_credits` or `idempotency_conflict`, and `service_busy` for an
+ * internal failure, since the reserve may have been committed (C8).
  */
 export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Promise<Created> {
   const lanes = openLanes(deps);
@@ -101,19 +101,19 @@ function mayWait({ binding: { surface, apiKey }, request }: CheckedRequest): boo
 
 const accountOf = ({ binding }: CheckedRequest) => binding.accountId;
 
-/** Two requests with one key are never in one transaction. */
+/** Requests with the same key never share a transaction. */
 function keyOf({ binding: { accountId, surface, idempotencyKey } }: CheckedRequest): string {
   return `${accountId} ${surface} ${idempotencyKey}`;
 }
 
-/** The creates of an account that wait. */
+/** The queued creates of an account. */
 interface Lane {
   creates: number;
-  /** Why a create failed on the database: those queued behind it fail too, without a wait. */
+  /** Set when a create failed on the database: those queued behind it fail at once. */
   gaveUp?: ApiError;
 }
 
-/** Makes the lanes in which creates wait: one transaction at a time for each account. */
+/** Opens the queues of creates: one transaction at a time per account. */
 function openLanes(deps: CreateDeps) {
   const lanes = new Map<string, Lane>();
   const create = batch<{ checked: CheckedRequest; lane: Lane }, Created | ApiError>({
@@ -139,7 +139,7 @@ function openLanes(deps: CreateDeps) {
     },
   });
   return {
-    /** Whether creates of the account wait; further ones then wait behind them. */
+    /** Whether the account has queued creates; new ones then queue behind them. */
     has: (accountId: string) => lanes.has(accountId),
     async create(checked: CheckedRequest): Promise<Created | ApiError> {
       const accountId = accountOf(checked);
@@ -156,7 +156,7 @@ function openLanes(deps: CreateDeps) {
   };
 }
 
-/** The error of a create that failed for a reason of the service, whose outcome may be unknown. */
+/** The error for a create that failed internally; its outcome may be unknown. */
 export function failedCreate(log: Log, cause: unknown): ApiError {
   log.error(
     { err: cause },
@@ -166,13 +166,13 @@ export function failedCreate(log: Log, cause: unknown): ApiError {
   return new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
 }
 
-/** How many times a key may be released during one create. Then the response is 503. */
+/** How often a key may be released during one create before the response is 503. */
 const ROUNDS = 5;
 
 /**
- * Creates the tasks of requests, or returns the tasks that their keys belong to. Waits for other
- * transactions that have locked a key or a balance, so the requests are of one account. If one of
- * several fails, nothing of them was committed, and each is tried by itself.
+ * Creates the tasks of one account's requests, or returns the tasks that their keys belong to. It
+ * waits for locked keys and balances, hence one account only. If one of several fails, all are
+ * rolled back and each is retried alone.
  * @throws DatabaseUnavailable: the tasks may have been created
  */
 export async function createAccountGroup(
@@ -195,13 +195,13 @@ export async function createAccountGroup(
   );
 }
 
-/** The outcome of a create that failed. */
+/** The error for the client of a failed create. */
 function refusalOf({ log }: Pick<CreateDeps, 'log'>, error: unknown): ApiError {
   if (isDatabaseUnavailable(error)) throw error;
   return error instanceof ApiError ? error : failedCreate(log, error);
 }
 
-/** The outcome of a create; without one, its key was known, or has been released meanwhile. */
+/** Without an outcome, the key was bound already, or has been released since. */
 async function createdOrKnown(
   deps: CreateDeps,
   request: CheckedRequest,
@@ -219,11 +219,11 @@ async function createdOrKnown(
 }
 
 /**
- * Creates tasks in one transaction. Each create is decided as if they had come one after the other.
- * First the keys are bound, then the balances are locked.
- * @param whenLocked with `skip` the transaction waits for no other one, so that creates of many
- *   accounts can share it (decisions/0020). With `wait` a refusal is thrown, to roll back
- * @returns undefined where the key is known or, with `skip`, something is locked or out of date
+ * Creates tasks in one transaction, each decided as if they had come one after the other. Binds the
+ * keys first, then locks the balances.
+ * @param whenLocked `skip`: never waits for a lock, so that creates of many accounts can share the
+ *   transaction (decisions/0020). `wait`: throws a refusal, to roll back
+ * @returns undefined where the key is bound already or, with `skip`, a row is locked or out of date
  */
 async function createGroup(
   deps: CreateDeps,

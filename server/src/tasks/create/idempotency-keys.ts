@@ -12,15 +12,13 @@ import type { WhenLocked } from '../../ledger/reserve.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
 import type { Binding, NewTask } from './new-task.ts';
 
-/**
- * The row of a known key: the body that it belongs to, and its task unless the key was released.
- */
+/** A bound key: the fingerprint of its body, and its task unless the key was released. */
 export interface KnownKey {
   fingerprint: Buffer;
   task_id: string | null;
 }
 
-/** For a statement that admits a request: the row of the caller's Idempotency-Key. */
+/** SQL for the admission query: the row of the caller's Idempotency-Key. */
 export const KEY_OF_CALLER = {
   columns: 'known.fingerprint, known.task_id',
   joins: `left join idempotency_keys known on known.account_id = caller.account_id
@@ -35,8 +33,7 @@ export const readBoundKey = queryFirst<[accountId: string, surface: string, key:
 );
 
 /**
- * Returns the task that a known key belongs to, and announces it, since the client is about to get
- * it.
+ * Returns the task of a bound key and announces it, since the client is about to see it.
  * @returns undefined when the key was released: the request may create a task
  * @throws ApiError `idempotency_conflict` when the key was used with another body, even if it was
  * released since
@@ -55,9 +52,9 @@ export async function replay(
   return known.task_id === null ? undefined : announce(db, known.task_id);
 }
 
-// Whoever binds a key holds its advisory lock until the end of the transaction. Locks are taken in
-// the order of the keys, so that two transactions with several keys can't deadlock. The row of a
-// key that is not bound stays free: who releases it may have locked its balance.
+// Binding a key holds its advisory lock until the transaction ends. Locks are taken in key order,
+// so that transactions with several keys can't deadlock. A key that is not bound keeps its row
+// unlocked: the transaction that releases it may have locked its balance.
 const given = (lock: string) => `with given as materialized (
      select account_id, surface, key, fingerprint, task_id
      from unnest(:accountIds::text[], :surfaces::text[], :keys::text[], :fingerprints::bytea[],
@@ -96,8 +93,8 @@ const BIND = {
 };
 
 /**
- * Binds the keys of new tasks. With `wait`, released keys too, and after every other transaction
- * that is binding one of them; `skip` leaves those out.
+ * Binds the keys of new tasks. `wait` also binds released keys, and waits for transactions that are
+ * binding any of them; `skip` leaves both out.
  * @returns the ids of the tasks whose keys were bound
  */
 export async function bindKeys(
@@ -121,7 +118,7 @@ const UNBIND = statement(
    where k.account_id = unused.account_id and k.surface = unused.surface and k.key = unused.key`,
 );
 
-/** Takes back keys that were new when this transaction bound them. */
+/** Unbinds keys that this transaction created. */
 export async function unbindKeys(tx: Transaction, tasks: NewTask[]): Promise<void> {
   const { accountIds, surfaces, keys } = namesOf(tasks);
   await tx.query(UNBIND, [accountIds, surfaces, keys]);
@@ -152,9 +149,9 @@ const READ_BOUND = statement(
 );
 
 /**
- * Announces a task (C2): records, by compare-and-set, that a client is about to get a response that
- * it may rely on, so that the task's Idempotency-Key is not released any more.
- * @returns the task; undefined when the task has failed already and its key was released
+ * Announces a task (C2): records, by compare-and-set, that a client is about to get a response it
+ * can rely on. From then on the task's Idempotency-Key is never released.
+ * @returns the task; undefined when it has already failed and released its key
  */
 export async function announce(db: Queryable, taskId: string): Promise<Task | undefined> {
   const [announced] = await db.query<Task>(ANNOUNCE, [taskId]);

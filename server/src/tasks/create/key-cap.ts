@@ -3,8 +3,8 @@ import { type Queryable, statement, type Transaction, together } from '../../dat
 import { ApiError } from '../../kernel/errors.ts';
 import type { CheckedRequest } from './new-task.ts';
 
-// A task counts in the month in which it was created, also if it is refunded later. A failed task
-// is always refunded in full.
+// A task and its refund count in the month of its creation. A failed task is always refunded in
+// full.
 const SPENT_THIS_MONTH = statement(
   'key_spent_this_month',
   `select k.id, (select coalesce(sum(credits), 0)::int8 from tasks
@@ -13,7 +13,7 @@ const SPENT_THIS_MONTH = statement(
    from unnest($1::text[]) as k (id)`,
 );
 
-/** The credits of this calendar month (UTC) of each of these keys: reserves minus refunds. */
+/** What each of these keys has spent this calendar month (UTC): reserves minus refunds. */
 export async function spentThisMonth(
   db: Queryable,
   keyIds: string[],
@@ -23,16 +23,15 @@ export async function spentThisMonth(
 }
 
 /**
- * Reads the caps of the API keys that creates were sent with, and what they have spent. Call it
- * once their balances are locked, so that creates of one key are decided one after the other
- * (decisions/0028).
+ * Reads the caps and spending of the creates' API keys. Call it once their balances are locked, so
+ * that creates of one key are decided one after the other (decisions/0028).
  */
 export async function readSpending(tx: Transaction, creates: CheckedRequest[]) {
   const ids = creates.flatMap(({ binding: { apiKey } }) => (apiKey?.hasCap ? [apiKey.id] : []));
   if (ids.length === 0) return { refusal: () => undefined };
   const [caps, spent] = await together(readCaps(tx, ids), spentThisMonth(tx, [...new Set(ids)]));
   return {
-    /** The error of a create that would exceed its key's cap. Others count as made. */
+    /** The error if a create would exceed its key's cap; otherwise counts it as spent. */
     refusal({ binding, price: { credits } }: CheckedRequest): ApiError | undefined {
       const { id = '' } = binding.apiKey ?? {};
       const cap = caps.find((key) => key.id === id)?.monthly_cap ?? null;

@@ -9,8 +9,8 @@ import { TASK_COLUMNS, type Task } from '../task.ts';
 import type { WakeUp } from '../wake-ups.ts';
 
 /**
- * The surface of the website (C20). Its tasks spend promotional credits first, then paid ones.
- * Those of test keys spend test credits, and all others spend paid credits only.
+ * The website's surface (C20). Its tasks spend promotional credits first, then paid ones. Test keys
+ * spend test credits, and all other surfaces spend paid credits only.
  */
 export const WEB_SURFACE = 'web';
 
@@ -28,7 +28,7 @@ export interface Binding {
   apiKey?: { id: string; hasCap: boolean } | undefined;
   /** The trace context of the request; the spans of the task's steps belong to its trace. */
   traceparent?: string | undefined;
-  /** The id of the HTTP request, by which customers and operators name it. */
+  /** The HTTP request's id, which customers and operators quote. */
   requestId?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export function newTask(checked: CheckedRequest): NewTask {
   return { ...checked, id: newId('task'), seed: drawn, promotionalCredits: 0 };
 }
 
-/** The workers that a new task is for. */
+/** The worker pool to wake for a new task. */
 export function wakeUpFor(request: GenerationRequest): WakeUp {
   return inputsOf(request).length > 0 ? 'ingest' : 'submit';
 }
@@ -138,7 +138,7 @@ export async function insertTasks(
   });
 }
 
-/** Parts of a `with` that lock the tables as a create does; no row changes. */
+/** CTEs that take the table locks of a create without changing a row. */
 export const TOUCH_TASKS = `
      key_touched as (update idempotency_keys set fingerprint = fingerprint where false),
      task_touched as (update tasks set lease = lease where false)`;

@@ -4,10 +4,10 @@ import { type FailureCode, readTask, type Task } from '../task.ts';
 import type { Waiting } from '../waiting.ts';
 import { announce } from './idempotency-keys.ts';
 
-/** The Retry-After if the provider did not ask for another wait. */
+/** The Retry-After unless the provider asked for another. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** The error in the response to the waiting POST when a task fails before acceptance (C1). */
+/** The waiting POST's error when a task fails before acceptance (C1). */
 const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>> = {
   invalid_media: 'invalid_request',
   content_refused: 'invalid_request',
@@ -18,9 +18,9 @@ const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>>
 
 /**
  * Waits for the outcome of a new task's acceptance and decides the response to the POST (C1).
- * @returns the task, for 202: it was accepted, or the wait is over and the work goes on
- * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and, if they are certain,
- * `credits` in its details
+ * @returns the task, for 202: it was accepted, or is still in progress after the wait
+ * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and, if certain, `credits`
+ * in its details
  */
 export async function awaitResponse(
   deps: { db: Database; waiting: Pick<Waiting, 'outcome'>; createWaitSeconds: number },
@@ -63,7 +63,7 @@ async function announceHeld(db: Database, task: Task): Promise<Task> {
  */
 export function responseFor(task: Task): Task {
   if (task.phase === 'held' && task.held_cause === 'acceptance') throw busy(task, 'held');
-  if (task.accepted_at !== null) return task; // also when it has failed since
+  if (task.accepted_at !== null) return task; // even if it has failed since
   const code = task.error_code === null ? undefined : REFUSALS[task.error_code];
   if (code === undefined) return task;
   if (code === 'service_busy') throw busy(task, 'refunded');

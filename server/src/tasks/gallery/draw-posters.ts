@@ -26,8 +26,8 @@ export interface PosterDeps {
 }
 
 /**
- * Draws the posters of all outputs that wait for one, the newest first, one at a time. A task is
- * completed before, and never changes because of its poster.
+ * Draws all missing posters, newest output first, one at a time. The tasks are already completed,
+ * and never change because of a poster.
  */
 export async function drawPosters(deps: PosterDeps): Promise<void> {
   while (!deps.signal.aborted) {

@@ -3,7 +3,7 @@ import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { hasReadyFile, posterOf } from '../../storage/object-sql.ts';
 import type { Phase, Task } from '../task.ts';
 
-/** A task as the list of an account's tasks shows it. */
+/** A task in the list of an account. */
 export interface ListedTask {
   id: string;
   surface: string;
@@ -21,7 +21,7 @@ export interface ListedTask {
   /** Whether its video is stored and may be delivered. */
   has_video: boolean;
   has_poster: boolean;
-  /** Where the list continues after this task. */
+  /** The cursor after this task. */
   position: string;
   /** The database's clock, in seconds since 1970. */
   now_seconds: number;
@@ -37,11 +37,11 @@ export interface TaskFilter {
   from?: Date | undefined;
   /** Created before this time. */
   until?: Date | undefined;
-  /** A part of the prompt, in upper or lower case. */
+  /** Part of the prompt; case-insensitive. */
   text?: string | undefined;
 }
 
-/** The most tasks that are scanned for one page: it bounds the cost of a search. */
+/** The most tasks scanned for one page, to bound the cost of a search. */
 const WINDOW = 2000;
 
 const COLUMNS = `id, surface, phase, aspect_ratio, request, credits, api_key_id, output_object_id,
@@ -55,7 +55,7 @@ const SCANNED = `from tasks where account_id = :accountId
 
 const POSITION = `created_at::text || ' ' || id`;
 
-// Only what is on the page is joined with its files.
+// Only the page's tasks are joined with their files.
 const LIST = namedStatement(
   'gallery_list',
   [
@@ -100,8 +100,8 @@ export interface TaskPage {
 }
 
 /**
- * A page of the tasks of an account: the newest first. It looks at {@link WINDOW} tasks at most, so
- * it may have few tasks, or none, and a next one.
+ * A page of an account's tasks, newest first. It scans at most {@link WINDOW} tasks, so a page may
+ * be short or empty and still have a next one.
  * @param after a cursor of an earlier page, checked by {@link parseCursor}
  */
 export async function listAccountTasks(
@@ -114,7 +114,7 @@ export async function listAccountTasks(
   const period = { from: filter.from ?? '-infinity', until: filter.until ?? 'infinity' };
   const limit = page.limit + 1;
   const start = page.after ?? { afterAt: 'infinity', afterId: '' };
-  // Most pages are full after a few tasks: only a rare match makes a search look at many.
+  // Most pages fill up after a few tasks; only a search with rare matches scans many.
   let found: TaskPage = { tasks: [], next: null };
   for (const window of [2 * limit, WINDOW]) {
     const range = { accountId, ...period, ...start, window };
@@ -128,7 +128,7 @@ export async function listAccountTasks(
   return found;
 }
 
-/** Where the list continues after its window; null: there are no more tasks. */
+/** The cursor after the window; null: there are no more tasks. */
 async function endOfWindow(
   db: Database,
   range: Cursor & { accountId: string; from: Date | string; until: Date | string; window: number },
@@ -146,7 +146,7 @@ export interface Cursor {
 
 const POSITION_SHAPE = /^(\d{4}-\d\d-\d\d) ([\d:.]{8,15})([+-](?:0\d|1[0-5]))(:\d\d)? (\w{1,120})$/;
 
-/** Parses a position; undefined if it is malformed, or Postgres has no such time. */
+/** Parses a cursor; undefined if it is malformed or its time is out of range for Postgres. */
 export function parseCursor(position: string): Cursor | undefined {
   const [, day, time, hours, minutes = ':00', afterId = ''] = POSITION_SHAPE.exec(position) ?? [];
   const afterAt = `${day}T${time}${hours}${minutes}`;

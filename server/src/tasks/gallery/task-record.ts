@@ -2,7 +2,7 @@ import { queryFirst } from '../../database/database.ts';
 import { objectsOfTask, posterOf } from '../../storage/object-sql.ts';
 import { HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from '../task.ts';
 
-/** What is known of a stored file. Times in records are ISO texts. */
+/** The record of a stored file. Times in records are ISO strings. */
 interface RecordedFile {
   id: string;
   role: string;
@@ -13,14 +13,14 @@ interface RecordedFile {
   taken_down_at: string | null;
 }
 
-/** Why a task has moved, as far as its account may read it. */
+/** Why a task moved, as its account may see it. */
 interface HistoryCause {
   cancelled_by?: 'customer' | 'operator';
   /** The reason of an operator who cancelled the task. */
   operator?: string | null;
 }
 
-/** A task with what its account may see of its records. */
+/** A task with the records that its account may see. */
 export interface TaskRecord extends Task {
   api_key_id: string | null;
   request_id: string | null;
@@ -33,14 +33,14 @@ export interface TaskRecord extends Task {
     videoCodec: string;
     audio: { codec: string } | null;
   } | null;
-  /** Its transitions, oldest first; the create is not among them. */
+  /** Its transitions after the create, oldest first. */
   history: { at: string; phase: Phase; cause: HistoryCause | null }[];
   files: RecordedFile[];
 }
 
 const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
 
-/** A task of the account, of any surface; undefined if it has none. */
+/** An account's task on any surface, if there is one. */
 export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRecord>(
   'gallery_task',
   `select ${TASK_COLUMNS}, ${EXTRA}, ${HISTORY_OF_TASK} as history,
@@ -48,7 +48,7 @@ export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRe
    from tasks where account_id = $1 and id = $2`,
 );
 
-/** The stored poster of a task, if the account has the task and the task has a poster. */
+/** The stored poster of an account's task, if there is one. */
 export const accountPoster = queryFirst<
   [accountId: string, taskId: string],
   { id: string; size_bytes: number }

@@ -1,7 +1,7 @@
 import { type Database, namedStatement } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 
-/** The tasks of an account that were created on a day, with one model and one API key. */
+/** An account's tasks created on one day with one model and API key. */
 export interface UsageRow {
   /** UTC, as 2026-11-22. */
   day: string;
@@ -12,7 +12,7 @@ export interface UsageRow {
   tasks: number;
   videos: number;
   failed: number;
-  /** Charged or reserved; what was refunded is subtracted. */
+  /** Charged or reserved, minus refunds. */
   credits: number;
 }
 
@@ -31,8 +31,8 @@ const READ = namedStatement(
 );
 
 /**
- * What an account used in a period, by day, model, surface and API key: in test tasks, or in all
- * others. Days are UTC.
+ * An account's usage in a period by UTC day, model, surface and API key: of test tasks only, or of
+ * all others.
  */
 export function accountUsage(
   db: Database,

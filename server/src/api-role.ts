@@ -26,7 +26,7 @@ export async function listenForClients(
   const measurer = createMeasurer({ scratch, concurrency: 1 });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
-  const upkeep = new AbortController(); // ends also when the port is taken
+  const upkeep = new AbortController(); // also ends when the port is taken
   closers.push(async () => {
     upkeep.abort();
     await measurer.close?.();
@@ -67,7 +67,7 @@ export async function listenForClients(
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
   closers.push(async () => {
     draining.abort();
-    waiting.stop(); // ends all waits: the tasks are announced, and the clients get 202
+    waiting.stop(); // ends all waits: their tasks are announced, and the clients get 202
     await delay(config.drainSeconds * 1000);
     await closeWithin(config.shutdownSeconds, app);
   });
@@ -75,7 +75,7 @@ export async function listenForClients(
   return listening;
 }
 
-/** What the website needs beside what the public API needs. */
+/** The website's dependencies that the public API does not have. */
 function siteDeps({ website }: Config, { mailer, metrics }: ServiceParts) {
   const { adminEmails, signupCredits } = website;
   const issuers = createIssuers(website.issuers);
@@ -84,7 +84,7 @@ function siteDeps({ website }: Config, { mailer, metrics }: ServiceParts) {
   return { adminEmails, signupCredits, issuers, sendMail, isMailLogged, recent };
 }
 
-/** Where the pages load videos from, apart from their own origin. */
+/** Other origins that pages load videos from. */
 function pageOrigins({ publicUrl, storage, deliveryMode }: Config): PageOrigins {
   const ofStorage = deliveryMode === 'redirect' ? linkOrigin(storage) : undefined;
   const media = [publicUrl && new URL(publicUrl).origin, ofStorage];
@@ -95,11 +95,11 @@ function pageOrigins({ publicUrl, storage, deliveryMode }: Config): PageOrigins 
 }
 
 /**
- * Responds to the requests in flight, then closes. Idle connections do not delay it, and after the
- * given time it closes all connections.
+ * Answers the requests in flight, then closes. Idle connections do not delay it; after the given
+ * time all connections are closed.
  */
 async function closeWithin(seconds: number, app: FastifyInstance): Promise<void> {
-  app.server.keepAliveTimeout = 1; // milliseconds, after the last response of a connection
+  app.server.keepAliveTimeout = 1; // milliseconds after a connection's last response
   const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);
   await app.close().finally(() => clearTimeout(timer));
 }

@@ -9,7 +9,7 @@ import { visibleLines } from './kernel/text/visible-text.ts';
 import { VERSION } from './kernel/version.ts';
 import { RowStream } from './operator/verb/verb.ts';
 
-// The database code is imported only here, so that --help and usage errors are fast.
+// Loaded lazily, so that --help and usage errors are fast.
 async function runCommand(parsed: ParsedCommandLine): Promise<number> {
   const { readDatabaseConfig } = await import('./config/command-config.ts');
   const config = readDatabaseConfig();
@@ -39,14 +39,14 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
   }
 }
 
-/** The storage that the service is configured with. */
+/** The storage of the configured service. */
 async function configuredStorage() {
   const { readStorageSettings } = await import('./config/command-config.ts');
   const { openStorage } = await import('./storage/open-storage.ts');
   return openStorage(readStorageSettings(), createLog({ level: 'silent' }));
 }
 
-/** Ends quietly when the reader has closed the pipe, as `head` does. */
+/** Exits quietly when the reader closes the pipe, as `head` does. */
 async function printStream(pieces: AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(pieces, process.stdout, { end: false });
@@ -55,7 +55,7 @@ async function printStream(pieces: AsyncIterable<string>): Promise<void> {
   }
 }
 
-/** Says on standard error how to continue a list whose page is full. */
+/** Tells on standard error how to get a list's next page. */
 function hintAtNextPage({ verb, page }: ParsedCommandLine, result: unknown): void {
   if (!verb.cursorOf || !Array.isArray(result) || result.length < page.limit) return;
   const after = verb.cursorOf(result.at(-1));

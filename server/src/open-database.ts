@@ -6,18 +6,18 @@ import { requireSameServer, requireServer } from './database/server.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 
-/** For operator commands: a listing of many rows may take longer than a request. */
+/** For operator commands: a long listing may take longer than a request. */
 const COMMAND_POOL = { connections: 4, statementSeconds: 30 };
 
 /** An open database with a schema that this program can work on. */
 export interface OpenedDatabase {
   url: string;
-  /** Postgres itself: for what needs a session, such as LISTEN. Equals `url` without a pooler. */
+  /** Postgres itself, for sessions such as LISTEN. Equals `url` without a pooler. */
   directUrl: string;
   db: Database;
-  /** Whether an embedded database was created by this call. */
+  /** Whether this call created an embedded database. */
   created: boolean;
-  /** Calls the listener when the embedded server ends while it is in use. */
+  /** Registers a listener for an unexpected exit of the embedded server. */
   onExit(listener: (cause: string) => void): void;
   close(): Promise<void>;
 }
@@ -25,21 +25,21 @@ export interface OpenedDatabase {
 export interface OpenOptions {
   log: Log;
   /**
-   * Whether to bring the schema up to date; otherwise an older schema is refused. A new embedded
-   * database always gets its schema.
+   * Whether to migrate the schema; otherwise an older one is refused. A new embedded database is
+   * always migrated.
    */
   migrates: boolean;
-  /** Refuses a data folder without an embedded database, instead of creating one. */
+  /** Refuses a data folder without an embedded database instead of creating one. */
   mustExist?: boolean;
-  /** Receives the progress of migrations, one line at a time. */
+  /** Gets the progress of migrations, line by line. */
   report?: (text: string) => void;
-  /** See {@link openDatabase}; without it, the pool suits an operator command. */
+  /** See {@link openDatabase}; the default suits an operator command. */
   pool?: { connections: number; statementSeconds?: number };
 }
 
 /**
  * Opens the database of DATABASE_URL, or the embedded one if that variable is not set.
- * @throws UsageError when it can't be reached, or when this program can't work on its schema
+ * @throws UsageError when it can't be reached, or this program can't work with its schema
  */
 export async function openConfiguredDatabase(
   config: DatabaseConfig,
@@ -57,13 +57,13 @@ export async function openConfiguredDatabase(
     await requireServer(directUrl, databaseDirectUrl ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL');
     if (databaseDirectUrl !== undefined) await requireSameServer(url, directUrl);
     if (migrates || embedded?.created) {
-      // Nobody waits for the migrations of a new database.
+      // A new database's migrations are not worth reporting.
       await migrate(directUrl, embedded?.created ? {} : { report });
       await requirePrivileges(directUrl);
     } else {
       await checkSchema(directUrl);
     }
-    // An operator command has other timeouts than the pooler's sessions.
+    // Operator commands use other timeouts than the pooler's sessions.
     const isPooled = databaseDirectUrl !== undefined && pool !== COMMAND_POOL;
     const through = isPooled ? { url, pooler: poolerStatements } : { url: directUrl };
     const db = openDatabase({ ...through, ...pool, log });
@@ -84,7 +84,7 @@ export async function openConfiguredDatabase(
   }
 }
 
-/** @throws UsageError with one line, for an embedded database error that operators can fix */
+/** @throws UsageError with one line, for embedded database errors that operators can fix */
 async function withUsageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

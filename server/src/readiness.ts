@@ -6,9 +6,8 @@ import { TOUCH_LEDGER } from './ledger/ledger.ts';
 import { TOUCH_TASKS } from './tasks/create/new-task.ts';
 
 /**
- * Takes the locks of a create on its tables, but writes no row. It names columns, so that it fails
- * on tables of the same name in another schema. A read-only standby refuses it, as it refuses the
- * requests.
+ * Takes a create's table locks without writing a row. It names columns, so that it fails on tables
+ * of the same name in another schema. A read-only standby refuses it, as it refuses requests.
  */
 const READY = statement(
   'database_ready',
@@ -16,17 +15,16 @@ const READY = statement(
    select`,
 );
 
-/** A monitor that asks about readiness does not wait longer. */
+/** Readiness probes don't wait longer. */
 const RESPONSE_SECONDS = 2;
-/** A check that waits for so long waits for a lock, or for a database that does not respond. */
+/** A check this slow is waiting for a lock, or for an unresponsive database. */
 const SLOW_SECONDS = 1;
-/** How often a process checks for itself, so that the log names a lock without a monitor too. */
+/** How often a process checks by itself, so that locks are logged without a monitor. */
 export const WATCH_SECONDS = 10;
 
 /**
- * Whether requests can be handled now. The check does what a request does: it waits for a
- * connection of the same pool, and touches the tables of a create. If it waits for a lock, the log
- * says whose.
+ * Whether requests can be handled now. The check works like a request: it takes a connection from
+ * the same pool and touches a create's tables. If it waits for a lock, the log names the holder.
  */
 export async function isReady({ db, log }: { db: Database; log: Log }): Promise<boolean> {
   const stopped = new AbortController();
@@ -41,14 +39,14 @@ export async function isReady({ db, log }: { db: Database; log: Log }): Promise<
   return Promise.race([response, late]).finally(() => stopped.abort());
 }
 
-/** A session that holds a lock for which others wait, and waits for none itself. */
+/** A session that holds a lock others wait for, and is itself not waiting for one. */
 interface Blocker {
   pid: number;
   application: string;
   role: string;
   state: string;
   transaction_seconds: number;
-  /** How many sessions wait for it. */
+  /** How many sessions it blocks. */
   waiting: number;
   locks: string;
 }
@@ -71,7 +69,7 @@ const BLOCKERS = statement(
    order by waiting desc limit 3`,
 );
 
-/** Logs who holds the locks for which sessions of this database wait now. */
+/** Logs who holds the locks that this database's sessions are waiting for. */
 async function logBlockers({ db, log }: { db: Queryable; log: Log }): Promise<void> {
   for (const holder of await db.query<Blocker>(BLOCKERS)) {
     log.error(holder, 'statements wait for a lock that another session holds');

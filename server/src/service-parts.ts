@@ -13,7 +13,7 @@ import type { Storage } from './storage/storage.ts';
 import type { Waiting } from './tasks/waiting.ts';
 import type { WakeUps } from './tasks/wake-ups.ts';
 
-/** What is called at the stop, in reverse order. */
+/** Called at the stop, in reverse order. */
 export type Closers = Array<() => Promise<unknown>>;
 
 /** The parts of the service that both roles use. */
@@ -25,19 +25,19 @@ export interface ServiceParts {
   links: Links;
   log: Log;
   scratch: ScratchDirectory;
-  /** For the files of clients. */
+  /** For clients' files. */
   inputFetch: GuardedFetch;
-  /** For the results of providers. */
+  /** For providers' results. */
   resultFetch: GuardedFetch;
-  /** For the webhooks of customers. */
+  /** For customers' webhooks. */
   webhookPost: GuardedPost;
   metrics: Metrics;
   closures: Closures;
   waiting: Waiting;
   mailer: Mailer;
-  /** undefined: nothing is sold. */
+  /** undefined: nothing is on sale. */
   billing: Billing | undefined;
-  /** The address that clients and browsers reach, without a slash at its end. */
+  /** The URL for clients and browsers, without a trailing slash. */
   publicUrl(): string;
   providers: Map<string, HostedProvider>;
 }

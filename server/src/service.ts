@@ -40,22 +40,22 @@ import { buildWorker } from './worker-role.ts';
 
 /** How often the scratch directory is maintained. */
 const MAINTAIN_SECONDS = 60;
-/** How often Stripe is asked for the account of its key, until it is known. */
+/** How often Stripe is asked for its key's account, until it is known. */
 const ACCOUNT_SECONDS = 60;
 
 export interface Service {
-  /** The address that the API listens on; undefined without the api role. */
+  /** The URL that the API listens on; undefined without the api role. */
   url: string | undefined;
-  /** Drains the service and closes its parts, in the reverse order of the start. */
+  /** Drains the service and closes its parts in reverse order. */
   stop(): Promise<void>;
 }
 
-/** Settings of the guarded fetch that are not configuration: timeouts, DNS lookup, trusted CAs. */
+/** Guarded fetch settings that are not configuration: timeouts, DNS lookup, trusted CAs. */
 export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
 
 /**
- * Creates all parts of the service, connects them and starts the configured roles.
- * @param processName the name of this process, where one start has several
+ * Creates and connects all parts of the service, and starts the configured roles.
+ * @param processName this process's name, where one start has several
  */
 export async function startService(
   config: Config,
@@ -81,7 +81,7 @@ export async function startService(
   }
 }
 
-/** What the start is handed. */
+/** The input of the start. */
 interface Opened extends OpenedDatabase {
   log: Log;
   guardedFetch: GuardedFetchSettings;
@@ -128,7 +128,7 @@ async function startRoles(
 
 type SharedParts = Omit<ServiceParts, 'providers'>;
 
-/** Opens what both roles use. */
+/** Opens the parts that both roles use. */
 async function openShared(
   config: Config,
   opened: Opened & Pick<SharedParts, 'metrics' | 'publicUrl'>,
@@ -195,7 +195,7 @@ async function openShared(
   };
 }
 
-/** Ends a download once the disk is too full for what is downloaded. */
+/** Aborts a download once the disk is too full for its purpose. */
 function fetchWhileFree(guardedFetch: GuardedFetch, space: FreeSpace, use: SpaceUse): GuardedFetch {
   return {
     ...guardedFetch,

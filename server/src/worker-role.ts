@@ -32,14 +32,14 @@ import { openJobTimes } from './worker/job-times.ts';
 import { createSteps, instrumentedSteps, providerFor } from './worker/steps.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
-/** What rooms other than the tasks' repair when the clock was set back. */
+/** Repairs for other folders' rows after the clock was set back. */
 async function forgetFuture(tx: Transaction): Promise<void> {
   await forgetFutureRequests(tx);
   await wakeDeliveries(tx);
   await wakeMails(tx);
 }
 
-/** Milliseconds of a clock that never goes back. */
+/** Monotonic milliseconds. */
 const monotonic = () => performance.now();
 
 const CLOCK_SECONDS = 5;
@@ -53,14 +53,14 @@ const FORGET_SECONDS = 600;
 const ERASE_SECONDS = 60;
 const HISTORY_SECONDS = 24 * 3600;
 /**
- * Of the periodic jobs together. They begin at the same ticks: without a limit each of them would
- * open a connection, and keep it open for nothing.
+ * A limit for all periodic jobs together. They start on the same ticks: without it, each would open
+ * a connection and keep it open for nothing.
  */
 const UPKEEP_CONNECTIONS = 3;
 
 /**
- * Builds what a process with the role `worker` runs: the worker of tasks, the providers and the
- * periodic jobs. `start` starts all of them; the closers stop them.
+ * Builds the worker role: the task worker, the providers and the periodic jobs. `start` starts all
+ * of them; the closers stop them.
  */
 export function buildWorker(
   config: Config,

@@ -11,7 +11,7 @@ import { KEY_SHAPE } from './requests/idempotency-key.ts';
 import { MAX_UPLOAD_BYTES } from './requests/receive-upload.ts';
 import { MAX_ENDPOINTS } from './webhooks/endpoints.ts';
 
-// Writes tables into pages of docs/: `npm run docs`.
+// Writes the tables in pages of docs/: `npm run docs`.
 
 const MEGABYTE = 2 ** 20;
 
@@ -61,7 +61,7 @@ function limitRows(): Row[] {
 
 type ShownFields = (typeof FIELD_TABLES)[number]['fields'];
 
-/** What becomes of each field of a request at a provider. */
+/** How each request field is sent to a provider. */
 function fieldsTable({ table: fields, shown = (name) => name }: ShownFields): string {
   const rows = Object.entries(fields).map(([field, mapping]) => {
     if ('notSent' in mapping) return [`\`${field}\``, `**not sent**: ${mapping.notSent}`];
@@ -72,7 +72,7 @@ function fieldsTable({ table: fields, shown = (name) => name }: ShownFields): st
   return table(['Field', 'Sent as'], rows);
 }
 
-/** The tables of each page below docs/, by the names of their marks. */
+/** The tables of each page of docs/, by their markers. */
 const TABLES: Record<string, Record<string, () => string>> = {
   'guides/prices.md': {
     prices: () => prices('standard'),
@@ -86,7 +86,7 @@ const TABLES: Record<string, Record<string, () => string>> = {
   ),
 };
 
-/** The pages with tables, as they should be: the text of each file. */
+/** The pages with fresh tables, as file and text. */
 export async function pagesWithTables(): Promise<{ file: URL; text: string }[]> {
   return Promise.all(
     Object.entries(TABLES).map(async ([name, tables]) => {

@@ -1,11 +1,11 @@
-/** SQL that reads accounts, for statements of rooms that have their ids. */
+/** SQL fragments that read accounts, for statements of other folders. */
 
-/** Joins the account of a row, as `a`. */
+/** Joins a row's account as `a`. */
 export function joinAccount(id: string): string {
   return `join accounts a on a.id = ${id}`;
 }
 
-/** A select of the e-mail address of an account, in lower case. */
+/** Selects an account's e-mail address, in lower case. */
 export function lowerEmailOf(id: string): string {
   return `(select lower(email) from accounts where id = ${id})`;
 }
@@ -14,13 +14,13 @@ export function lowerEmailOf(id: string): string {
 export interface AccountState {
   /** Whether the account is disabled. */
   is_disabled: boolean;
-  /** Whether its owner has closed the account, and can still reopen it. */
+  /** Whether its owner has closed it and can still reopen it. */
   is_closing: boolean;
-  /** Whether its owner has deleted the account, or an operator has erased it. */
+  /** Whether it was deleted by its owner, or erased by an operator. */
   is_closed: boolean;
 }
 
-/** The columns of {@link AccountState}, for a statement with {@link joinAccount}. */
+/** The columns of {@link AccountState}; needs {@link joinAccount}. */
 export const ACCOUNT_STATE = `a.disabled_at is not null as is_disabled,
      exists (select from account_closings c
        where c.account_id = a.id and c.closed_at = a.disabled_at) as is_closing,

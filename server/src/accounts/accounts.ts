@@ -57,12 +57,12 @@ const FIND_BY_EMAIL = statement(
 /** The account of an e-mail address. */
 export interface EmailAccount {
   accountId: string;
-  /** Made by this call, without credits. */
+  /** Created by this call, without credits. */
   isNew: boolean;
   isDisabled: boolean;
 }
 
-/** The account of an e-mail address, which is made if there is none. Two at once make one. */
+/** Finds or creates the account of an e-mail address. Parallel calls create only one. */
 export async function accountOfEmail(tx: Transaction, email: string): Promise<EmailAccount> {
   const accountId = newId('account');
   if ((await tx.query(INSERT_NEW, [accountId, email])).length > 0) {
@@ -80,7 +80,7 @@ const FIND = statement(
 );
 
 /**
- * The id of the account with this id or e-mail address. The case of the address does not matter.
+ * The id of the account with this id or e-mail address (case-insensitive).
  * @throws UsageError if there is no such account
  */
 export async function findAccount(db: Queryable, idOrEmail: string): Promise<string> {
@@ -91,8 +91,8 @@ export async function findAccount(db: Queryable, idOrEmail: string): Promise<str
 }
 
 /**
- * Disables an account: from the next request on, all its API keys get 401. Its tasks continue.
- * @returns false if it was disabled before
+ * Disables an account: the next request with any of its API keys gets 401. Its tasks continue.
+ * @returns false if it was disabled already
  */
 export const disableAccount = whether<[accountId: string]>(
   'account_disable',
@@ -118,8 +118,7 @@ export async function requireNotErased(db: Queryable, accountId: string): Promis
 }
 
 /**
- * Enables a disabled account: from the next request on, its API keys are accepted again, except
- * revoked and expired ones.
+ * Enables a disabled account: its API keys work again, unless revoked or expired.
  * @returns false if it was not disabled
  * @throws UsageError if the account was erased
  */
@@ -157,8 +156,8 @@ export const lockOpenAccount = queryValue<[accountId: string], boolean, Transact
   false,
 );
 
-// Other transactions may share the lock; a disabling waits.
-/** Whether an account is enabled; then it stays so until the transaction ends. */
+// A shared lock: concurrent callers don't block each other, only a disable waits.
+/** Whether an account is enabled; if so, it stays enabled until the transaction ends. */
 export const keepEnabled = whether<[accountId: string], Transaction>(
   'account_keep_enabled',
   'select id from accounts where id = $1 and disabled_at is null for share',
@@ -169,7 +168,7 @@ const EMAILS = statement(
   'select id, email from accounts where id = any($1) and erased_at is null',
 );
 
-/** Adds the address of its account to each row; null if the account is erased. */
+/** Adds each row's account e-mail address; null if the account is erased. */
 export async function withEmails<Row extends { account_id: string }>(
   db: Queryable,
   rows: Row[],
@@ -181,7 +180,7 @@ export async function withEmails<Row extends { account_id: string }>(
   return rows.map((row) => ({ ...row, email: emails.get(row.account_id) ?? null }));
 }
 
-/** As {@link withEmails}, for one thing. */
+/** {@link withEmails} for a single row. */
 export async function withEmail<Row extends { account_id: string }>(db: Queryable, row: Row) {
   const [found] = await withEmails(db, [row]);
   return { ...row, email: found?.email ?? null };
@@ -207,9 +206,9 @@ const LIST = statement(
 );
 
 /**
- * A page of accounts, the newest first.
- * @param page.after the last account of the page before
- * @param page.find only the account with this id, or those with this text in their address
+ * A page of accounts, newest first.
+ * @param page.after the last account of the previous page
+ * @param page.find only the account with this id, or those whose address contains this text
  */
 export function listAccounts(
   db: Queryable,
@@ -230,5 +229,5 @@ export const readAccount = queryFirst<[accountId: string], ShownAccount>(
    from accounts where id = $1`,
 );
 
-/** `erase_at`: when an account that its owner has closed can't be reopened any more. */
+/** `erase_at`: when the grace period of an account that its owner has closed ends. */
 export type ShownAccount = AccountListing & { erase_at: Date | null };

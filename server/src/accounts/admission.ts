@@ -13,22 +13,19 @@ import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW, WINDOW_SECONDS } from '.
 import { countingHits } from './rate-window.ts';
 
 const WINDOW = `interval '${WINDOW_SECONDS} seconds'`;
-/** How many of a window's hits have left it. They are in the order of their times. */
+/** How many hits have left the window; `hits` is sorted by time. */
 const EXPIRED = `width_bucket(clock_now() - ${WINDOW}, hits)`;
 
 /**
- * The SQL that a route adds to the admitting statement to read a row. It may use `caller` with the
- * columns account_id, key_id, and the `surface` and `argument` of the {@link AdmissionRequest}.
+ * SQL that a route adds to the admitting statement, to read a row. It may use `caller`, with the
+ * columns account_id, key_id, and `surface` and `argument` from the {@link AdmissionRequest}.
  */
 export interface CallerRead {
   columns: string;
   joins: string;
-  /** The values of `$4` and the ones after it. */
+  /** The values from `$4` on. */
   values?: readonly unknown[];
-  /**
-   * See `batch`. For routes that respond with what was read; a create goes on to share a
-   * transaction.
-   */
+  /** See `batch`. For routes that respond with the row; creates go on to share a transaction. */
   inHalves?: boolean;
 }
 
@@ -41,11 +38,11 @@ export interface Admitted<Row> {
   row: Row;
 }
 
-/** A request to be admitted. */
+/** A request that asks for admission. */
 export interface AdmissionRequest {
   /** Its Authorization header. */
   authorization: string | undefined;
-  /** The surface that received it (C20). The caller of a test key gets the surface `test`. */
+  /** The surface that received it (C20). A test key's caller gets the surface `test`. */
   surface: string;
   /** A text for the {@link CallerRead}. */
   argument?: string;
@@ -55,25 +52,23 @@ export interface AdmissionRequest {
 const MAX_REQUESTS = 64;
 /** How many statements a route may run at once in a process. */
 const MAX_STATEMENTS = 2;
-/** How many requests of a route may wait for a statement in a process. */
+/** How many requests of a route may queue for a statement in a process. */
 const MAX_WAITING = 5000;
 const BUSY =
   'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';
 
 /**
- * Makes a function that authenticates a request, counts it in the rate window of its API key and
- * reads what the route needs. Requests that arrive together share one statement and its commit
+ * Makes a function that authenticates a request, counts it in its API key's rate window and reads
+ * the route's row. Requests that arrive together share one statement and its commit
  * (decisions/0007). The window is exact across processes (C9): each admitted request is a hit, the
  * key's row is locked while its 30th newest hit is read, a refused request adds no hit, and two
  * requests of one key never share a statement.
- *
- * Only keys that exist take part in these statements: see {@link KeyGate}.
- *
- * The function throws ApiError `unauthorized` (API key missing, malformed, unknown, revoked or
+ * | Only existing keys reach these statements: see {@link KeyGate}.
+ * | The function throws ApiError `unauthorized` (API key missing, malformed, unknown, revoked or
  * expired, or account disabled) or `rate_limited`, with the whole seconds until the next request
  * can be admitted.
  * @param gate shared by all routes of a process
- * @param name of the statement, unique in the program
+ * @param name of the prepared statement, unique in the program
  */
 export function openAdmission<Row extends object>(
   gate: KeyGate,
@@ -113,7 +108,7 @@ function callerFrom(row: ResultRow<object>) {
     /** Whether the key has a monthly spending cap. */
     hasCap: row.has_cap,
     surface: row.caller_surface,
-    /** How many more requests its rate window takes until the oldest one leaves it. */
+    /** How many more requests the window admits until its oldest hit leaves it. */
     remaining: Math.max(0, REQUESTS_PER_WINDOW - row.used),
     /** Seconds until then. */
     resetSeconds: Math.max(1, Math.min(WINDOW_SECONDS, Math.ceil(row.reset_seconds))),
@@ -126,8 +121,7 @@ interface Batched {
   argument: string;
 }
 
-// Rows are locked in the order of their keys. Otherwise, the statements of two processes could
-// deadlock when they have keys in common.
+// Rows are locked in key order, so that statements of two processes that share keys can't deadlock.
 function admittingStatement(name: string, read?: CallerRead): Statement {
   return statement(
     name,
@@ -156,7 +150,7 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
   );
 }
 
-/** Empties the rate windows with requests in the future: the database's clock was set back. */
+/** Empties rate windows with hits in the future: the database's clock was set back. */
 export const forgetFutureRequests = command<[], Transaction>(
   'rate_forget_future',
   `update request_windows set hits = '{}' where hits[cardinality(hits)] > clock_now()`,
@@ -169,7 +163,7 @@ type ResultRow<Row> = Row & {
   has_cap: boolean;
   caller_surface: string;
   admitted: boolean;
-  /** Requests in the rate window, with this one, and seconds until the oldest one leaves it. */
+  /** Hits in the window, including this one, and seconds until the oldest leaves it. */
   used: number;
   reset_seconds: number;
 };
@@ -213,13 +207,13 @@ function unauthorized(message: string): ApiError {
 }
 
 /**
- * When the next request of a key passes, in milliseconds of the gate's clock. It is read before the
- * statement, so the result is never too late.
+ * When the key's next request can pass, in milliseconds of the gate's clock. The clock is read
+ * before the query, so the result is never too late.
  */
 async function passesAt({ db, now }: KeyGate, keyId: string): Promise<number> {
   const askedAt = now();
   const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [keyId]);
-  // A longer time only means that the database's clock was set back.
+  // Anything longer means that the database's clock was set back.
   const seconds = Math.min(WINDOW_SECONDS, row?.seconds ?? 0);
   return askedAt + Math.floor(seconds * 1000);
 }

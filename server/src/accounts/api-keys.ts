@@ -13,8 +13,8 @@ import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
 import { openTestBalance } from '../ledger/test-credits.ts';
 
 /**
- * What the tasks of a key spend: credits that are worth something, or test credits, which never
- * reach a real provider (decisions/0048). A key never changes its mode.
+ * What a key's tasks spend: real credits, or test credits, which never reach a real provider
+ * (decisions/0048). A key never changes its mode.
  */
 export type KeyMode = 'live' | 'test';
 
@@ -32,15 +32,15 @@ export function newSecret(mode: KeyMode = 'live'): string {
   return `fw_${mode}_${random}${checksum(random)}`;
 }
 
-/** Whether a text has the shape and checksum of a secret. If not, it is refused without a query. */
+/** Whether a text has a secret's shape and checksum. If not, it is refused without a query. */
 export function looksLikeSecret(text: string): boolean {
   const [, random, sum] = SHAPE.exec(text) ?? [];
   return random !== undefined && checksum(random) === sum;
 }
 
 /**
- * The SHA-256 of a secret; the secret itself is not stored. A slow hash is not needed, since a
- * secret has too many random bits to be guessed.
+ * The SHA-256 of a secret, which itself is not stored. No slow hash is needed: a secret has too
+ * many random bits to guess.
  */
 export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
@@ -58,15 +58,15 @@ export interface NewKey {
   /** `live` if omitted. */
   mode?: KeyMode | undefined;
   name?: string | undefined;
-  /** From then on, requests with the key get 401. */
+  /** After this time, requests with the key get 401. */
   expiresAt?: Date | undefined;
-  /** Credits of a calendar month (UTC) that its creates may spend: not below zero. */
+  /** Credits that its creates may spend per calendar month (UTC); at least 0. */
   monthlyCap?: number | undefined;
 }
 
 /**
- * Creates an API key; with the first test key of an account also its test balance.
- * @returns its id and its secret: only the hash is stored, so it can't be shown again
+ * Creates an API key, and with an account's first test key its test balance.
+ * @returns its id and secret; only the hash is stored, so the secret can't be shown again
  */
 export async function createKey(
   db: Queryable,
@@ -100,9 +100,9 @@ const UPDATE = namedStatement(
 );
 
 /**
- * Changes the name or the spending cap of a key, or both; null removes it. The next create obeys
- * the new cap.
- * @returns false if nothing differed
+ * Changes a key's name, its spending cap, or both; null removes it. The next create obeys the new
+ * cap.
+ * @returns false if nothing changed
  * @throws UsageError if no key has this id
  */
 export async function updateKey(
@@ -134,8 +134,8 @@ const REVOKE = statement(
 const EXISTS = statement('key_exists', 'select from api_keys where id = $1');
 
 /**
- * Revokes an API key: in every process, the next request with it gets 401.
- * @returns false if it was revoked before
+ * Revokes an API key: its next request gets 401, in every process.
+ * @returns false if it was revoked already
  * @throws UsageError if no key has this id
  */
 export async function revokeKey(db: Queryable, keyId: string): Promise<boolean> {
@@ -151,7 +151,7 @@ async function requireKey(db: Queryable, keyId: string): Promise<void> {
 
 /**
  * Revokes all API keys of an account.
- * @returns the ids of those that were not revoked before
+ * @returns the ids of those that were still valid
  */
 export const revokeAllKeys = queryColumn<[accountId: string], string>(
   'key_revoke_all',
@@ -174,15 +174,15 @@ export interface KeyListing {
   created_at: Date;
   expires_at: Date | null;
   revoked_at: Date | null;
-  /** Credits of a calendar month (UTC). */
+  /** Credits per calendar month (UTC). */
   monthly_cap: number | null;
-  /** Of its last admitted request; known a minute later. */
+  /** Its last admitted request, recorded up to a minute late. */
   last_used_at: Date | null;
-  /** The network of that request's address, such as 203.0.113.0/24. */
+  /** The network that request came from, such as 203.0.113.0/24. */
   last_used_address: string | null;
 }
 
-/** All API keys of an account, also the revoked ones, without their secrets. */
+/** All API keys of an account, including revoked ones, without their secrets. */
 export const listKeys = query<[accountId: string], KeyListing>(
   'key_list',
   `select id as key_id, mode, name, created_at, expires_at, revoked_at, monthly_cap, last_used_at,
@@ -191,13 +191,13 @@ export const listKeys = query<[accountId: string], KeyListing>(
    where account_id = $1 order by created_at, id`,
 );
 
-/** For a statement that admits a request: the monthly cap of its API key; null: it has none. */
+/** For the admitting statement: the API key's monthly cap; null: none. */
 export const CAP_OF_CALLER = {
   columns: 'capped.monthly_cap',
   joins: 'join api_keys capped on capped.id = caller.key_id',
 } as const;
 
-/** The monthly caps that API keys have now; null: the key has none. */
+/** The current monthly caps of API keys; null: none. */
 export const readCaps = query<[keyIds: string[]], { id: string; monthly_cap: number | null }>(
   'key_caps',
   'select id, monthly_cap from api_keys where id = any($1)',

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** The parts of an IPv6 address that one customer usually has to itself. */
+/** The IPv6 prefix that one customer usually has to itself. */
 const IPV6_BITS = 64;
 
 function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
@@ -14,14 +14,14 @@ function networkWith(address: ipaddr.IPv4 | ipaddr.IPv6, bits: number): string {
     : ipaddr.IPv4.networkAddressFromCIDR(text).toString();
 }
 
-/** Whose requests are counted together: an IPv4 address, or the /64 of an IPv6 address. */
+/** The unit of rate limits per address: an IPv4 address, or an IPv6 /64. */
 export function rateKeyOf(address: string): string {
   const ip = parsed(address);
   if (!ip) return 'ip:unknown';
   return `ip:${ip.kind() === 'ipv6' ? networkWith(ip, IPV6_BITS) : ip.toString()}`;
 }
 
-/** A coarse address that people recognise and that names nobody: /24, or /48 of IPv6. */
+/** A network that people recognise but that identifies nobody: /24, or /48 for IPv6. */
 export function networkOf(address: string): string | null {
   const ip = parsed(address);
   if (!ip) return null;

@@ -9,10 +9,12 @@ import {
 } from '../database/database.ts';
 import { lockAccount } from './accounts.ts';
 
-/** How long an account that its owner has closed can be reopened. */
+/** How long an account closed by its owner can be reopened. */
 const GRACE_DAYS = 7;
 
-/** Notes that its owner has closed an account that is disabled. @returns when it is erased */
+/**
+ * Records that its owner has closed an already disabled account. @returns when it will be erased
+ */
 export const beginClosing = queryValue<[accountId: string], Date | undefined, Transaction>(
   'closing_begin',
   `insert into account_closings (account_id, closed_at, erase_at)
@@ -23,7 +25,7 @@ export const beginClosing = queryValue<[accountId: string], Date | undefined, Tr
   undefined,
 );
 
-// Not if an operator has enabled the account since, and perhaps disabled it again.
+// Skips accounts that an operator has enabled since, even if they were disabled again.
 const OF_CLOSED = `account_closings c using accounts a
      where c.account_id = $1 and a.id = $1 and a.disabled_at = c.closed_at`;
 
@@ -36,7 +38,7 @@ const REOPEN = statement(
 
 /**
  * Enables an account that its owner has closed, within the grace period.
- * @returns false if it is not such an account, or its grace period is over
+ * @returns false if its owner has not closed it, or the grace period is over
  */
 export async function reopenAccount(tx: Transaction, accountId: string): Promise<boolean> {
   await lockAccount(tx, accountId);
@@ -60,8 +62,8 @@ const END_GRACE = statement(
 );
 
 /**
- * Ends the grace period of a closed account: nobody can reopen it any more. Either this or a
- * sign-in comes first, since both lock the account.
+ * Ends a closed account's grace period: it can't be reopened any more. Both this and a sign-in lock
+ * the account, so only one of them wins.
  * @returns false if the account is not closed
  */
 export async function endGrace(tx: Transaction, accountId: string): Promise<boolean> {
@@ -69,15 +71,15 @@ export async function endGrace(tx: Transaction, accountId: string): Promise<bool
   return (await tx.query(END_GRACE, [accountId])).length > 0;
 }
 
-/** Notes that the personal data of a closed account are erased. */
+/** Records that a closed account's personal data is erased. */
 export const endDeletion = command<[accountId: string]>(
   'deletion_done',
   'update account_deletions set erased_at = clock_now() where account_id = $1',
 );
 
 /**
- * Keeps an account disabled that its owner has closed: signing in does not reopen it any more, and
- * it is not erased.
+ * Keeps an account disabled that its owner had closed: signing in no longer reopens it, and it is
+ * not erased.
  * @returns false if it is not in its grace period
  */
 export const withdrawClosing = whether<[accountId: string], Transaction>(
@@ -90,13 +92,13 @@ const WITHDRAW = statement(
   'delete from account_deletions where account_id = $1 and erased_at is null',
 );
 
-/** Keeps the data of a closed account that an operator enables again. */
+/** Keeps a closed account's data when an operator enables it again. */
 export async function withdrawDeletion(tx: Transaction, accountId: string): Promise<void> {
   await withdrawClosing(tx, accountId);
   await tx.query(WITHDRAW, [accountId]);
 }
 
-// The account's key is not locked: an order that is settled meanwhile can refer to it.
+// Allows key-share locks, so that an order being settled meanwhile can still reference it.
 /** Locks an account; undefined if there is none. */
 export const lockErasable = queryFirst<[accountId: string], Erasable, Transaction>(
   'erase_state',
@@ -106,7 +108,7 @@ export const lockErasable = queryFirst<[accountId: string], Erasable, Transactio
 
 /** Whether an account can be erased. */
 export interface Erasable {
-  /** Disabled long enough that no admitted create is under way any more; null: not disabled. */
+  /** Disabled long enough that no admitted create is still running; null: not disabled. */
   is_idle: boolean | null;
   is_erased: boolean;
 }
@@ -128,7 +130,7 @@ const ERASE = [
   ),
 ];
 
-/** Removes the e-mail address of an account, and the names and last addresses of its keys. */
+/** Erases an account's e-mail address, and its keys' names and last addresses. */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   for (const erase of ERASE) await tx.query(erase, [accountId]);
 }

@@ -6,25 +6,25 @@ import { forgetOldest } from '../kernel/forget-oldest.ts';
 import { openFullWindows } from './rate-window.ts';
 
 /**
- * What a process remembers of API keys, so that requests that can't be admitted cost no turn of the
- * statements that admit (decisions/0016). All routes of a process share it.
+ * A process's cache of API keys, shared by all its routes. Rejects bad keys before they reach the
+ * batched admission query (decisions/0016).
  */
 export interface KeyGate {
   readonly db: Queryable;
   /** Monotonic milliseconds. */
   now(): number;
   /**
-   * Runs `admit` for a request of a key that is known to exist. The requests of one key take turns.
+   * Runs `admit` for a request whose key is known to exist, one request per key at a time.
    * @throws ApiError `unauthorized` if there is no such key, `rate_limited` from memory if its
-   *   window is known to be full, `service_busy` if too many unknown keys wait
+   *   window is known to be full, `service_busy` if too many unknown keys are waiting
    */
   run<T>(secretHash: Buffer, admit: () => Promise<T>): Promise<T>;
-  /** Looks the key up again at its next request. */
+  /** Forces a look-up at the key's next request. */
   forget(secretHash: Buffer): void;
   /**
-   * Remembers that the window of the key is full.
-   * @param until when a request passes again, in milliseconds of `now`
-   * @returns the error of the request that found this out
+   * Remembers that the key's window is full.
+   * @param until when a request can pass again, in milliseconds of `now`
+   * @returns the error for the request that found this out
    */
   limit(secretHash: Buffer, until: number): ApiError;
 }
@@ -45,12 +45,12 @@ export function openKeyGate(db: Queryable, now = () => performance.now()): KeyGa
   };
 }
 
-/** A hash as the key of a map. */
+/** A hash as a map key. */
 function idOf(secretHash: Buffer): string {
   return secretHash.toString('latin1');
 }
 
-/** How many keys are remembered in each way. The oldest are forgotten. */
+/** How many keys are remembered in each set. The oldest are evicted. */
 const MAX_KNOWN = 200_000;
 const MAX_REFUSED = 10_000;
 
@@ -71,17 +71,17 @@ const LOOK_UP = statement(
 /** How many unknown keys share a statement. Only one such statement runs at a time. */
 const MAX_LOOK_UPS = 64;
 /**
- * How long the next look-up waits for each key that the last one refused: a process looks up about
- * 1,000 invented keys a second. Valid keys cause no wait.
+ * Delays the next look-up by this much per key that the last one refused, so that a process looks
+ * up about 1,000 made-up keys a second. Valid keys cause no delay.
  */
 const PAUSE_PER_REFUSED_KEY_MS = 1;
 const MAX_PAUSE_MS = MAX_LOOK_UPS * PAUSE_PER_REFUSED_KEY_MS;
 /** How many unknown keys may wait. */
 const MAX_WAITING = 5000;
-/** How long a key that does not exist is refused from memory. */
+/** How long an unknown key is refused from memory. */
 const REFUSED_MS = 10_000;
 
-/** The keys that exist, as far as this process knows. */
+/** The keys that this process knows to exist. */
 function openKnownKeys(db: Queryable, now: () => number) {
   const known = new Set<string>();
   const refused = new Map<string, number>();
@@ -96,7 +96,7 @@ function openKnownKeys(db: Queryable, now: () => number) {
   const load = async () => {
     for (const row of await db.query<{ secret_hash: Buffer }>(ALL)) add(idOf(row.secret_hash));
   };
-  /** The keys of the start are loaded at once, so that they never wait beside invented keys. */
+  /** Loads all existing keys at once, so that they never queue with made-up keys. */
   const loadOnce = () => {
     loading ??= load().catch((error) => {
       loading = undefined;
@@ -147,7 +147,7 @@ function openKnownKeys(db: Queryable, now: () => number) {
   };
 }
 
-/** The error of a key that is unknown, revoked or expired, or whose account is disabled. */
+/** The error for a key that is unknown, revoked or expired, or whose account is disabled. */
 export function invalidKey(): ApiError {
   const message = 'The API key is unknown, revoked or expired, or its account is disabled.';
   return new ApiError('unauthorized', message);
@@ -162,10 +162,10 @@ function tooManyUnknownKeys(): ApiError {
 export const REQUESTS_PER_WINDOW = 30;
 export const WINDOW_SECONDS = 60;
 
-/** The rate limit of an API key, as clients know it. */
+/** The rate limit of an API key, as clients see it. */
 export const KEY_POLICY = { name: 'default', max: REQUESTS_PER_WINDOW, seconds: WINDOW_SECONDS };
 
-/** The error of a request beyond them. */
+/** The error for a request over that limit. */
 export function windowIsFull(seconds: number): ApiError {
   const sent = `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds.`;
   return new ApiError('rate_limited', `${sent} The next one passes in ${seconds} seconds.`, {

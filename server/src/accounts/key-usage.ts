@@ -5,18 +5,18 @@ import { networkOf } from './client-network.ts';
 
 interface Use {
   requests: number;
-  /** Of the last request, in milliseconds of `now`. */
+  /** The last request, in milliseconds of `now`. */
   usedAt: number;
-  /** From which it came; only its network is written. */
+  /** The last request's address; only its network is written. */
   address: string;
 }
 
 /** How many keys share a statement. */
 const MAX_KEYS = 500;
 
-// Rows are locked in the order of the keys, so that two processes can't deadlock. All requests
-// since the last call count on the day of the last one. The keys of an erased account are revoked:
-// their addresses stay erased.
+// Rows are locked in key order, so that two processes can't deadlock. All requests since the last
+// flush count on the day of the last one. An erased account's keys are revoked: their addresses
+// stay erased.
 const WRITE = namedStatement(
   'key_usage_write',
   ['keyIds', 'requests', 'secondsAgo', 'addresses'],
@@ -37,8 +37,8 @@ const WRITE = namedStatement(
 );
 
 /**
- * Counts the requests of API keys without a write per request. Call `flush` at most once a minute.
- * A crash loses what was noted since then.
+ * Counts API key requests without a write per request. Call `flush` at most once a minute. A crash
+ * loses the counts since the last flush.
  * @param now monotonic milliseconds
  */
 export function openKeyUsage(db: Queryable, now = () => performance.now()) {
@@ -53,9 +53,9 @@ export function openKeyUsage(db: Queryable, now = () => performance.now()) {
     for (const [keyId, use] of newer) add(keyId, use);
   };
   return {
-    /** Counts an admitted request of a key, in memory. */
+    /** Counts an admitted request, in memory. */
     note: (keyId: string, address: string) => add(keyId, { requests: 1, usedAt: now(), address }),
-    /** Writes what was noted since the last call. After a failure it is kept for the next call. */
+    /** Writes the counts since the last flush. A failed flush keeps them for the next one. */
     async flush() {
       const noted = [...uses];
       uses = new Map();
@@ -71,7 +71,7 @@ export function openKeyUsage(db: Queryable, now = () => performance.now()) {
 
 const WRITE_SECONDS = 60;
 
-/** Counts the uses of keys, and writes them once a minute and when it is stopped. */
+/** Counts API key requests; flushes once a minute and at the stop. */
 export function followKeyUsage({ db, log }: { db: Queryable; log: Log }) {
   const usage = openKeyUsage(db);
   const following = new AbortController();
@@ -81,7 +81,7 @@ export function followKeyUsage({ db, log }: { db: Queryable; log: Log }) {
     note: usage.note,
     async stop(): Promise<void> {
       following.abort();
-      await usage.flush().catch((err) => log.warn({ err }, 'the last uses of API keys are lost'));
+      await usage.flush().catch((err) => log.warn({ err }, 'the latest API key usage was lost'));
     },
   };
 }
@@ -96,7 +96,7 @@ async function write(db: Queryable, uses: [string, Use][], now: number): Promise
   await db.query(WRITE, values);
 }
 
-/** How many requests of a key were admitted on a day (UTC). */
+/** A key's admitted requests on one day (UTC). */
 export interface RequestsOfDay {
   /** Such as 2026-11-22. */
   day: string;
@@ -113,7 +113,7 @@ const REQUESTS = statement(
    order by d.day`,
 );
 
-/** The admitted requests of keys on each of the last days, the oldest first. */
+/** The keys' admitted requests per day, oldest first. */
 export async function recentRequests(
   db: Queryable,
   keyIds: string[],

@@ -2,37 +2,37 @@ import { command, type Queryable, statement } from '../database/database.ts';
 import { ApiError, type RatePolicy } from '../kernel/errors.ts';
 import { forgetOldest } from '../kernel/forget-oldest.ts';
 
-/** How many full windows a process remembers. The oldest are forgotten. */
+/** How many full windows a process remembers. The oldest are evicted. */
 const MAX_KEYS = 10_000;
 
 /**
- * How long a full window is trusted without a look at the database: then one request asks it again,
- * so that a process learns of an API key that was revoked, or of a window that was emptied.
+ * How long a full window is trusted. Then one request asks the database again, so that a process
+ * notices a revoked API key, or a window that was emptied.
  */
 const TRUSTED_MS = 1000;
 
 /**
- * The rate windows that are full, as far as this process knows. Their requests are refused from
- * memory, so that they cost the database nothing (decisions/0016).
+ * The rate windows known to be full in this process. Their requests are refused from memory, at no
+ * cost to the database (decisions/0016).
  */
 export interface FullWindows {
   /**
-   * Runs work that counts a request in the window of a key. The requests of one key take turns: an
-   * earlier one may find that the window is full.
-   * @throws ApiError `rate_limited` from memory; what the work throws
+   * Runs work that counts a request in a key's window, one at a time per key: an earlier one may
+   * find the window full.
+   * @throws ApiError `rate_limited` from memory; errors of the work
    */
   run<T>(key: string, work: () => Promise<T>): Promise<T>;
   /**
-   * Remembers that the window of a key is full.
-   * @param until when a request passes again, in milliseconds of the clock
-   * @returns the error of the request that found this out
+   * Remembers that a key's window is full.
+   * @param until when a request can pass again, in milliseconds of the clock
+   * @returns the error for the request that found this out
    */
   add(key: string, until: number): ApiError;
 }
 
 /**
  * @param now monotonic milliseconds
- * @param errorOf the error of a request that may be sent again after so many seconds
+ * @param errorOf the error for a request that may be retried after these seconds
  */
 export function openFullWindows(
   now: () => number,
@@ -45,7 +45,7 @@ export function openFullWindows(
     const entry = full.get(key);
     if (!entry) return;
     if (now() < entry.until && now() < entry.checkAt) throw error(entry.until);
-    full.delete(key); // this request asks the database; the others wait for their turn
+    full.delete(key); // this request asks the database; the others wait for it
   };
   return {
     run: (key, work) =>
@@ -62,16 +62,16 @@ export function openFullWindows(
 }
 
 /**
- * Makes a function that runs the calls of one key one after the other. When a call fails for
- * another reason than the client's request (the database is unavailable), the calls that wait for
- * it fail with the same error at once.
+ * Makes a per-key mutex: calls with the same key run one after the other. If a call fails for a
+ * reason that is not the client's request (the database is unavailable), the calls queued behind it
+ * fail with the same error at once.
  */
 export function createTurns() {
   const last = new Map<string, Promise<void>>();
   return async <T>(id: string, work: () => Promise<T>): Promise<T> => {
     const previous = last.get(id);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    promise.catch(() => {}); // there may be no later call
+    promise.catch(() => {}); // there may be no next call
     last.set(id, promise);
     try {
       await previous;
@@ -90,17 +90,17 @@ export function createTurns() {
 export interface RateLimit {
   max: number;
   seconds: number;
-  /** If clients of the API are told of it. */
+  /** The policy name sent to API clients, if they are told. */
   name?: string;
 }
 
 /**
- * SQL that counts one hit in the rate window of each selected key, and returns the keys that were
- * admitted, with their hits. The window's row is locked, so it is exact across processes (C9). A
- * refused request adds no hit.
+ * SQL that counts one hit in each selected key's rate window, and returns the admitted keys with
+ * their hits. Each window's row is locked, so it is exact across processes (C9). A refused request
+ * adds no hit.
  * @param keys a select of one column; it must be ordered, or statements could deadlock
- * @param max SQL of how many hits fit into the window
- * @param seconds SQL of the length of the window
+ * @param max SQL for how many hits fit into the window
+ * @param seconds SQL for the window's length
  */
 export function countingHits(keys: string, max: number | string, seconds: number | string): string {
   return `insert into request_windows as w (subject, hits)
@@ -132,7 +132,7 @@ export async function countRequest(db: Queryable, key: string, limit: RateLimit)
   if (admitted.length === 0) throw await tooManyRequests(db, key, limit);
 }
 
-/** The error of a request whose rate window is full: it says when one request will pass. */
+/** The error for a full rate window: it says when a request can pass. */
 export async function tooManyRequests(
   db: Queryable,
   key: string,
@@ -149,7 +149,7 @@ function refusal(seconds: number, policy?: RatePolicy): ApiError {
 }
 
 /**
- * Remembers in this process which windows {@link countRequest} and the like have found full.
+ * Remembers which windows {@link countRequest} and the like found full in this process.
  * @param now monotonic milliseconds, for tests
  */
 export function openRateMemory(now = () => performance.now()): Pick<FullWindows, 'run'> {
@@ -168,7 +168,7 @@ export function openRateMemory(now = () => performance.now()): Pick<FullWindows,
   };
 }
 
-/** Deletes windows without a request for two days: no window is that long. */
+/** Deletes windows without a hit for two days: no window is that long. */
 export const forgetIdleWindows = command<[]>(
   'rate_forget_idle',
   `delete from request_windows where ctid = any(array(
@@ -178,6 +178,6 @@ export const forgetIdleWindows = command<[]>(
      and coalesce(hits[cardinality(hits)], '-infinity') < clock_now() - interval '2 days'`,
 );
 
-/** A part of a `with` that locks the windows as a request does; no row changes. */
+/** A CTE that locks the windows as a request does, without changing a row. */
 export const TOUCH_WINDOWS =
   'window_touched as (update request_windows set hits = hits where false)';

@@ -8,7 +8,7 @@ import type { ListPage, Verb, VerbDeps } from '../operator/verb/verb.ts';
 import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
 import { optionOf, usageOf } from './help.ts';
 
-/** What a command needs of the process that runs it. */
+/** A command's dependencies. */
 type CommandDeps = Pick<VerbDeps, 'db' | 'show' | 'openStorage'>;
 
 /** A parsed and validated command line. */
@@ -18,15 +18,15 @@ export interface ParsedCommandLine {
   json: boolean;
   page: ListPage;
   /**
-   * @returns what is printed: one object, a list of objects, or a RowStream
-   * @throws UsageError when a room refuses it
+   * @returns the output: one object, a list of objects, or a RowStream
+   * @throws UsageError when the command is refused
    */
   run(deps: CommandDeps): Promise<unknown>;
 }
 
 /**
- * Parses the words after `framewright`.
- * @throws UsageError with one line, when the command is unknown or its words or options are wrong
+ * Parses the arguments after `framewright`.
+ * @throws UsageError with one line, when the command is unknown or its arguments are wrong
  */
 export async function parseCommandLine(
   args: string[],
@@ -61,7 +61,7 @@ const PAGE = {
   after: optional(text('The cursor of the last row of the page before.')),
 };
 
-/** Names the fields in a refusal as this command line does. */
+/** Replaces field names in an error with this command line's options. */
 async function worded<Result>(verb: Verb, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -73,7 +73,7 @@ async function worded<Result>(verb: Verb, work: () => Promise<Result>): Promise<
   }
 }
 
-/** The verb that a command line begins with, and its name. */
+/** The verb at the start of a command line, and its name. */
 async function findVerb(args: string[], nouns: Nouns): Promise<[string, Verb]> {
   const [noun = ''] = args;
   const verbs = Object.entries((await nouns[noun]?.()) ?? {});
@@ -98,7 +98,7 @@ async function suggestionsFor(noun: string, nouns: Nouns): Promise<string> {
 
 type Options = Record<string, string | boolean | undefined>;
 
-/** The words of a command by the names of their fields, and its options by theirs. */
+/** A command's arguments and options by field name. */
 function parseWords(name: string, verb: Verb, args: string[]) {
   const shared = [
     ...(verb.reason ? ['reason', 'by'] : []),
@@ -133,7 +133,7 @@ function typeOf(isFlag: boolean) {
 type ParseConfig = { args: string[]; options: Record<string, ReturnType<typeof typeOf>> };
 
 function parseStrictly(usage: string, { args, options }: ParseConfig) {
-  // parseArgs reads a negative number as an option, unless the number comes after "--".
+  // parseArgs takes a negative number for an option, unless it follows "--".
   const isNegative = (arg: string) => /^-\d+$/.test(arg);
   const sorted = [...args.filter((arg) => !isNegative(arg)), '--', ...args.filter(isNegative)];
   try {
@@ -143,7 +143,7 @@ function parseStrictly(usage: string, { args, options }: ParseConfig) {
   }
 }
 
-/** What parseArgs says, as one sentence. */
+/** parseArgs's error as one sentence. */
 function reasonOf(error: unknown): string {
   const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split(/\.\s/);
   const [, option] =

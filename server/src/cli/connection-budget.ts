@@ -2,12 +2,12 @@ import type { Config } from '../config/config.ts';
 import { type Database, isDatabaseUnavailable, statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
-/** The pool of the first process, where one start has several: for migrations and readiness. */
+/** The supervisor's pool, where one start has several processes: for migrations and readiness. */
 export const FIRST_PROCESS_CONNECTIONS = 2;
 
-/** Of each process: one that tries the server during an outage. */
+/** Per process: the connection that probes the server during an outage. */
 const TRYING = 1;
-/** Of each worker: one of the direct address that listens for wake-ups. */
+/** Per worker: the direct connection that listens for wake-ups. */
 const LISTENING = 1;
 
 type Settings = Pick<Config, 'processes' | 'databaseConnections' | 'databaseDirectUrl' | 'roles'>;
@@ -24,7 +24,7 @@ export async function warnOfConnections(
   { db, log }: { db: Database; log: Log },
 ): Promise<void> {
   const [row] = await db.query<{ allowed: number }>(ALLOWED).catch((error: unknown) => {
-    if (isDatabaseUnavailable(error)) return []; // a missing warning does not end a start
+    if (isDatabaseUnavailable(error)) return []; // a missing warning must not end a start
     throw error;
   });
   const needed = connectionsNeeded(config);
@@ -36,7 +36,7 @@ export async function warnOfConnections(
   );
 }
 
-/** The most connections to Postgres itself; what goes through a pooler is not among them. */
+/** The most direct connections to Postgres; those through a pooler don't count. */
 function connectionsNeeded(config: Settings): number {
   const { processes, databaseConnections, roles } = config;
   const listening = roles.has('worker') ? LISTENING : 0;

@@ -2,12 +2,12 @@ import type { Field } from '../operator/verb/fields.ts';
 import type { Verb, Verbs } from '../operator/verb/verb.ts';
 import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
 
-/** The option of a field, such as `--expires-at`. */
+/** A field's option, such as `--expires-at`. */
 export function optionOf(field: string): string {
   return `--${field.replaceAll('_', '-')}`;
 }
 
-/** How a field is given, such as `--expires-at ISO`. */
+/** A field's usage, such as `--expires-at ISO`. */
 function givenAs(field: string, { kind, word }: Field<unknown>): string {
   return kind === 'flag' ? optionOf(field) : `${optionOf(field)} ${word}`;
 }
@@ -56,8 +56,8 @@ Example:
 
 /**
  * The text of --help.
- * @param words the words beside --help. The first one chooses the commands that begin with it, and
- *   shows their fields; if there are none, the text has all commands
+ * @param words the words beside --help. The first selects the commands that begin with it, with
+ *   their fields; without words, all commands are listed
  */
 export async function helpText([noun = '']: string[], nouns: Nouns = NOUNS): Promise<string> {
   const usage = 'Usage: npx --no-install framewright COMMAND [--json]';
@@ -78,7 +78,7 @@ function listing(verbs: Verbs, more: (verb: Verb) => string = () => ''): string 
     .join('\n');
 }
 
-/** A line for each field of a verb. */
+/** A line for each of a verb's fields. */
 function fieldsOf({ fields, words = [] }: Verb): string {
   const named = Object.entries(fields).map(
     ([field, { word, about }]) => [words.includes(field) ? word : optionOf(field), about] as const,
@@ -87,7 +87,7 @@ function fieldsOf({ fields, words = [] }: Verb): string {
   return named.map(([name, about]) => `\n        ${name.padEnd(width)}  ${about}`).join('');
 }
 
-/** The table of all verbs for docs/operations/commands.md. */
+/** The table of all verbs in docs/operations/commands.md. */
 export async function verbTable(): Promise<string> {
   const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
   const rows = nouns

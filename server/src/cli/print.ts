@@ -4,8 +4,8 @@ import { visibleText } from '../kernel/text/visible-text.ts';
 import type { RowStream } from '../operator/verb/verb.ts';
 
 /**
- * Formats a command's result for people: a line per member, or a table for a list. Amounts of money
- * beside a `currency` are in words. Texts may come from strangers (`visibleText`).
+ * Formats a command's result for people: a line per member, or a table for a list. Amounts beside a
+ * `currency` are shown as money. Texts from strangers are made safe (`visibleText`).
  */
 export function printPlain(result: unknown): string {
   if (Array.isArray(result)) return result.length === 0 ? 'None.\n' : table(result.map(flat));
@@ -41,7 +41,7 @@ function lines(row: Flat): string {
     .join('');
 }
 
-/** Formats a list of objects within a result: a heading, then each entry under its number. */
+/** Formats a nested list of objects: a heading, then each entry under its number. */
 function section(name: string, entries: object[]): string {
   const bodies = entries.map((entry, i) => `${i + 1}.\n${indented(details(entry))}`);
   return `\n${name}\n${bodies.join('')}`;
@@ -77,10 +77,10 @@ function table(rows: Flat[]): string {
   return line(names) + rows.map((row) => line(names.map((name) => row[name] ?? ''))).join('');
 }
 
-/** How many rows of a table have the same widths, when it is printed for people. */
+/** How many rows share column widths when printed for people. */
 const TABLE_ROWS = 500;
 
-/** The text to print of a stream of rows, in pieces. */
+/** Renders a stream of rows, in chunks. */
 export function printRows(stream: RowStream, isJson: boolean): AsyncIterable<string> {
   if (isJson) return json(stream);
   return stream.isCsv ? csv(stream) : plain(stream);

@@ -4,7 +4,7 @@ import { createLog } from '../kernel/log.ts';
 import { runRoles } from './serve.ts';
 import { stopRequestOfOne } from './stop-request.ts';
 
-/** One of several processes. `supervise.ts` starts it with its name: `api-1`, `worker`. */
+/** Runs one of several processes. `supervise.ts` starts it with its name: `api-1`, `worker`. */
 async function serveOne(processName: string): Promise<number> {
   const config = readConfig();
   const log = createLog({ level: config.logLevel, process: processName });
@@ -12,7 +12,7 @@ async function serveOne(processName: string): Promise<number> {
     {
       ...config,
       roles: new Set([processName === 'worker' ? 'worker' : 'api']),
-      metricsPort: undefined, // the first process has the metrics of all
+      metricsPort: undefined, // the supervisor serves everyone's metrics
     },
     {
       log,
@@ -24,7 +24,7 @@ async function serveOne(processName: string): Promise<number> {
 }
 
 try {
-  // The channel to the first process keeps this one from ending by itself.
+  // The channel to the supervisor would keep this process alive.
   process.exit(await serveOne(process.argv[2] ?? ''));
 } catch (error) {
   const isUsage = error instanceof UsageError;

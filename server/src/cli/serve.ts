@@ -13,11 +13,11 @@ import { type StopRequest, stopRequest } from './stop-request.ts';
 import { supervise } from './supervise.ts';
 import { welcome } from './welcome.ts';
 
-/** What differs between the one process of a start, and one of several. */
+/** What differs between a single process and one of several. */
 export interface ProcessOptions {
   log: Log;
   stop: StopRequest;
-  /** Where one start has several processes; the first one has migrated the database. */
+  /** Set if the start has several processes; the supervisor has migrated the database. */
   processName?: string;
   /** Called once all roles have started. */
   started(opened: OpenedDatabase, url: string | undefined): Promise<void>;
@@ -43,8 +43,8 @@ export async function serve(config: Config): Promise<number> {
 }
 
 /**
- * Runs the roles of this process until it is asked to stop.
- * @returns the exit code that was asked for
+ * Runs this process's roles until it is asked to stop.
+ * @returns the requested exit code
  */
 export async function runRoles(config: Config, options: ProcessOptions): Promise<number> {
   const { log, stop, processName } = options;
@@ -79,7 +79,7 @@ export async function runRoles(config: Config, options: ProcessOptions): Promise
 }
 
 /**
- * Switches tracing on if it is configured. The packages of OpenTelemetry are loaded only then.
+ * Turns tracing on if configured. The OpenTelemetry packages are loaded only then.
  * @returns a function that sends the last spans
  */
 async function startTracing({ tracing }: Config, log: Log): Promise<() => Promise<void>> {
@@ -97,8 +97,8 @@ async function startTracing({ tracing }: Config, log: Log): Promise<() => Promis
 }
 
 /**
- * A full disk is no reason to refuse the start: clients can still read their tasks.
- * @throws UsageError when the data folder can't be made, or can't be written to
+ * A full disk does not refuse the start: clients can still read their tasks.
+ * @throws UsageError when the data folder can't be created or written to
  */
 export async function requireDataFolder(dataDir: string): Promise<void> {
   try {

@@ -2,21 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../kernel/log.ts';
 
 export interface StopRequest {
-  /** Resolves with the exit code when the process shall end. */
+  /** Resolves with the exit code when the process should end. */
   requested: Promise<number>;
   request(code: number): void;
-  /** Says that the start is over: from now on, the process shuts down in order. */
+  /** Marks the start as complete: from now on, a stop is graceful. */
   started(): void;
 }
 
 /** One Ctrl-C of `npm start` is two signals: the terminal and npm each send one. */
 const SAME_REQUEST_SECONDS = 1;
-/** After this time a start that was asked to stop ends at once. It may wait for a lock. */
+/** A start that was asked to stop, perhaps while waiting for a lock, exits after this time. */
 const START_SECONDS = 3;
 
 /**
- * The first SIGINT or SIGTERM drains and shuts down. One that comes more than a second later ends
- * the process at once.
+ * The first SIGINT or SIGTERM drains and shuts down. Another one more than a second later exits at
+ * once.
  */
 export function stopRequest(log: Log): StopRequest {
   let askedAt: number | undefined;
@@ -29,8 +29,8 @@ export function stopRequest(log: Log): StopRequest {
 }
 
 /**
- * For a process that another one has started. A terminal and a service manager signal both, and the
- * other one signals this one too, so a second signal says nothing.
+ * For a child process. Terminals and service managers signal both the supervisor and its children,
+ * and the supervisor signals them again, so a second signal means nothing.
  */
 export function stopRequestOfOne(log: Log): StopRequest {
   return stopAtSignals(log, () => {});
@@ -49,7 +49,7 @@ function stopAtSignals(log: Log, signalled: () => void): StopRequest {
     if (hasStarted) return;
     await delay(START_SECONDS * 1000, undefined, { ref: false });
     if (hasStarted) return;
-    log.warn('asked to stop, but the start still waits: exiting at once');
+    log.warn('asked to stop during the start: exiting at once');
     process.exit(code);
   });
   const started = () => {

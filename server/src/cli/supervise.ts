@@ -16,15 +16,15 @@ import { FIRST_PROCESS_CONNECTIONS, warnOfConnections } from './connection-budge
 import type { StopRequest } from './stop-request.ts';
 import { welcome } from './welcome.ts';
 
-/** The program of each process, with its name as the argument. */
+/** The program of each child process; its argument is the process's name. */
 const PROGRAM = fileURLToPath(new URL('./serve-one.ts', import.meta.url));
 
-/** The pause before a process that ended is started again; it doubles up to the second number. */
+/** The restart backoff; it doubles up to `longest`. */
 const PAUSE_SECONDS = { first: 1, longest: 30 };
-/** A process that ran for this long is restarted after the first pause again. */
+/** A process that ran this long resets the backoff. */
 const SOUND_SECONDS = 60;
 
-/** A process that is kept running. */
+/** A supervised process. */
 interface Member {
   /** Such as `api-1` or `worker`. */
   name: string;
@@ -33,9 +33,9 @@ interface Member {
 }
 
 /**
- * Runs several processes of the API, and one worker if this start has that role, until it is asked
- * to stop. All listen on one port. A process that ends is started again.
- * @returns the exit code that was asked for; that of the first process, if it can't start
+ * Supervises several API processes, and one worker if this start has that role, until it is asked
+ * to stop. All listen on one port. A process that ends is restarted.
+ * @returns the requested exit code; the first process's, if it can't start
  */
 export async function supervise(
   config: Config,
@@ -65,7 +65,7 @@ export async function supervise(
     isDiskFull: diskCheck(config),
   });
   try {
-    await builtPages(log); // once, not in each process
+    await builtPages(log); // once, not in every process
     await warnOfConnections(config, { db: opened.db, log });
     if (config.metricsPort !== undefined) await listenForMetrics(config, metrics);
     return await runMembers(members, { config, log, stop, opened });
@@ -85,7 +85,10 @@ async function listenForMetrics({ host, metricsPort: port = 0 }: Config, app: Fa
   await listen(app, { host, port, variable: 'METRICS_PORT' });
 }
 
-/** Starts the first process alone: if it can't start, the others can't, and one says why. */
+/**
+ * Starts the first process alone: if it can't start, neither can the others, and only one reports
+ * why.
+ */
 async function runMembers(
   members: Member[],
   deps: { config: Config; log: Log; stop: StopRequest; opened: OpenedDatabase },
@@ -118,15 +121,15 @@ async function runMembers(
 
 interface KeepDeps {
   log: Log;
-  /** Aborts when the process must not be started again. */
+  /** Aborts when the process must not be restarted. */
   signal: AbortSignal;
-  /** Called with the exit code when the process ends before it has ever started. */
+  /** Called with the exit code if the process ends before its first successful start. */
   giveUp?: (code: number) => void;
-  /** Called with the address of the API at each start. */
+  /** Called with the API's URL at each start. */
   started?: (url: string) => void;
 }
 
-/** Runs a process, again and again, until the signal aborts and it has ended. */
+/** Runs a process and restarts it until the signal aborts and it has ended. */
 async function keep(member: Member, { log, signal, giveUp, started }: KeepDeps): Promise<void> {
   let pause = PAUSE_SECONDS.first;
   let hasEverStarted = false;

@@ -7,7 +7,7 @@ import { grant } from '../ledger/ledger.ts';
 const FIRST_ACCOUNT = 'you@localhost';
 const FIRST_CREDITS = 10_000;
 
-/** Where the code to sign in is found. */
+/** Where to find the sign-in code. */
 function codeText({ website: { mail } }: Config): string {
   return mail
     ? 'The code is sent by SMTP_URL.'
@@ -16,7 +16,7 @@ function codeText({ website: { mail } }: Config): string {
 
 /**
  * On the first start with the embedded database and the local renderer, creates an account with
- * credits and prints its API key once, on standard output. In this set-up, no video costs money.
+ * credits and prints its API key once, to standard output. In this set-up, videos cost no money.
  */
 export async function welcome(config: Config, db: Database, url: string): Promise<void> {
   const isTrial = config.databaseUrl === undefined && config.provider === 'local';

@@ -3,8 +3,8 @@ import { UsageError } from '../kernel/errors.ts';
 import { type Environment, secret, webAddress } from '../kernel/variables.ts';
 
 /**
- * Reads how to reach Stripe.
- * @returns undefined if nothing is sold
+ * Reads the Stripe settings.
+ * @returns undefined if nothing is on sale
  * @throws UsageError, one line, when a value is missing or malformed
  */
 export function readBilling(env: Environment): StripeSettings | undefined {

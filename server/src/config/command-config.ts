@@ -4,20 +4,21 @@ import { choice, type Environment, namingVariables, read } from '../kernel/varia
 import type { StorageSettings } from '../storage/open-storage.ts';
 import { parseS3Url } from '../storage/s3/settings.ts';
 
-// What operator commands read. They load no provider: a command would take half as long again.
+// The settings of operator commands. They load no provider, which would add half to a command's
+// time.
 
-/** The variables that locate the database. Operator commands need no others. */
+/** The settings that locate the database; operator commands need no others. */
 export type DatabaseConfig = ReturnType<typeof readDatabaseConfig>;
 
-/** @throws UsageError, one line, when an address is malformed */
+/** @throws UsageError, one line, when a URL is malformed */
 export function readDatabaseConfig(env: Environment = process.env) {
   const config = {
     dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
     /** undefined: the embedded database. */
     databaseUrl: databaseUrl(env, 'DATABASE_URL'),
-    /** Postgres itself, where `databaseUrl` is a connection pooler; undefined: it is no pooler. */
+    /** Postgres itself, if `databaseUrl` is a connection pooler; undefined: it isn't. */
     databaseDirectUrl: databaseUrl(env, 'DATABASE_DIRECT_URL'),
-    /** How statements are sent through the connection pooler. */
+    /** How statements are sent through the pooler. */
     poolerStatements: choice(env, 'POOLER_STATEMENTS', 'named', ['named', 'unnamed']),
   };
   if (config.databaseDirectUrl !== undefined && config.databaseUrl === undefined) {
@@ -33,13 +34,13 @@ function databaseUrl(env: Environment, name: string): string | undefined {
   const text = read(env, name, '');
   if (text === '') return undefined;
   if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) {
-    // The message does not have the value, because it may contain a password.
+    // The value is left out, because it may contain a password.
     throw new UsageError(`${name} is not valid: expected postgres://user:password@host/name`);
   }
   return text;
 }
 
-/** Where STORAGE_URL points to; a folder under DATA_DIR if it is not set. */
+/** The location that STORAGE_URL names, by default a folder under DATA_DIR. */
 export function readStorageSettings(env: Environment = process.env): StorageSettings {
   const text = read(env, 'STORAGE_URL', '');
   const folder = path.join(path.resolve(read(env, 'DATA_DIR', './.data')), 'objects');

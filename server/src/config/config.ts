@@ -43,11 +43,11 @@ function hostRules(env: Environment) {
   const deny = parsed('OUTBOUND_DENY', parseDenyList);
   const clientHosts = { allow: parsed('OUTBOUND_ALLOW', parseAllowList), deny };
   return {
-    /** For the URLs of clients. */
+    /** For URLs in client requests. */
     clientHosts,
-    /** For the webhook endpoints of clients. */
+    /** For webhook endpoints. */
     webhookHosts: { ...clientHosts, ports: parsed('WEBHOOK_PORTS', parsePorts, '443,1024-65535') },
-    /** For the URLs of providers. */
+    /** For providers' URLs. */
     providerHosts: { allow: parsed('PROVIDER_ALLOW', parseAllowList), deny },
   };
 }
@@ -65,29 +65,26 @@ function storageVariables(env: Environment) {
   }
   return {
     storage,
-    /** Whether clients download outputs from the storage itself, or through the service. */
+    /** Whether clients download outputs straight from the storage, or through the service. */
     deliveryMode,
-    /** Whether providers download inputs from the storage itself. */
+    /** Whether providers download inputs straight from the storage. */
     presignsInputs,
   };
 }
 
-/**
- * The URL at which clients on this machine reach the service; undefined if the port is not known
- * yet.
- */
+/** The service's URL for clients on this machine; undefined if the port is not known yet. */
 function addressOf({ host, port }: { host: string; port: number }): string | undefined {
   if (port === 0) return undefined;
   const reachable = ANY_HOST[host] ?? host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** Addresses that mean all interfaces, each with the loopback address that reaches the server. */
+/** Wildcard addresses, and the loopback address that reaches each. */
 const ANY_HOST: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /**
- * The value of PROVIDER. It has a default only for a trial: an installation with a database or a
- * provider of its own must not sell test patterns because a variable was forgotten.
+ * The value of PROVIDER. The default is for trials only: an installation with its own database or
+ * provider must not sell test patterns because a variable was forgotten.
  */
 function providerOfNewTasks(env: Environment): string {
   const isSet = read(env, 'PROVIDER', '') !== '';
@@ -108,13 +105,16 @@ function outputFrames(env: Environment): DecodedFrames {
   return value === 'full' ? 'all' : 'keyframes';
 }
 
-/** The value of HISTORY_DAYS; a provider may still report on a job for some days after its end. */
+/**
+ * The value of HISTORY_DAYS; has a minimum, since a provider may report on a job days after its
+ * end.
+ */
 function historyDays(env: Environment): number | undefined {
   if (read(env, 'HISTORY_DAYS', '') === '') return undefined;
   return number(env, 'HISTORY_DAYS', 0, { min: 7, max: TEN_YEARS.days });
 }
 
-/** The value of PROCESSES: a number, or one for each core that this process may use. */
+/** The value of PROCESSES: a number, or one per available core. */
 function apiProcesses(env: Environment): number {
   if (read(env, 'PROCESSES', '1') === 'auto') return availableParallelism();
   return wholeNumber(env, 'PROCESSES', 1, { min: 1, max: 256 });
@@ -139,28 +139,28 @@ export function readConfig(env: Environment = process.env) {
     ...listens,
     metricsPort: metrics === 'off' ? undefined : port(env, 'METRICS_PORT', ''),
     /**
-     * The URL at which clients and providers reach the service, without a slash at its end.
-     * undefined with `PORT=0` and no PUBLIC_URL: the port is known only once the service listens.
+     * The service's URL for clients and providers, without a trailing slash. undefined with
+     * `PORT=0` and no PUBLIC_URL: the port is known only once the service listens.
      */
     publicUrl: webAddress(env, 'PUBLIC_URL') ?? addressOf(listens),
     ...readDatabaseConfig(env),
-    /** How many processes serve the API; 1: this one does. */
+    /** How many processes serve the API; 1: no child processes. */
     processes,
-    /** The most connections of the pool of each process. */
+    /** The pool size of each process. */
     databaseConnections: wholeNumber(env, 'DATABASE_CONNECTIONS', connectionsEach(processes), {
       min: 4,
       max: 1000,
     }),
-    /** Whether a replica that is promoted has every commit. */
+    /** Whether a promoted replica has every commit. */
     trustsPromotion:
       choice(env, 'DATABASE_REPLICAS', 'asynchronous', ['asynchronous', 'synchronous']) ===
       'synchronous',
-    /** Whether a worker may start on a database that may forget commits. */
+    /** Whether a worker may start on a database that can lose commits. */
     databaseVolatile: yesOrNo(env, 'DATABASE_VOLATILE', 'no'),
     roles: roles(env),
     /** The name of the provider that gets new tasks. */
     provider,
-    /** Every configured provider: a task stays with the provider that it was given to. */
+    /** Every configured provider: tasks stay with the provider that got them. */
     configuredProviders: readProviders(env, provider),
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
     submitTimeoutSeconds: number(env, 'SUBMIT_TIMEOUT_SECONDS', 30),
@@ -169,7 +169,7 @@ export function readConfig(env: Environment = process.env) {
     pollMaxSeconds: number(env, 'POLL_MAX_SECONDS', 15, { min: 0.01 }),
     reconcileSeconds: number(env, 'RECONCILE_SECONDS', 30, { min: 0.01 }),
     ...hostRules(env),
-    /** For the names in URLs of clients and providers; empty: the system's. */
+    /** Resolves hosts in URLs of clients and providers; empty: the system's resolver. */
     dnsServers: parseDnsServers(read(env, 'OUTBOUND_DNS', '')),
     ...storageVariables(env),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
@@ -177,16 +177,16 @@ export function readConfig(env: Environment = process.env) {
     historyDays: historyDays(env),
     /** Which frames of an output are decoded before it is stored. */
     outputFrames: outputFrames(env),
-    /** Whether workers draw a small picture of each output, for the website. */
+    /** Whether workers draw a poster of each output, for the website. */
     drawsPosters: yesOrNo(env, 'POSTERS', 'yes'),
-    /** How long the API still accepts requests after the shutdown has begun. */
+    /** How long the API still accepts requests after a shutdown has begun. */
     drainSeconds: number(env, 'DRAIN_SECONDS', 1),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     website: readWebsite(env),
-    /** undefined: nothing is sold; operators grant credits. */
+    /** undefined: nothing is on sale; operators grant credits. */
     stripe: readBilling(env),
-    /** undefined: no traces. */
+    /** undefined: tracing is off. */
     tracing: readTracing(env),
   };
   if (config.pollMaxSeconds < config.pollMinSeconds) {
@@ -196,7 +196,7 @@ export function readConfig(env: Environment = process.env) {
   return config;
 }
 
-/** @throws UsageError when the worker is in a process that never learns the port of the API */
+/** @throws UsageError when the worker runs in a process that never learns the API's port */
 function requireLinkHost({ publicUrl, roles, processes }: Config): void {
   const isApart = !roles.has('api') || (processes > 1 && roles.has('worker'));
   if (publicUrl !== undefined || !isApart) return;
@@ -206,12 +206,12 @@ function requireLinkHost({ publicUrl, roles, processes }: Config): void {
   );
 }
 
-/** With libuv's four, a few syncs of a slow disk delay every other call to the file system. */
+/** With libuv's four threads, a few syncs on a slow disk delay every other file system call. */
 const FILE_THREADS = 16;
 
 /**
- * Lets this process run more calls to the file system at a time, unless UV_THREADPOOL_SIZE says how
- * many. libuv reads the variable at the first such call, so call this before anything else.
+ * Raises the limit on parallel file system calls, unless UV_THREADPOOL_SIZE sets it. libuv reads
+ * the variable at the first such call, so call this first.
  */
 export function useFileThreads(env: Environment = process.env): void {
   env.UV_THREADPOOL_SIZE ??= String(FILE_THREADS);

@@ -8,8 +8,8 @@ type AddressConfig = Pick<
 >;
 
 /**
- * Checks at the start the addresses of all providers, and PUBLIC_URL if the provider of new tasks
- * fetches inputs from it.
+ * Checks all provider URLs at the start, and PUBLIC_URL if the provider of new tasks fetches inputs
+ * from it.
  * @throws UsageError that says what to set
  */
 export function checkProviderAddresses(config: AddressConfig, log: Log): void {
@@ -17,7 +17,9 @@ export function checkProviderAddresses(config: AddressConfig, log: Log): void {
   checkPublicUrl(config, log);
 }
 
-/** Refuses plain http, which shows the API key, except for loopback hosts and PROVIDER_ALLOW. */
+/**
+ * Refuses plain http, which exposes the API key, except to loopback and hosts on PROVIDER_ALLOW.
+ */
 function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): void {
   const addresses = configuredProviders.flatMap(({ baseUrls }) => Object.entries(baseUrls));
   for (const [variable, address] of addresses) {
@@ -31,9 +33,9 @@ function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): v
 }
 
 /**
- * Checks that PUBLIC_URL is https if the provider of new tasks fetches inputs and calls back there.
- * Exceptions, with a warning: the provider or PUBLIC_URL is on PROVIDER_ALLOW, or the provider is
- * on this machine (a simulator). There is no check for a provider that only finishes older tasks.
+ * Checks that PUBLIC_URL is https if the provider of new tasks fetches inputs from it and calls it
+ * back. Warns instead if the provider or PUBLIC_URL is on PROVIDER_ALLOW, or if the provider is on
+ * this machine (a simulator). Providers that only finish older tasks are not checked.
  * @throws UsageError that says what to set
  */
 function checkPublicUrl(config: AddressConfig, log: Log): void {
@@ -53,7 +55,7 @@ function checkPublicUrl(config: AddressConfig, log: Log): void {
   log.warn({ publicUrl, provider }, 'PUBLIC_URL is not https: only a test provider can reach it');
 }
 
-/** The API address of the provider of new tasks; undefined if it does not fetch from PUBLIC_URL. */
+/** The API URL of the provider of new tasks; undefined if it does not fetch from PUBLIC_URL. */
 function fetchingProviderUrl(config: AddressConfig): string | undefined {
   const chosen = config.configuredProviders.find(({ name }) => name === config.provider);
   if (!chosen?.fetchesInputs) return undefined;
@@ -65,7 +67,7 @@ function isLoopback(address: string): boolean {
   return /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
 }
 
-/** The host and port of an address, written as in PROVIDER_ALLOW. */
+/** A URL's host and port, written as in PROVIDER_ALLOW. */
 function hostAndPort(address: string): string {
   const { protocol, hostname, port } = new URL(address);
   return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;

@@ -2,9 +2,9 @@ import { bad, choice, type Environment, number, read } from '../kernel/variables
 import { SAMPLERS, type TracingSettings } from '../telemetry/tracing.ts';
 
 /**
- * Reads whether to trace, and which requests, from OpenTelemetry's own variables. An endpoint, or
- * the exporter `otlp`, switches tracing on.
- * @returns undefined when tracing is off
+ * Reads OpenTelemetry's own variables: whether to trace, and which requests. An endpoint, or the
+ * exporter `otlp`, turns tracing on.
+ * @returns undefined if tracing is off
  */
 export function readTracing(env: Environment): TracingSettings | undefined {
   const isDisabled = choice(env, 'OTEL_SDK_DISABLED', 'false', ['false', 'true']) === 'true';

@@ -41,7 +41,7 @@ function mail(env: Environment): MailSettings | undefined {
   if (text === '') return undefined;
   const url = URL.parse(text);
   if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '') {
-    // The message does not have the value, because it may contain a password.
+    // The value is left out, because it may contain a password.
     throw new UsageError('SMTP_URL is not valid: expected smtps://user:password@host:port');
   }
   if (!/^[^\s@<>]+@[^\s@<>]+$|^[^<>@\n]*<[^\s@<>]+@[^\s@<>]+>$/.test(from)) {
@@ -61,7 +61,7 @@ function mail(env: Environment): MailSettings | undefined {
   };
 }
 
-/** An id and a secret that only work together; undefined if neither is set. */
+/** A client id and its secret; undefined if neither is set. */
 function client(env: Environment, name: string) {
   const clientId = secret(env, `${name}_CLIENT_ID`);
   const clientSecret = secret(env, `${name}_CLIENT_SECRET`);
@@ -70,7 +70,7 @@ function client(env: Environment, name: string) {
   throw new UsageError(`${name}_CLIENT_ID and ${name}_CLIENT_SECRET must be set together`);
 }
 
-/** An https address, or http of this machine. */
+/** An https URL, or http on this machine. */
 function safeAddress(env: Environment, name: string): string | undefined {
   const address = webAddress(env, name);
   if (address === undefined || address.startsWith('https:')) return address;
@@ -79,7 +79,7 @@ function safeAddress(env: Environment, name: string): string | undefined {
 }
 
 function oidc(env: Environment): OidcSettings | undefined {
-  // As it is written: it is compared, also with the slash at its end.
+  // Kept as written: it is compared verbatim, trailing slash included.
   const issuer = safeAddress(env, 'OIDC_ISSUER') && read(env, 'OIDC_ISSUER', '');
   const known = client(env, 'OIDC');
   if (issuer !== undefined && known) return { issuer, ...known };
@@ -101,11 +101,11 @@ function issuerSettings(env: Environment): IssuerSettings {
 /** @throws UsageError, one line that names the variable, when a value is malformed */
 export function readWebsite(env: Environment) {
   return {
-    /** The e-mail addresses of operators, in lower case. */
+    /** Operators' e-mail addresses, in lower case. */
     adminEmails: adminEmails(env),
-    /** The proxies in front of the service, as fastify takes them; undefined: there is none. */
+    /** The trusted reverse proxies, in Fastify's format; undefined: none. */
     trustedProxies: trustedProxies(env),
-    /** Promotional credits of a new account. */
+    /** Promotional credits for a new account. */
     signupCredits: wholeNumber(env, 'SIGNUP_CREDITS', 0, { min: 0, max: 1_000_000 }),
     /** undefined: mails are printed in the log. */
     mail: mail(env),

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../kernel/log.ts';
 
-/** A mail of plain text. */
+/** A plain text mail. */
 interface Mail {
-  /** Set if the mail may be sent again: both then have the same Message-ID. */
+  /** Set if the mail may be sent again: all copies then have the same Message-ID. */
   id?: string;
   /** One address, without a name. */
   to: string;
@@ -11,11 +11,11 @@ interface Mail {
   text: string;
 }
 
-/** The SMTP server that mail is sent to. */
+/** The SMTP server. */
 export interface MailSettings {
   host: string;
   port: number;
-  /** TLS from the first byte. Otherwise STARTTLS is used if the server offers it. */
+  /** Implicit TLS. Otherwise STARTTLS is used if the server offers it. */
   isTls: boolean;
   login: { user: string; pass: string } | undefined;
   /** `Name <address>`, or an address. */
@@ -23,29 +23,29 @@ export interface MailSettings {
 }
 
 /**
- * Sends a mail. It never throws and ends within two minutes.
- * @returns whether the server has taken it; if not, the failure is in the log
+ * Sends a mail. Never throws; ends within two minutes.
+ * @returns whether the server accepted it; failures are logged
  */
 export type SendMail = (mail: Mail) => Promise<boolean>;
 
 export interface Mailer {
   sendMail: SendMail;
-  /** Whether mails are printed in the log instead, since no server is configured. */
+  /** Whether mails are printed in the log, because no server is configured. */
   isLogged: boolean;
-  /** Waits a few seconds for the mails that are being sent, and gives up the others. */
+  /** Waits a few seconds for mails being sent, then abandons them. */
   close(): Promise<void>;
 }
 
-/** How long to wait for the connection, for the greeting, and for each response. */
+/** The timeout for the connection, the greeting, and each response. */
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 4;
-/** How many mails may wait in a process. */
+/** How many mails a process may queue. */
 const MAX_WAITING = 1000;
 const PAUSES_MS = [0, 2_000, 10_000];
 /** How long a shutdown waits for mails. */
 const CLOSE_MS = 3_000;
 
-/** @param settings undefined: mails are printed in the log, and a warning now */
+/** @param settings undefined: mails are printed in the log, with a warning at once */
 export function openMailer({
   settings,
   log,
@@ -54,7 +54,7 @@ export function openMailer({
 }: {
   settings: MailSettings | undefined;
   log: Log;
-  /** The pause before each try. */
+  /** The backoff before each try. */
   pausesMs?: readonly number[];
   timeoutMs?: number;
 }): Mailer {
@@ -67,7 +67,7 @@ export function openMailer({
     isLogged: false,
     sendMail: (mail) => {
       if (sending.size >= MAX_WAITING) {
-        log.error({ waiting: sending.size }, 'a mail was dropped: too many wait for the server');
+        log.error({ waiting: sending.size }, 'a mail was dropped: the queue is full');
         return Promise.resolve(false);
       }
       const sent = sendWithRetries(() => send(mail), { log, pausesMs, signal });
@@ -84,13 +84,13 @@ export function openMailer({
   };
 }
 
-/** For a trial without a mail server: a reader of the log can sign in to any account. */
+/** For trials without a mail server: whoever reads the log can sign in to any account. */
 function logMailer(log: Log): Mailer {
-  log.warn('SMTP_URL is not set: mails are printed in this log, also the codes to sign in with');
+  log.warn('SMTP_URL is not set: mails are printed in this log, including sign-in codes');
   return {
     isLogged: true,
     sendMail: async ({ to, subject, text }) => {
-      log.warn({ to, subject }, `a mail that is not sent, since SMTP_URL is not set:\n${text}`);
+      log.warn({ to, subject }, `a mail that was not sent, because SMTP_URL is not set:\n${text}`);
       return true;
     },
     close: async () => {},
@@ -108,7 +108,7 @@ async function sendWithRetries(
       return true;
     } catch (error) {
       const { message, responseCode = 0 } = error as Error & { responseCode?: number };
-      const isRefused = responseCode >= 500; // for good
+      const isRefused = responseCode >= 500; // permanently
       const isLast = isRefused || signal.aborted || i === pausesMs.length - 1;
       const line = { err: message, again: !isLast };
       log.warn(line, isLast ? 'a mail could not be sent' : 'a mail could not be sent yet');
@@ -118,7 +118,7 @@ async function sendWithRetries(
   return false;
 }
 
-/** nodemailer is imported when the first mail is sent. */
+/** Imports nodemailer with the first mail. */
 function smtpTransport(settings: MailSettings, timeoutMs: number) {
   const { host, port, isTls, login, from } = settings;
   const open = async () => {
@@ -141,7 +141,7 @@ function smtpTransport(settings: MailSettings, timeoutMs: number) {
     async send({ id, to, subject, text }: Mail): Promise<void> {
       opened ??= open();
       const signal = AbortSignal.timeout(3 * timeoutMs);
-      // As an object, the address is never read as a list of addresses.
+      // As an object, the address is never parsed as a list of addresses.
       const mail = { from, to: { name: '', address: to }, subject, text, signal };
       const messageId = id && `<${id}@${/@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'}>`;
       await (await opened).sendMail({ ...mail, ...(messageId && { messageId }) });

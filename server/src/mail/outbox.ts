@@ -16,8 +16,8 @@ const ADD = namedStatement(
 );
 
 /**
- * Mails the owner of an account, at least once: a worker sends the mail after the transaction has
- * committed, also if this process dies.
+ * Mails an account's owner at least once: after the transaction commits, a worker sends the mail,
+ * even if this process dies.
  */
 export async function mailOwner(
   tx: Transaction,
@@ -28,13 +28,13 @@ export async function mailOwner(
 
 /** How many mails a process sends at once. */
 const MAX_TAKEN = 4;
-/** After the first try; twice as long after each further one. Longer than a try takes. */
+/** The pause after the first try, doubled after each further one. Longer than a try takes. */
 const PAUSE_MINUTES = 5;
 const MAX_PAUSE_HOURS = 6;
-/** A mail that could not be sent for this long is dropped. */
+/** A mail that can't be sent for this long is dropped. */
 const KEPT_HOURS = 48;
 
-// A mail that is taken is due again if its process dies, or can't send it.
+// A claimed mail is due again later, in case its process dies or can't send it.
 const TAKE = statement(
   'mail_take',
   `update mails set tries = tries + 1,
@@ -60,11 +60,11 @@ export interface OutboxDeps {
   db: Database;
   log: Log;
   sendMail: SendMail;
-  /** The e-mail address of an account; undefined if it was erased. */
+  /** An account's e-mail address; undefined if it was erased. */
   emailOf(accountId: string): Promise<string | undefined>;
 }
 
-/** Sends the mails that are due. Several processes may do so at once. */
+/** Sends due mails. Several processes may do so at once. */
 export async function sendDueMails(deps: OutboxDeps): Promise<void> {
   for (;;) {
     const taken = await deps.db.query<TakenMail>(TAKE);
@@ -83,13 +83,13 @@ async function send({ db, log, sendMail, emailOf }: OutboxDeps, mail: TakenMail)
   await db.query(REMOVE, [id]);
 }
 
-/** Makes all mails due, after the clock was set back. */
+/** Makes all mails due after the clock was set back. */
 export const wakeMails = command<[]>(
   'mail_wake',
   'update mails set due_at = clock_now() where due_at > clock_now()',
 );
 
-/** Drops the mails of an erased account. */
+/** Drops an erased account's mails. */
 export const eraseOf = command<[accountId: string], Transaction>(
   'mail_erase',
   'delete from mails where account_id = $1',

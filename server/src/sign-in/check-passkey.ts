@@ -15,21 +15,21 @@ import { ApiError } from '../kernel/errors.ts';
 import { type Entered, enter, requireOpen, type SignInDeps } from './enter.ts';
 import type { SignedInFrom } from './sessions.ts';
 
-/** The host that passkeys are made for; undefined: browsers make none for an IP address. */
+/** The relying party id of passkeys; undefined: browsers allow none on an IP address. */
 export function passkeyHost(publicUrl: string): string | undefined {
   const { hostname } = new URL(publicUrl);
   return isIP(hostname.replaceAll(/[[\]]/g, '')) === 0 ? hostname : undefined;
 }
 
-/** Whose response to a challenge counts; it says what the challenge is for, too. */
+/** Whose response to a challenge counts, and for what. */
 interface ChallengeOwner {
   /** null: a sign-in. */
   accountId: string | null;
-  /** The session in which a person proves to be the same; null: a passkey is added. */
+  /** The session that needs a fresh proof; null: a passkey is being added. */
   sessionId: string | null;
 }
 
-/** Of a sign-in: nobody is known yet. */
+/** The owner of a sign-in challenge: nobody is known yet. */
 export const NOBODY: ChallengeOwner = { accountId: null, sessionId: null };
 
 const STORE = statement(
@@ -55,8 +55,8 @@ const TAKE = statement(
 );
 
 /**
- * Deletes a challenge. So a recorded response can't be sent again.
- * @returns whether there was one
+ * Deletes a challenge, so that a recorded response can't be replayed.
+ * @returns whether it existed
  */
 export async function takeChallenge(
   db: Queryable,
@@ -79,11 +79,11 @@ const FIND = statement(
   'select account_id, public_key, counter, transports from passkeys where id = $1',
 );
 
-/** A response whose signature is right. It is used up by {@link usePasskey}. */
+/** A response with a valid signature. {@link usePasskey} uses it up. */
 export type CheckedPasskey = Awaited<ReturnType<typeof checkPasskey>>;
 
 /**
- * Checks a browser's response to a challenge of ours.
+ * Verifies a browser's response to one of our challenges.
  * @param owner whom the challenge was made for
  * @throws ApiError `sign_in_failed`
  */
@@ -98,7 +98,7 @@ export async function checkPasskey(
   const { public_key, counter, transports } = stored;
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      response: response as AuthenticationResponseJSON, // it checks what it is given
+      response: response as AuthenticationResponseJSON, // validated by the library
       expectedChallenge: (challenge) => takeChallenge(db, challenge, owner),
       expectedOrigin: new URL(publicUrl).origin,
       expectedRPID: passkeyHost(publicUrl) ?? '',
@@ -116,7 +116,7 @@ export async function checkPasskey(
   throw passkeyFailed();
 }
 
-// Of two uses with one counter, one is by a copy of the key. Most passkeys do not count: 0.
+// A repeated counter means a cloned key. Most passkeys don't count: 0.
 const USED = statement(
   'passkey_used',
   `update passkeys set counter = $2, used_at = clock_now()
@@ -124,8 +124,8 @@ const USED = statement(
 );
 
 /**
- * Notes the use of a passkey.
- * @throws ApiError `sign_in_failed` if it was removed, or was used with this counter, meanwhile
+ * Records a passkey's use.
+ * @throws ApiError `sign_in_failed` if it was removed meanwhile, or used with this counter
  */
 export async function usePasskey(
   tx: Transaction,
@@ -140,8 +140,9 @@ export function passkeyFailed(cause?: unknown): ApiError {
 }
 
 /**
- * What a browser needs to use a passkey of this host. To sign in they are the same for everybody.
- * @throws ApiError `sign_in_failed` if this address has no passkeys
+ * The browser's options for using a passkey of this host; for a sign-in they are the same for
+ * everyone.
+ * @throws ApiError `sign_in_failed` if this host has no passkeys
  */
 export async function challengeOptions(
   { db, publicUrl }: { db: Queryable; publicUrl: string },
@@ -156,7 +157,7 @@ export async function challengeOptions(
 }
 
 /**
- * Signs a person in by a passkey.
+ * Signs a person in with a passkey.
  * @throws ApiError `sign_in_failed`, `account_disabled`
  */
 export async function enterByPasskey(
@@ -167,7 +168,7 @@ export async function enterByPasskey(
   const checked = await checkPasskey({ db, publicUrl }, response, NOBODY);
   const { accountId } = checked;
   return db.transaction(async (tx) => {
-    // The account is locked before the passkey, as where an operator removes it.
+    // Lock the account before the passkey, in the same order as an operator's removal.
     const reopened = await requireOpen(tx, accountId, onReopened);
     await usePasskey(tx, checked);
     return enter(tx, { accountId, reopened }, { ...from, method: 'passkey' });

@@ -9,18 +9,18 @@ import type { SignedInFrom } from './sessions.ts';
 
 const CODE_DIGITS = 8;
 export const CODE_MINUTES = 10;
-/** How often a code may be tried. */
+/** How many tries a code allows. */
 const MAX_TRIES = 5;
 
-/** Codes of all kinds for one mailbox, from all senders of requests together. */
+/** Codes of all kinds to one mailbox, whoever requests them. */
 const CODES_OF_MAILBOX = [
   { max: 5, seconds: 15 * 60 },
   { max: 20, seconds: 24 * 3600 },
 ];
 
 /**
- * The statements of one kind of code: its table has at most one code for each owner, which a new
- * one replaces. A code of one kind is never compared with the codes of another.
+ * The statements for one kind of code. Its table has at most one code per owner; a new code
+ * replaces it. Codes of different kinds are never compared.
  */
 function codesIn(table: 'sign_in_codes' | 'proof_codes', owner: 'email' | 'session_id') {
   return {
@@ -31,7 +31,7 @@ function codesIn(table: 'sign_in_codes' | 'proof_codes', owner: 'email' | 'sessi
        on conflict (${owner}) do update
          set code_hash = excluded.code_hash, tries = 0, expires_at = excluded.expires_at`,
     ),
-    // The try is counted in the statement that reads the hash: five of any number are read.
+    // Counts the try while reading the hash, so that parallel guesses get five tries in all.
     try: statement(
       `${table}_try`,
       `update ${table} set tries = tries + 1
@@ -47,12 +47,12 @@ function codesIn(table: 'sign_in_codes' | 'proof_codes', owner: 'email' | 'sessi
 
 type CodeKind = ReturnType<typeof codesIn>;
 
-/** They sign a person in; the owner of one is an e-mail address. */
+/** Sign-in codes, owned by an e-mail address. */
 const SIGN_IN_CODES = codesIn('sign_in_codes', 'email');
-/** They prove in a session that its person is still the same; the owner of one is the session. */
+/** Codes that prove it is still the same person, owned by a session. */
 export const PROOF_CODES = codesIn('proof_codes', 'session_id');
 
-/** A code that somebody has entered. */
+/** An entered code. */
 interface GivenCode {
   owner: string;
   code: string;
@@ -63,7 +63,7 @@ function hashOf({ owner, code }: GivenCode): Buffer {
 }
 
 /**
- * Makes a code for a mail to this address.
+ * Makes a code to mail to this address.
  * @throws ApiError `rate_limited`
  */
 export async function makeCode(
@@ -81,7 +81,7 @@ export async function makeCode(
 }
 
 /**
- * Compares a code with the one that was mailed, and counts the try. It can be used afterwards.
+ * Compares a code with the mailed one and counts the try, without using it up.
  * @throws ApiError `sign_in_failed`
  */
 export async function tryCode(db: Queryable, kind: CodeKind, given: GivenCode): Promise<void> {
@@ -92,7 +92,7 @@ export async function tryCode(db: Queryable, kind: CodeKind, given: GivenCode): 
 }
 
 /**
- * Deletes a code that was tried, so that it works once.
+ * Uses up a code that {@link tryCode} has accepted.
  * @throws ApiError `sign_in_failed` if it was used meanwhile
  */
 export async function useCode(tx: Transaction, kind: CodeKind, given: GivenCode): Promise<void> {
@@ -111,8 +111,8 @@ export interface SendCodeDeps {
 }
 
 /**
- * Sends a code to an address. The address need not be known: an account is made when the code is
- * used. Whether and how fast the mail server takes the mail makes no difference to the caller.
+ * Mails a code. The address need not be known: using the code creates the account. The caller can't
+ * tell whether or how fast the mail server accepts the mail.
  * @param email as `normalEmail` returns it
  * @throws ApiError `rate_limited`
  */
@@ -134,7 +134,7 @@ If you did not ask for it, ignore this mail. Never tell the code to anybody.
 }
 
 /**
- * Signs a person in by the code from a mail. Creates the account if there is none.
+ * Signs a person in with a mailed code, creating the account if there is none.
  * @throws ApiError `sign_in_failed`, `account_disabled`
  */
 export async function enterByCode(
@@ -146,7 +146,7 @@ export async function enterByCode(
   await tryCode(db, SIGN_IN_CODES, given);
   return db.transaction(async (tx) => {
     const { accountId } = await enterByEmail(tx, email, signupCredits);
-    // The account is locked before the code, as where the account is erased.
+    // Lock the account before the code, in the same order as an erase.
     const reopened = await requireOpen(tx, accountId, onReopened);
     await useCode(tx, SIGN_IN_CODES, given);
     return enter(tx, { accountId, reopened }, { ...from, method: 'code' });

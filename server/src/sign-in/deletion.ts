@@ -17,15 +17,18 @@ const FORGET = [
   ),
 ];
 
-/** Deletes all ways to sign in to an account that has its e-mail address, and its sessions. */
+/**
+ * Deletes all sessions of an account and all its ways to sign in; call it before the e-mail address
+ * is erased.
+ */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   for (const forget of FORGET) await tx.query(forget, [accountId]);
 }
 
 /**
- * Closes an account for its owner: it is disabled and its sessions end. Whoever signs in to it in
- * the next days reopens it; after that its personal data are erased.
- * @returns when; undefined if the account is disabled already, which its owner can't change
+ * Closes an account for its owner: it is disabled and its sessions end. Signing in within the next
+ * days reopens it; after that its personal data is erased.
+ * @returns when; undefined if the account is already disabled, which its owner can't change
  */
 export async function closeAccount(tx: Transaction, accountId: string): Promise<Date | undefined> {
   if (!(await disableAccount(tx, accountId))) return undefined;
@@ -50,8 +53,8 @@ const GRANTS = statement(
 );
 
 /**
- * Deletes what has expired: sessions, codes, challenges, starts, idle rate windows, and after a
- * year the notes of who was given promotional credits.
+ * Deletes expired sessions, codes, challenges, starts and idle rate windows, and after a year the
+ * record of who got promotional credits.
  */
 export async function deleteExpired(db: Database): Promise<void> {
   for (const expired of EXPIRED) await db.query(expired);

@@ -1,6 +1,6 @@
 /**
- * An e-mail address as it is stored and compared: trimmed, in lower case. Only ASCII: other
- * letters have several lower cases, so two people could claim one address.
+ * An e-mail address as stored and compared: trimmed, in lower case. ASCII only: other letters have
+ * several lower-case forms, so two people could claim one address.
  * @returns undefined if the text is not an e-mail address
  */
 export function normalEmail(text: string): string | undefined {
@@ -10,7 +10,7 @@ export function normalEmail(text: string): string | undefined {
 }
 
 /**
- * The characters that a mail service ignores in the names of its addresses: Google at
+ * The characters that mail services ignore before the @: Google at
  * https://support.google.com/mail/answer/7436150, Proton at
  * https://proton.me/support/change-username.
  */
@@ -22,9 +22,9 @@ const IGNORED = new Map([
 ]);
 
 /**
- * The mailbox that mails to an address arrive in, for limits: what its mail service documents about
- * other addresses of it, and what follows a plus sign anywhere. Two accounts may still have it.
- * Fastmail's subdomains: https://www.fastmail.help/hc/en-us/articles/360060591053.
+ * The mailbox behind an address, for limits: resolves the aliases that its mail service documents,
+ * and strips anything after a plus sign. Two accounts may share it. Fastmail's subdomains:
+ * https://www.fastmail.help/hc/en-us/articles/360060591053.
  */
 export function mailboxOf(email: string): string {
   const [name = '', domain = ''] = email

@@ -7,27 +7,27 @@ import { transfer } from '../ledger/transfer.ts';
 import { mailboxOf } from './email-address.ts';
 import { beginSession, type SignedInFrom } from './sessions.ts';
 
-/** Is called in the transaction that reopens an account which its owner had closed. */
+/** Called in the transaction that reopens an account which its owner had closed. */
 export type OnReopened = (tx: Transaction, accountId: string) => Promise<void>;
 
-/** What signing in needs. */
+/** The dependencies of a sign-in. */
 export interface SignInDeps {
   db: Database;
-  /** Promotional credits of a new account. */
+  /** Promotional credits for a new account. */
   signupCredits: number;
   onReopened: OnReopened;
 }
 
-/** Who has signed in. */
+/** A completed sign-in. */
 export interface Entered {
   /** For the cookie. */
   token: string;
   accountId: string;
-  /** Whether the account was closed, and this sign-in has reopened it. */
+  /** Whether this sign-in reopened a closed account. */
   reopened: boolean;
 }
 
-/** The account of a person whose e-mail address is proved; it is made at the first sign-in. */
+/** The account for a verified e-mail address; created at the first sign-in. */
 export async function enterByEmail(
   tx: Transaction,
   email: string,
@@ -46,7 +46,7 @@ const NOTE = statement(
    on conflict do nothing returning address_hash`,
 );
 
-/** Whether a mailbox has had no promotional credits yet, also for an account deleted since. */
+/** Whether a mailbox never got promotional credits, not even for an account deleted since. */
 async function isFirstGrant(tx: Transaction, email: string): Promise<boolean> {
   const mailbox = hash('sha256', mailboxOf(email), 'buffer');
   return (await tx.query(NOTE, [mailbox])).length > 0;
@@ -65,7 +65,7 @@ async function giveSignupCredits(tx: Transaction, accountId: string, credits: nu
 }
 
 /**
- * Locks the account that somebody signs in to, and reopens it if its owner had closed it. What the
+ * Locks the account being signed in to, and reopens it if its owner had closed it. Whatever the
  * sign-in uses up, such as a code, is locked after the account.
  * @returns whether it was closed
  * @throws ApiError `account_disabled`
@@ -75,14 +75,14 @@ export async function requireOpen(
   accountId: string,
   onReopened: OnReopened,
 ): Promise<boolean> {
-  // An account that is disabled at this moment gets no session.
+  // An account being disabled right now gets no session.
   if (await keepEnabled(tx, accountId)) return false;
   if (!(await reopenAccount(tx, accountId))) throw accountDisabled();
   await onReopened(tx, accountId);
   return true;
 }
 
-/** Begins a session of an account that {@link requireOpen} has locked. */
+/** Begins a session for an account locked by {@link requireOpen}. */
 export async function enter(
   tx: Transaction,
   opened: Omit<Entered, 'token'>,

@@ -21,7 +21,7 @@ import { type Session, sessionLives } from './sessions.ts';
 /** How many passkeys an account may have. */
 const MAX_PASSKEYS = 20;
 
-/** A passkey as its owner sees it. */
+/** A passkey as shown to its owner. */
 export interface PasskeyListing {
   id: string;
   name: string;
@@ -29,7 +29,7 @@ export interface PasskeyListing {
   used_at: Date | null;
 }
 
-/** The passkeys of an account, the newest first. */
+/** An account's passkeys, newest first. */
 export const listPasskeys = query<[accountId: string], PasskeyListing>(
   'passkey_list',
   `select id, name, created_at, used_at from passkeys where account_id = $1
@@ -53,12 +53,14 @@ const DELETE_ALL = statement(
   'delete from passkeys where account_id = $1 returning id',
 );
 
-/** Removes all passkeys of an account. Returns how many there were. */
+/** Removes all passkeys of an account and returns how many there were. */
 export async function removePasskeys(db: Queryable, accountId: string): Promise<number> {
   return (await db.query(DELETE_ALL, [accountId])).length;
 }
 
-/** EdDSA, ES256 and RS256: what authenticators have. The default list probes for newer ones. */
+/**
+ * EdDSA, ES256 and RS256, which authenticators support. The default list also probes newer ones.
+ */
 const ALGORITHMS = [-8, -7, -257];
 
 const OF_ACCOUNT = statement(
@@ -67,8 +69,8 @@ const OF_ACCOUNT = statement(
 );
 
 /**
- * What a browser needs to make a passkey.
- * @throws ApiError `invalid_request` if this address has no passkeys, or the account has too many
+ * The browser's options for creating a passkey.
+ * @throws ApiError `invalid_request` if this host has no passkeys, or the account has too many
  */
 export async function passkeyOptions(
   { db, publicUrl }: { db: Queryable; publicUrl: string },
@@ -92,10 +94,10 @@ export async function passkeyOptions(
   return options;
 }
 
-/** How long the id of a credential may be, in base64url: 1023 bytes (WebAuthn, section 4). */
+/** The longest credential id in base64url: 1023 bytes (WebAuthn, section 4). */
 const MAX_ID = 1364;
 
-/** What an authenticator may say of itself (WebAuthn, section 5.8.4). */
+/** The known transports of authenticators (WebAuthn, section 5.8.4). */
 const TRANSPORTS = ['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'internal', 'cable'];
 
 const INSERT = namedStatement(
@@ -108,14 +110,14 @@ const INSERT = namedStatement(
 interface AddDeps {
   db: Database;
   publicUrl: string;
-  /** Is called in the transaction that adds it. */
+  /** Called in the transaction that adds it. */
   onAdded(tx: Transaction): Promise<void>;
 }
 
 /**
- * Adds the passkey that a browser has made with {@link passkeyOptions}.
- * @throws ApiError `invalid_request` if it does not fit them, or is known already;
- *   `unauthorized` if the session has ended meanwhile
+ * Adds a passkey that a browser created with {@link passkeyOptions}.
+ * @throws ApiError `invalid_request` if it does not match them, or is already known; `unauthorized`
+ *   if the session has ended meanwhile
  */
 export async function addPasskey(
   { db, publicUrl, onAdded }: AddDeps,
@@ -131,7 +133,7 @@ export async function addPasskey(
   const values = { id, accountId, publicKey: Buffer.from(publicKey), counter, transports, name };
   try {
     await db.transaction(async (tx) => {
-      await lockAccount(tx, accountId); // so that parallel ones don't exceed the limit
+      await lockAccount(tx, accountId); // so that parallel calls don't exceed the limit
       if (!(await sessionLives(tx, sessionId))) throw signedOut();
       const own = await tx.query(OF_ACCOUNT, [accountId]);
       if (own.length >= MAX_PASSKEYS) throw tooMany();
@@ -153,7 +155,7 @@ async function verifyNew(
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
   try {
     const { verified, registrationInfo } = await verifyRegistrationResponse({
-      response: response as RegistrationResponseJSON, // it checks what it is given
+      response: response as RegistrationResponseJSON, // validated by the library
       expectedChallenge: (challenge) =>
         takeChallenge(db, challenge, { accountId, sessionId: null }),
       expectedOrigin: new URL(publicUrl).origin,

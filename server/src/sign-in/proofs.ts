@@ -5,7 +5,7 @@ import { checkPasskey, passkeyFailed, usePasskey } from './check-passkey.ts';
 import { CODE_MINUTES, makeCode, PROOF_CODES, tryCode, useCode } from './codes.ts';
 import { noteProof, PROOF_MINUTES, type Session } from './sessions.ts';
 
-/** What needs a fresh proof: who has a stolen session must not get more than that session. */
+/** What needs a fresh proof: a stolen session must not be enough. */
 export const ACTS = {
   passkey: 'add a passkey',
   api_key: 'create an API key',
@@ -20,14 +20,14 @@ export const ACTS = {
 /** One of {@link ACTS}. */
 export type Act = keyof typeof ACTS;
 
-/** @throws ApiError `proof_required` unless the person of the session has proved it lately */
+/** @throws ApiError `proof_required` without a recent proof in this session */
 export function requireFreshProof({ hasFreshProof }: Session, act: Act): void {
   if (hasFreshProof) return;
   const message = `Confirm that it is you to ${ACTS[act]}.`;
   throw new ApiError('proof_required', message, { details: { act } });
 }
 
-/** Where a request comes from, as mails name it. */
+/** Where a request comes from, for mails. */
 export interface Place {
   browser: string | null;
   network: string | null;
@@ -39,8 +39,8 @@ export function describePlace({ browser, network }: Place): string {
 }
 
 /**
- * Mails a code that proves, in this session only, that its person is still the same.
- * @param act what the code is asked for; the mail names it
+ * Mails a code that proves, in this session only, that it is still the same person.
+ * @param act what the code is for; the mail names it
  * @throws ApiError `rate_limited`
  */
 export async function sendProofCode(
@@ -67,7 +67,7 @@ and end the sessions that you do not know: ${deps.publicUrl()}/settings
   });
 }
 
-/** @throws ApiError `sign_in_failed` if the code does not fit the session */
+/** @throws ApiError `sign_in_failed` if the code is not this session's */
 export async function proveByCode(
   db: Database,
   { sessionId }: Session,
@@ -81,7 +81,7 @@ export async function proveByCode(
   });
 }
 
-/** @throws ApiError `sign_in_failed` if the passkey does not fit the session */
+/** @throws ApiError `sign_in_failed` if the passkey is not the account's */
 export async function proveByPasskey(
   { db, publicUrl }: { db: Database; publicUrl: string },
   { accountId, sessionId }: Session,

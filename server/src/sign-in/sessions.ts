@@ -11,39 +11,39 @@ import {
 } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 
-/** A session ends this long after the sign-in, whatever happens. */
+/** The absolute lifetime of a session. */
 export const SESSION_DAYS = 90;
-/** A session ends when it was not used for this long. */
+/** A session ends when unused for this long. */
 const IDLE_DAYS = 14;
 
 /** How many sessions an account may have. */
 const MAX_SESSIONS = 50;
 
-/** The requests of one account in the browser, over all its sessions. */
+/** Requests of one account in browsers, over all its sessions. */
 const REQUESTS_OF_ACCOUNT: RateLimit = { max: 240, seconds: 60 };
 
-/** How long a person who has signed in, or has proved it again, may do what needs a fresh proof. */
+/** How long a sign-in or proof allows acts that need a fresh proof. */
 export const PROOF_MINUTES = 10;
 
-/** Who is signed in. */
+/** A live session and its account. */
 export interface Session {
   sessionId: string;
   accountId: string;
   email: string;
-  /** When the account was made. */
+  /** When the account was created. */
   createdAt: Date;
-  /** Whether the person has signed in, or has proved it again, in the last few minutes. */
+  /** Whether the person signed in, or proved it again, in the last few minutes. */
   hasFreshProof: boolean;
 }
 
 /** How a person signed in, and from where. */
 export interface SignedInFrom {
   method: string;
-  /** See `networkOf`; null if it is not known. */
+  /** See `networkOf`; null if unknown. */
   network: string | null;
   /** Such as `Firefox on Linux`. */
   browser: string | null;
-  /** The token in the browser's cookie; undefined: it has none. */
+  /** The token in the browser's cookie; undefined: none. */
   replaces?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ const BEGIN = namedStatement(
      clock_now() + interval '${SESSION_DAYS} days')`,
 );
 
-/** Of a token that only its owner has, the database keeps the SHA-256. */
+/** The database keeps only a token's SHA-256. */
 export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
@@ -65,7 +65,7 @@ export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-// The oldest make place for new ones. What was in the browser before ends with the sign-in.
+// Deletes the oldest sessions over the limit, and the browser's previous one.
 const REPLACE = statement(
   'session_replace',
   `delete from sessions where token_hash = $2 or id in (
@@ -74,7 +74,7 @@ const REPLACE = statement(
 );
 
 /**
- * Signs an account in, in a browser that had this token before.
+ * Begins a session in a browser that had this token before.
  * @returns a new token for the cookie; only its hash is stored
  */
 export async function beginSession(
@@ -89,7 +89,7 @@ export async function beginSession(
   return token;
 }
 
-// A proof over a minute in the future predates a clock that was set back.
+// A proof more than a minute in the future dates from before the clock was set back.
 const FIND = statement(
   'session_find',
   `with caller as (
@@ -115,8 +115,8 @@ const FIND = statement(
 );
 
 /**
- * The session with this token, read and counted in the rate window of its account in one statement.
- * A session that is used stays alive.
+ * Finds the session with this token and counts the request in its account's rate window, in one
+ * statement. Using a session keeps it alive.
  * @returns undefined if it is unknown, revoked or expired, or its account is disabled
  * @throws ApiError `rate_limited`
  */
@@ -129,7 +129,7 @@ export async function findSession(db: Queryable, token: string): Promise<Session
 }
 
 /**
- * Notes that the person of a session has proved it again.
+ * Records a fresh proof in a session.
  * @returns false if the session has ended
  */
 export const noteProof = whether<[sessionId: string]>(
@@ -138,8 +138,8 @@ export const noteProof = whether<[sessionId: string]>(
 );
 
 /**
- * Whether a session has not ended. With its account locked, a sign-out by an operator comes before
- * or after the transaction.
+ * Whether a session is live. If its account is locked, a sign-out by an operator comes before or
+ * after the transaction.
  */
 export const sessionLives = whether<[sessionId: string], Transaction>(
   'session_lives',
@@ -160,25 +160,25 @@ const END_ALL = statement(
   'delete from sessions where account_id = $1 returning id',
 );
 
-/** Ends all sessions of an account. Returns how many there were. */
+/** Ends all sessions of an account and returns how many there were. */
 export async function endSessions(db: Queryable, accountId: string): Promise<number> {
   return (await db.query(END_ALL, [accountId])).length;
 }
 
-/** A session as its owner and operators see it. */
+/** A session as shown to its owner and operators. */
 export interface SessionListing {
   id: string;
   created_at: Date;
-  /** At most an hour ago, if it is in use. */
+  /** Up to an hour old if the session is in use. */
   seen_at: Date;
   expires_at: Date;
-  /** How the person signed in: code, passkey, github, google or oidc. */
+  /** The sign-in method: code, passkey, github, google or oidc. */
   method: string;
   network: string | null;
   browser: string | null;
 }
 
-/** The live sessions of an account, the one used last first. */
+/** An account's live sessions, last used first. */
 export const listSessions = query<[accountId: string], SessionListing>(
   'session_list',
   `select id, created_at, seen_at,

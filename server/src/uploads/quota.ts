@@ -11,28 +11,28 @@ import { UPLOAD_DAYS } from './uploads.ts';
 const MEGABYTE = 2 ** 20;
 
 /**
- * All uploads of a mailbox together. Until the account that uploads has got paid credits: the
- * largest file once. Its uploads cost it nothing, and others pay for the disk.
+ * The quota of a mailbox's uploads. Until the uploading account has got paid credits, the largest
+ * file fits once: its uploads cost it nothing, and others pay for the disk.
  */
 export const QUOTA_BYTES = { unpaid: 100 * MEGABYTE, paid: 1024 * MEGABYTE };
 
-/** Who uploads: an account, and the mailbox of its address. One mailbox may have many accounts. */
+/** The uploading account, and its address's mailbox. One mailbox may have many accounts. */
 export interface Uploader {
   accountId: string;
   mailbox: string;
-  /** How long its uploads can be used after their last use. */
+  /** How many days its uploads stay usable after their last use. */
   lastsDays: number;
 }
 
-/** What is stored of a mailbox: of an erased account, its address can't be read from it. */
+/** Stored instead of the mailbox, so that an erased account's address can't be read from it. */
 function mailboxHash({ mailbox }: Pick<Uploader, 'mailbox'>): Buffer {
   return hash('sha256', mailbox, 'buffer');
 }
 
-/** The first key of the advisory lock under which the uploads of a mailbox are registered. */
+/** The advisory lock class under which a mailbox's uploads are registered. */
 const QUOTA_LOCK = 7_100_070;
 
-// Uploads of a mailbox come one after the other through here, so the sum is exact.
+// Serializes a mailbox's uploads, so that the sum is exact.
 const LOCK_MAILBOX = statement(
   'upload_lock_mailbox',
   `select pg_advisory_xact_lock(${QUOTA_LOCK}, hashtext(encode($1::bytea, 'hex')))`,
@@ -47,7 +47,7 @@ const STORED = namedStatement(
 );
 
 /**
- * Checks that the mailbox has room for a file, beside its uploads that are stored or are written.
+ * Checks that a file fits into the mailbox's quota, beside stored uploads and those being written.
  * @throws ApiError `invalid_request` with the reason `quota_exceeded`
  */
 export async function requireRoom(
@@ -76,7 +76,7 @@ const NO_ROOM = {
     `you buy credits, then ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
 };
 
-/** A file that is to be stored. */
+/** A file about to be stored. */
 export interface Registered {
   uploader: Uploader;
   mediaType: string;
@@ -95,7 +95,7 @@ const INSERT = namedStatement(
 );
 
 /**
- * Makes the row of an upload before its file is stored. From here on it counts in the quota.
+ * Inserts an upload's row before its file is stored. From here on it counts in the quota.
  * @returns the id of the upload
  * @throws ApiError as {@link requireRoom}; `unauthorized`
  */

@@ -30,7 +30,7 @@ export interface ArrivalDeps {
   storage: Storage;
 }
 
-// Only those without a width are sent by a link: the service itself stores all others.
+// Only uploads sent by presigned link have no width: the service measures all others.
 const AWAITED = statement(
   'uploads_awaited',
   `select o.id, o.size_bytes, u.lasts_days
@@ -51,8 +51,8 @@ interface NotArrived {
 }
 
 /**
- * Makes those uploads usable whose files have arrived in the storage by a link.
- * @returns the others that are awaited
+ * Makes those presigned uploads usable whose files have arrived in the storage.
+ * @returns the ones still awaited
  * @throws ApiError `service_busy` when the storage does not respond
  */
 async function acceptArrived(
@@ -64,7 +64,7 @@ async function acceptArrived(
   for (const upload of await db.query<Awaited>(AWAITED, [ids, accountId])) {
     const problem = problemOf(upload, await sizeOf(storage, upload.id));
     if (problem) problems.set(upload.id, problem);
-    // Another create may have seen it at the same time.
+    // Another create may have noticed it at the same time.
     else await markArrived(db, [upload.id], upload.lasts_days);
   }
   return problems;
@@ -88,23 +88,23 @@ function problemOf({ size_bytes: wanted }: Awaited, size?: number): NotArrived |
   return { reason: 'size_mismatch', message };
 }
 
-/** An upload that can be used. */
+/** A usable upload. */
 export interface Upload {
   id: string;
   kind: 'image' | 'video';
   media_type: string;
   size_bytes: number;
-  /** Null if the file was sent to the bucket by a link: each use measures it. */
+  /** Null if the file was sent by presigned link: each use measures it. */
   width: number | null;
   height: number | null;
-  /** Of a video that was measured, not rounded. */
+  /** A measured video's exact duration. */
   duration_seconds: number | null;
   expires_at: Date;
-  /** The database's clock at the read, in seconds since 1970. */
+  /** The database's clock at the read, in Unix seconds. */
   now_seconds: number;
 }
 
-/** How long an upload can be used, from its end or from its last use, by where it came in. */
+/** How long an upload stays usable after its arrival or last use, by where it came in. */
 export const UPLOAD_DAYS = { website: 7, api: 1 };
 
 const COLUMNS = `o.id, u.kind, o.media_type, o.size_bytes, u.width, u.height, u.duration_seconds,
@@ -116,7 +116,7 @@ const READ = statement(
    where u.object_id = any($1) and u.account_id = $2`,
 );
 
-/** Some uploads of an account. */
+/** Uploads of an account, by id. */
 interface Named {
   accountId: string;
   ids: string[];
@@ -140,7 +140,7 @@ async function byId(
   return new Map(rows.map((upload) => [upload.id, upload]));
 }
 
-// The row's lock orders it with the expiry: an upload that is found here lasts.
+// Locks the row against the expiry: an upload found here stays.
 const USE = statement(
   'upload_use',
   `with o as (${extendingUploads(
@@ -150,14 +150,14 @@ const USE = statement(
    select ${COLUMNS} from o join uploads u on u.object_id = o.id`,
 );
 
-/** The uploads of the account with these ids that can be used. Their time begins again. */
+/** Finds the account's usable uploads with these ids, and restarts their lifetime. */
 export function useUploads(db: Queryable, named: Named): Promise<Map<string, Upload>> {
   return byId(db, USE, named);
 }
 
 /**
- * Checks that the uploads which a request names are the account’s, and that those sent by a link
- * have arrived.
+ * Checks that the uploads which a request names belong to the account, and that presigned ones have
+ * arrived.
  * @throws ApiError `invalid_request` that names the field; `service_busy` when the storage does not
  *   respond
  */
@@ -175,8 +175,8 @@ export async function requireUploads(
 }
 
 /**
- * Extends the lives of the uploads that a request names, in the transaction that creates its task:
- * a refused create extends nothing, and the uploads of a committed one stay.
+ * Extends the lifetime of a request's uploads in the transaction that creates its task: a refused
+ * create extends nothing, and a committed one's uploads stay.
  * @throws ApiError as {@link requireUploads}, when one has expired meanwhile
  */
 export async function renewUploads(
@@ -187,7 +187,7 @@ export async function renewUploads(
   requireAll(request, await useUploads(tx, { accountId, ids: uploadIdsOf(request) }));
 }
 
-/** Whether a create of this request is to renew uploads. */
+/** Whether a create of this request renews uploads. */
 export function namesUploads(request: GenerationRequest): boolean {
   return uploadIdsOf(request).length > 0;
 }
@@ -227,7 +227,7 @@ function uploadRefusal(
 export const UNKNOWN_UPLOAD = 'this upload has expired or does not exist: upload the file again.';
 const WRONG_KIND = { image: 'not_an_image', video: 'not_a_video' };
 
-/** The uploads of an account, and of all accounts with the same mailbox. */
+/** The uploads of all accounts that share this account's mailbox. */
 export const uploadsOfMailbox = queryColumn<[accountId: string], string>(
   'uploads_of_mailbox',
   `select object_id as id from uploads
@@ -240,19 +240,19 @@ export const isUpload = whether<[id: string]>(
   'select from uploads where object_id = $1',
 );
 
-/** Whether the account has, or had, an upload. */
+/** Whether this is or was an upload of the account. */
 export const isOwnUpload = whether<[id: string, accountId: string]>(
   'upload_own',
   'select from uploads where object_id = $1 and account_id = $2',
 );
 
-/** Removes what is known of the uploads of an account; their files are deleted by the storage. */
+/** Erases an account's upload rows; the storage deletes the files. */
 export const eraseOf = command<[accountId: string], Transaction>(
   'erase_upload_facts',
   'delete from uploads where account_id = $1',
 );
 
-/** How long the rows of a deleted upload are kept: a store may write a file late. */
+/** How long a deleted upload's rows are kept: a store may write its file late. */
 const FORGET_DAYS = 30;
 const BATCH = 1000;
 
@@ -264,7 +264,7 @@ const FORGET = statement(
    ${deletingObjectRows('select id from gone')} returning id`,
 );
 
-/** Removes the rows of uploads that were deleted long ago: at most 1000 in one call. */
+/** Removes rows of uploads deleted long ago, at most 1000 per call. */
 export async function forgetUploads(db: Database): Promise<number> {
   return (await db.query(FORGET)).length;
 }

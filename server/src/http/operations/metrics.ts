@@ -24,8 +24,8 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
  * Creates the metrics and a server with `/metrics`; docs/operations/metrics.md explains each.
- * @param processName names this process where one start runs several: the first process collects
- *   their metrics, and this is their label
+ * @param processName names this process where one start runs several: the supervisor collects
+ *   their metrics, labelled with this name
  */
 export function createMetrics(db: Database, processName?: string) {
   const registry = new Registry();

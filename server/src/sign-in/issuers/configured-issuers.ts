@@ -2,12 +2,12 @@ import { type GithubSettings, githubIssuer } from './github.ts';
 import type { Issuer, IssuerName } from './issuer.ts';
 import { type OidcSettings, oidcIssuer } from './oidc.ts';
 
-/** The issuers that the operator has configured; undefined: not this one. */
+/** The issuers that the operator has configured; undefined: not configured. */
 export interface IssuerSettings {
   github: GithubSettings | undefined;
-  /** Google speaks OpenID Connect. */
+  /** Google uses OpenID Connect. */
   google: OidcSettings | undefined;
-  /** Any other issuer. */
+  /** Any other OpenID Connect issuer. */
   oidc: OidcSettings | undefined;
 }
 

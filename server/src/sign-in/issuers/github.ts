@@ -20,7 +20,7 @@ const EmailsSchema = Type.Array(
   Type.Object({ email: Type.String(), primary: Type.Boolean(), verified: Type.Boolean() }),
 );
 
-/** GitHub speaks OAuth 2, but not OpenID Connect: who signs in is read by its API. */
+/** GitHub has OAuth 2 but not OpenID Connect: the identity is read from its API. */
 export function githubIssuer(settings: GithubSettings): Issuer {
   const { url } = settings;
   const api = url === 'https://github.com' ? 'https://api.github.com' : `${url}/api/v3`;
@@ -34,7 +34,7 @@ export function githubIssuer(settings: GithubSettings): Issuer {
       const client = { client_id: settings.clientId };
       try {
         const response = await exchangeCode({ oauth, server }, settings, parameters, start);
-        // A used or wrong code is a 200 with an `error`, and so without a token.
+        // For a used or wrong code GitHub sends 200 with an `error`, so without a token.
         const token = await oauth.processAuthorizationCodeResponse(server, client, response);
         return await whoHas(api, token.access_token);
       } catch (cause) {
@@ -44,10 +44,10 @@ export function githubIssuer(settings: GithubSettings): Issuer {
   };
 }
 
-/** oauth4webapi is imported at the first sign-in. */
+/** Imports oauth4webapi with the first sign-in. */
 async function github(url: string): Promise<OauthServer> {
   const server = {
-    // As GitHub names itself to who comes back (RFC 9207).
+    // The `iss` that GitHub sends in its redirect (RFC 9207).
     issuer: `${url}/login/oauth`,
     authorization_endpoint: `${url}/login/oauth/authorize`,
     token_endpoint: `${url}/login/oauth/access_token`,

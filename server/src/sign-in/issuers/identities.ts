@@ -4,16 +4,16 @@ import { type Entered, enter, enterByEmail, requireOpen, type SignInDeps } from 
 import type { SignedInFrom } from '../sessions.ts';
 import { IdentityRefused, type OutsideIdentity } from './issuer.ts';
 
-/** An outside identity that signs in to an account, as operators see it. */
+/** An outside identity linked to an account, as operators see it. */
 export interface IdentityListing {
-  /** `github`, or the address of an OpenID Connect issuer. */
+  /** `github`, or an OpenID Connect issuer's URL. */
   issuer: string;
-  /** The issuer's id of the person. */
+  /** The issuer's id for the person. */
   subject: string;
   created_at: Date;
 }
 
-/** The outside identities of an account, the newest first. */
+/** An account's outside identities, newest first. */
 export const listIdentities = query<[accountId: string], IdentityListing>(
   'identity_list',
   `select issuer, subject, created_at from identities where account_id = $1
@@ -26,8 +26,8 @@ const DELETE_ALL = statement(
 );
 
 /**
- * Removes all outside identities of an account. Returns how many there were. One whose issuer says
- * that it has the account's verified e-mail address joins the account again when it signs in.
+ * Unlinks all outside identities of an account and returns how many there were. An identity with
+ * the account's verified e-mail address links itself again at its next sign-in.
  */
 export async function removeIdentities(db: Queryable, accountId: string): Promise<number> {
   return (await db.query(DELETE_ALL, [accountId])).length;
@@ -46,19 +46,19 @@ const INSERT = statement(
 
 type ConfirmedIdentity = OutsideIdentity & { issuer: string };
 
-/** The issuer does not vouch for the e-mail address, so it opens no account. */
+/** The issuer has not verified the e-mail address, so it can't open an account. */
 export class EmailNotVerified extends Error {
   override name = 'EmailNotVerified';
 }
 
 interface IdentityDeps extends SignInDeps {
-  /** Is called in the transaction in which an identity joins an account that existed before. */
+  /** Called in the transaction that links an identity to an existing account. */
   onJoined(tx: Transaction, accountId: string): Promise<void>;
 }
 
 /**
- * Signs in a person whom an issuer has confirmed. An identity that is new here joins the account
- * of its e-mail address, which is made if there is none, but only if the address is verified.
+ * Signs in a person whom an issuer has identified. A new identity is linked to the account of its
+ * e-mail address, created if there is none, but only if the address is verified.
  * @throws EmailNotVerified; ApiError `account_disabled`
  */
 export async function enterByIdentity(
@@ -77,7 +77,7 @@ export async function enterByIdentity(
   });
 }
 
-/** @returns undefined if nobody has it, or an operator removes it at this moment */
+/** @returns undefined if no account has it, or an operator is unlinking it right now */
 async function byKnownIdentity(
   tx: Transaction,
   { issuer, subject }: ConfirmedIdentity,
@@ -87,7 +87,7 @@ async function byKnownIdentity(
   const [known] = await find();
   if (!known) return undefined;
   const { account_id: accountId } = known;
-  // The account is locked before the identity, as where an operator removes it.
+  // Lock the account before the identity, in the same order as an operator's removal.
   const reopened = await requireOpen(tx, accountId, onReopened);
   return (await find()).length > 0 ? { accountId, reopened } : undefined;
 }

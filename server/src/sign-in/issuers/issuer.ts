@@ -1,48 +1,48 @@
 import { first, namedStatement, type Queryable, statement } from '../../database/database.ts';
 import { hashToken, newToken } from '../sessions.ts';
 
-/** What is kept of a sign-in while the person is at the issuer. */
+/** The state of a sign-in while the person is at the issuer. */
 export interface SignInStart {
   state: string;
   nonce: string;
-  /** Of PKCE. */
+  /** The PKCE verifier. */
   codeVerifier: string;
-  /** Where the issuer sends the person back to. */
+  /** Where the issuer redirects back to. */
   redirectUri: string;
 }
 
-/** The person whom an issuer has confirmed. */
+/** A person whom an issuer has identified. */
 export interface OutsideIdentity {
-  /** Never changes, unlike the e-mail address. */
+  /** Permanent, unlike the e-mail address. */
   subject: string;
   email: string | undefined;
   isEmailVerified: boolean;
 }
 
-/** Where people have an account that they can sign in with: GitHub, or one of OpenID Connect. */
+/** An identity provider: GitHub, or an OpenID Connect issuer. */
 export interface Issuer {
-  /** Names the issuer in the table of identities. */
+  /** Identifies the issuer in the table of identities. */
   identifier: string;
   /**
-   * The address where the person signs in.
+   * The URL where the person signs in.
    * @throws Error if the issuer does not respond
    */
   authorizationUrl(start: SignInStart): Promise<string>;
   /**
-   * Reads who came back.
+   * Identifies the person who was redirected back.
    * @param parameters of the URL
-   * @throws IdentityRefused, or another Error if the issuer does not respond as it must
+   * @throws IdentityRefused, or another Error if the issuer does not respond properly
    */
   identify(parameters: URLSearchParams, start: SignInStart): Promise<OutsideIdentity>;
 }
 
-/** The names of the issuers that can be configured, as they are in the paths of the website. */
+/** The names of configurable issuers, as in the website's paths. */
 export type IssuerName = 'github' | 'google' | 'oidc';
 
-/** The issuer did not confirm the person. */
+/** The issuer did not identify the person. */
 export class IdentityRefused extends Error {
   override name = 'IdentityRefused';
-  /** Whether the person has said no. */
+  /** Whether the person declined. */
   readonly isDenied: boolean;
 
   constructor(
@@ -57,7 +57,7 @@ export class IdentityRefused extends Error {
 /** How long a sign-in at the issuer may take. */
 export const START_SECONDS = 600;
 
-/** A sign-in that continues at an issuer; `next` is where the person goes afterwards. */
+/** A sign-in in progress at an issuer; `next` is the page to show afterwards. */
 export interface StoredStart extends Omit<SignInStart, 'redirectUri'> {
   issuer: IssuerName;
   next: string;
@@ -72,7 +72,7 @@ const STORE = namedStatement(
      clock_now() + interval '${START_SECONDS} seconds')`,
 );
 
-/** @returns the token for the short-lived cookie of the browser that begins */
+/** @returns the token for a short-lived cookie of the browser that began it */
 export async function storeStart(
   db: Queryable,
   issuer: IssuerName,
@@ -97,7 +97,7 @@ const TAKE = statement(
    returning provider as issuer, state, nonce, code_verifier as "codeVerifier", next`,
 );
 
-/** Deletes the start of this browser, so that it is used once; undefined if there is none. */
+/** Takes this browser's start, which works once; undefined if there is none. */
 export async function takeStart(
   db: Queryable,
   issuer: string,

@@ -4,7 +4,7 @@ import { IdentityRefused, type SignInStart } from './issuer.ts';
 
 const TIMEOUT_SECONDS = 10;
 
-/** One call to an issuer, such as `fetch` makes: bounded in time and size, without redirects. */
+/** A call to an issuer: like `fetch`, but bounded in time and size, and without redirects. */
 export async function callIssuer(
   url: string,
   {
@@ -35,19 +35,19 @@ export async function callIssuer(
   });
 }
 
-/** What an issuer knows the service by. */
+/** The service's credentials at an issuer. */
 export interface OauthClient {
   clientId: string;
   clientSecret: string;
 }
 
-/** An issuer's addresses, and the library that speaks OAuth 2 to it. */
+/** An issuer's endpoints, and its OAuth 2 library. */
 export interface OauthServer {
   oauth: typeof OAuth;
   server: OAuth.AuthorizationServer;
 }
 
-/** Plain http is for an issuer on this machine; the configuration allows no other. */
+/** Plain http only for an issuer on this machine; the configuration allows no other. */
 export function optionsOf(oauth: typeof OAuth, issuer: string) {
   return {
     [oauth.customFetch]: (url: string, sent: OAuth.CustomFetchOptions<string, unknown>) => {
@@ -58,7 +58,7 @@ export function optionsOf(oauth: typeof OAuth, issuer: string) {
   };
 }
 
-/** The address where the person signs in. `query`: the scope, and what else the issuer wants. */
+/** The URL where the person signs in. `query`: the scope, and what else the issuer wants. */
 export async function authorizationUrlOf(
   { oauth, server }: OauthServer,
   { clientId }: OauthClient,
@@ -80,8 +80,8 @@ export async function authorizationUrlOf(
 }
 
 /**
- * Exchanges the code of who came back for a response with a token.
- * @throws what {@link refusalOf} can read
+ * Exchanges the returned code for a token response.
+ * @throws errors that {@link refusalOf} can read
  */
 export function exchangeCode(
   { oauth, server }: OauthServer,
@@ -91,7 +91,7 @@ export function exchangeCode(
 ): Promise<Response> {
   const client = { client_id: clientId };
   const valid = oauth.validateAuthResponse(server, client, parameters, state);
-  // In a header the secret is percent-encoded, which not every issuer undoes.
+  // In a header the secret is percent-encoded, which not every issuer decodes.
   const authenticate = server.token_endpoint_auth_methods_supported?.includes('client_secret_post')
     ? oauth.ClientSecretPost(clientSecret)
     : oauth.ClientSecretBasic(clientSecret);
@@ -106,7 +106,7 @@ export function exchangeCode(
   );
 }
 
-/** Tells a response that must not be trusted from an issuer that does not respond. */
+/** Tells untrustworthy responses from an unresponsive issuer. */
 export function refusalOf(oauth: typeof OAuth, cause: unknown): unknown {
   if (cause instanceof oauth.AuthorizationResponseError) {
     const isDenied = cause.error === 'access_denied';

@@ -12,10 +12,10 @@ export interface OidcSettings extends OauthClient {
   issuer: string;
 }
 
-/** How long the discovered addresses of an issuer are used. */
+/** How long an issuer's discovery document is cached. */
 const DISCOVERY_MS = 3_600_000;
 
-/** An OpenID Connect issuer. Its addresses are discovered at the first sign-in. */
+/** An OpenID Connect issuer. Discovery runs with the first sign-in. */
 export function oidcIssuer(settings: OidcSettings): Issuer {
   const discover = discovery(settings.issuer);
   return {
@@ -48,7 +48,7 @@ function discovery(issuer: string): () => Promise<OauthServer> {
   };
 }
 
-/** oauth4webapi is imported at the first sign-in. */
+/** Imports oauth4webapi with the first sign-in. */
 async function discoverNow(issuer: string): Promise<OauthServer> {
   const oauth = await import('oauth4webapi');
   const url = new URL(issuer);
@@ -90,6 +90,6 @@ function identityOf({
   return {
     subject: sub,
     email: typeof email === 'string' ? email : undefined,
-    isEmailVerified: verified === true || verified === 'true', // some issuers send text
+    isEmailVerified: verified === true || verified === 'true', // some issuers send strings
   };
 }

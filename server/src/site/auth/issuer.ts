@@ -117,7 +117,7 @@ function giveUp(
   const failure = failureOf(error);
   if (failure === 'failed' || failure === 'unavailable') {
     const line = { request: request.id, issuer: name, err: error };
-    log.warn(line, 'somebody could not sign in at an issuer of identities');
+    log.warn(line, 'sign-in with an identity issuer failed');
   }
   reply.redirect(signInPage(failure, next));
 }

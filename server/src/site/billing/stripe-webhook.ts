@@ -61,7 +61,7 @@ function versionWatch({ log, stripe }: StripeWebhookDeps) {
 function requireOwnMode({ log, scope }: StripeWebhookDeps, { livemode }: Stripe.Event): void {
   if (livemode !== (scope.mode !== 'live')) return;
   const mode = livemode ? 'live' : 'test';
-  log.error({ mode, key: scope.mode }, 'an event of Stripe is of another mode than the key');
+  log.error({ mode, key: scope.mode }, 'a Stripe event has another mode than the API key');
   throw invalidRequest(`This service does not take events of ${mode} mode.`, { field: 'livemode' });
 }
 

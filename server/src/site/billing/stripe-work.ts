@@ -21,7 +21,7 @@ export async function withStripe<Result>(
     return await work(billing);
   } catch (error) {
     if (!isOfStripe(error)) throw error;
-    billing.log.error({ err: error }, 'Stripe did not do what it was asked for');
+    billing.log.error({ err: error }, 'a call to Stripe failed');
     const message = 'The payment provider does not respond. Try again: you are not charged twice.';
     throw new ApiError('service_busy', message, { cause: error, retryAfterSeconds: 10 });
   }

@@ -100,7 +100,10 @@ async function keepBuild({ db, log, folder }: Deps): Promise<void> {
   const changed = built.filter(({ name, sha256 }) => now.get(name) !== sha256);
   if (changed.length === 0) return;
   const packages = changed.map(({ name }) => name);
-  log.warn({ packages }, 'the build has other files than were served under these names: they stay');
+  log.warn(
+    { packages },
+    'the build changed packages already served under these names: the old files stay',
+  );
 }
 
 async function readPackage(folder: string, name: string): Promise<Package> {

@@ -107,7 +107,7 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
   docsRoutes(app, deps);
   const packages = openKeptPackages({ ...deps, folder: path.join(deps.folder, PACKAGES) });
   // Requests retry this.
-  await packages.keep().catch((err) => deps.log.error({ err }, 'the packages were not kept'));
+  await packages.keep().catch((err) => deps.log.error({ err }, 'the packages could not be stored'));
   packageRoutes(app, { ...deps, packages });
   app.setNotFoundHandler((_request, reply) => reply.code(404).sendFile('index.html'));
 }

@@ -1,5 +1,5 @@
 // npm run demo: makes one video with the whole service, in a temporary folder. Only demo.mp4 beside
-// this file remains. A signal ends it early: then the service stops, and nothing remains.
+// this file remains. A signal ends it early: the service stops, and nothing remains.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -33,7 +33,7 @@ function endSignal(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => ending.abort(128 + constants.signals[name]));
   }
-  process.stdout.on('error', () => {}); // a terminal that was closed
+  process.stdout.on('error', () => {}); // the terminal was closed
   return ending.signal;
 }
 
@@ -41,7 +41,7 @@ interface Demo {
   env: NodeJS.ProcessEnv;
   /** A folder that is removed at the end. */
   folder: string;
-  /** Aborts when the demo shall end early. */
+  /** Aborts when the demo must end early. */
   signal: AbortSignal;
 }
 
@@ -184,7 +184,7 @@ Next:
   README.md, docs/ARCHITECTURE.md        how it works, and why it never charges twice
 `;
 
-/** Starts the service, shows it, stops it, and removes what both left. */
+/** Starts the service, shows it, stops it, and cleans up. */
 async function run(signal: AbortSignal): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'framewright-demo-'));
   try {

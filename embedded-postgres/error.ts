@@ -1,9 +1,9 @@
-/** Something that an operator can fix; the message is one line and says what to do. */
+/** A problem that an operator can fix; the message is one line and says what to do. */
 export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError';
 }
 
-/** An error of the operating system or of SQLite's lock file, as one that an operator can fix. */
+/** Turns an operating system or SQLite lock file error into an {@link EmbeddedPostgresError}. */
 export function forOperators(error: unknown, dataDir: string): unknown {
   const isOfFiles = error instanceof Error && ('syscall' in error || 'errcode' in error);
   if (!isOfFiles) return error;

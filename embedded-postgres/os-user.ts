@@ -123,8 +123,8 @@ async function findProblem(osUser: OsUser, folder: DatabaseFolder, binaries: Bin
 }
 
 /**
- * What a failed program's standard error says of the cause, on one line: the errors and hints of
- * Postgres where it has them, otherwise the last lines.
+ * The cause of a failure from a program's standard error, on one line: Postgres's errors and hints
+ * if there are any, otherwise the last lines.
  */
 export function lastErrorLines(error: unknown): string {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';

@@ -1,11 +1,11 @@
-// Loaded before the program by npm start, npm test and npm run demo. Says in one line what to do where
-// nothing, or not all, is installed. Plain JavaScript: an old Node must be able to run it.
+// Loaded before the program by npm start, npm test and npm run demo. If packages are missing, says
+// in one line what to do. Plain JavaScript: an old Node must be able to run it.
 const { createRequire } = require('node:module');
 const path = require('node:path');
 
 const OLDEST = 24; // as "engines" in package.json
 
-/** What is wrong here; undefined when the programs can run. */
+/** The problem; undefined if the programs can run. */
 function findProblem() {
   try {
     // A package of a workspace: pnpm and yarn may install those of the root only.

@@ -15,7 +15,7 @@ const STYLE_FIELDS =
 
 const CAPTION = 'Framewright local renderer · test pattern, not an AI model';
 
-/** Where the prompt stands, and when. Lengths are fractions of the frame's sides. */
+/** Where and when the prompt is shown. Lengths are fractions of the frame's sides. */
 interface Placement {
   /** As on a number pad: 5 is the middle, 2 the middle of the bottom. */
   alignment: 2 | 5;
@@ -27,13 +27,13 @@ interface Placement {
 
 /** The smallest letters of a prompt, which is cut if it doesn't fit with them. */
 const SMALLEST = 0.034;
-/** The area of a letter with its share of the spacing, in squares of the font size. */
+/** The area of a letter with its spacing, in squares of the font size. */
 const LETTER_AREA = 0.75;
 const SIDE_MARGIN = 0.06;
 
 /**
  * The prompt and the caption as a subtitle script in the ASS format. Any text may be drawn: a
- * prompt gets the largest letters with which it fits its box, and its line breaks become spaces.
+ * prompt gets the largest letters that fit its box, and its line breaks become spaces.
  */
 export function subtitles(frame: FrameSize, prompt: string, placement: Placement): string {
   const { alignment, fromSeconds, toSeconds } = placement;
@@ -77,7 +77,7 @@ function fitted(text: string, frame: FrameSize, { height, largest }: Placement) 
   const pixels = Math.round(Math.min(side * largest, Math.max(10, side * SMALLEST, fitting)));
   const letters = Math.floor(area / LETTER_AREA / pixels ** 2);
   const cut = text.length > letters ? `${text.slice(0, letters).toWellFormed()}…` : text;
-  // Lines break at spaces only: a longer word, or a sentence in Chinese, gets some.
+  // Lines break at spaces only, so longer words and Chinese sentences get some.
   const tooWide = new RegExp(`\\S{${Math.floor(width / pixels)}}`, 'gu');
   return { text: cut.replace(tooWide, '$& '), pixels };
 }

@@ -9,7 +9,7 @@ const ENCODER_THREADS = 2;
 interface Content {
   framesPerSecond: number;
   pictures: AsyncIterable<Frame>;
-  /** Endless, and cut where the pictures end; null: no sound. */
+  /** Endless, cut at the end of the pictures; null: no sound. */
   sound: AsyncGenerator<Frame, void> | null;
 }
 
@@ -61,7 +61,7 @@ function track(muxer: Muxer, encoder: Encoder, ticksPerSecond: number) {
       ticks += duration;
       await encode(written);
     },
-    /** Writes what the encoder has buffered, up to an end. */
+    /** Flushes the encoder, and ends the stream at `seconds`. */
     async finish(seconds: number) {
       await encode(null, Math.round(seconds * ticksPerSecond));
       await muxer.writePacket(null, index);

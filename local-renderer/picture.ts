@@ -46,17 +46,17 @@ export async function contain(
   return kind === 'clip' ? shown : still(graph, shown);
 }
 
-/** Time stamps that grow on where a clip begins again, at which its own fall back to its start. */
+/** Timestamps that keep growing when a clip repeats: its own fall back to its start. */
 const ENDLESS = `if(isnan(PREV_INPTS),0,
   PREV_OUTPTS+if(gt(PTS,PREV_INPTS),PTS-PREV_INPTS,1/(${FRAMES_PER_SECOND}*TB)))`;
 
 async function playing(graph: FilterGraph, path: string): Promise<FilterContext> {
   const endless = graph.add('setpts', { expr: ENDLESS }, await upright(graph, path, { loop: 0 }));
-  // Before the clip is sized: of 60 frames a second, fewer than half are shown.
+  // Before scaling: of 60 frames a second, fewer than half are shown.
   return graph.add('fps', { fps: FRAMES_PER_SECOND }, endless);
 }
 
-/** Puts a picture in the middle of a white card, which is seen through its transparent parts. */
+/** Centers a picture on a white card, which shows through its transparent parts. */
 function onCard(graph: FilterGraph, picture: FilterContext, { width, height }: FrameSize) {
   const card = { color: 'white', size: `${width}x${height}`, rate: FRAMES_PER_SECOND };
   const clear = graph.add('format', { pix_fmts: 'yuva420p' }, picture);

@@ -116,7 +116,7 @@ async function addFrames(graph: FilterGraph, spec: RenderSpec): Promise<FilterCo
   return graph.add('overlay', { enable: `lt(t,${half * 1.5})` }, last, fading);
 }
 
-/** Shows the clips, which play, and the images as tiles over the pattern. */
+/** Shows the clips, playing, and the images as tiles over the pattern. */
 async function addReferences(graph: FilterGraph, spec: RenderSpec): Promise<FilterContext> {
   const references = [
     ...spec.referenceVideoPaths.map((path) => ({ path, kind: 'clip' }) as const),

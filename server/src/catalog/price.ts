@@ -38,7 +38,7 @@ export interface PricedRequest {
 }
 
 /**
- * What a price is made of: the declared seconds, and the credits of each.
+ * The factors of a price: the declared seconds, and the credits per second.
  * `creditsPerSecond` is undefined when the model does not offer the resolution.
  */
 export function priceParts(request: PricedRequest) {

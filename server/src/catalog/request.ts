@@ -30,7 +30,7 @@ const addressOf = (what: string) => {
   return { ...UrlSchema, description: `${what}: HTTPS, or an upload` };
 };
 
-/** The bounds as the schema of a number, and as that of a text. */
+/** Bounds in the schema of a number, and of a string. */
 const numberIn = ({ min: minimum, max: maximum }: Bounds) => ({ minimum, maximum });
 const lengthIn = ({ min: minLength, max: maxLength }: Bounds) => ({ minLength, maxLength });
 
@@ -232,7 +232,7 @@ export function urlProblem(url: string, hosts: HostRules): OutboundError | undef
   }
 }
 
-/** What a media field names an upload by, as tasks store it. */
+/** The prefix that marks an upload in a media field, as tasks store it. */
 const UPLOAD = 'upload:';
 
 /** The id in an address such as `upload:obj_1`; undefined for other addresses. */
@@ -240,7 +240,7 @@ export function uploadIdOf(url: string): string | undefined {
   return url.startsWith(UPLOAD) ? url.slice(UPLOAD.length) : undefined;
 }
 
-/** Under this path of PUBLIC_URL, an address names an upload. Nothing is served there. */
+/** A URL under this path of PUBLIC_URL names an upload. Nothing is served there. */
 const UPLOADS_PATH = '/uploads/';
 
 /** The address of an upload for the media fields of its account. */
@@ -319,7 +319,7 @@ export function inputsOf(request: GenerationRequest): RequestedInput[] {
   return [...frames, ...images, ...videos];
 }
 
-/** What the media fields of a body name, before the body is checked. */
+/** The URLs in the media fields of a body that is not checked yet. */
 export function mediaUrlsOf(
   body: unknown,
 ): Array<Pick<RequestedInput, 'field' | 'entry'> & { url: unknown }> {

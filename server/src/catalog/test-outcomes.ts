@@ -1,6 +1,6 @@
 /**
- * What can become of a create of a test key, by the word `test-...` in its prompt.
- * docs/test-keys.md says it to customers.
+ * The outcomes of a test key's create, by the word `test-...` in its prompt. docs/test-keys.md
+ * lists them for customers.
  */
 export const TEST_OUTCOMES = [
   'completed',

@@ -33,9 +33,9 @@ export interface Measurer {
     expected: 'image' | 'video',
     options?: MeasureOptions,
   ): Promise<Measurement>;
-  /** Says that a file of this source is expected within a minute; see {@link DecodeChildren}. */
+  /** Announces a file of this source within a minute; see {@link DecodeChildren}. */
   prepare?(source: string): void;
-  /** Ends the child processes that wait for files; see {@link DecodeChildren}. */
+  /** Ends idle child processes; see {@link DecodeChildren}. */
   close?(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ interface MeasureOptions {
   rules?: VideoRules;
   /** Which frames of a video are decoded: all, if not given. */
   frames?: DecodedFrames;
-  /** Wants a poster with a longer side of this many pixels, if the decoded frames have one. */
+  /** Also makes a poster, its longer side this many pixels, if a decoded frame is good enough. */
   posterSide?: number;
   signal?: AbortSignal | undefined;
 }
@@ -141,7 +141,7 @@ function isPassed(outcome: ChildOutcome): boolean {
   return outcome.kind === 'completed' && isMeasured(outcome.result);
 }
 
-/** A child that has refused a file may have been harmed by it. */
+/** A refused file may have harmed its child. */
 function isMeasured(result: unknown): boolean {
   return Object(result).kind === 'measured';
 }

@@ -33,7 +33,7 @@ export interface MeasureRequest {
   posterSide: number | null;
 }
 
-/** In one sentence for clients. */
+/** One sentence each, for clients. */
 const EXPLANATIONS: Record<RefusalReason, string> = {
   not_an_image: 'The file is not a still JPEG, PNG or WebP image.',
   not_a_video: 'The file is not an MP4, QuickTime, WebM or Matroska video.',

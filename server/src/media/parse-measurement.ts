@@ -101,9 +101,9 @@ export type Measurement =
   | Static<typeof Refused>;
 
 /**
- * Checks the result of a child process, which had hostile bytes in its memory; a poster that is no
- * WebP is left out. Only the parent loads this file: the schema library takes longer to load than a
- * small video takes to decode.
+ * Checks the result of a child process, which had hostile bytes in its memory. Leaves out a poster
+ * that is not a WebP. Only the parent loads this file: the schema library takes longer to load than
+ * a small video takes to decode.
  * @throws when the result is not a measurement
  */
 export function parseMeasurement(result: unknown): Measurement {

@@ -4,8 +4,8 @@ import { UsageError } from '../kernel/errors.ts';
 import { OutboundError } from './refusal.ts';
 
 /**
- * The hosts that may be reached although they are not public, as `host:port` in the spelling of the
- * URL standard: lower case, IPv6 in brackets, no trailing dot.
+ * Hosts that may be reached although they are not public, as `host:port` in the URL standard's
+ * spelling: lower case, IPv6 in brackets, no trailing dot.
  */
 export type AllowList = ReadonlySet<string>;
 
@@ -152,8 +152,8 @@ function parseUrl(text: string): URL {
 
 /**
  * Whether a host can't be public, whatever DNS says. A name without a dot is private: only search
- * domains or the hosts file make it useful. All these names get one response, so that no client
- * finds out which private names exist.
+ * domains or the hosts file resolve it. All these names get the same response, so that clients
+ * can't probe which private names exist.
  */
 function isKnownPrivate(url: URL, hosts: HostRules): boolean {
   const literal = literalAddress(url);

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { OutboundError } from './refusal.ts';
 
-/** The algorithms that are compared, the preferred first, with the length of their digests. */
+/** The supported algorithms, preferred first, with the length of their digests. */
 const BYTES = { 'sha-256': 32, 'sha-512': 64, md5: 16, crc32: 4 };
 type Algorithm = keyof typeof BYTES;
 const ALGORITHMS = Object.keys(BYTES) as Algorithm[];
@@ -13,23 +13,23 @@ interface Digest {
   value: Buffer;
 }
 
-/** What the bytes of a body are compared with as they arrive. */
+/** Checks a body against its digest as its bytes arrive. */
 export interface DigestCheck {
   update(chunk: Uint8Array): void;
-  /** @throws OutboundError when the body was not the one that the host announced */
+  /** @throws OutboundError when the body does not match the digest */
   end(): void;
 }
 
 const UNCHECKED: DigestCheck = { update: () => {}, end: () => {} };
 
 /**
- * Compares a whole body with the preferred one of the digests that its host gives: `Repr-Digest`,
+ * Checks a whole body against the preferred one of its host's digests: `Repr-Digest`,
  * `Content-Digest` (RFC 9530), `Digest` (RFC 3230), `Content-MD5`, `x-amz-checksum-*`, or
  * `x-goog-hash`. Unknown algorithms and malformed headers are ignored. An ETag is never used: that
  * of a multipart upload is no digest of the file.
  */
 export function checkDigest(headers: IncomingHttpHeaders): DigestCheck {
-  // It would be the digest of the encoded body; and what is decoded on the way is never whole.
+  // The digest would be of the encoded body, which is not what arrives here.
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') return UNCHECKED;
   const given = digestsIn(headers);
   const [expected] = ALGORITHMS.flatMap((name) =>
@@ -84,7 +84,7 @@ function digestsIn(headers: IncomingHttpHeaders): Digest[] {
     all.push(...digest('sha-256', of('x-amz-checksum-sha256')));
     all.push(...digest('crc32', of('x-amz-checksum-crc32')));
   }
-  // The digest of what is stored, which the store may decode when it serves it.
+  // The digest is of the stored object, which the store may decode when serving it.
   const isServedAsStored = /^(identity)?$/i.test(of('x-goog-stored-content-encoding'));
   if (isServedAsStored) all.push(...named(of('x-goog-hash')));
   return all;
@@ -106,7 +106,7 @@ function named(header: string): Digest[] {
   });
 }
 
-/** Nothing for an algorithm that is not known, or a value that is not one of its digests. */
+/** Empty for an unknown algorithm, or a value that can't be its digest. */
 function digest(name: string, text: string): Digest[] {
   const algorithm = ALGORITHMS.find((known) => known === name);
   const value = Buffer.from(text, 'base64');

@@ -1,6 +1,6 @@
 import { OutboundError } from './refusal.ts';
 
-/** A limit of bytes that several downloads share, counted after content decoding. */
+/** A byte limit that several downloads share, counted after content decoding. */
 export class ByteBudget {
   readonly limitBytes: number;
   #usedBytes = 0;
@@ -28,7 +28,7 @@ export class ByteBudget {
   }
 
   /**
-   * Checks the length of a file, as it is known before the first byte arrives. Does not count it.
+   * Checks a file's announced length before its first byte arrives, without counting it.
    * @throws OutboundError too_large when this many more bytes would exceed the limit
    */
   requireRemaining(bytes: number): void {

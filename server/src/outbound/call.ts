@@ -19,7 +19,7 @@ export interface Call {
    */
   timeoutSeconds: number;
   /**
-   * Called one time, when the connection is open and before the first byte is sent. If it returns
+   * Called once, when the connection is open and before the first byte is sent. If it returns
    * false, nothing is sent and the outcome is `not_sent`.
    */
   mayStillSend?: (() => boolean) | undefined;
@@ -214,10 +214,9 @@ function messageOf(failure: unknown): string {
 }
 
 /**
- * Makes calls that may be made twice, such as reads. A call uses a connection that an earlier one
- * left open, if there is one; if the host closes that without a response, the call is made again on
- * a new one. Otherwise like callOnce: never throws, follows no redirect, has one deadline. Only for
- * calls without a body.
+ * Makes calls that are safe to repeat, such as reads, on kept-alive connections. If the host closes
+ * a reused connection without a response, retries on a new one. Otherwise like callOnce: never
+ * throws, follows no redirect, has one deadline. Only for calls without a body.
  */
 export function createKeptCalls(): CallOnce {
   const kept = keepClients();
@@ -245,7 +244,7 @@ export function createKeptCalls(): CallOnce {
   };
 }
 
-/** `hasBegun`: whether a response came, in part at least. */
+/** `hasBegun`: whether a response arrived, at least in part. */
 async function exchangeOn(
   client: Client,
   url: URL,

@@ -25,8 +25,8 @@ export interface DownloadOptions {
    */
   keepsConnection?: boolean | undefined;
   /**
-   * Whether the body is compared with the digest that its host gives. Not for a customer's host: a
-   * wrong header would refuse a file that is decoded in full anyway.
+   * Whether to check the body against its host's digest. Not for a customer's host: a wrong header
+   * would refuse a file that is decoded in full anyway.
    */
   comparesDigest?: boolean | undefined;
   /** Sent to the origin of the first URL only, never to another origin after a redirect. */

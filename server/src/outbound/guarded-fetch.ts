@@ -156,7 +156,7 @@ async function postOnce(
   }
 }
 
-/** The status has come, so a body that breaks off or comes slowly changes nothing. */
+/** The status has arrived, so a truncated or slow body changes nothing. */
 async function startOf({ body }: PinnedResponse): Promise<string> {
   const kept: Uint8Array[] = [];
   let sizeBytes = 0;
@@ -167,7 +167,7 @@ async function startOf({ body }: PinnedResponse): Promise<string> {
       if (sizeBytes >= READ_BYTES) break;
     }
   } catch {
-    // what came is kept
+    // keep what arrived
   }
   return Buffer.concat(kept).subarray(0, KEPT_BYTES).toString();
 }

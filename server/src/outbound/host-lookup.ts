@@ -72,7 +72,7 @@ function addressesIn(families: PromiseSettledResult<string[]>[]): LookupAddress[
   throw dnsRefusal(failures);
 }
 
-/** A failure without a code of DNS is a bug of the service, and is returned unchanged. */
+/** A failure without a DNS code is a bug of the service, and is returned unchanged. */
 function dnsRefusal(failures: unknown[]): unknown {
   const codes = failures.map(dnsCode);
   const bug = failures.find((failure, index) => failure !== null && codes[index] === undefined);
@@ -92,9 +92,9 @@ function dnsCode(failure: unknown): string | undefined {
 }
 
 /**
- * Resolves names as the system does, hosts file included: for names that the operator allows. A
- * look-up occupies a thread of a small pool, also after it was given up, and connections to the
- * database and to providers use that pool too. So it runs one look-up at a time, and one per name.
+ * Resolves names that the operator allows, as the system does, hosts file included. A look-up
+ * occupies a thread of a small pool, even after it was abandoned, and connections to the database
+ * and to providers need that pool. So one look-up runs at a time, and one per name.
  */
 export function createSystemLookup(): Resolve {
   const turns = createFairSemaphore(1);
@@ -127,8 +127,8 @@ export interface LookupLimits {
 /** Limits how many look-ups run at a time; the others wait. */
 export interface LookupTurns {
   /**
-   * Runs `work` as soon as the limits allow it. Of the look-ups that wait, the next one is of the
-   * account that has the fewest under way.
+   * Runs `work` as soon as the limits allow it. Queues fairly: the account with the fewest look-ups
+   * under way is next.
    * @param client whose limits apply; undefined: only the overall limit applies
    * @throws the signal's reason when it aborts before `work` has started
    */

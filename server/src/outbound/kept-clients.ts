@@ -1,21 +1,18 @@
 import type { LookupFunction } from 'node:net';
 import { Client } from 'undici';
 
-/** The most that the headers of a response may have. */
+/** The largest response headers that are accepted. */
 export const HEADERS_BYTES = 16 * 1024;
-/** How long an idle connection stays open. Its host may say that it closes it earlier. */
+/** How long an idle connection stays open. Its host may announce that it closes it earlier. */
 const KEPT_SECONDS = 20;
 /** How many idle connections one process keeps for one use. */
 const MAX_IDLE = 64;
 
-/**
- * Connections that stay open after a request, so that the next one needs no new connection. Each is
- * lent to one request at a time.
- */
+/** A pool of connections that stay open between requests. Each is lent to one request at a time. */
 export type KeptClients = ReturnType<typeof keepClients>;
 
 /**
- * A connection, opened with its first request, that may be kept. Its user limits the time from the
+ * A connection that may be kept, opened with its first request. The caller limits the time from the
  * connection to the end of the response's headers.
  */
 export function openClient(
@@ -37,7 +34,7 @@ export function openClient(
 
 interface ConnectionRules {
   connectSeconds: number;
-  /** The longest pause within a body; without it, any. */
+  /** The longest pause within a body; unlimited if not given. */
   idleSeconds?: number;
   connect: { ca?: string | undefined; lookup?: LookupFunction; autoSelectFamily?: boolean };
 }

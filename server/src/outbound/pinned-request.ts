@@ -28,7 +28,7 @@ const USER_AGENT = 'Framewright/1.0';
 interface PinnedRequest {
   headers: Record<string, string>;
   body?: string;
-  /** Connections that stay open after a response; without it, each request has one of its own. */
+  /** The connection pool; without it, each request opens its own. */
   kept?: KeptClients | undefined;
 }
 
@@ -58,7 +58,7 @@ export async function requestPinned(
     } catch (failure) {
       await session.closeClient(open);
       if (session.signal.aborted || failure instanceof OutboundError) throw failure;
-      // The host may have closed the connection meanwhile: the request is made again.
+      // The host may have closed the idle connection: retry.
     }
   }
   const client = connectTo(url, addresses, rules);

@@ -37,7 +37,7 @@ export interface OwnJobs {
   /** A condition in SQL: one of the attempts (an array in SQL) has a job under way. */
   isRunning(attemptIds: string): string;
   deleteOf(tx: Transaction, attemptIds: string[]): Promise<void>;
-  /** Removes what a client has sent. */
+  /** Erases client data. */
   eraseOf(tx: Transaction, attemptIds: string[]): Promise<void>;
 }
 
@@ -49,8 +49,8 @@ export interface ProviderDefinition<Settings> {
   /** The value of PROVIDER. It is stored with each task, so it never changes. */
   name: string;
   /**
-   * Whether it is the provider of test keys: its refusals are what customers asked for, so they do
-   * not close it, and its calls are in no metric.
+   * Whether it is the provider of test keys: customers ask for its refusals, so they do not close
+   * it, and its calls are in no metric.
    */
   isForTestKeys?: boolean;
   /**

@@ -54,7 +54,7 @@ export type SubmitOutcome =
   /** `bytesSent`: how many bytes of the request were handed to the connection, if known. */
   | { kind: 'unknown'; cause: string; bytesSent?: number | undefined };
 
-/** What is known of an attempt whose job is to be found. Times are milliseconds since 1970. */
+/** What is known about an attempt whose job is to be found. Times are milliseconds since 1970. */
 export interface FindJobInput {
   jobSpec: JobSpec;
   /** The submit was sent after `from`. It ended before `to`, or `to` is now. */
@@ -65,9 +65,9 @@ export interface FindJobInput {
 
 /**
  * Whether the provider has a job of an attempt. A job found by its `mark` is this attempt's. A job
- * found by `likeness` only looks like what was sent, and no other attempt has adopted it yet.
- * Absence is `final` if no job of the attempt can appear any more, `strong` if it counts once the
- * submit can't be under way any more, `weak` if it is only a hint.
+ * found by `likeness` only looks like what was sent, and no other attempt owns it yet. Absence is
+ * `final` if no job of the attempt can appear any more, `strong` if it counts once the submit can't
+ * be under way any more, `weak` if it is only a hint.
  */
 export type FindOutcome =
   | { kind: 'found'; jobId: string; by: 'mark' | 'likeness' }
@@ -96,8 +96,8 @@ export type JobStatus =
   | { kind: 'missing' };
 
 /**
- * What a provider says to a cancel. `accepted`: it cancels the job, or has cancelled it; the next
- * reads show how the job ended, which may still be success. `refused`: the job goes on.
+ * The outcome of a cancel. `accepted`: it cancels the job, or has cancelled it; the next reads show
+ * how the job ended, which may still be success. `refused`: the job goes on.
  */
 export type CancelOutcome = { kind: 'accepted' } | { kind: 'refused'; cause: string };
 
@@ -109,7 +109,7 @@ export type Callback =
 export interface Capabilities {
   /** Whether an output that differs from the request in size, length or tracks is a failure. */
   exactOutput: boolean;
-  /** Whether many jobs have the very same output: then its bytes are decoded once. */
+  /** Whether many jobs have exactly the same output: then its bytes are decoded once. */
   repeatsOutputs?: boolean;
   /** How long after the end of a submit its job may still be missing from a find. */
   findLagSeconds: number;
@@ -174,10 +174,7 @@ export interface HostedProvider extends Provider {
    * absence never ends a task.
    */
   readonly assumeAbsentAfterHours?: number | undefined;
-  /**
-   * How many reads could begin within the next second by the rate budget. Left out without a
-   * budget.
-   */
+  /** How many reads the rate budget allows within the next second. Left out without a budget. */
   nearReads?(): Promise<number>;
 }
 

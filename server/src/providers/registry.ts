@@ -84,7 +84,7 @@ export async function createProviders(
   return providers;
 }
 
-/** The operator's choices that every foreign provider has. */
+/** The operator's policy for an external provider. */
 type Policy = Pick<HostedProvider, 'assumeAbsentAfterHours'>;
 
 /** Reads after how many hours, up to a year, a weak absence counts; by default it never does. */
@@ -97,14 +97,14 @@ function readPolicy(env: Environment, provider: string): Policy {
 /** The values of PROVIDER. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
-/** What becomes of each field of a request, by the names of the providers that have a page. */
+/** How each provider that has a docs page sends the fields of a request. */
 export const FIELD_TABLES = REGISTRY.flatMap(({ name, fields }) =>
   fields ? { name, fields } : [],
 );
 
 const OWN_JOBS = REGISTRY.flatMap(({ ownJobs }) => ownJobs ?? []);
 
-/** A condition in SQL: a provider keeps a job of one of these attempts here, and works on it. */
+/** SQL condition: a provider keeps a job of one of these attempts here, and it is under way. */
 export function runsJob(attemptIds: string): string {
   return OWN_JOBS.map((jobs) => jobs.isRunning(attemptIds)).join(' or ');
 }
@@ -114,7 +114,7 @@ export async function deleteJobs(tx: Transaction, attemptIds: string[]): Promise
   for (const jobs of OWN_JOBS) await jobs.deleteOf(tx, attemptIds);
 }
 
-/** Removes what a client has sent from the jobs of attempts that providers keep here. */
+/** Erases client data from the jobs of attempts that providers keep here. */
 export async function eraseJobs(tx: Transaction, attemptIds: string[]): Promise<void> {
   for (const jobs of OWN_JOBS) await jobs.eraseOf(tx, attemptIds);
 }

@@ -34,9 +34,9 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT };
 /** The code of an export that succeeded: `ExportResultCode.SUCCESS` of @opentelemetry/core. */
 const SENT = 0;
 
-/** How long a shutdown waits until the last spans are sent. */
+/** How long a shutdown waits for the last spans to be sent. */
 const CLOSE_SECONDS = 3;
-/** While the collector can't be reached, it is logged this often. */
+/** How often an unreachable collector is logged. */
 const PROBLEM_SECONDS = 60;
 
 /**

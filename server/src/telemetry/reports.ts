@@ -1,9 +1,9 @@
 /**
- * What parts of the service report about their work, by kind; metrics are made of it. Every text
- * in a report has one of a few values, since it becomes a label of a metric.
+ * What parts of the service report about their work, by kind; metrics are made from it. Strings
+ * have few distinct values, since they become metric labels.
  */
 export interface Reports {
-  /** One run of work that several calls share. */
+  /** One micro-batch that several calls share. */
   batch: { batch: string; items: number; seconds: number };
   /** One claim of due tasks by a worker pool of this process. */
   claim: { pool: string; tasks: number; seconds: number };
@@ -11,7 +11,7 @@ export interface Reports {
   place: { pool: string; change: 1 | -1; places: number };
   /** One step of a task. */
   step: { phase: string; result: 'moved' | 'postponed' | 'superseded' | 'failed'; seconds: number };
-  /** A task left a phase, in which it was for `seconds`. */
+  /** A task left a phase after `seconds`. */
   phase: { phase: string; seconds: number };
   /** A task ended, `seconds` after its create. */
   end: { outcome: 'completed' | 'failed'; seconds: number };
@@ -32,7 +32,7 @@ export interface Reports {
     seconds: number;
   };
   storage: { operation: string; outcome: 'done' | 'missing' | 'error'; seconds: number };
-  /** The disk under DATA_DIR, in bytes: what is free, and what must stay free for each use. */
+  /** The disk under DATA_DIR, in bytes: free space, and the space to keep free for each use. */
   disk: {
     freeBytes: number;
     reservedBytes: number;

@@ -20,7 +20,6 @@ export interface TracingSettings {
 /** Ids, names and counts only: no texts of clients or providers, no URLs, no secrets. */
 type Attributes = Record<string, string | number>;
 
-/** What a span begins with. */
 export interface SpanStart {
   name: string;
   /** `server`: handles a request. `client`: a call to another service. Default: `internal`. */
@@ -44,14 +43,11 @@ export interface Span {
   end(): void;
 }
 
-/**
- * Makes the spans and sends them away; otel-tracer.ts is loaded only when tracing is on
- * (decisions/0024).
- */
+/** Creates and exports spans; otel-tracer.ts is loaded only when tracing is on (decisions/0024). */
 export interface Tracer {
   /** @param parent a traceparent; without a valid one the span begins a new trace */
   start(start: SpanStart, parent: string | undefined): Span;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 

@@ -16,18 +16,18 @@ export interface LeasedEndpoint {
   place: EndpointPlace;
   mode: 'live' | 'test';
   url: string;
-  /** The present secret, and for a day the one before. */
+  /** The current secret, and for a day the previous one. */
   secrets: string[];
 }
 
 /** A lease ends this long after its last renewal. It is longer than a turn of deliveries. */
 const ENDPOINT_LEASE_SECONDS = 30;
 
-/** Whether no process leases it. A lease further ahead was made before the clock fell back. */
+/** Whether no process leases it. A lease further ahead is from before the clock was set back. */
 const FREE = `coalesce(e.leased_until not between clock_now()
      and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds', true)`;
 
-/** How many endpoints of an account get deliveries at a time, in all processes. */
+/** How many endpoints of an account get deliveries at a time, across all processes. */
 const OF_ACCOUNT = 4;
 
 const RESTS = `coalesce(
@@ -45,8 +45,8 @@ const COLUMNS = `e.id, e.account_id, e.mode, e.url, ${PLACE} as place,
      array_remove(array[e.secret, case when e.earlier_secret_until > clock_now()
        then e.earlier_secret end], null) as secrets`;
 
-// It jumps from endpoint to endpoint along the index, so that one endpoint with very many
-// deliveries costs as little as one with a single one.
+// An index skip scan from endpoint to endpoint: one with very many deliveries costs no more than
+// one with a single delivery.
 const WAITING = `with recursive waiting as (
      (select endpoint_id, due_at from webhook_deliveries where due_at is not null
       order by endpoint_id, due_at limit 1)
@@ -56,7 +56,7 @@ const WAITING = `with recursive waiting as (
        where d.due_at is not null and d.endpoint_id > w.endpoint_id
        order by d.endpoint_id, d.due_at limit 1) next)`;
 
-// An account with nothing at work comes first.
+// Accounts with no delivery under way come first.
 const CLAIM = namedStatement(
   'webhook_claim',
   ['sound', 'slow', 'failing'],
@@ -84,14 +84,14 @@ const CLAIM = namedStatement(
    returning ${COLUMNS}`,
 );
 
-/** SQL: when the next delivery can be made; null: none waits for its time. */
+/** SQL: when the next delivery can be made; null: none is scheduled. */
 export const NEXT_DELIVERY = `(${WAITING}
    select min(greatest(w.due_at, case when ${RESTS} then e.paused_until end))
    from waiting w join webhook_endpoints e on e.id = w.endpoint_id where ${OPEN} and ${FREE})`;
 
 /**
- * Leases endpoints that have due deliveries: one of each account before the second of any, and
- * those that wait the longest first.
+ * Leases endpoints with due deliveries: one of each account before a second of any, longest waiting
+ * first.
  * @param places how many of each kind
  */
 export function claimEndpoints(
@@ -103,7 +103,7 @@ export function claimEndpoints(
 
 /**
  * Renews a lease.
- * @returns the endpoint with what was changed meanwhile; undefined if nothing more is sent to it
+ * @returns the endpoint as it is now; undefined if nothing more is sent to it
  */
 export const renewEndpoint = queryFirst<[id: string], LeasedEndpoint>(
   'webhook_renew',
@@ -127,9 +127,9 @@ export interface DueDelivery {
   data: object | null;
   created_at: Date;
   attempts: number;
-  /** The exact text of the time, by which a send that was asked for meanwhile is noticed. */
+  /** The time as exact text, to notice a resend that was requested meanwhile. */
   due_at: string;
-  /** Of the database's clock. */
+  /** By the database's clock. */
   now_seconds: number;
 }
 
@@ -142,30 +142,30 @@ export const dueDeliveries = query<[endpointId: string, limit: number], DueDeliv
    order by d.due_at, id limit $2`,
 );
 
-/** Sends these later, without counting a try. */
+/** Postpones these, without counting a try. */
 export const postponeDeliveries = command<[ids: number[]]>(
   'webhook_postpone',
   `update webhook_deliveries set due_at = clock_now() + interval '1 minute'
    where id = any($1::bigint[]) and due_at <= clock_now()`,
 );
 
-/** Makes all deliveries due, after the clock was set back: a try that is early loses nothing. */
+/** Makes all deliveries due, after the clock was set back: an early try does no harm. */
 export const wakeDeliveries = command<[]>(
   'webhook_wake',
   'update webhook_deliveries set due_at = clock_now() where due_at > clock_now()',
 );
 
-/** Endpoints in one state, and what waits for them. */
+/** Endpoints in one state, and their backlog. */
 export interface WebhookFigures {
-  /** `failing`: every delivery failed lately. */
+  /** `failing`: every recent delivery failed. */
   state: 'sound' | 'failing' | 'disabled';
   endpoints: number;
   deliveries: number;
-  /** Seconds since the delivery that waits the longest became due. */
+  /** Seconds since the oldest waiting delivery became due. */
   oldest_seconds: number;
 }
 
-/** States without an endpoint are missing. */
+/** States without endpoints are left out. */
 export const webhookFigures = query<[], WebhookFigures>(
   'webhook_figures',
   `select case when e.disabled_at is not null then 'disabled' when e.failures > 0 then 'failing'

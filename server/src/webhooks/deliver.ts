@@ -18,11 +18,11 @@ import { type DeliveryAttempt, isDelivered, recordTurn } from './outcome.ts';
 import { signatureHeaders } from './signature.ts';
 import { createPace, type DeliveryPace, openDeliveryPlaces } from './throttle.ts';
 
-/** How long a process keeps an endpoint, so that the others get their turn. */
+/** How long a process keeps an endpoint before others get their turn. */
 const TURN_SECONDS = 10;
 /** For one delivery, from the look-up of the host to the response. */
 const DELIVERY_SECONDS = 15;
-/** Between two claims that nobody asked for. */
+/** Between claims that nothing else triggers. */
 const CLAIM_SECONDS = 5;
 const TELL_SECONDS = 5;
 
@@ -37,8 +37,8 @@ export interface DeliverDeps extends NoticeDeps {
 type PacedDeps = DeliverDeps & { pace: DeliveryPace };
 
 /**
- * Delivers events until the signal aborts. Each process leases endpoints that have due deliveries,
- * so that a slow endpoint delays no other one, and an event whose process dies is sent again.
+ * Delivers events until the signal aborts. Each process leases endpoints with due deliveries, so
+ * that a slow endpoint delays no other, and the events of a process that dies are sent again.
  * @returns `claim` looks for due deliveries now; `settle` waits for the tries under way, at most
  *   for the given time
  */
@@ -70,7 +70,7 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
   return { claim, settle };
 }
 
-/** After a fault of the service the lease ends by itself, so that nothing repeats at once. */
+/** After an internal error the lease is left to expire, so that nothing repeats at once. */
 async function takeTurns(deps: PacedDeps, endpoint: LeasedEndpoint, signal: AbortSignal) {
   await deliverDue(deps, endpoint, signal).catch((error: unknown) => {
     if (signal.aborted) return;
@@ -78,7 +78,7 @@ async function takeTurns(deps: PacedDeps, endpoint: LeasedEndpoint, signal: Abor
   });
 }
 
-/** Delivers what is due to a leased endpoint, for the length of a turn. */
+/** Sends a leased endpoint its due deliveries, for one turn. */
 export async function deliverDue(
   deps: PacedDeps,
   leased: LeasedEndpoint,
@@ -99,7 +99,7 @@ export async function deliverDue(
   if (endpoint) await releaseEndpoint(deps.db, endpoint.id);
 }
 
-/** @throws the reason if no delivery could be tried: nothing counts then */
+/** @throws the cause if no delivery could be tried: none counts as a try then */
 async function attemptAll(
   deps: DeliverDeps,
   endpoint: LeasedEndpoint,
@@ -120,8 +120,8 @@ async function attemptAll(
 
 /**
  * Sends one event.
- * @throws only for what is not the receiver's fault, and then nothing counts as a try: the task
- *   can't be read, or the process shuts down
+ * @throws only if the receiver is not at fault, and then no try counts: the task can't be read, or
+ *   the process shuts down
  */
 async function attempt(
   deps: DeliverDeps,

@@ -11,22 +11,22 @@ import { newId } from '../kernel/ids.ts';
 import type { EventType } from './events.ts';
 import { newWebhookSecret } from './signature.ts';
 
-/** How many endpoints an account may have of each mode. */
+/** How many endpoints an account may have per mode. */
 export const MAX_ENDPOINTS = 10;
 const MAX_PER_HOUR = 30;
 /** How long the previous secret still signs. */
 const OVERLAP_HOURS = 24;
 
-/** Which tasks an endpoint hears of: those of live keys or of test keys. */
+/** Whose tasks an endpoint gets events of: those of live keys or of test keys. */
 type Mode = 'live' | 'test';
 
-/** The account and mode in whose name endpoints are read and changed. */
+/** The account and mode that endpoints belong to. */
 export interface Owner {
   accountId: string;
   mode: Mode;
 }
 
-/** The same, and who acts, in the words of the mail to the owner. */
+/** The same, and who makes the change, as the mail to the owner puts it. */
 export interface Changer extends Owner {
   by: string;
 }
@@ -43,7 +43,7 @@ export interface WebhookEndpoint {
   disabled_at: Date | null;
   /** `gone`: it responded 410; `failing`: every delivery failed for five days. */
   disabled_because: 'owner' | 'gone' | 'failing' | null;
-  /** Since when every delivery fails; null: the last one arrived. */
+  /** When deliveries began to fail; null: the last one arrived. */
   failing_since: Date | null;
   /** Until when the previous secret still signs; null: there is none. */
   earlier_secret_until: Date | null;
@@ -89,13 +89,13 @@ export async function readEndpoint(
   return required(row);
 }
 
-// Creates of one account come one after the other, so that the count is exact.
+// Serializes the creates of an account, so that the count is exact.
 const LOCK = statement(
   'webhook_endpoints_lock',
   `select pg_advisory_xact_lock(hashtextextended('webhook endpoints ' || $1, 0))`,
 );
 
-// Each new endpoint mails the owner, so those that were deleted count for an hour.
+// Each new endpoint mails the owner, so deleted ones count for an hour.
 const COUNT = statement(
   'webhook_endpoints_count',
   `select count(*) filter (where deleted_at is null)::int as endpoints,
@@ -114,7 +114,7 @@ const INSERT = namedStatement(
    returning ${COLUMNS}, secret`,
 );
 
-/** What an owner chooses of an endpoint. */
+/** The fields of an endpoint that its owner sets. */
 export interface Choice {
   url: string | null;
   description: string | null;
@@ -122,9 +122,9 @@ export interface Choice {
 }
 
 /**
- * The owner gets a mail, since somebody who stole a key could leave an endpoint behind. One without
- * a URL sends nothing, so it needs no mail.
- * @param owner.by who makes it, in the words of the mail
+ * Mails the owner, since the thief of a key could leave an endpoint behind. An endpoint without a
+ * URL sends nothing, so it needs no mail.
+ * @param owner.by who creates it, as the mail puts it
  * @throws ApiError `invalid_request` if the account has as many endpoints as it may have;
  *   `rate_limited`
  */
@@ -159,8 +159,7 @@ function tooFast(): ApiError {
 
 const HAS_NEW_URL = '(:url::text is not null and :url is distinct from url)';
 
-// An endpoint that is enabled again or has another address begins anew: its failures of before do
-// not count.
+// Enabling an endpoint again or changing its URL clears its failures.
 const UPDATE = namedStatement(
   'webhook_endpoint_update',
   ['id', 'accountId', 'mode', 'url', 'description', 'events', 'enabled', 'by'],
@@ -184,11 +183,11 @@ const UPDATE = namedStatement(
    returning ${COLUMNS}`,
 );
 
-/** What is not given stays as it is. An empty description removes it. */
+/** Fields that are not given stay unchanged. An empty description removes it. */
 export type EndpointChange = Partial<Choice> & { enabled?: boolean };
 
 /**
- * A new address mails the owner.
+ * Mails the owner about a new URL.
  * @throws ApiError `not_found`
  */
 export async function updateEndpoint(
@@ -214,8 +213,8 @@ const REPLACE_SECRET = namedStatement(
 );
 
 /**
- * Gives an endpoint a new secret. For a day the one before signs as well, so that a receiver can
- * change over without refusing a delivery. The owner gets a mail.
+ * Rotates an endpoint's secret. The previous one signs as well for a day, so that a receiver can
+ * switch without refusing a delivery. Mails the owner.
  * @throws ApiError `not_found`
  */
 export async function replaceSecret(
@@ -235,7 +234,7 @@ const DELETE = statement(
 );
 
 /**
- * Nothing is delivered any more. The upkeep removes its log. Doing it again changes nothing.
+ * Stops its deliveries; the upkeep removes its log. Idempotent.
  * @throws ApiError `not_found`
  */
 export async function deleteEndpoint(db: Queryable, owner: Owner, id: string): Promise<void> {
@@ -243,7 +242,7 @@ export async function deleteEndpoint(db: Queryable, owner: Owner, id: string): P
   required(row);
 }
 
-/** Ends all endpoints of an account and forgets their addresses. */
+/** Deletes all endpoints of an account and erases their URLs. */
 export const eraseOf = command<[accountId: string], Transaction>(
   'webhook_endpoints_erase',
   `update webhook_endpoints set deleted_at = coalesce(deleted_at, clock_now()),

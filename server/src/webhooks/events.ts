@@ -1,30 +1,30 @@
 import { namedStatement, type Queryable } from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
 
-/** What an endpoint can hear of. */
+/** The events that an endpoint can choose. */
 export const EVENT_TYPES = ['task.completed', 'task.failed', 'task.held', 'credits.low'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 const TASK = 'task.';
 export const TASK_EVENT_TYPES = EVENT_TYPES.filter((type) => type.startsWith(TASK));
-/** In SQL: the phases in which a task writes an event, which is named after its phase. */
+/** SQL: the phases in which a task writes an event, which is named after the phase. */
 const HEARD_PHASES = TASK_EVENT_TYPES.map((type) => `'${type.slice(TASK.length)}'`).join(', ');
 
-/** The event that an owner sends to an endpoint to see it arrive. Endpoints can't choose it. */
+/** The event that an owner sends to test an endpoint. Endpoints can't choose it. */
 export const TEST_EVENT = 'webhook.test';
 
-/** The surface whose tasks an endpoint of each mode hears of. Tasks of the website send none. */
+/** SQL: the mode of the endpoints that get a task's events. Website tasks send none. */
 const MODE_OF_SURFACE = `case surface when 'api' then 'live' when 'test' then 'test' end`;
 
-/** Of the endpoint `e`. Endpoints without a URL only log their events. */
+/** For the endpoint `e`. Endpoints without a URL only log their events. */
 export const FIRST_DUE = `case when e.url is not null then clock_now() end`;
 
 export const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')`;
 
 /**
- * Table expressions for the statement that moves tasks, behind its expression `moved` with the
- * tasks' id, account_id, surface and phase. They write the events of tasks that ended or were held,
- * for each endpoint that chose them, so an event is committed with its cause.
+ * The outbox: CTEs for the statement that moves tasks, after its CTE `moved` (id, account_id,
+ * surface, phase). They write the events of tasks that ended or were held, for each endpoint that
+ * chose them, so an event is committed with its cause.
  */
 export const EVENTS_OF_MOVED = `heard as materialized (
      select id, account_id, '${TASK}' || phase as type, ${MODE_OF_SURFACE} as mode,
@@ -48,7 +48,7 @@ const RECORD = namedStatement(
      and e.disabled_at is null and e.deleted_at is null`,
 );
 
-/** Writes an event that is about no task, for each endpoint of the account that chose it. */
+/** Writes an event without a task, for each endpoint of the account that chose it. */
 export async function recordEvent(
   tx: Queryable,
   event: { accountId: string; type: EventType; data: object },

@@ -24,16 +24,16 @@ interface Delivery {
   event_id: string;
   type: string;
   task_id: string | null;
-  /** What the event says; null if it is about a task. */
+  /** The event's data; null if it is about a task. */
   data: object | null;
   created_at: Date;
-  /** `failed`: no further try is made; `logged`: the endpoint had no address. */
+  /** `failed`: no further try is made; `logged`: the endpoint had no URL. */
   state: 'waiting' | 'delivered' | 'failed' | 'logged';
   next_attempt_at: Date | null;
   attempts: LoggedAttempt[];
 }
 
-// A delivery that was sent again very often shows the last tries.
+// A delivery that was resent very often shows only its last tries.
 const ATTEMPTS = `(
      select coalesce(jsonb_agg(jsonb_build_object('at', a.at, 'duration_ms', a.duration_ms,
        'status', a.status, 'cause', a.cause, 'response', a.response) order by a.number), '[]')
@@ -71,7 +71,7 @@ export async function listDeliveries(
   return { data, next_cursor: next };
 }
 
-/** Ends the rest of the endpoint $1: its owner wants to see now whether it responds. */
+/** Closes the circuit of endpoint $1: its owner wants to see now whether it responds. */
 const NO_REST = `rested as (
      update webhook_endpoints set paused_until = null where id = $1 and paused_until is not null)`;
 
@@ -84,7 +84,7 @@ const SEND_AGAIN = statement(
 );
 
 /**
- * Makes a delivery due now, with the same event id, whether it arrived before or not.
+ * Makes a delivery due now, with the same event id, even if it has arrived.
  * @throws ApiError `not_found`; `invalid_request` if the endpoint is disabled
  */
 export async function sendAgain(
@@ -97,7 +97,7 @@ export async function sendAgain(
   if (!row) throw new ApiError('not_found', 'This endpoint has no delivery of this event.');
 }
 
-/** Tests are rows of the log, so they are limited. */
+/** Limited, because each test adds a row to the log. */
 const TESTS_PER_MINUTE = 10;
 
 const SEND_TEST = statement(
@@ -115,7 +115,7 @@ const SEND_TEST = statement(
 );
 
 /**
- * Sends a test event, so that the owner sees whether events arrive.
+ * Sends a test event.
  * @returns its id
  * @throws ApiError `not_found`; `invalid_request` if the endpoint is disabled; `rate_limited`
  */
@@ -161,7 +161,7 @@ const PURGE_ENDPOINTS = statement(
      and not exists (select from webhook_deliveries d where d.endpoint_id = e.id)`,
 );
 
-/** Deletes what is older than the log is kept, and what is left of deleted endpoints. */
+/** Deletes expired deliveries, and the remains of deleted endpoints. */
 export async function purgeDeliveries(db: Queryable): Promise<void> {
   for (const purge of PURGE) {
     for (let rows = BATCH; rows === BATCH; ) rows = (await db.query(purge)).length;

@@ -8,7 +8,7 @@ import {
 import { mailOwner } from '../mail/outbox.ts';
 import { FAILING_DAYS } from './outcome.ts';
 
-/** What the owner of an endpoint is told of. */
+/** What the mail to an endpoint's owner is about. */
 type Notice = 'created' | 'replaced' | 'moved' | 'gone' | 'failing';
 
 interface ChangedEndpoint {
@@ -17,11 +17,11 @@ interface ChangedEndpoint {
   mode: 'live' | 'test';
   url: string | null;
   notice: Notice;
-  /** Who did it, in the words of the mail; null: the service. */
+  /** Who did it, as the mail puts it; null: the service. */
   notice_from: string | null;
 }
 
-// An owner gets one mail for many changes within five minutes.
+// At most one mail per endpoint in five minutes, however many changes.
 const DUE = `webhook_endpoints where notice is not null
      and coalesce(told_at not between clock_now() - interval '5 minutes' and clock_now(), true)`;
 
@@ -48,7 +48,7 @@ export interface NoticeDeps {
   publicUrl(): string;
 }
 
-/** Writes the mails to owners whose endpoints were made, changed or switched off. */
+/** Writes the mails to owners whose endpoints were created, changed or switched off. */
 export async function tellOwners({ db, publicUrl }: NoticeDeps): Promise<void> {
   const tellNext = async (tx: Transaction) => {
     const endpoint = await nextNotice(tx);
@@ -83,7 +83,7 @@ ${page}
 `;
     return { subject, text };
   }
-  // The address may be the text of a thief, but it is what the owner has to recognize.
+  // A thief may have chosen the host, but the owner needs it to recognize the endpoint.
   const text = `${subject}: ${url === null ? 'without an address' : new URL(url).host}
 By: ${from ?? 'unknown'}
 

@@ -9,18 +9,18 @@ import { type DueDelivery, type LeasedEndpoint, renewEndpoint } from './claim.ts
 
 /** Seconds from a failed try to the next one: 5 s, 5 and 30 min, 2, 5, 10, 14, 20 and 24 h. */
 export const RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
-/** A retry comes up to a tenth later, so that not all come at once. */
+/** Delays a retry by up to a tenth, so that not all come at once. */
 const JITTER = 0.1;
 /** An endpoint is switched off when every delivery has failed for this long. */
 export const FAILING_DAYS = 5;
-/** The circuit: after n turns without a success, an endpoint rests 5 s * 2^(n-1), at most 5 min. */
+/** The circuit breaker: after n turns without a success, a rest of 5 s * 2^(n-1), at most 5 min. */
 const REST_SECONDS = 5;
 const MAX_REST_SECONDS = 300;
 
 /** How a try ended. */
 export interface DeliveryAttempt {
   delivery: DueDelivery;
-  /** Of `performance.now()`. */
+  /** By `performance.now()`. */
   startedAt: number;
   durationMs: number;
   /** The HTTP status; null without a response. */
@@ -33,8 +33,8 @@ export function isDelivered({ status }: DeliveryAttempt): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-// A try of another process may have been recorded meanwhile: then this one changes nothing. If the
-// owner has asked for another send meanwhile, the delivery stays due.
+// Changes nothing if another process has recorded a try meanwhile. If the owner has requested a
+// resend meanwhile, the delivery stays due.
 const RECORD = namedStatement(
   'webhook_attempts_record',
   ['attempts'],
@@ -59,7 +59,7 @@ const RECORD = namedStatement(
      and d.attempts < given.number`,
 );
 
-/** Records tries, and when the deliveries that failed are tried again. */
+/** Records tries, and schedules the retries of failed deliveries. */
 async function recordAttempts(tx: Queryable, attempts: DeliveryAttempt[]): Promise<void> {
   const rows = attempts.map((attempt) => {
     const { delivery, startedAt, durationMs, status, cause, response } = attempt;
@@ -96,7 +96,7 @@ const FAILURE = statement(
    where id = $1`,
 );
 
-// If the owner has changed the URL meanwhile, the responses of the old one say nothing about it.
+// Responses of an old URL say nothing about one that the owner has set meanwhile.
 const SWITCH_OFF = statement(
   'webhook_endpoint_switch_off',
   `update webhook_endpoints set disabled_at = clock_now(), leased_until = null,
@@ -108,8 +108,8 @@ const SWITCH_OFF = statement(
 );
 
 /**
- * Records the tries of a turn and what they say about the endpoint, in one transaction.
- * @returns the endpoint, leased further; undefined if it rests or was switched off
+ * Records the tries of a turn and the endpoint's new state, in one transaction.
+ * @returns the endpoint, with its lease renewed; undefined if it rests or was switched off
  */
 export async function recordTurn(
   tx: Transaction,

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type EndpointPlace, type LeasedEndpoint, SLOW_MS } from './claim.ts';
 
 /**
- * Deliveries that a process begins in a second, and how many an endpoint gets at once. Each takes 1
- * to 3 ms of the time of all tasks, and more on a machine that has no time left.
+ * Deliveries that a process starts per second, and how many an endpoint gets at once. Each takes 1
+ * to 3 ms of CPU time from the tasks, and more on a saturated machine.
  */
 const USUAL = { perSecond: 100, atOnce: 8 };
 const BUSY = { perSecond: 20, atOnce: 2 };
@@ -15,15 +15,15 @@ const WINDOW_MS = 500;
 const LONG_WAIT_MS = 1000;
 
 /**
- * When deliveries of a process may begin, in the order in which they ask. Without it, a backlog of
- * endpoints that respond quickly takes all the time of a process, and its tasks wait.
+ * Paces the deliveries of a process, first come, first served. Without it, a backlog for fast
+ * endpoints takes all CPU time of a process, and its tasks wait.
  */
 export interface DeliveryPace {
   /** How many deliveries an endpoint may get at once. */
   atOnce(): number;
-  /** Waits until so many deliveries may begin, or the signal aborts. */
+  /** Waits until this many deliveries may begin, or the signal aborts. */
   begin(deliveries: number, signal: AbortSignal): Promise<void>;
-  /** Whether deliveries wait for long. */
+  /** Whether the queue of deliveries is long. */
   isBehind(): boolean;
 }
 
@@ -58,13 +58,13 @@ function watchLoop(): () => boolean {
 
 /** How many endpoints of each kind a process delivers to at once. */
 const PLACES: Record<EndpointPlace, number> = { sound: 32, slow: 32, failing: 16 };
-/** Slow places, with those that turns at sound endpoints take over. */
+/** The most slow places, with those that turns at sound endpoints move to. */
 const MOST_SLOW = 64;
 
 /**
- * The places of a process. A turn at a sound endpoint that takes long takes over a slow place while
- * there are some, so that endpoints which are slow for the first time delay the others no longer.
- * @param now milliseconds of a clock that never goes back
+ * The places of a process. A long turn at a sound endpoint moves to a slow place if one is free, so
+ * that an endpoint that is slow for the first time stops delaying the others.
+ * @param now milliseconds of a monotonic clock
  */
 export function openDeliveryPlaces(now: () => number) {
   const taken: Record<EndpointPlace, Map<string, number>> = {
@@ -86,7 +86,7 @@ export function openDeliveryPlaces(now: () => number) {
       moveLong();
       return { sound: left('sound'), slow: left('slow'), failing: left('failing') };
     },
-    /** @returns gives the place back, whichever it is by then */
+    /** @returns a function that frees the place, whichever it is by then */
     take({ id, place }: LeasedEndpoint): () => void {
       taken[place].set(id, now());
       return () => {

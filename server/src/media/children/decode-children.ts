@@ -34,13 +34,13 @@ export interface DecodeChildren {
    */
   run(file: { path: string; source: string | undefined }, work: DecodeWork): Promise<ChildOutcome>;
   /**
-   * Says that a file of this source is expected: a child for it is started, unless there is one,
-   * and waits for a minute.
+   * Pre-starts a child for an expected file of this source, unless there is one. It waits for a
+   * minute.
    */
   prepare(source: string): void;
   /**
-   * Ends the children without a file, and from now on each one after its file. One that waits for a
-   * file would keep a process that stops alive.
+   * Ends idle children now, and busy ones after their file. An idle child would keep a stopping
+   * process alive.
    */
   close(): Promise<void>;
 }
@@ -63,8 +63,8 @@ interface DecodeChild {
 }
 
 /**
- * Children are kept for a few seconds for more files of the same source: to start one takes longer
- * than to decode a small video.
+ * Keeps children for a few seconds for more files of the same source: starting one takes longer
+ * than decoding a small video.
  * @param program the child's script, and a function that makes its flags for its folder
  */
 export function createDecodeChildren(options: {
@@ -158,7 +158,7 @@ export function createDecodeChildren(options: {
   };
 }
 
-/** Whether an earlier file of the child may be the cause: then nothing is known of this one. */
+/** Whether an earlier file may be the cause: then the outcome says nothing about this one. */
 function mayBeEarlierFiles({ kind }: ChildOutcome): boolean {
   return kind === 'crashed' || kind === 'out_of_memory';
 }
@@ -187,7 +187,7 @@ function mayDecodeMore({ child, files }: DecodeChild): boolean {
   return files < MAX_FILES && child.residentBytes() < MAX_RESIDENT_BYTES;
 }
 
-/** Puts a file into a child's folder, by a second name for it where that is possible. */
+/** Puts a file into a child's folder: a hard link if possible, otherwise a copy. */
 async function giveFile(filePath: string, given: string): Promise<void> {
   await link(filePath, given).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw error;

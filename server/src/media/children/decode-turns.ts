@@ -3,8 +3,8 @@ import { createFairSemaphore, type Release } from '../../kernel/fair-semaphore.t
 /** Shares the decoding of one process between accounts (decisions/0012). */
 export interface DecodeTurns {
   /**
-   * Runs `decode` when it is the account's turn. A decode that is long is aborted and runs again
-   * later, if others wait for its place and no place for long decodes is free.
+   * Runs `decode` when it is the account's turn. A long decode is aborted and restarted later if
+   * others wait for its place and no place for long decodes is free.
    * @param decode must end soon after its signal aborts; its result is dropped then
    * @throws the signal's reason when it aborts
    */
@@ -70,8 +70,8 @@ export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits): De
 type Decode<T> = (signal: AbortSignal) => Promise<T>;
 
 /**
- * Calls `check` after a time, and then again and again until it returns true.
- * @returns ends the calls
+ * Calls `check` after a delay, and then repeatedly until it returns true.
+ * @returns stops the calls
  */
 function startChecks(afterSeconds: number, check: () => boolean): () => void {
   let timer = setTimeout(repeat, afterSeconds * 1000);

@@ -7,14 +7,14 @@ export interface FilePart {
   to: number;
 }
 
-/** What the structure of an image says, before it is decoded. */
+/** The structure of an image, read before it is decoded. */
 export interface ImageLayout {
   /** As stored: the orientation is not applied. */
   width: number;
   height: number;
   /** The EXIF orientation, 1 to 8. */
   orientation: number;
-  /** The image without its metadata and without what follows it: pixels alone are decoded. */
+  /** The image without metadata and trailing bytes: only pixels are decoded. */
   pixels: Buffer;
   /** The colours of a lossy WebP. */
   lossy?: LossyPicture;

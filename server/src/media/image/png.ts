@@ -64,7 +64,7 @@ function isFlawed(chunk: Chunk): boolean {
   return !isAncillary(chunk) || !isSound(chunk) || !unpacks(chunk);
 }
 
-/** The case of the first letter says it (PNG, third edition, 5.4). */
+/** Marked by the case of the first letter (PNG, third edition, 5.4). */
 function isAncillary({ type }: Chunk): boolean {
   return /^[a-z]/.test(type);
 }
@@ -148,7 +148,7 @@ function hasPalette(chunks: Chunk[]): boolean {
   return palette < firstData && sizeBytes > 0 && sizeBytes <= 768 && sizeBytes % 3 === 0;
 }
 
-/** Whether compressed data has at least so many bytes; what follows them does not matter. */
+/** Whether compressed data inflates to at least this many bytes; more does not matter. */
 async function inflatesTo(neededBytes: number, parts: Buffer[]): Promise<boolean> {
   let count = 0;
   const inflate = Readable.from(parts).pipe(createInflate({ chunkSize: 2 ** 20 }));

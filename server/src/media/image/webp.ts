@@ -27,7 +27,7 @@ export function webpLayout(bytes: Buffer): ImageLayout | null {
   if (!size) return null;
   const exif = chunks.find(({ type }) => type === 'EXIF')?.data;
   const orientation = exif ? exifOrientation(afterExifPrefix(exif) ?? exif) : 1;
-  // FFmpeg's reader of files refuses a WebP that something follows.
+  // FFmpeg's demuxer refuses a WebP with trailing bytes.
   const flaws = end < bytes.length ? [{ from: end, to: bytes.length }] : [];
   return {
     ...size,
@@ -38,7 +38,7 @@ export function webpLayout(bytes: Buffer): ImageLayout | null {
   };
 }
 
-/** Nothing for a WebP whose picture is lossless. */
+/** Empty for a lossless WebP. */
 function lossyIn(chunks: Chunk[]): Pick<ImageLayout, 'lossy'> {
   const picture = chunks.find(({ type }) => type === 'VP8 ' || type === 'VP8L');
   const size = picture?.type === 'VP8 ' && sizeIn(picture);

@@ -18,18 +18,18 @@ import { requireSuccess } from '../decoder.ts';
 import { RefusedMedia } from '../measurement.ts';
 import { sampleAspect } from '../video/demuxer.ts';
 
-/** Later frames are not looked at: two seconds, at 24 frames a second. */
+/** Later frames are ignored: two seconds, at 24 frames a second. */
 const MAX_FRAMES = 48;
-/** The brightness of a picture that shows something deviates at least so much, of 255. */
+/** The least standard deviation of the brightness (0 to 255) of a frame that shows something. */
 const LEAST_DEVIATION = 12;
 
 /** Chooses the frame of a video that becomes its poster. */
 export interface PosterChoice extends Disposable {
   /** @throws RefusedMedia when the frame can't be scaled */
   offer(frame: Frame): void;
-  /** Whether the best frame so far is not a plain area: no other one is looked at then. */
+  /** Whether the best frame so far is not a plain area, which ends the search. */
   isGood(): boolean;
-  /** Whether no more frames are looked at. */
+  /** Whether the search has ended. */
   isMade(): boolean;
   /**
    * The chosen frame as a small WebP.
@@ -86,7 +86,7 @@ function brightnessDeviation(frame: Frame): number {
   return Math.sqrt(Math.max(0, squares / pixels - (sum / pixels) ** 2));
 }
 
-/** WebP players take all colours for BT.601. */
+/** WebP viewers assume BT.601. */
 const COLOURS = 'out_color_matrix=bt601:out_range=tv';
 
 /** A frame as it is displayed, upright, as large as `maxSide` allows. The caller frees it. */
@@ -103,7 +103,7 @@ function scale(frame: Frame, { stream, maxSide }: { stream: Stream; maxSide: num
   ];
   using graph = new FilterGraph();
   graph.alloc();
-  graph.nbThreads = 1; // to start one for each core takes longer than to scale one frame
+  graph.nbThreads = 1; // starting one for each core takes longer than scaling one frame
   requireSuccess(graph.parsePtr(steps.join(',')));
   requireSuccess(graph.configSync());
   requireSuccess(graph.getFilter('buffer@in')?.buffersrcAddFrameSync(frame) ?? -1);

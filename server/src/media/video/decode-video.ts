@@ -99,9 +99,9 @@ async function decodeStreams(input: FormatContext, options: VideoOptions) {
   return { facts, poster: await picture.poster() };
 }
 
-/** Decoders that decode what they get, whatever frames are wanted. */
+/** Decoders that decode every packet they get, even if only keyframes are wanted. */
 const DECODES_ALL: ReadonlySet<string> = new Set(['vp9']);
-/** Frames after this many seconds make no poster. */
+/** Later frames can't become the poster. */
 const POSTER_SECONDS = 2;
 
 async function createPicture(
@@ -141,7 +141,7 @@ async function createPicture(
       choice?.[Symbol.dispose]();
       decoder[Symbol.dispose]();
     },
-    /** The frames so far are as far apart as the whole video may not last. */
+    /** Whether the frames so far already span too long a time. */
     isTooLong: () => rules !== null && shown.spanSeconds() >= rules.belowSeconds,
     size() {
       if (!size) throw damaged('No frame of the video can be decoded.');
@@ -170,7 +170,7 @@ async function posterOf(choice: PosterChoice | null): Promise<Buffer | null> {
   }
 }
 
-/** The times of a stream by its packets, without decoding. */
+/** The times of a stream from its packets, without decoding. */
 function createPacketTimes(stream: Stream) {
   const timeline = createTimeline();
   return {
@@ -197,8 +197,8 @@ function requireShortSide(size: { width: number; height: number }, { shortSide }
 const HOLE = Buffer.alloc(16);
 
 /**
- * Checks the packets of a video whose frames are not all decoded. It throws if something may be
- * wrong with them, and for what only the decoder can tell: then the caller decodes all frames.
+ * Checks the packets of a video whose frames are not all decoded. Throws if something may be wrong
+ * with them or only the decoder can tell: then the caller decodes all frames.
  */
 function requireOrdinaryPackets(): (packet: Packet) => void {
   let isFirst = true;

@@ -29,8 +29,8 @@ import { RefusedMedia, requirePixels } from '../measurement.ts';
 /** The demuxers. Each value has all of FFmpeg's names for one; it is the `format_whitelist`. */
 const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
 /**
- * The decoders for what cameras, browsers and encoders write into these containers. Hundreds of
- * other decoders are off.
+ * The decoders for codecs that cameras, browsers and encoders use in these containers. Hundreds of
+ * others are off.
  */
 const CODECS = 'h264,hevc,libdav1d,vp8,vp9,mpeg4,mpeg2video,mjpeg,prores,h263';
 const STREAM_LIMIT = 16;
@@ -98,12 +98,12 @@ export async function closeContainer(input: FormatContext): Promise<void> {
   pb?.freeContext();
 }
 
-/** How long to read before the event loop runs, so that a lost parent is noticed. */
+/** How long to read before yielding to the event loop, to notice a lost parent. */
 const TURN_MS = 50;
 
 /**
- * Every packet of the given streams, in file order. The object is reused for the next packet. It is
- * read in this thread, because a turn of the event loop for each packet takes longer than a packet.
+ * Every packet of the given streams, in file order. The object is reused for the next packet. Read
+ * in this thread, because an event loop turn for each packet takes longer than the packet.
  */
 export async function* packets(input: FormatContext, streams: number[]): AsyncGenerator<Packet> {
   for (const stream of input.streams) {

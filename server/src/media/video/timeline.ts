@@ -1,6 +1,6 @@
 /**
- * The last frame counts for what it states, up to this. It is longer than a reference video may
- * last, so a false duration of hours does not pass.
+ * Caps the stated duration of the last frame. It is longer than a reference video may last, so a
+ * false duration of hours still fails.
  */
 const LAST_FRAME_SECONDS = 60;
 

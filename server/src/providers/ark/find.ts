@@ -53,10 +53,10 @@ function collectCandidates(attempt: FindJobInput, model: string) {
       else if (!mark && isLike(job, attempt, model)) alike.push({ jobId: job.id, by: 'likeness' });
     },
     /**
-     * An attempt may have no mark: marking is off, or was off at its submit, or a gateway before
-     * Ark does not echo it. But if marks are sent and the list shows any, an unmarked task is not
-     * one of this service. And a list that was not read to its end may hold the mark, or a second
-     * similar task. So likeness counts in neither case.
+     * An attempt may have no mark: marking is off, or was off at its submit, or a gateway in front
+     * of Ark does not echo it. But if marks are sent and the list shows any, an unmarked task is
+     * not one of this service. And a list that was not read to its end may hold the mark, or a
+     * second similar task. So likeness counts in neither case.
      */
     candidates(list: { isMarking: boolean; isWhole: boolean }): Candidate[] {
       const canBeUnmarked = list.isWhole && !(list.isMarking && showsMarks);

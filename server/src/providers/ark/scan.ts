@@ -22,7 +22,7 @@ export function listPage(json: unknown): Page {
 export interface ListSource {
   /** Gets one page; `query` is the whole query string. */
   page(query: string): Promise<Page>;
-  /** Awaited before each page: a turn for a call of LIST. */
+  /** Awaited before each page: a rate-limit turn for LIST. */
   nextTurn(): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ type Look = Parameters<Scan>[1];
 type ScanEnd = ReturnType<Scan>;
 
 /**
- * Creates scans that finds share. Ark allows one LIST per second per account, and each scan shows
- * the tasks of all attempts. A find that comes while a scan is under way waits for the next scan,
- * together with all others that do. So any number of concurrent finds cost at most two scans.
+ * Coalesces finds into shared scans. Ark allows one LIST per second per account, and each scan
+ * shows the tasks of all attempts. Finds that arrive during a scan share the next one. So any
+ * number of concurrent finds cost at most two scans.
  */
 export function createScans(source: ListSource): Scan {
   const queues = new Map<string | null, (look: Look) => ScanEnd>();
@@ -84,7 +84,7 @@ function scanQueue(source: ListSource, endpoint: string | null): (look: Look) =>
 
 /**
  * Passes all tasks, page by page. Their order is not documented, so no page can be left out. A full
- * page is never the last one, whatever `total` says.
+ * page never counts as the last one, whatever `total` says.
  */
 async function showAll(source: ListSource, endpoint: string | null, looks: Look[]): ScanEnd {
   for (let page = 1, seen = 0; page <= MAX_PAGES; page += 1) {

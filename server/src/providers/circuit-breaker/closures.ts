@@ -13,7 +13,9 @@ export type Entry =
   | { kind: 'closed'; by: 'operator' | 'outage'; seconds: number };
 
 const FOLLOW_SECONDS = 1;
-/** How long a task waits before it asks again: while a provider is paused; while a submit tries. */
+/**
+ * How long a task waits before a retry: while a provider is paused; while another submit probes.
+ */
 const PAUSED_SECONDS = 30;
 const PROBED_SECONDS = 2;
 
@@ -29,7 +31,7 @@ export type Closures = ReturnType<typeof openClosures>;
  * their submits fail.
  */
 export function openClosures({ db, log }: { db: Database; log: Log }) {
-  // While no provider is closed, submits need no statement.
+  // While no provider is closed, submits need no query.
   let notOpen = new Set<string>();
   const refresh = async () => {
     const rows = await db.query<{ provider: string }>(NOT_OPEN);
@@ -37,7 +39,7 @@ export function openClosures({ db, log }: { db: Database; log: Log }) {
   };
   const end = async (provider: string, probe: string) => {
     await endProbe(db, provider, probe).catch((error: Error) => {
-      log.warn({ provider, err: error.message }, 'the end of a probing submit was not recorded');
+      log.warn({ provider, err: error.message }, 'could not record the end of a probe');
     });
   };
   const learn = async (provider: string, outcome: SubmitOutcome, isLate: boolean) => {
@@ -75,7 +77,7 @@ export function openClosures({ db, log }: { db: Database; log: Log }) {
      */
     async observe(provider: string, outcome: SubmitOutcome, isLate: boolean) {
       await learn(provider, outcome, isLate).catch((error: Error) => {
-        log.warn({ provider, err: error.message }, 'the outcome of a submit could not be counted');
+        log.warn({ provider, err: error.message }, 'could not count the outcome of a submit');
       });
     },
   };
@@ -91,7 +93,7 @@ function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' |
   return outcome.kind === 'not_sent' && isLate ? undefined : 'fails';
 }
 
-/** Wraps a provider: the outcome of each submit tells whether the provider takes jobs. */
+/** Wraps a provider: reports the outcome of each submit to the circuit breaker. */
 export function learning(provider: Provider, closures: Pick<Closures, 'observe'>): Provider {
   return {
     ...provider,
@@ -105,7 +107,7 @@ export function learning(provider: Provider, closures: Pick<Closures, 'observe'>
   };
 }
 
-// A minute after its time is over, no task has tried: whether the outage has ended is not known.
+// A minute past its time, an outage that no task has probed is left out: it may have ended.
 /** What is closed by an outage or paused by an operator. */
 export const closedSubjects = query<[], ClosedSubject>(
   'figures_closed',

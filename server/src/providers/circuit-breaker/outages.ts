@@ -11,15 +11,15 @@ import {
 import { jsonText } from '../../database/json-text.ts';
 import type { SubmitOutcome } from '../provider.ts';
 
-/** So many submits in a row fail before a provider that announces nothing is closed. */
+/** Failures in a row that close a provider, unless one announces a Retry-After. */
 const FAILURES_TO_CLOSE = 3;
 /** Failures further apart than this are not in a row. */
 const IN_A_ROW_SECONDS = 60;
-/** The longest time that a provider is closed: if it announces nothing, and if it does. */
+/** The longest time that a provider is closed: without a Retry-After, and with one. */
 const MAX_SECONDS = 30;
 const MAX_ANNOUNCED_SECONDS = 300;
 
-/** What is recorded of a provider. Seconds are counted from now. */
+/** The recorded state of a provider. Seconds are counted from now. */
 export interface Outage {
   failures: number;
   seconds_since_failure: number;
@@ -29,7 +29,7 @@ export interface Outage {
 }
 
 /**
- * What one more failure changes.
+ * The effect of one more failure.
  * @param announced the provider's Retry-After in seconds
  * @returns `closeSeconds`: for how long the provider is closed from now on; null: no change
  */
@@ -54,7 +54,7 @@ export function afterFailure(
 }
 
 /**
- * SQL: whether a time is over. A time further ahead than it can have been set is over, too: the
+ * SQL: whether a time is over. A time further ahead than it can have been set counts as over: the
  * database's clock was set back since.
  */
 function isOver(column: string, maxSeconds: number): string {
@@ -97,7 +97,7 @@ const RECORD = namedStatement(
 );
 
 /**
- * Counts a submit that failed, and closes its provider if need be.
+ * Counts a failed submit, and closes its provider if needed.
  * @returns for how many seconds the provider is closed from now on; undefined: no change
  */
 export function recordFailure(
@@ -139,7 +139,7 @@ export const forgetOutage = queryValue<[provider: string], boolean, Transaction>
 );
 
 /**
- * What a create needs to know, for the statement that admits it.
+ * SQL for the statement that admits a create: whether it may pass.
  * @param provider the SQL of the provider's name
  */
 export const closuresOfCreate = (provider: string) => ({
@@ -197,7 +197,9 @@ export const allowNextCreate = command<[provider: string]>(
   'update provider_outages set next_create_at = null where provider = $1',
 );
 
-/** Longer than a submit takes, with its files. If its process dies, the next one waits for this. */
+/**
+ * Longer than a submit takes, with its files. If its process dies, the next probe waits this long.
+ */
 const PROBE_SECONDS = 60;
 
 const ENTER = statement(
@@ -212,22 +214,21 @@ const ENTER = statement(
      (select mark from probe) as probe`,
 );
 
-/** What a submit needs to know. */
 interface EntryState {
   paused: boolean;
   /** See {@link Outage}. */
   closed_seconds: number | null;
-  /** Set if this submit is the one that may try. */
+  /** Set if this submit is the probe. */
   probe: string | null;
 }
 
-/** Reads the state for a submit. After an outage, this submit becomes the one that may try. */
+/** Reads the state for a submit. After an outage, one submit at a time becomes the probe. */
 export async function enterProvider(db: Queryable, provider: string): Promise<EntryState> {
   const [state] = await db.query<EntryState>(ENTER, [provider]);
   return state ?? { paused: false, closed_seconds: null, probe: null };
 }
 
-/** Lets another submit try, unless the outcome of this one has decided already. */
+/** Lets another submit probe, unless the outcome of this one has decided already. */
 export const endProbe = command<[provider: string, probe: string]>(
   'provider_end_probe',
   `update provider_outages set probe_until = null

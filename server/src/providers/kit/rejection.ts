@@ -2,7 +2,7 @@ import type { SubmitOutcome } from '../provider.ts';
 
 type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
 
-/** What a client is told of a request that the provider refused. */
+/** What a client is told about a refused request. */
 export type RequestFault = Pick<Extract<Rejection, { fault: 'request' }>, 'code' | 'message'>;
 
 export const MEDIA_FAULT: RequestFault = {

@@ -24,7 +24,6 @@ export interface RemoteOptions
   maxOutputBytes?: number | undefined;
 }
 
-/** The same, of the service. */
 export function remoteOf(deps: AdapterDeps): RemoteOptions {
   const { guardedFetch, submitTimeoutSeconds, now, nextListTurn } = deps;
   const calls = { call: callOnce, readCall: createKeptCalls() };
@@ -81,14 +80,14 @@ interface ApiOptions
     RemoteOptions,
     'call' | 'readCall' | 'submitTimeoutSeconds' | 'readTimeoutSeconds' | 'nextListTurn'
   > {
-  /** Of each response; if not given, 16 MB, and 1 MB of the response to a submit. */
+  /** Per response; 16 MB when not given, and 1 MB for a submit. */
   maxResponseBytes?: number;
 }
 
 export type Api = ReturnType<typeof openApi>;
 
 /**
- * The calls to a provider with an HTTP API, each one try.
+ * Calls to a provider's HTTP API, each one try.
  * @param headers of each call, such as the API key
  */
 export function openApi(options: ApiOptions, headers: Record<string, string> = {}) {

@@ -21,8 +21,8 @@ interface NotSent {
 }
 
 /**
- * What an adapter does with each field of a request: request bodies and the table in its docs page
- * are made from it. A new field of the request does not compile until each adapter has a row.
+ * How an adapter sends each field of a request: request bodies and the table in its docs page are
+ * made from it. A new field does not compile until each adapter has a row.
  */
 export type FieldTable = {
   readonly [Field in RequestField]:

@@ -21,7 +21,7 @@ export const local: ProviderDefinition<object> = {
   create: (_settings, deps) => createLocalProvider(deps),
 };
 
-/** The provider of test keys: the prompt says what becomes of a job (decisions/0048). */
+/** The provider of test keys: the prompt decides how a job ends (decisions/0048). */
 export const scripted: ProviderDefinition<object> = {
   ...BUILT_IN,
   name: TEST_PROVIDER,

@@ -12,7 +12,7 @@ import type { CancelOutcome, FindOutcome, JobSpec, JobStatus, SubmitOutcome } fr
 /** A job of a built-in provider. It has the id of its attempt. */
 export interface LocalJob {
   id: string;
-  /** `barred`: there is no job, and none may come any more. */
+  /** `barred`: there is no job, and none can be added any more. */
   state: 'barred' | 'queued' | 'rendering' | 'succeeded' | 'failed';
   spec: JobSpec;
   renders: number;
@@ -20,7 +20,7 @@ export interface LocalJob {
   cause: string | null;
 }
 
-/** How a job of a test key ends, which is known when it begins. */
+/** How a test key's job will end, decided when it begins. */
 export interface ScriptedEnd {
   state: 'succeeded' | 'failed';
   afterSeconds: number;
@@ -86,7 +86,7 @@ export async function findJob(db: Database, attemptId: string): Promise<FindOutc
     : { kind: 'absent', proof: 'final' };
 }
 
-/** @param endOf what a job that has ended is shown as */
+/** @param endOf the status of a job that has ended */
 export async function readStatus(
   db: Database,
   jobId: string,

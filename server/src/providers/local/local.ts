@@ -47,7 +47,7 @@ const CAPABILITIES: Capabilities = {
 
 /** A job whose render was interrupted this often fails: the render probably kills its process. */
 const MAX_RENDERS = 50;
-/** Jobs that another process has accepted or was interrupted at are looked for this often. */
+/** How often to look for jobs that another process has accepted or abandoned. */
 const LOOK_SECONDS = 2;
 
 /**

@@ -29,18 +29,17 @@ const CAPABILITIES: Capabilities = {
   budgets: {},
 };
 
-/** How long a job works; one with the word `test-slow`. */
+/** How long a job takes; one with the word `test-slow`. */
 const WORK_SECONDS = 2;
 const SLOW_SECONDS = 30;
-/** How long it is not known whether a job was accepted, if the prompt asks for that. */
+/** How long a job's acceptance is unknown, if the prompt asks for that. */
 const HELD_SECONDS = 10;
 /** The Retry-After of a busy provider. */
 const BUSY_SECONDS = 5;
 
 /**
- * The provider of test keys (decisions/0048). What becomes of a job is decided at its submit, by a
- * word in its prompt, and shown after a time. So a restart changes nothing, and any process may be
- * asked.
+ * The provider of test keys (decisions/0048). A word in the prompt decides a job's outcome at its
+ * submit; reads show it after a delay. So a restart changes nothing, and any process may be asked.
  */
 export function createScriptedProvider(deps: ScriptedDeps): Provider {
   const { db } = deps;

@@ -1,13 +1,13 @@
 import { gzipSync, type Zippable, zipSync } from 'fflate';
 
-// Reproducible archives: their bytes depend only on the files. The deflate of Node differs between
-// processors and versions; that of fflate does not.
+// Reproducible archives: the bytes depend only on the files. Node's deflate differs between CPUs
+// and versions; fflate's does not.
 
-/** The files of an archive, by their paths. */
+/** An archive's files by path. */
 export type Files = Record<string, Uint8Array>;
 
 const BLOCK_BYTES = 512;
-/** The time that npm gives to all files: 0 confuses some programs. */
+/** The modification time npm gives all files: 0 confuses some programs. */
 const WRITTEN_AT = new Date('1985-10-26T08:15:00Z');
 
 /** A `.tar.gz` file. */
@@ -28,7 +28,7 @@ function tarHeader(name: string, size: number): Buffer {
   header.write(name, 0);
   header.write(`${octal(0o644, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0`, 100);
   header.write(`${octal(size, 11)}\0${octal(WRITTEN_AT.getTime() / 1000, 11)}\0`, 124);
-  header.write('        0', 148); // the checksum counts as spaces; then a plain file
+  header.write('        0', 148); // the checksum counts as spaces; a regular file
   header.write('ustar\x0000', 257);
   const sum = header.reduce((all, byte) => all + byte, 0);
   header.write(`${octal(sum, 6)}\0 `, 148);
@@ -39,7 +39,7 @@ const UNIX = 3;
 
 /** A `.zip` file. */
 export function zip(files: Files): Uint8Array {
-  // Times in an archive are local ones.
+  // ZIP stores local times.
   const mtime = new Date(1985, 9, 26, 8, 15);
   const options = { level: 9, mem: 8, mtime, os: UNIX, attrs: 0o100644 << 16 } as const;
   const entries = Object.entries(files).map(([name, bytes]) => [name, [bytes, options]]);

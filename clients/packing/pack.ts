@@ -5,16 +5,16 @@ import { transformSync } from 'rolldown/utils';
 import { type Files, tarGz } from './archive.ts';
 import { packPython } from './python.ts';
 
-// Makes the files that customers install. They depend on the sources alone, so their bytes are the
-// same on every machine. `node clients/packing/pack.ts [FOLDER]` writes them; without a folder it
-// checks that they can be made.
+// Builds the packages that customers install. Their bytes depend on the sources alone, so they are
+// the same on every machine. `node clients/packing/pack.ts [FOLDER]` writes them; without a folder
+// it only checks that they can be built.
 
 const HOME = path.join(import.meta.dirname, '..');
 const CLIENT = '@framewright/client';
-/** How a source imports the description of the API, and what its package has instead. */
+/** How sources import openapi.json; packages import a module instead. */
 const OPENAPI = /"(?:\.\.\/)+openapi\.json" with \{ type: "json" \}/;
 const OPENAPI_MODULE = 'openapi.js';
-/** The packages for npm, by their folders. */
+/** The npm packages by folder. */
 const NPM_PACKAGES = { client: 'typescript', 'ai-sdk': 'ai-sdk', cli: 'cli', mcp: 'mcp' };
 
 interface Manifest {
@@ -26,7 +26,7 @@ interface Manifest {
   devDependencies?: Record<string, string>;
 }
 
-/** All files that customers install, by their names. */
+/** All packages by file name. */
 export function packClients(): Files {
   const archives = Object.entries(NPM_PACKAGES).map(([name, folder]) => {
     const manifest = readManifest(folder);
@@ -54,7 +54,7 @@ function below(folder: string, files: Files): Files {
   return Object.fromEntries(Object.entries(files).map(([name, bytes]) => [folder + name, bytes]));
 }
 
-/** Programs and the types of what they export. Node runs no TypeScript below node_modules. */
+/** Compiled code and the types of its exports: Node strips no types below node_modules. */
 function compiledFiles(folder: string): Files {
   const files: Files = {};
   const names = readdirSync(path.join(HOME, folder, 'src'), { recursive: true, encoding: 'utf8' });
@@ -68,11 +68,11 @@ function compiledFiles(folder: string): Files {
   return { ...files, ...(entry && declarationsOf(folder, path.posix.relative('src', entry))) };
 }
 
-/** The types that a source declares, with those that they are made of. */
+/** A source's type declarations, with those they depend on. */
 function declarationsOf(folder: string, name: string, files: Files = {}): Files {
   const file = compiled(name).replace(/js$/, 'd.ts');
   if (file in files) return files;
-  // They are written from this source alone, so what it exports must say its types.
+  // Generated from this source alone, so its exports must be explicitly typed.
   const { declaration = '' } = compile(folder, name, {});
   const text = declaration.replaceAll(/(from "\..+)\.ts"/g, '$1.js"');
   files[file] = Buffer.from(withinPackage(name, text));
@@ -95,7 +95,7 @@ function compile(folder: string, name: string, declaration?: object) {
   throw new Error(`can't be packed: ${stripVTControlCharacters(reasons.join('\n'))}`);
 }
 
-/** The client and openapi.json are in the package, so one address installs all. */
+/** Bundles the client and openapi.json, so that one URL installs everything. */
 function withinPackage(name: string, code: string): string {
   const up = '../'.repeat(name.split('/').length - 1) || './';
   return code
@@ -103,7 +103,7 @@ function withinPackage(name: string, code: string): string {
     .replace(OPENAPI, `"${up}${OPENAPI_MODULE}"`);
 }
 
-/** A module, since Node 20 imports JSON with a warning only. */
+/** A module, because importing JSON prints a warning since Node 20. */
 function openApiModule(): Uint8Array {
   const value = JSON.parse(String(read('../openapi.json')));
   return Buffer.from(`export default ${JSON.stringify(value)};\n`);
@@ -111,7 +111,7 @@ function openApiModule(): Uint8Array {
 
 const compiled = (source: string) => source.replace('./src/', './').replace(/\.ts$/, '.js');
 
-/** The manifest of the published package, whose files lie beside it. */
+/** The manifest of the published package, whose files are next to it. */
 function publishedManifest({
   exports: entry,
   bin,

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Files, tarGz, zip } from './archive.ts';
 
-/** What pyproject.toml says of the package. */
+/** The package metadata in pyproject.toml. */
 interface Project {
   name: string;
   version: string;
@@ -15,7 +15,7 @@ interface Project {
   classifiers: string[];
 }
 
-/** The wheel and the source distribution of the Python client, by their names. */
+/** The Python client's wheel and source distribution, by file name. */
 export function packPython(folder: string): Files {
   const read = (name: string) => readFileSync(path.join(folder, name));
   const project = readProject(String(read('pyproject.toml')));
@@ -44,7 +44,7 @@ export function packPython(folder: string): Files {
   };
 }
 
-/** The files of the package, without the caches that Python writes beside them. */
+/** The package's files, without Python's caches. */
 function filesBelow(folder: string, name: string): string[] {
   return readdirSync(path.join(folder, name), { recursive: true, encoding: 'utf8' })
     .map((file) => `${name}/${file.replaceAll(path.sep, '/')}`)
@@ -52,7 +52,7 @@ function filesBelow(folder: string, name: string): string[] {
     .sort();
 }
 
-/** The values of [project] are texts and lists of texts, which JSON reads too. */
+/** [project] has only strings and lists of strings, which parse as JSON. */
 function readProject(toml: string): Project {
   const [, table = ''] = toml.split(/^\[project\]$/m);
   const [own = ''] = table.split(/^\[/m);
@@ -85,7 +85,7 @@ function metadataOf(project: Project, readme: string): string {
 const WHEEL =
   'Wheel-Version: 1.0\nGenerator: framewright\nRoot-Is-Purelib: true\nTag: py3-none-any\n';
 
-/** With the list of all files and their digests, which pip checks. */
+/** Adds the list of files and digests that pip checks. */
 function withRecord(folder: string, files: Files): Files {
   const name = `${folder}/RECORD`;
   const rows = Object.entries(files).map(([file, bytes]) => {

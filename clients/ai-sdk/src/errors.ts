@@ -3,11 +3,11 @@ import { AbortError, ApiError, ConnectionError, FramewrightError } from '@framew
 
 interface Call {
   idempotencyKey: string | undefined;
-  /** A read costs nothing: the AI SDK may send it again. */
+  /** Reads cost nothing: the AI SDK may retry them. */
   isRead?: boolean;
 }
 
-/** The facts of an error. An error of a read has no key, so the call's is given. */
+/** An error's facts. Errors of reads carry no key, so the call's key is used. */
 export function factsOf(error: FramewrightError, key: string | undefined) {
   const { code, charged, retry, taskId = null, requestId = null } = error;
   const idempotencyKey = error.idempotencyKey ?? key ?? null;
@@ -19,9 +19,9 @@ export function factsOf(error: FramewrightError, key: string | undefined) {
 }
 
 /**
- * Throws a client's error as an APICallError with its facts as `data`; an AbortError stays one. A
- * create is not retryable: the client has retried it, and the AI SDK would send a new key, which
- * pays again.
+ * Rethrows a client's error as an APICallError with its facts as `data`; an AbortError stays one.
+ * Creates are not retryable: the client has retried them, and the AI SDK would retry with a new
+ * key, which pays again.
  */
 export function rethrow({ idempotencyKey, isRead = false }: Call): (error: unknown) => never {
   return (error) => {

@@ -2,10 +2,10 @@ import { NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
 import { Framewright, type FramewrightOptions } from '@framewright/client';
 import { type ModelId, videoModel } from './video-model.ts';
 
-/** Framewright has video models only. */
+/** A provider of video models for the AI SDK. */
 export interface FramewrightProvider extends ProviderV4 {
   video(modelId: ModelId): ReturnType<typeof videoModel>;
-  /** The same, by the name that `createProviderRegistry` looks for. */
+  /** Alias of `video`, for `createProviderRegistry`. */
   videoModel(modelId: ModelId): ReturnType<typeof videoModel>;
 }
 
@@ -13,7 +13,7 @@ export interface FramewrightProvider extends ProviderV4 {
 export function createFramewright(options: FramewrightOptions = {}): FramewrightProvider {
   let client: Framewright | undefined;
   const video = (modelId: ModelId) => {
-    client ??= new Framewright(options); // one for all models: it remembers the keys that it sent
+    client ??= new Framewright(options); // shared by all models: it remembers the keys it sent
     return videoModel(modelId, client);
   };
   const none = (modelType: 'languageModel' | 'embeddingModel' | 'imageModel') => {
@@ -31,5 +31,5 @@ export function createFramewright(options: FramewrightOptions = {}): Framewright
   };
 }
 
-/** With the key and the address of the environment: FRAMEWRIGHT_API_KEY, FRAMEWRIGHT_BASE_URL. */
+/** The default provider, configured by FRAMEWRIGHT_API_KEY and FRAMEWRIGHT_BASE_URL. */
 export const framewright: FramewrightProvider = createFramewright();

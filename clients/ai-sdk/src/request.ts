@@ -10,10 +10,10 @@ type Model = NonNullable<GenerateRequest['model']>;
 type Ratio = NonNullable<GenerateRequest['aspect_ratio']>;
 type Resolution = NonNullable<GenerateRequest['resolution']>;
 
-/** A request of the API, with a warning for each option that it can't express. */
+/** An API request, with a warning for each option that it can't express. */
 interface Mapped {
   request: GenerateRequest;
-  /** For the create, the wait and the download, in milliseconds. */
+  /** The deadline for the create, the wait and the download, in milliseconds. */
   totalTimeoutMs: number;
   warnings: SharedV4Warning[];
 }
@@ -22,15 +22,15 @@ const { resolution, aspect_ratio } = openapi.components.schemas.VideoRequest.pro
 const RESOLUTIONS = resolution.enum as readonly Resolution[];
 const RATIOS = aspect_ratio.enum as readonly Ratio[];
 
-/** Pixels of the short side: of 720p, for example, 720. */
+/** The short side in pixels, such as 720 for 720p. */
 const linesOf = (name: Resolution) => (name === '4k' ? 2160 : Number.parseInt(name, 10));
 
-/** As long as the AI SDK waits by default. */
+/** The AI SDK's own default. */
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 /**
- * The request for options of the AI SDK. `providerOptions.framewright` overrides each field, and
- * may have `pollTimeoutMs`, by the name that other providers give it.
+ * Maps the AI SDK's options to a request. `providerOptions.framewright` overrides each field, and
+ * may set `pollTimeoutMs`, as with other providers.
  */
 export function requestOf(model: Model, options: CallOptions): Mapped {
   const size = sizeOf(options);
@@ -52,7 +52,7 @@ function warning(feature: string, details: string): SharedV4Warning {
   return { type: 'unsupported', feature, details };
 }
 
-/** A ratio and a resolution; `1920x1080` has both. */
+/** The aspect ratio and resolution; `1920x1080` sets both. */
 function sizeOf({ aspectRatio, resolution }: CallOptions) {
   const fields: Pick<GenerateRequest, 'aspect_ratio' | 'resolution'> = {};
   const warnings: SharedV4Warning[] = [];
@@ -79,7 +79,7 @@ function nearestRatio(wanted: number): Ratio | undefined {
   return RATIOS.find((ratio) => Math.abs(widthOf(ratio) - wanted) < 0.02);
 }
 
-/** Frames and references, each as a file or its address. The AI SDK gives a first frame twice. */
+/** Frames and references, as files or URLs. The AI SDK passes a first frame twice. */
 function mediaOf({ image, frameImages = [], inputReferences = [] }: CallOptions) {
   const fields: Partial<GenerateRequest> = {};
   const frame = (type: string) => frameImages.find(({ frameType }) => frameType === type)?.image;

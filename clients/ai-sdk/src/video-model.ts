@@ -19,9 +19,9 @@ import { requestOf } from './request.ts';
 export type ModelId = NonNullable<GenerateRequest['model']>;
 
 /**
- * A model of Framewright. `doGenerate` waits itself, so that an error of the wait names the task
- * and its key. `doStart` and `doStatus` serve `startVideo`, `getVideoStatus` and the option `poll`.
- * The client retries; the AI SDK, which does not know what is safe, does not.
+ * A Framewright model. `doGenerate` waits itself, so that errors of the wait name the task and its
+ * key. `doStart` and `doStatus` serve `startVideo`, `getVideoStatus` and the option `poll`. The
+ * client retries; the AI SDK does not, since it can't know what is safe.
  */
 export function videoModel(modelId: ModelId, client: Framewright): VideoModel {
   const running = openRunning();
@@ -71,7 +71,7 @@ const ONE_VIDEO =
   'Several videos have the same Idempotency-Key: they are one video, which is charged once. ' +
   'Give each its own key, by calls of their own.';
 
-/** Warns of a call whose key is in use: `n: 2` sends the caller's key twice. */
+/** Warns if a call's key is already in use: `n: 2` sends the caller's key twice. */
 function openRunning() {
   const keys = new Set<string>();
   return async <T>(key: string, warnings: SharedV4Warning[], work: () => Promise<T>) => {
@@ -86,7 +86,7 @@ function openRunning() {
   };
 }
 
-/** The caller's key; the AI SDK makes one for the tries of a start, but none for `doGenerate`. */
+/** The caller's key. The AI SDK makes one for the retries of a start, but none for `doGenerate`. */
 function keyOf({ headers = {} }: CallOptions): string {
   const given = Object.entries(headers).find(([name]) => name.toLowerCase() === 'idempotency-key');
   return given?.[1] ?? `fw-${crypto.randomUUID()}`;
@@ -131,7 +131,7 @@ async function statusOf(
   return { status: 'completed', videos: [video], warnings: [], providerMetadata, response };
 }
 
-/** Downloads the video: the AI SDK refuses private addresses, such as of a self-hosted service. */
+/** Downloads the video here: the AI SDK refuses private addresses, as of a self-hosted service. */
 async function videoOf(
   download: (target: WritableStream<Uint8Array>) => Promise<void>,
 ): Promise<VideoData> {

@@ -6,31 +6,31 @@ import type { Screen } from './terminal/screen.ts';
 export interface Option {
   kind: 'text' | 'integer' | 'flag';
   short?: string;
-  /** It may be given several times. */
+  /** Repeatable. */
   isList?: true;
-  /** The placeholder of its value in the help. */
+  /** The value's placeholder in the help. */
   value?: string;
   summary: string;
-  /** The only values that it takes. */
+  /** The only values allowed. */
   values?: readonly string[];
-  /** Its value may be the name of a file. */
+  /** Its value may be a file name. */
   isFile?: true;
 }
 
-/** An example of a command line, and what it does. */
+/** An example command line and its meaning. */
 export type Example = readonly [line: string, meaning: string];
 
-/** A command of `fw`. The help, the completions and the parser are made from it. */
+/** A command of `fw`, from which the help, completions and parser are built. */
 export interface Command {
   name: string;
   summary: string;
-  /** The words that it takes, such as `PROMPT`, and how many of them. */
+  /** Its positional words, such as `PROMPT`, and how many. */
   words?: { usage: string; min: number; max: number; isFile?: true; values?: readonly string[] };
   options: Record<string, Option>;
   examples: readonly Example[];
-  /** What else the help says. */
+  /** Further help text. */
   notes?: string;
-  /** Its code is loaded only when it runs, so that `fw` starts fast. */
+  /** Loads its code only when it runs, so that `fw` starts fast. */
   load(): Promise<(call: Call) => Promise<void>>;
 }
 
@@ -47,7 +47,7 @@ export interface Call extends Arguments {
   screen: Screen;
 }
 
-/** The options of every command. */
+/** The options that every command has. */
 export const COMMON: Record<string, Option> = {
   json: { kind: 'flag', summary: 'print one JSON value, for programs' },
   help: { kind: 'flag', short: 'h', summary: 'explain this command' },
@@ -56,7 +56,7 @@ export const COMMON: Record<string, Option> = {
 type Parsed = Record<string, string | boolean | (string | boolean)[] | undefined>;
 
 /**
- * Reads the arguments of a command.
+ * Parses a command's arguments.
  * @throws Failure `usage`
  */
 export function parse(command: Command, args: string[]): Arguments {
@@ -85,7 +85,7 @@ function wrongUsage(name: string, message: string): Failure {
   return new Failure('usage', message, { next: `fw ${name} --help explains the command.` });
 }
 
-/** @throws Failure `usage`: the command takes fewer or more words than were given */
+/** @throws Failure `usage` for the wrong number of words */
 export function checkWords({ name, words }: Command, given: string[]): void {
   const { usage, min, max } = words ?? { usage: '', min: 0, max: 0 };
   if (given.length < min) throw wrongUsage(name, `${usage} is missing.`);

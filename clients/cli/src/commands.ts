@@ -4,7 +4,7 @@ import { EVENT_TYPES, SETTING_OPTIONS, STATUSES, TEST_EVENT } from './request-op
 
 const flag = (summary: string): Option => ({ kind: 'flag', summary });
 const integer = (summary: string): Option => ({ kind: 'integer', value: 'N', summary });
-/** An option with a value, which the help calls `value`. */
+/** An option with a value, shown as `value` in the help. */
 const text = (value: string, summary: string, more: Partial<Option> = {}): Option => {
   return { kind: 'text', value, summary, ...more };
 };

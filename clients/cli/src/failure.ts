@@ -1,6 +1,6 @@
 import { jsonText, printable } from './terminal/screen.ts';
 
-/** The exit codes of `fw`, by the kind of failure. The table in the README has them too. */
+/** The exit codes of `fw`, by kind of failure; the README has the same table. */
 export const EXIT_CODES = {
   other: 1,
   usage: 2,
@@ -16,9 +16,9 @@ export const EXIT_CODES = {
 
 export type Kind = keyof typeof EXIT_CODES;
 
-/** The facts of a failure, and what to do. */
+/** The facts of a failure, and the next step. */
 interface Advice {
-  /** What to do now, in one sentence. */
+  /** The next step, in one sentence. */
   next?: string;
   code?: string;
   charged?: string;
@@ -28,7 +28,7 @@ interface Advice {
   idempotencyKey?: string | undefined;
 }
 
-/** A failure of a command that is explained to the person who runs it. */
+/** A failure explained to the user. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly kind: Kind;
@@ -40,7 +40,7 @@ export class Failure extends Error {
   }
 }
 
-/** The facts of the SDK's errors. The SDK is not imported here, so that `fw --help` is fast. */
+/** The facts of the SDK's errors. Not imported from the SDK, so that `fw --help` is fast. */
 interface CallError extends Error, Advice {
   charged: string;
   retry: string;
@@ -80,12 +80,12 @@ const NEXT: Partial<Record<Kind, string>> = {
   unavailable: 'Run the command again in a minute.',
 };
 
-/** `fw` sends a reference as a picture if its address doesn't end like a video's. */
+/** `fw` sends a reference as an image unless its URL ends like a video's. */
 const IS_NO_PICTURE = /^reference_image_urls\b.*not a still/;
 const ADD_SECONDS =
   'If it is a video, add its seconds to its address, such as https://example.com/clip#5.';
 
-/** Any error as a failure. A fault of `fw` itself keeps its message. */
+/** Turns any error into a failure. Bugs of `fw` itself keep their message. */
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (isCallError(error)) return ofCall(error);
@@ -100,7 +100,7 @@ export function asFailure(error: unknown): Failure {
 
 function ofCall(error: CallError): Failure {
   const { code = 'unknown', charged, retry, requestId, taskId, idempotencyKey } = error;
-  // The response of a create may already be the end of its task.
+  // A create may respond with a task that has already ended.
   const isRefunded = code === 'invalid_request' && charged === 'refunded';
   const hasFailed = error.name === 'TaskFailedError' || isRefunded;
   const kind = hasFailed ? 'failed' : (KINDS[code] ?? (error.status ? 'unavailable' : 'other'));
@@ -109,7 +109,7 @@ function ofCall(error: CallError): Failure {
   return new Failure(kind, error.message, { ...advice, ...(next && { next }) }, error);
 }
 
-/** API keys never get into a text, whatever the error says. */
+/** Removes API keys from a text, whatever the error says. */
 function withoutKeys(text: string): string {
   return text.replace(/fw_(live|test)_\w+/g, 'fw_$1_...');
 }
@@ -120,7 +120,7 @@ const CHARGED: Record<string, string> = {
   reserved: 'The credits may be reserved.',
 };
 
-/** The lines that a person reads. */
+/** The failure as lines for people. */
 export function failureLines({ message, advice }: Failure): string[] {
   const { charged, next, requestId, taskId } = advice;
   const ids = [taskId && `task ${taskId}`, requestId && `request ${requestId}`].filter(Boolean);
@@ -129,7 +129,7 @@ export function failureLines({ message, advice }: Failure): string[] {
   return lines.filter((line) => line !== '').map(withoutKeys);
 }
 
-/** The same for programs. */
+/** The failure as JSON for programs. */
 export function failureJson({ kind, message, advice }: Failure): string {
   const error = {
     kind,

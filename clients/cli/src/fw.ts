@@ -53,7 +53,7 @@ function fail(error: unknown): void {
   }
 }
 
-/** A reader that closes the pipe, such as head, is no error. */
+/** A reader that closes the pipe, such as head, is not an error. */
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;

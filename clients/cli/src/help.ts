@@ -33,7 +33,7 @@ const MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   file: 'a file can not be read or written',
 };
 
-/** What `fw --help` prints. */
+/** The text of `fw --help`. */
 export function overview(): string {
   const codes = Object.entries(EXIT_CODES).map(
     ([kind, code]) => [String(code), MEANINGS[kind as keyof typeof EXIT_CODES]] as const,
@@ -63,7 +63,7 @@ function optionsOf(options: Record<string, Option>): string {
   return columns(rows);
 }
 
-/** What `fw COMMAND --help` prints. */
+/** The text of `fw COMMAND --help`. */
 export function helpOf({ name, summary, words, options, examples, notes }: Command): string {
   const usage = ['fw', name, words?.usage, '[options]'].filter(Boolean).join(' ');
   const allowed = words?.values ? `\n${words.usage}: ${words.values.join(', ')}` : '';
@@ -77,7 +77,7 @@ ${title('Examples')}
 ${examplesOf(examples)}${notes ? `\n\n${notes}` : ''}`;
 }
 
-/** The name of a command that was perhaps meant. */
+/** The command that was probably meant. */
 export function similarTo(given: string): string | undefined {
   const names = COMMANDS.map(({ name }) => name);
   const start = names.find((name) => name.startsWith(given.slice(0, 3)));

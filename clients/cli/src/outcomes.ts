@@ -1,4 +1,4 @@
-/** The outcomes that test keys can ask for, as the service documents them. */
+/** The outcomes that a test key's prompt can ask for, as the service documents them. */
 export const OUTCOMES: Record<string, { create: string; end: string }> = {
   'test-completed': { create: '202', end: 'completed' },
   'test-slow': { create: '202', end: 'completed' },

@@ -2,7 +2,7 @@ import type { VideoRequest } from '@framewright/client';
 import openapi from '../../../openapi.json' with { type: 'json' };
 import type { Call, Option } from './command.ts';
 
-// The options that are fields of the request. What the API defines is read from openapi.json.
+// Options for the request's fields. The API's definitions come from openapi.json.
 
 interface Property {
   type: string;
@@ -16,12 +16,12 @@ interface Property {
 
 interface Setting {
   field: string;
-  /** The option without its dashes. */
+  /** The option name without dashes. */
   name: string;
   option: Option;
 }
 
-/** Where the schema's own words don't read well on a command line. */
+/** Wording for the command line, where the schema's own reads badly. */
 const WORDS: Record<string, { name?: string; value?: string; summary?: string }> = {
   model: { value: 'NAME', summary: 'see fw models; default' },
   resolution: { value: 'R', summary: '' },
@@ -32,7 +32,7 @@ const WORDS: Record<string, { name?: string; value?: string; summary?: string }>
 
 const SCHEMAS = openapi.components.schemas;
 
-/** The prompt and the files have options of their own, from which the mode follows. */
+/** The prompt and files have their own options, which determine the mode. */
 const isSetting = ([field, { type, format }]: [string, Property]) =>
   field !== 'mode' && field !== 'prompt' && type !== 'array' && format !== 'uri';
 
@@ -60,7 +60,7 @@ function optionOf(field: string, property: Property): Option {
     return { kind: 'integer', value: 'N', summary: text + range };
   }
   const value = words?.value ?? 'VALUE';
-  // The service checks the model: it may offer more than this fw knows of.
+  // Not limited to known models: the service may offer newer ones.
   if (field === 'model') return { kind: 'text', value, summary: `${text} ${usual}` };
   const summary = [text, listed(values, usual)].filter(Boolean).join(': ');
   return { kind: 'text', value, summary, values };
@@ -72,7 +72,7 @@ function listed(values: string[], usual: unknown): string {
   return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(shown);
 }
 
-/** The fields that a command line sets. The service checks the values. */
+/** The fields set on the command line. The service validates them. */
 export function settingsOf(call: Call): Partial<VideoRequest> {
   const given = SETTINGS.map(({ field, name, option }) => [
     field,
@@ -81,17 +81,17 @@ export function settingsOf(call: Call): Partial<VideoRequest> {
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
-/** A flag switches off what is on by default: `--no-audio`. */
+/** A flag turns off a default: `--no-audio`. */
 function givenFor(call: Call, name: string, kind: Option['kind']) {
   if (kind === 'flag') return call.flag(name) ? !name.startsWith('no-') : undefined;
   return kind === 'integer' ? call.integer(name) : call.text(name);
 }
 
-/** The values of `status` of a task. */
+/** A task's possible `status`. */
 export const STATUSES: readonly string[] = SCHEMAS.VideoTask.properties.status.enum;
 
-/** The types of events that an endpoint can choose. */
+/** The event types an endpoint can subscribe to. */
 export const EVENT_TYPES = SCHEMAS.WebhookEndpointRequest.properties.events.items.enum;
 
-/** The type of the event that tests an endpoint. */
+/** The event type that tests an endpoint. */
 export const [TEST_EVENT = ''] = SCHEMAS.TestEvent.properties.type.enum;

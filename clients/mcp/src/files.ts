@@ -3,13 +3,14 @@ import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { RefusedInput } from './results.ts';
 
-/** The first bytes, as latin1, of the files that the service takes. */
+/** The magic bytes, as latin1, of the file types that the service accepts. */
 const MEDIA: [start: RegExp, type: string][] = [
   [/^.PNG\r\n.\n/s, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
   [/^RIFF....WEBP/s, 'image/webp'],
   [/^.E\xdf\xa3/s, 'video/x-matroska'],
-  // mp4 and QuickTime: a length, whose first byte is no text, and a box. HEIF and AVIF begin alike.
+  // mp4 and QuickTime: a box length, whose first byte is not text, then a box type. HEIF and AVIF
+  // start the same way.
   [/^[^\s -\xff]...(moov|mdat|free|skip|wide|ftyp(?!hei|hev|mif1|msf1|avi|crx))/s, 'video/mp4'],
 ];
 const START_BYTES = 16;
@@ -19,7 +20,7 @@ const NOT_ALLOWED =
   'framewright-mcp with --files FOLDER; the pictures and videos below FOLDER may then be uploaded.';
 
 /**
- * Opens a picture or video below the allowed folder, wherever links and `..` lead.
+ * Opens an image or video inside the allowed folder, after resolving links and `..`.
  * @throws RefusedInput for any other file
  */
 export async function openAllowed(folder: string | undefined, file: string): Promise<Blob> {

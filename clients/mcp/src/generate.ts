@@ -9,28 +9,28 @@ import {
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { RefusedInput, taskResult } from './results.ts';
 
-/** Clients give up a call after 60 seconds. */
+/** Below the 60 seconds after which clients give up on a call. */
 const MAX_WAIT_SECONDS = 45;
-/** The pause between two notifications of progress, in milliseconds. */
+/** The interval between progress notifications, in milliseconds. */
 const PROGRESS_PAUSE = 5000;
 
-/** What the tools of a connection work with. */
+/** A connection's context for its tools. */
 export interface Session {
   client: Framewright;
-  /** The longest time that a call waits for a video; the default is 45. */
+  /** How long a call may wait for a video; 45 by default. */
   waitSeconds?: number | undefined;
-  /** Absent over HTTP, where the user's files are elsewhere. */
+  /** Absent over HTTP, where the user's files are on another machine. */
   files?: { /** Files below it may be uploaded. */ folder: string | undefined } | undefined;
-  /** How often a read is sent again while a call waits; the default is the client's. */
+  /** How often a waiting call retries a read; the client's default if omitted. */
   maxRetries?: number | undefined;
-  /** Ends the waits when the server stops. */
+  /** Aborts the waits when the server stops. */
   stopping?: AbortSignal | undefined;
 }
 
 export type GenerateInput = VideoRequest & { request_id: string; max_credits?: number };
 
 /**
- * Creates a video and waits for it within the session's time. The request_id becomes the
+ * Creates a video and waits for it within the session's limit. The request_id becomes the
  * Idempotency-Key: a model that calls again, in any session, gets the same task.
  */
 export async function generate(
@@ -47,7 +47,7 @@ export async function generate(
   return taskResult(...(await waitUntil(session, task, { ctx, deadline, idempotencyKey })));
 }
 
-/** Aborts when the time is over, or the server stops. */
+/** Aborts when the time is up or the server stops. */
 function deadlineOf({ waitSeconds = MAX_WAIT_SECONDS, stopping }: Session): AbortSignal {
   const timeout = AbortSignal.timeout(waitSeconds * 1000);
   return stopping ? AbortSignal.any([timeout, stopping]) : timeout;
@@ -60,8 +60,8 @@ interface Order {
 }
 
 /**
- * Refuses a request that costs more. A quote is what a create of the same request reserves: prices
- * change only with another version of the service.
+ * Refuses a request that costs more. A quote equals what a create of the same request reserves:
+ * prices change only with another version of the service.
  * @throws RefusedInput
  */
 async function refuseAbove(most: number, { session, request, signal }: Order): Promise<void> {
@@ -78,8 +78,8 @@ async function refuseAbove(most: number, { session, request, signal }: Order): P
 const UPLOAD_FIRST = 'Upload a file of the user first, if there is a tool for it.';
 
 /**
- * The request with URL objects in its media fields: the client reads text that is no address as
- * a path, and would upload a file of the machine that this server runs on.
+ * Turns media fields into URL objects: the client would read other text as a path, and upload a
+ * file from this server's machine.
  * @throws RefusedInput
  */
 export function addressesOnly(input: VideoRequest): GenerateRequest {
@@ -96,13 +96,13 @@ export function addressesOnly(input: VideoRequest): GenerateRequest {
 
 interface Wait {
   ctx: ServerContext;
-  /** Stops the waiting; the result is then the newest state that is known. */
+  /** Stops the wait; the result is then the latest known state. */
   deadline: AbortSignal;
   idempotencyKey: string;
 }
 
 /**
- * Waits for the end of a task for a limited time, and sends progress to the client.
+ * Waits a limited time for a task to end, sending progress to the client.
  * @returns the task, and the rate limit's Retry-After if there was one
  */
 async function waitUntil(
@@ -128,7 +128,10 @@ async function waitUntil(
   }
 }
 
-/** Sends progress at once and every few seconds, if the client asked for it; returns the stop. */
+/**
+ * Sends progress at once and every few seconds, if the client asked for it. Returns the stop
+ * function.
+ */
 function tellProgress({ mcpReq }: ServerContext): () => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => {};

@@ -11,8 +11,8 @@ export interface HttpOptions {
 }
 
 /**
- * Makes the handler of streamable HTTP, which keeps no session: each request has the API key of
- * its caller. `parsedBody` is its body if something has read it already.
+ * Makes a stateless streamable HTTP handler: each request carries its caller's API key.
+ * `parsedBody` is the body if it was already read.
  */
 export function createHttpHandler({ baseUrl, fetch, maxRetries, stopping }: HttpOptions) {
   const handler = createMcpHandler(
@@ -22,12 +22,12 @@ export function createHttpHandler({ baseUrl, fetch, maxRetries, stopping }: Http
         maxRetries,
         stopping,
       }),
-    { maxSubscriptions: 0 }, // nothing here changes, and a stream would stay open forever
+    { maxSubscriptions: 0 }, // nothing changes here, and a stream would stay open forever
   );
   return async (request: Request, apiKey: string, parsedBody?: unknown): Promise<Response> => {
     const authInfo = { token: apiKey, clientId: '', scopes: [] };
     const response = await handler.fetch(request, { authInfo, parsedBody });
-    response.headers.delete('connection'); // whether it stays open, only the HTTP server knows
+    response.headers.delete('connection'); // the HTTP server manages connections
     return response;
   };
 }

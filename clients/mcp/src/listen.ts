@@ -9,7 +9,7 @@ import { createHttpHandler } from './http-handler.ts';
 const PATH = '/mcp';
 
 /**
- * Serves streamable HTTP at /mcp of this machine's loopback address.
+ * Serves streamable HTTP at /mcp on the loopback address.
  * @returns the URL
  */
 export async function listen(port: number): Promise<string> {

@@ -21,7 +21,7 @@ Environment:
   FRAMEWRIGHT_BASE_URL   the API of your installation, such as https://videos.example.com/api/v1
 `;
 
-/** Writes why the program can't start, and ends it. */
+/** Prints why the program can't start, and exits. */
 function fail(message: string): never {
   process.stderr.write(`framewright-mcp: ${message}\n`);
   process.exit(2);
@@ -32,7 +32,7 @@ function portOf(text: string): number {
   return Number(text);
 }
 
-/** The folder of --files, without symbolic links. */
+/** The --files folder with symbolic links resolved. */
 function folderOf(path: string): string {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(path);
   return fail(`--files takes a folder, not "${path}"`);

@@ -1,9 +1,9 @@
 import { AbortError, ApiError, FramewrightError, type VideoTask } from '@framewright/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
-// The results of the tools: a text for the model, and the same as data.
+// The tools' results: text for the model, and the same as data.
 
-/** An input that a tool refuses itself. Nothing was sent. */
+/** An input that a tool itself refuses. Nothing was sent. */
 export class RefusedInput extends Error {
   override readonly name = 'RefusedInput';
   readonly data: object;
@@ -19,8 +19,8 @@ export function result(text: string, data: object): CallToolResult {
 }
 
 /**
- * The state of a task, its price, and what to do next. A failed task is an error result.
- * @param waitSeconds Retry-After of the rate limit, if there was one
+ * A task's state, price and next step. A failed task is an error result.
+ * @param waitSeconds the rate limit's Retry-After, if there was one
  */
 export function taskResult(task: VideoTask, waitSeconds?: number): CallToolResult {
   const { id, status, credits_used: credits, output } = task;

@@ -1,7 +1,7 @@
 import type { JsonSchemaType } from '@modelcontextprotocol/server';
 import openapi from '../../../openapi.json' with { type: 'json' };
 
-// The input and the data of each tool. What the API defines is read from openapi.json.
+// The tools' input and output schemas. The API's definitions come from openapi.json.
 
 interface Schema {
   [keyword: string]: unknown;
@@ -49,13 +49,13 @@ const TASK_ID = {
   description: 'The task_id that generate_video or list_videos returned.',
 };
 
-/** A schema with members of openapi.json, which the compiler can't know to be schemas. */
+/** A schema with members from openapi.json, which the compiler can't verify to be schemas. */
 function objectOf(properties: object, required: string[] = []): JsonSchemaType {
   const schema = { type: 'object', properties, required, additionalProperties: false };
   return schema as JsonSchemaType;
 }
 
-/** Members of the data of an error. */
+/** The data members of an error. */
 const ERROR = {
   code: { type: 'string', description: 'Why the call was refused' },
   message: { type: 'string', description: 'The same as a sentence' },
@@ -69,15 +69,17 @@ const ERROR = {
   x_request_id: { type: 'string', description: 'For a report to the operator' },
 };
 
-/** The data of a tool. Clients compare that of an error with it, too, so nothing is required. */
+/**
+ * A tool's output schema. Clients validate an error's data against it too, so nothing is required.
+ */
 export function resultSchema(name: ResultName): JsonSchemaType {
   const properties = { ...ERROR, ...typesOf(API[name]).properties };
   return { type: 'object', properties } as JsonSchemaType;
 }
 
 /**
- * The names, types and descriptions of a result, without the values: a client refuses data that is
- * not as declared, and a newer service may return another model.
+ * A result's names, types and descriptions, without enums: clients reject data that does not match
+ * its schema, and a newer service may return another model.
  */
 function typesOf({ $ref = '', ...own }: Schema = {}): Schema {
   const { type, description, required, properties, items } = { ...API[nameOf($ref)], ...own };

@@ -19,23 +19,23 @@ import {
 } from './results.ts';
 import { type ResultName, resultSchema, SCHEMAS } from './schemas.ts';
 
-/** A tool: its description for models, and what a call does. `run` throws errors of the client. */
+/** A tool: its description for models, and its implementation. `run` throws the client's errors. */
 interface Tool<Input> {
   name: string;
   title: string;
   description: string;
   schema: (typeof SCHEMAS)[keyof typeof SCHEMAS];
-  /** The schema of its data. */
+  /** The schema of the returned data. */
   data: ResultName;
   annotations: ToolAnnotations;
-  /** What an error says about credits and retries. */
+  /** What an error means for credits and retries. */
   tell?: Told;
-  /** Only where the files of this machine may be read. */
+  /** Registered only where local files may be read. */
   needsFiles?: true;
   run(session: Session, input: Input, ctx: ServerContext): Promise<CallToolResult>;
 }
 
-/** A tool, ready to be registered. What the API refuses becomes an error result. */
+/** Makes a tool ready to register. API errors become error results. */
 function tool<Input extends object>(given: Tool<Input>) {
   const { name, schema, data, run, needsFiles, tell = tellRead, ...shown } = given;
   const inputSchema = fromJsonSchema<Input>(schema);
@@ -58,7 +58,7 @@ const CANCELLED = {
   refused: (why: string | null) => `Not cancelled (${why}): the video goes on and is charged.`,
 };
 
-/** In the order in which models see them. */
+/** In the order that models see. */
 export const TOOLS = [
   tool<GenerateInput>({
     name: 'generate_video',

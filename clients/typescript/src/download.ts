@@ -13,13 +13,13 @@ import {
   type Timed,
 } from './request.ts';
 
-/** A file on this machine, or where to write the bytes. */
+/** A local file path, or a stream. */
 export type Target = string | WritableStream<Uint8Array>;
 
 export interface DownloadOptions extends CallOptions {
-  /** How many bytes the target has already; a file is always written from its beginning. */
+  /** How many bytes the target already has; files always start from 0. */
   from?: number | undefined;
-  /** Of the create, for the errors. */
+  /** The create's key, for errors. */
   idempotencyKey?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ interface Source {
   options: Timed & { idempotencyKey?: string | undefined };
 }
 
-/** Writes a video. A file appears only when it is complete. */
+/** Writes a video. A file appears only once it is complete. */
 export async function download(source: Source, target: Target, from = 0): Promise<void> {
   if (typeof target === 'string') return downloadFile(source, target);
   const writer = target.getWriter();
@@ -59,7 +59,7 @@ async function downloadFile(source: Source, path: string): Promise<void> {
   }
 }
 
-/** Reads a video from byte `from` on, and resumes after a lost connection. */
+/** Reads a video from byte `from`, resuming after lost connections. */
 async function copy(source: Source, from: number, write: Write): Promise<void> {
   const { settings, options } = source;
   const { timeoutMs = settings.timeoutMs, maxRetries = settings.maxRetries } = options;
@@ -99,8 +99,8 @@ const downloadError = ({ taskId, options }: Source, text: string) =>
   new DownloadError(`the video of ${taskId} ${text}`, taskId, options.idempotencyKey);
 
 /**
- * Asks for the last byte of a video whose response had no length: without one, a lost connection
- * can look like the end.
+ * Asks for the length of a video whose response had none: otherwise a lost connection can look like
+ * the end.
  */
 async function lengthOf(source: Source, at: number): Promise<number | undefined> {
   const { response, bytes } = await openVideo(source, at);
@@ -123,7 +123,7 @@ async function openVideo(source: Source, at: number) {
   return { call, response, ...placeOf(response) };
 }
 
-/** Where the bytes of a response begin in the video, and the video's length if it is known. */
+/** Where a response's bytes start in the video, and the video's length if known. */
 function placeOf({ status, headers }: Response): { first: number; bytes: number | undefined } {
   const [, first, bytes] =
     /^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];

@@ -1,23 +1,23 @@
 import type { ErrorDetails, ErrorResponse, VideoTask } from './openapi.ts';
 
-/** What became of the credits of this request; `reserved` is also said when it is not known. */
+/** What happened to this request's credits; `reserved` also if that is unknown. */
 export type Charged = NonNullable<ErrorDetails['charged']>;
 
-/** The Idempotency-Key to send the same request with; `never`: it can't succeed unchanged. */
+/** The Idempotency-Key to retry with; `never`: it can't succeed unchanged. */
 export type Retry = NonNullable<ErrorDetails['retry']>;
 
 export interface Facts {
   charged: Charged;
   retry: Retry;
-  /** The id of the request, for support. */
+  /** The request id, for support. */
   requestId?: string | undefined;
-  /** The Idempotency-Key of the call, the same in all its tries. */
+  /** The call's Idempotency-Key, the same for all its tries. */
   idempotencyKey?: string | undefined;
-  /** The task that was created. */
+  /** The created task. */
   taskId?: string | undefined;
 }
 
-/** The base of all errors of a call. */
+/** The base class of all errors of a call. */
 export abstract class FramewrightError extends Error implements Facts {
   abstract override readonly name: string;
   abstract readonly code: string;
@@ -61,17 +61,17 @@ export class InsufficientCreditsError extends ApiError {
   override readonly name = 'InsufficientCreditsError';
 }
 
-/** 403: not allowed, such as a link that has expired. */
+/** 403: not allowed, such as an expired link. */
 export class PermissionDeniedError extends ApiError {
   override readonly name = 'PermissionDeniedError';
 }
 
-/** 404, 410: not there, or not any more. */
+/** 404, 410: does not exist, or no longer. */
 export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError';
 }
 
-/** 409: the Idempotency-Key was used with another body, or the task is in another state. */
+/** 409: the Idempotency-Key was used with another body, or the task's state does not allow it. */
 export class ConflictError extends ApiError {
   override readonly name = 'ConflictError';
 }
@@ -81,7 +81,7 @@ export class RateLimitError extends ApiError {
   override readonly name = 'RateLimitError';
 }
 
-/** 5xx: the service is busy, or has a fault. */
+/** 5xx: the service is busy, or failed. */
 export class ServerError extends ApiError {
   override readonly name = 'ServerError';
 }
@@ -98,15 +98,15 @@ const KINDS: Record<number, typeof ApiError> = {
   429: RateLimitError,
 };
 
-/** The error of a response, by its status. */
+/** The error for a response, by its status. */
 export function apiErrorOf(message: string, facts: ApiFacts): ApiError {
   const Kind = KINDS[facts.status] ?? (facts.status >= 500 ? ServerError : ApiError);
   return new Kind(message, facts);
 }
 
 /**
- * No whole response came, or a redirect to elsewhere. Unless `charged` is `no`, the request may
- * have arrived: send it again with the same key only.
+ * No complete response arrived, or it redirected elsewhere. Unless `charged` is `no`, the request
+ * may have arrived: retry only with the same key.
  */
 export class ConnectionError extends FramewrightError {
   override readonly name = 'ConnectionError';
@@ -116,7 +116,7 @@ export class ConnectionError extends FramewrightError {
   }
 }
 
-/** The API key or the base URL can't be used. */
+/** The API key or base URL is unusable. */
 export class SettingsError extends FramewrightError {
   override readonly name = 'SettingsError';
   readonly code = 'invalid_settings';
@@ -125,13 +125,13 @@ export class SettingsError extends FramewrightError {
   }
 }
 
-/** The `totalTimeoutMs` of the call is over. A task that was created goes on. */
+/** The call's `totalTimeoutMs` is over. A created task continues. */
 export class WaitTimeoutError extends FramewrightError {
   override readonly name = 'WaitTimeoutError';
   readonly code = 'wait_timeout';
 }
 
-/** The caller's signal ended the call. A task that was created goes on. */
+/** The caller's signal aborted the call. A created task continues. */
 export class AbortError extends FramewrightError {
   override readonly name = 'AbortError';
   readonly code = 'aborted';
@@ -150,7 +150,7 @@ export class TaskFailedError extends FramewrightError {
   }
 }
 
-/** The task has no video yet, or its file has changed. Its credits stay spent. */
+/** The task has no video yet, or its file has changed. The credits stay spent. */
 export class DownloadError extends FramewrightError {
   override readonly name = 'DownloadError';
   readonly code = 'download_failed';
@@ -159,13 +159,13 @@ export class DownloadError extends FramewrightError {
   }
 }
 
-/** A webhook that is not genuine, or too old. */
+/** The webhook is forged or too old. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
   readonly code = 'invalid_signature';
 }
 
-/** Every error that a call can end with. */
+/** Every error that a call can throw. */
 export type CallError =
   | ApiError
   | ConnectionError

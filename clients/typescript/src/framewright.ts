@@ -13,22 +13,22 @@ import { type Video, Videos, type WaitOptions } from './videos.ts';
 import { sign, verify } from './webhooks.ts';
 
 export interface FramewrightOptions {
-  /** `fw_live_...` or `fw_test_...`. The default is FRAMEWRIGHT_API_KEY of the environment. */
+  /** `fw_live_...` or `fw_test_...`; by default the environment's FRAMEWRIGHT_API_KEY. */
   apiKey?: string | undefined;
-  /** Ends with `/api/v1`. The default is FRAMEWRIGHT_BASE_URL of the environment. */
+  /** Ends with `/api/v1`; by default the environment's FRAMEWRIGHT_BASE_URL. */
   baseUrl?: string | undefined;
   fetch?: typeof fetch | undefined;
-  /** How often a request is sent again. The default is 5. */
+  /** How often a request is retried; 5 by default. */
   maxRetries?: number | undefined;
-  /** How long one try may take. The default is 60,000. */
+  /** The timeout of one try; 60,000 by default. */
   timeoutMs?: number | undefined;
-  /** Such as `console`: gets a line for each try and pause, without the API key and bodies. */
+  /** Such as `console`: gets a line per try and pause, without the API key or bodies. */
   logger?: { debug(line: string): void } | undefined;
 }
 
 /** Options of `request`. */
 export interface RequestOptions extends CallOptions {
-  /** Sent as JSON; a Blob is sent as it is. */
+  /** Sent as JSON; a Blob is sent as is. */
   body?: unknown;
   headers?: Record<string, string> | undefined;
   idempotencyKey?: string | undefined;
@@ -53,8 +53,8 @@ export class Framewright {
   }
 
   /**
-   * Makes a video and waits until it is completed. All tries send one Idempotency-Key.
-   * `totalTimeoutMs` limits the whole call; the download of the video gets what is left.
+   * Creates a video and waits until it is completed. All tries use one Idempotency-Key.
+   * `totalTimeoutMs` limits the whole call; downloading the video gets what is left.
    * @throws TaskFailedError, ApiError, ConnectionError, WaitTimeoutError, AbortError
    */
   async generate(request: GenerateRequest, options: WaitOptions = {}): Promise<Video> {
@@ -64,7 +64,7 @@ export class Framewright {
     return this.videos.wait(task, { ...own, onProgress });
   }
 
-  /** Any other operation of the API, such as `request('GET', '/webhooks')`. */
+  /** Calls any other API operation, such as `request('GET', '/webhooks')`. */
   request<T extends object>(
     method: string,
     path: string,

@@ -1,4 +1,4 @@
-// The JSON of the API, as openapi.json describes it (test/openapi.test.ts).
+// The API's JSON types, kept in line with openapi.json by test/openapi.test.ts.
 
 export type Model = 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini';
 export type Mode = 'text-to-video' | 'image-to-video' | 'media-to-video';
@@ -10,9 +10,9 @@ export interface VideoTask {
   status: 'processing' | 'completed' | 'failed';
   model: Model;
   mode: Mode;
-  /** What the task costs. */
+  /** The task's price. */
   credits_used: number;
-  /** What was returned to the balance. */
+  /** Credits returned to the balance. */
   credits_refunded: number;
   /** null until the task is completed. */
   output: {
@@ -21,7 +21,7 @@ export interface VideoTask {
   } | null;
   /** null unless the task failed; then its credits are refunded. */
   error: {
-    /** Each is explained at /docs/errors#failed-tasks. */
+    /** Explained at /docs/errors#failed-tasks. */
     code:
       | 'invalid_media'
       | 'content_refused'
@@ -32,52 +32,52 @@ export interface VideoTask {
       | 'generation_expired'
       | 'output_unavailable'
       | 'cancelled';
-    /** A sentence for people. */
+    /** A human-readable sentence. */
     message: string;
   } | null;
   created_at: string | null;
   updated_at: string | null;
 }
 
-/** A file that was refused. */
+/** A refused file. */
 export interface RefusedInput {
-  /** The field of the body. */
+  /** The field in the body. */
   field: string;
-  /** In a list field, from 0. */
+  /** The index in a list field, from 0. */
   index?: number | undefined;
-  /** The reasons are listed at /docs/errors#reason. */
+  /** Listed at /docs/errors#reason. */
   reason: string;
-  /** A sentence for people. */
+  /** A human-readable sentence. */
   message: string;
 }
 
 export interface ErrorDetails {
-  /** Of a create: what became of its credits; `reserved` also if it is not known. */
+  /** For a create: what happened to its credits; `reserved` also if that is unknown. */
   charged?: 'no' | 'reserved' | 'refunded' | undefined;
-  /** Of a create: the Idempotency-Key to send the same body with. */
+  /** For a create: the Idempotency-Key to retry the same body with. */
   retry?: 'same_key' | 'new_key' | 'never' | undefined;
-  /** Where the error is. */
+  /** The field at fault. */
   field?: string | undefined;
-  /** In a list field, from 0. */
+  /** The index in a list field, from 0. */
   entry?: number | undefined;
-  /** The reasons are listed at /docs/errors#reason. */
+  /** Listed at /docs/errors#reason. */
   reason?: string | undefined;
   inputs?: RefusedInput[] | undefined;
-  /** The task that was created. */
+  /** The created task. */
   task_id?: string | undefined;
-  /** The task as it is now. */
+  /** The current task. */
   task?: VideoTask | undefined;
-  /** What happened to the credits of the task. */
+  /** What happened to the task's credits. */
   credits?: 'refunded' | 'held' | undefined;
-  /** With 402: the price of the request. */
+  /** With 402: the request's price. */
   required_credits?: number | undefined;
-  /** true: the request has a test key. */
+  /** true if the request used a test key. */
   test?: boolean | undefined;
 }
 
 export interface ErrorResponse {
   error: {
-    /** Decide by it, never by the message. */
+    /** Branch on this, never on the message. */
     code:
       | 'invalid_request'
       | 'unauthorized'
@@ -92,7 +92,7 @@ export interface ErrorResponse {
       | 'not_cancellable'
       | 'no_output'
       | 'upload_in_use';
-    /** A sentence for people. */
+    /** A human-readable sentence. */
     message: string;
     details?: ErrorDetails | undefined;
   };
@@ -104,78 +104,78 @@ export interface VideoRequest {
    * reference fields, at least one image or video; `text-to-video` takes none of them.
    */
   mode?: Mode | undefined;
-  /** `models.list` has their prices. */
+  /** Prices: see `models.list`. */
   model?: Model | undefined;
   /** What the video shows. */
   prompt: string;
-  /** Width to height. `adaptive`: the ratio nearest to the first image or video, else 16:9. */
+  /** Width:height. `adaptive`: the ratio nearest to the first image or video, else 16:9. */
   aspect_ratio?: '1:1' | '21:9' | '4:3' | '3:4' | '16:9' | '9:16' | 'adaptive' | undefined;
-  /** Seconds. */
+  /** In seconds. */
   duration?: number | undefined;
-  /** Not every model offers each. */
+  /** Not every model offers every resolution. */
   resolution?: '480p' | '720p' | '1080p' | '4k' | undefined;
-  /** The first frame: HTTPS, or an upload. */
+  /** The first frame: an https URL, or an upload. */
   image_url?: string | undefined;
-  /** The last frame: HTTPS, or an upload. */
+  /** The last frame: an https URL, or an upload. */
   end_image_url?: string | undefined;
-  /** Images that the video refers to. */
+  /** Reference images. */
   reference_image_urls?: string[] | undefined;
-  /** Videos that the video refers to; their seconds are added, and all have a lower rate. */
+  /** Reference videos. Their seconds are billed too, and all seconds at a lower rate. */
   reference_video_urls?: string[] | undefined;
-  /** Whole seconds of each reference video, in order. */
+  /** The whole seconds of each reference video, in order. */
   reference_video_durations?: number[] | undefined;
   /** Whether the video has sound. */
   generate_audio?: boolean | undefined;
-  /** -1: the service draws one. */
+  /** -1: chosen by the service. */
   seed?: number | undefined;
 }
 
 export interface Quote {
-  /** What a create with this body reserves. */
+  /** The credits that a create with this body reserves. */
   credits: number;
   credits_per_second: number;
   output_seconds: number;
-  /** Of all reference videos together, as declared. */
+  /** The declared seconds of all reference videos. */
   reference_seconds: number;
   /** Paid credits that the API can spend now. */
   available_credits: number;
-  /** Whether they, and the monthly cap of the API key, suffice for a create now. */
+  /** Whether they, and the API key's monthly cap, suffice for a create now. */
   enough: boolean;
 }
 
 export interface TaskList {
-  /** The newest task first. */
+  /** Newest task first. */
   data: VideoTask[];
   /**
-   * Send it as cursor, with the same filters, for the next page; null: there are no more tasks.
-   * With a filter, a page may have fewer tasks than its limit, and still a next page.
+   * Send it as cursor, with the same filters, for the next page; null: no more tasks. With a
+   * filter, a page may have fewer tasks than the limit although more pages follow.
    */
   next_cursor: string | null;
 }
 
 export interface CreditMovement {
   created_at: string;
-  /** Of the credits: paid. */
+  /** The kind of credits, such as `paid`. */
   kind: string;
-  /** `reserve`: set aside for the task; `capture`: spent; `refund`: returned to the balance. */
+  /** `reserve`: reserved for the task; `capture`: spent; `refund`: returned to the balance. */
   reason: string;
   credits: number;
 }
 
 export interface TaskLedger {
-  /** The oldest movement first. */
+  /** Oldest movement first. */
   data: CreditMovement[];
 }
 
 export interface CancelResult {
   /**
-   * `cancelled`: the task failed and its credits are refunded. `pending`: the provider was asked;
-   * read the task to see how it ends. `refused`: the task goes on.
+   * `cancelled`: the task failed and its credits were refunded. `pending`: the provider was asked;
+   * read the task to see how it ends. `refused`: the task continues.
    */
   cancel: 'cancelled' | 'pending' | 'refused';
   /**
-   * Why it was refused. `video_is_finished`: the video is there already, or is being copied.
-   * `provider_cannot`: the provider does not cancel this job.
+   * Why it was refused. `video_is_finished`: the video already exists, or is being copied.
+   * `provider_cannot`: the provider can't cancel this job.
    */
   refusal: string | null;
   task: VideoTask;
@@ -187,7 +187,7 @@ export interface CreditBalance {
   balance_type: 'paid';
 }
 
-/** Both are included. */
+/** Both inclusive. */
 export interface Bounds {
   min: number;
   max: number;
@@ -197,27 +197,27 @@ export interface ModelCatalog {
   data: {
     id: string;
     resolutions: string[];
-    /** Of the output, by resolution; one that is missing is not offered. */
+    /** Credits per second of output, by resolution; missing ones are not offered. */
     credits_per_second: {
       standard: Record<string, number>;
-      /** With reference videos, whose seconds count as well. */
+      /** With reference videos, whose seconds are billed too. */
       referenced: Record<string, number>;
     };
   }[];
-  /** Grows whenever a price changes. A task keeps the price of its create. */
+  /** Increases with every price change. A task keeps the price of its create. */
   price_version: number;
   /** What a request can be made from. */
   modes: {
     id: string;
-    /** The media fields that the mode takes. */
+    /** The media fields that the mode accepts. */
     accepts: string[];
-    /** The mode needs at least one of these fields. */
+    /** The mode requires at least one of these fields. */
     requires_one_of: string[];
   }[];
   aspect_ratios: string[];
   prompt_characters: Bounds;
   duration_seconds: Bounds;
-  /** Of the files of a request. */
+  /** Limits for a request's files. */
   media: {
     max_total_bytes: number;
     max_reference_images: number;
@@ -233,9 +233,9 @@ export interface ModelCatalog {
 
 export interface Upload {
   id: string;
-  /** For the media fields of a create of the same account. Nobody can fetch it. */
+  /** For the media fields of a create by the same account. It can't be fetched. */
   url: string;
-  /** When the file is deleted. Each use makes it a day from then. */
+  /** When the file will be deleted. Each use extends this to a day later. */
   expires_at: string;
   kind: 'image' | 'video';
   /** Such as video/mp4. */
@@ -245,7 +245,7 @@ export interface Upload {
   width: number | null;
   /** Pixels as displayed. */
   height: number | null;
-  /** Of a video, not rounded. `reference_video_durations` takes it rounded. */
+  /** A video's exact seconds. `reference_video_durations` takes them rounded. */
   duration_seconds: number | null;
 }
 
@@ -263,66 +263,66 @@ export interface PresignedUploadRequest {
 
 export interface PresignedUpload {
   id: string;
-  /** For the media fields of a create of the same account. Nobody can fetch it. */
+  /** For the media fields of a create by the same account. It can't be fetched. */
   url: string;
-  /** When the file is deleted if it was not used before. */
+  /** When the file will be deleted if it is not used before. */
   expires_at: string;
-  /** How to send the bytes: to this address, without a key, with exactly these headers. */
+  /** How to send the bytes: PUT to this URL, without a key, with exactly these headers. */
   upload: {
     method: 'PUT';
     url: string;
     headers: { 'content-type': string; 'content-length': string };
-    /** Until when the PUT can begin. */
+    /** The latest start of the PUT. */
     expires_at: string;
   };
 }
 
 export interface WebhookEndpoint {
   id: string;
-  /** Whether it hears of live or of test tasks. */
+  /** Whether it gets events of live or test tasks. */
   mode: 'live' | 'test';
-  /** Where events are sent; null: they are only kept in the log. */
+  /** Where events are sent; null: they are only logged. */
   url: string | null;
   description: string | null;
-  /** What it hears of. */
+  /** The event types it gets. */
   events: EventType[];
   created_at: string | null;
-  /** Since when nothing is sent to it; null: it is enabled. */
+  /** When it was disabled; null: it is enabled. */
   disabled_at: string | null;
   /** `owner`: it was disabled. `gone`: it responded 410. `failing`: it failed for five days. */
   disabled_because: string | null;
-  /** Since when every delivery fails; null: the last one arrived. */
+  /** Since when all deliveries have failed; null: the last one succeeded. */
   failing_since: string | null;
-  /** Until when the previous secret signs too. */
+  /** Until when the previous secret also signs. */
   earlier_secret_until: string | null;
 }
 
 export interface WebhookEndpointWithSecret extends WebhookEndpoint {
-  /** Signs the deliveries. It is shown only in this response. */
+  /** Signs the deliveries. Shown only in this response. */
   secret: string;
 }
 
 export interface WebhookEndpointList {
-  /** The oldest first. */
+  /** Oldest first. */
   data: WebhookEndpoint[];
 }
 
 export interface WebhookEndpointRequest {
-  /** A public https address that takes a POST; without it, events are only logged. */
+  /** A public https URL that accepts POST; without it, events are only logged. */
   url?: string | undefined;
   events: EventType[];
-  /** Without control characters. */
+  /** No control characters. */
   description?: string | undefined;
 }
 
 export interface WebhookEndpointChanges extends Omit<WebhookEndpointRequest, 'events'> {
   events?: EventType[] | undefined;
-  /** true also forgets the failures of before. */
+  /** true also clears past failures. */
   enabled?: boolean | undefined;
 }
 
 export interface WebhookAttempt {
-  /** When it began. */
+  /** When the try began. */
   at: string | null;
   /** Milliseconds until the response. */
   duration_ms: number;
@@ -330,31 +330,31 @@ export interface WebhookAttempt {
   status: number | null;
   /** Why there was no response. */
   cause: string | null;
-  /** The first KiB of the body of the response. */
+  /** The first KiB of the response body. */
   response: string | null;
 }
 
 export interface WebhookDelivery {
-  /** The same in each try, and in the header webhook-id. */
+  /** The same in each try; also the header webhook-id. */
   event_id: string;
-  /** Of the event, such as task.completed. */
+  /** The event type, such as task.completed. */
   type: string;
-  /** The task that the event is about. */
+  /** The event's task. */
   task_id: string | null;
-  /** What the event says; null: it is about a task, which is read when it is sent. */
+  /** The event's data; null: it is about a task, which is read at delivery. */
   data: Record<string, unknown> | null;
-  /** When it happened. */
+  /** When the event happened. */
   created_at: string | null;
-  /** `failed`: no further try is made. `logged`: the endpoint had no URL, so nothing is sent. */
+  /** `failed`: it won't be retried. `logged`: the endpoint had no URL, so nothing is sent. */
   state: 'waiting' | 'delivered' | 'failed' | 'logged';
-  /** null: it is not sent any more. */
+  /** null: no further tries. */
   next_attempt_at: string | null;
-  /** The oldest first. */
+  /** Oldest first. */
   attempts: WebhookAttempt[];
 }
 
 export interface WebhookDeliveryList {
-  /** The newest event first. */
+  /** Newest event first. */
   data: WebhookDelivery[];
   /** Send it as cursor for the next page; null: there are no more. */
   next_cursor: string | null;
@@ -367,17 +367,17 @@ export interface WebhookEventId {
 
 interface EventOf<Type, Data> {
   type: Type;
-  /** When it happened. */
+  /** When the event happened. */
   timestamp: string;
   /** Whether it is about a test task. */
   mode: 'live' | 'test';
-  /** As it is when the event is sent. */
+  /** As of the delivery. */
   data: Data;
 }
 
 export type TaskEvent = EventOf<'task.completed' | 'task.failed' | 'task.held', VideoTask>;
 
-/** `available_credits` have fallen below the limit of the account. */
+/** `available_credits` fell below the account's limit. */
 export type CreditsLowEvent = EventOf<
   'credits.low',
   { available_credits: number; below_credits: number }

@@ -12,7 +12,7 @@ import {
 import type { ErrorResponse } from './openapi.ts';
 import { VERSION } from './version.ts';
 
-/** What all calls of a client share. */
+/** What a client's calls share. */
 export interface Settings {
   apiKey: string;
   baseUrl: string;
@@ -20,37 +20,37 @@ export interface Settings {
   maxRetries: number;
   timeoutMs: number;
   log(text: string): void;
-  /** Idempotency-Keys whose create may have reached the service: the last ones of this client. */
+  /** The client's latest Idempotency-Keys whose create may have reached the service. */
   sentKeys: Set<string>;
 }
 
 export interface CallOptions {
-  /** Ends the call at once. What was sent may still take effect. */
+  /** Aborts the call at once. Requests already sent may still take effect. */
   signal?: AbortSignal | undefined;
-  /** How long one try may take, instead of the client's `timeoutMs`. */
+  /** The timeout of one try, instead of the client's `timeoutMs`. */
   timeoutMs?: number | undefined;
-  /** How often a request is sent again, instead of the client's `maxRetries`. */
+  /** How often a request is retried, instead of the client's `maxRetries`. */
   maxRetries?: number | undefined;
-  /** How long the call may take with all its tries. Then it ends with a WaitTimeoutError. */
+  /** The deadline for the call with all its retries. After it, a WaitTimeoutError is thrown. */
   totalTimeoutMs?: number | undefined;
 }
 
-/** The options of a call that has begun. */
+/** The options of a call in progress. */
 export interface Timed extends CallOptions {
   deadline?: { atMs: number; signal: AbortSignal } | undefined;
 }
 
 export interface Call extends Timed {
   method: string;
-  /** Below the base URL, or a whole URL, which gets no API key. */
+  /** Relative to the base URL, or an absolute URL, which gets no API key. */
   path: string;
-  /** Sent as JSON; a Blob is sent as it is. */
+  /** Sent as JSON; a Blob is sent as is. */
   body?: unknown;
   headers?: Record<string, string> | undefined;
-  /** Of the create; it is in each error, also of the reads that follow. */
+  /** The create's key, part of every error, also of the reads that follow. */
   idempotencyKey?: string | undefined;
   taskId?: string | undefined;
-  /** How long the service may wait before it responds; added to the timeout of a try. */
+  /** How long the service may wait before it responds; added to a try's timeout. */
   waitSeconds?: number | undefined;
   /** Retries at least this often, whatever `maxRetries` says. */
   leastRetries?: number | undefined;
@@ -58,11 +58,11 @@ export interface Call extends Timed {
 
 const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
-/** After a longer Retry-After the caller decides. */
+/** With a longer Retry-After, the caller decides. */
 const LONGEST_RETRY_AFTER_SECONDS = 600;
 const MOST_SENT_KEYS = 1000;
 
-/** Clamped to what timers take: a longer delay fires at once. */
+/** Clamped to the limit of timers: a longer delay fires at once. */
 const timerMs = (ms: number) => Math.min(2 ** 31 - 1, Math.max(0, Math.ceil(ms)));
 
 /** Starts the deadline of a call that sends several requests. */
@@ -74,8 +74,8 @@ export function timed<T extends Timed>(options: T): T {
 }
 
 /**
- * Sends a request, and retries after no response, a cut response, 429 and 5xx.
- * `read` reads a response that is not an error; what it throws counts as a lost response.
+ * Sends a request, retrying after no response, a cut response, 429 and 5xx. `read` reads a
+ * successful response; if it throws, the response counts as lost.
  *
  * Once a create may have reached the service, each error says `reserved` and `same_key`, unless a
  * response tells what became of it.
@@ -105,7 +105,7 @@ export async function send<T>(
   }
 }
 
-/** Keeps the key of a create that may have arrived. */
+/** Remembers the key of a create that may have arrived. */
 function remember({ sentKeys }: Settings, key: string, mayHaveArrived: boolean): void {
   sentKeys.delete(key);
   if (mayHaveArrived) sentKeys.add(key);
@@ -115,7 +115,7 @@ function remember({ sentKeys }: Settings, key: string, mayHaveArrived: boolean):
   }
 }
 
-/** Sends a request as `send` does, and parses the JSON of the response. */
+/** Sends a request as `send` does, and parses the response's JSON. */
 export function sendJson<T extends object>(
   settings: Settings,
   call: Call,
@@ -123,12 +123,12 @@ export function sendJson<T extends object>(
   return send(settings, call, readJson<T>);
 }
 
-/** A result with the id of its request (x-request-id), which is not enumerable. */
+/** A result with its request id (x-request-id), which is not enumerable. */
 export type WithRequestId<T> = T & { readonly requestId?: string | undefined };
 
 /**
- * The JSON of a response; an empty object for one without a body.
- * @throws for JSON that no operation of the API returns
+ * A response's JSON; an empty object if it has no body.
+ * @throws for JSON that no API operation returns
  */
 export async function readJson<T extends object>(response: Response): Promise<WithRequestId<T>> {
   const value: unknown = JSON.parse(response.status === 204 ? '{}' : await response.text());
@@ -146,13 +146,13 @@ const requestIdOf = ({ headers }: Response) => headers.get('x-request-id') ?? un
 const isObject = (value: unknown): value is object =>
   value instanceof Object && !Array.isArray(value);
 
-/** A pause before the next try. */
+/** The backoff before the next try. */
 export const backoffMs = (tries: number): number =>
   Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
 
 interface Try extends Call {
   url: string;
-  /** Whether a create of this key or task may have reached the service before. */
+  /** Whether an earlier create of this key or task may have reached the service. */
   mayExist: boolean;
 }
 
@@ -201,7 +201,9 @@ const CHARGED_PERHAPS: { charged: Charged; retry: Retry } = {
   retry: 'same_key',
 };
 
-/** Whether the service has looked up the key. It looks at the API key and its rate before. */
+/**
+ * Whether the service got as far as looking up the key; it checks the API key and its rate first.
+ */
 function tellsWhatBecame({ status, details }: ApiError, call: Call): boolean {
   if (details.credits !== undefined) return true;
   const isLookedUp = [400, 402, 409, 413, 503].includes(status);
@@ -212,7 +214,7 @@ const isPassing = (status: number) => status === 429 || status >= 500;
 const isOwn = ({ path }: Call) => path.startsWith('/');
 const isCreate = ({ method, idempotencyKey }: Call) =>
   method === 'POST' && idempotencyKey !== undefined;
-/** Whether it is about a task, which is paid. */
+/** Whether the call is about a task, which is paid. */
 const isPaid = ({ idempotencyKey, taskId }: Call) => (idempotencyKey ?? taskId) !== undefined;
 const nameOf = (call: Call) => `${call.method} ${isOwn(call) ? call.path : 'of the video'}`;
 
@@ -226,11 +228,11 @@ function initOf({ apiKey }: Settings, call: Call): RequestInit {
   const isJson = body !== undefined && !(body instanceof Blob);
   if (isJson) headers.set('content-type', 'application/json');
   const sent = isJson ? JSON.stringify(body) : (body ?? null);
-  // A redirect would take the API key elsewhere. Workers do not have `error`.
+  // Following a redirect would send the API key elsewhere. Workers don't support `error`.
   return { method, headers, redirect: 'manual', body: sent };
 }
 
-/** What is known without a response of the service. */
+/** The facts known without a response. */
 function factsOf(call: Call, mayExist = isPaid(call)): Facts {
   const { idempotencyKey, taskId } = call;
   return { ...CHARGED_PERHAPS, ...(!mayExist && { charged: 'no' }), idempotencyKey, taskId };
@@ -241,7 +243,7 @@ export function lostResponse(call: Call, text = 'no response', cause?: unknown):
   return new ConnectionError(`${nameOf(call)}: ${text}`, facts, cause);
 }
 
-/** The error of a request that got no response, or whose connection was refused. */
+/** The error when there was no response, or the connection was refused. */
 function noResponse(call: Try, cause: unknown): ConnectionError {
   const { text, isUnsent } = reasonOf(cause);
   const address = isOwn(call) ? call.url.slice(0, -call.path.length) : new URL(call.url).origin;
@@ -256,7 +258,7 @@ function redirected(call: Try, { headers }: Response): ConnectionError {
   return unsent(call, text, { code: 'redirected' });
 }
 
-/** The error of a request that certainly did not reach the service. */
+/** The error when the request certainly did not reach the service. */
 function unsent(
   call: Try,
   text: string,
@@ -266,7 +268,7 @@ function unsent(
   return new ConnectionError(message, { ...factsOf(call, call.mayExist), code }, cause);
 }
 
-/** Errors of other runtimes than Node, of TLS, and of addresses that fetch refuses. */
+/** Errors of runtimes other than Node, of TLS, and of URLs that fetch refuses. */
 const UNSENT =
   /^ConnectionRefused|^FailedToOpenSocket|error \(Connect\)|CONNECT_TIMEOUT|CERT|^UNABLE|bad port/;
 
@@ -310,7 +312,7 @@ function retryAfterOf(value: string): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/** A proxy may respond with an HTML page or an error format of its own. */
+/** A proxy may respond with HTML or its own error format. */
 function errorBodyOf(text: string): ErrorBody {
   try {
     const { code, message, details }: ErrorBody = JSON.parse(text).error;
@@ -324,11 +326,11 @@ function errorBodyOf(text: string): ErrorBody {
 /** A key for all tries of one call. */
 export const newKey = () => `fw-${crypto.randomUUID()}`;
 
-/** Whether the caller or the deadline has ended a call. */
+/** Whether the caller or the deadline has ended the call. */
 export const isOver = ({ signal, deadline }: Call): boolean =>
   Boolean(signal?.aborted || deadline?.signal.aborted);
 
-/** The error of a call that its caller or its deadline has ended. */
+/** The error when the caller or the deadline ended the call. */
 function overError(call: Call, facts: Facts, cause?: unknown): AbortError | WaitTimeoutError {
   const { charged, retry, idempotencyKey, taskId } = facts;
   const own = { charged, retry, idempotencyKey, taskId };
@@ -339,7 +341,7 @@ function overError(call: Call, facts: Facts, cause?: unknown): AbortError | Wait
 }
 
 /**
- * Pauses before the next request of a call, whose last one failed with `last`.
+ * Pauses before the call's next request; `last` is the error of the previous one.
  * @throws AbortError as soon as the signal fires; WaitTimeoutError at once if the pause is too long
  */
 export async function pause(ms: number, call: Call, last?: CallError): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Upload, VideoRequest } from './openapi.ts';
 import { type CallOptions, type Settings, sendJson, type WithRequestId } from './request.ts';
 
-/** A file: a path on this machine, or its bytes. */
+/** A local path, or the bytes of a file. */
 export type FileSource = string | Blob;
 
 /** Files for the media fields of a request. */
@@ -11,7 +11,7 @@ export class Uploads {
     this.#settings = settings;
   }
 
-  /** Uploads an image or a video. It costs nothing; name its `url` in a media field. */
+  /** Uploads an image or video at no cost; use its `url` in a media field. */
   async create(file: FileSource, options: CallOptions = {}): Promise<WithRequestId<Upload>> {
     const body = typeof file === 'string' ? await readBlob(file) : file;
     const headers = { 'content-type': await mediaTypeOf(body) };
@@ -36,7 +36,7 @@ async function readBlob(path: string): Promise<Blob> {
   return openAsBlob(path);
 }
 
-/** The service inspects the bytes itself; it only needs to know whether they are a video. */
+/** The service inspects the bytes itself; it only needs to know whether it is a video. */
 async function mediaTypeOf(file: Blob): Promise<string> {
   if (/^(image|video)\//.test(file.type)) return file.type;
   const start = await file.slice(0, 8).text();
@@ -44,12 +44,12 @@ async function mediaTypeOf(file: Blob): Promise<string> {
 }
 
 /**
- * An address, or a file that is uploaded first: its bytes, or its path (text without `https://`).
- * Pass an untrusted address as a URL object: it is never read as a path.
+ * A URL, or a file to upload first: its bytes, or its path (text without `https://`). Pass
+ * untrusted URLs as URL objects, which are never read as paths.
  */
 export type Media = FileSource | URL;
 
-/** The request of a video. */
+/** A video request. */
 export type GenerateRequest = Omit<
   VideoRequest,
   | 'image_url'
@@ -73,7 +73,7 @@ type UploadFile = (file: FileSource) => Promise<Upload>;
 const isFile = (media: Media): media is FileSource =>
   media instanceof Blob || (typeof media === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(media));
 
-/** The request as the API takes it: each file is uploaded once and replaced by its address. */
+/** Uploads each file once and replaces it with its URL, giving the request that the API takes. */
 export async function uploadMedia(
   request: GenerateRequest,
   upload: UploadFile,
@@ -105,7 +105,7 @@ export async function uploadMedia(
       if (typeof measured === 'number') seconds[at] ??= Math.round(measured);
     }
   }
-  // The service refuses a list that lacks one.
+  // The service refuses a list with gaps.
   if (seconds.length > 0) sent.reference_video_durations = seconds.filter((one) => one !== null);
   return sent;
 }

@@ -1,2 +1,2 @@
-/** The version of all clients: of this package, and of those that contain it. */
+/** The version of all clients: this package, and those that bundle it. */
 export const VERSION = '1.0.0';

@@ -18,7 +18,7 @@ import {
 import { type GenerateRequest, type Uploads, uploadMedia } from './uploads.ts';
 
 export interface CreateOptions extends CallOptions {
-  /** A create is never made or charged twice under one key. The default is a random one. */
+  /** A create is never made or charged twice under one key; random by default. */
   idempotencyKey?: string | undefined;
 }
 
@@ -29,9 +29,9 @@ export interface WaitOptions extends CreateOptions {
 
 /** A completed task. */
 export interface Video extends WithRequestId<VideoTask> {
-  /** A link to the video. It expires; a download takes a fresh one. */
+  /** A link to the video. It expires; a download gets a fresh one. */
   url: string;
-  /** Writes the video to a file, which appears when it is whole, or to a stream. */
+  /** Writes the video to a stream, or to a file, which appears once it is complete. */
   download(target: Target, options?: DownloadOptions): Promise<void>;
 }
 
@@ -40,15 +40,15 @@ export interface ListFilter {
   model?: VideoTask['model'] | undefined;
   created_after?: string | undefined;
   created_before?: string | undefined;
-  /** How many tasks are read at once. */
+  /** How many tasks are read per page. */
   limit?: number | undefined;
 }
 
-/** How long one read waits for the end of a task. Proxies cut longer requests. */
+/** How long one read waits for a task to end. Proxies cut longer requests. */
 const WAIT_SECONDS = 25;
-/** The pause between two reads if the service ignores `Prefer: wait`. */
+/** The pause between reads if the service ignores `Prefer: wait`. */
 const POLL_MS = 3_000;
-/** Some four minutes without a response: a wait survives a restart of the service. */
+/** About four minutes without a response: a wait survives a restart of the service. */
 const LEAST_RETRIES_OF_A_WAIT = 40;
 
 export class Videos {
@@ -59,7 +59,7 @@ export class Videos {
     this.#uploads = uploads;
   }
 
-  /** Creates a task. The credits are reserved, and refunded if it fails. */
+  /** Creates a task. Its credits are reserved, and refunded if it fails. */
   async create(
     request: GenerateRequest,
     given: CreateOptions = {},
@@ -78,15 +78,15 @@ export class Videos {
   }
 
   /**
-   * Uploads the files of a request and replaces them by their addresses. Store the result with a
-   * key of your own: both can be sent again after a crash.
+   * Uploads a request's files and replaces them with their URLs. Store the result with a key of
+   * your own, to send both again after a crash.
    */
   prepare(request: GenerateRequest, given: CallOptions = {}): Promise<VideoRequest> {
     const options = timed(given);
     return uploadMedia(request, (file) => this.#uploads.create(file, options));
   }
 
-  /** The price of a request; nothing is created. */
+  /** Prices a request; nothing is created. */
   async quote(request: GenerateRequest, given: CallOptions = {}): Promise<WithRequestId<Quote>> {
     const options = timed(given);
     const body = await this.prepare(request, options);
@@ -98,7 +98,7 @@ export class Videos {
   }
 
   /**
-   * Waits for the end of a task, also through lost connections and a restart of the service.
+   * Waits until a task is completed, across lost connections and restarts of the service.
    * @throws TaskFailedError, WaitTimeoutError
    */
   async wait(task: string | VideoTask, given: WaitOptions = {}): Promise<Video> {
@@ -123,7 +123,7 @@ export class Videos {
     }
   }
 
-  /** All tasks, the newest first. */
+  /** Lists all tasks, newest first. */
   async *list(filter: ListFilter = {}, options: CallOptions = {}): AsyncGenerator<VideoTask> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(filter)) {
@@ -138,13 +138,13 @@ export class Videos {
     }
   }
 
-  /** Asks to stop a task; its credits are refunded if no video will be made. */
+  /** Asks to cancel a task; its credits are refunded if no video will be made. */
   cancel(id: string, options: CallOptions = {}): Promise<WithRequestId<CancelResult>> {
     const path = `${pathOf(id)}/cancel`;
     return sendJson(this.#settings, { ...options, method: 'POST', path, taskId: id });
   }
 
-  /** Writes the video of a completed task, as `Video.download` does. */
+  /** Writes a completed task's video, as `Video.download` does. */
   download(id: string, target: Target, given: DownloadOptions = {}): Promise<void> {
     const { from, ...options } = timed(given);
     return download({ settings: this.#settings, options, taskId: id }, target, from);
@@ -163,14 +163,17 @@ export class Videos {
   }
 }
 
-/** The call as a long poll of at most WAIT_SECONDS. */
+/** Turns the call into a long poll of at most WAIT_SECONDS. */
 function waiting(call: Call): Call {
   const leftMs = (call.deadline?.atMs ?? Number.POSITIVE_INFINITY) - performance.now();
   const waitSeconds = Math.max(1, Math.min(WAIT_SECONDS, Math.ceil(leftMs / 1000)));
   return { ...call, waitSeconds, headers: { prefer: `wait=${waitSeconds}` } };
 }
 
-/** Each upload has a new address, so the body differs: a new key would pay for a second video. */
+/**
+ * Each upload gets a new URL, so the body differs: retrying with a new key would pay for a second
+ * video.
+ */
 function afterUploads(error: unknown): unknown {
   if (!(error instanceof ConflictError) || error.code !== 'idempotency_conflict') return error;
   const message = `${error.message} Upload files once, and send their url with this key.`;

@@ -3,13 +3,13 @@ import type { WebhookEvent } from './openapi.ts';
 
 type WebhookHeaders = Headers | Record<string, string | string[] | undefined>;
 
-/** How far the timestamp of a webhook may be from now. */
+/** How far a webhook's timestamp may be from now. */
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Checks the signature of a webhook and returns its event. It may arrive twice, with the same id.
- * @param rawBody the body as it came, before it is parsed
- * @param secret of the endpoint, `whsec_...`
+ * Verifies a webhook's signature and returns its event. Events may arrive twice, with the same id.
+ * @param rawBody the body as received, before parsing
+ * @param secret the endpoint's, `whsec_...`
  * @throws WebhookError
  */
 export async function verify(
@@ -34,15 +34,15 @@ export async function verify(
 
 /** Options of `sign`. */
 export interface SignOptions {
-  /** The id of the event. */
+  /** The event's id. */
   id?: string | undefined;
-  /** When it was sent, in seconds since 1970. */
+  /** When it was sent, in Unix seconds. */
   timestamp?: number | undefined;
 }
 
 /**
- * The headers of a webhook with this body, as `verify` accepts it: for tests of a receiver.
- * @param secret of the endpoint, `whsec_...`
+ * The headers of a webhook with this body, as `verify` accepts them: to test a receiver.
+ * @param secret the endpoint's, `whsec_...`
  */
 export async function sign(
   body: string,

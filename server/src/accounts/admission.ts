@@ -63,8 +63,10 @@ const BUSY =
  * (decisions/0007). The window is exact across processes (C9): each admitted request is a hit, the
  * key's row is locked while its 30th newest hit is read, a refused request adds no hit, and two
  * requests of one key never share a statement.
- * | Only existing keys reach these statements: see {@link KeyGate}.
- * | The function throws ApiError `unauthorized` (API key missing, malformed, unknown, revoked or
+ *
+ * Only existing keys reach these statements: see {@link KeyGate}.
+ *
+ * The function throws ApiError `unauthorized` (API key missing, malformed, unknown, revoked or
  * expired, or account disabled) or `rate_limited`, with the whole seconds until the next request
  * can be admitted.
  * @param gate shared by all routes of a process

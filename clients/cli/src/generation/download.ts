@@ -16,14 +16,12 @@ import { bar, type Screen } from '../terminal/screen.ts';
 
 const writeAt = promisify(write);
 
-/** The partial download, beside the file. */
+/** The partial download, next to the file. */
 export const partOf = (output: string, taskId: string) => `${output}.${taskId}.part`;
 
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size;
 
-/**
- * Downloads the video of a task, or the rest of it. The file appears when all of it is on disk.
- */
+/** Downloads or resumes a task's video. The file appears only once it is complete on disk. */
 export async function downloadTo(
   output: string,
   { client, taskId, screen }: { client: Framewright; taskId: string; screen: Screen },
@@ -34,7 +32,7 @@ export async function downloadTo(
   try {
     const has = sizeOf(part) ?? 0;
     if (total !== undefined && has > total) ftruncateSync(descriptor, 0);
-    // The last byte is read again: a range of no bytes would be an error.
+    // The last byte is read again: an empty range would be an error.
     const from = total !== undefined && has > total ? 0 : Math.max(0, has - 1);
     const show = (at: number) => screen.progress(`downloading ${bar(at, total ?? at)}`);
     await client.videos.download(taskId, fileFrom(descriptor, from, show), { from });
@@ -47,7 +45,7 @@ export async function downloadTo(
   try {
     renameSync(part, output);
   } catch (error) {
-    // Another fw that resumed at the same moment may have renamed it.
+    // Another `fw` resuming at the same moment may have renamed it.
     if (sizeOf(part) !== undefined || sizeOf(output) !== total) throw error;
   }
   syncFolder(path.dirname(output));
@@ -60,7 +58,7 @@ function requireLength(part: string, total: number | undefined): void {
   throw new Failure('unfinished', message, { next: 'fw resume downloads the rest.' });
 }
 
-/** The length of the file, by its link; undefined if that can't be found out. */
+/** The file's length, from its link; undefined if unknown. */
 async function lengthOf(client: Framewright, taskId: string): Promise<number | undefined> {
   const { output } = await client.videos.get(taskId);
   if (!output) return undefined;

@@ -7,7 +7,7 @@ import { onInterrupt } from '../terminal/interrupt.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { downloadTo, partOf } from './download.ts';
 
-/** What a finished generation left. */
+/** The result of a finished generation. */
 export interface Finished {
   task: VideoTask;
   output: string;
@@ -20,7 +20,7 @@ export interface Work {
   isResumed?: boolean;
 }
 
-/** The body of the create of an entry. Its files are uploaded first, which costs nothing. */
+/** Builds the body of an entry's create. Its files are uploaded first, which costs nothing. */
 export async function prepare(entry: Entry, { client, screen }: Work): Promise<VideoRequest> {
   if (entry.body) return entry.body;
   screen.progress('preparing the request and its files');
@@ -32,8 +32,8 @@ export async function prepare(entry: Entry, { client, screen }: Work): Promise<V
 }
 
 /**
- * Brings an entry to its end, from wherever it stopped, and forgets it. Its price was agreed to.
- * @throws Failure the entry stays, unless it certainly will never be charged
+ * Finishes an entry from wherever it stopped, then forgets it. Its price has been agreed to.
+ * @throws Failure; the entry is kept, unless it certainly will never be charged
  */
 export async function finish(entry: Entry, work: Work): Promise<Finished> {
   onInterrupt('fw resume goes on without paying again.');
@@ -58,7 +58,7 @@ async function create(entry: Entry, work: Work): Promise<string> {
   const { idempotencyKey } = entry;
   const task = await work.client.videos.create(body, { idempotencyKey });
   if (!/^[\w-]+$/.test(task.id)) throw new Failure('other', `Not a name of a task: ${task.id}`);
-  entry.taskId = task.id; // files are named after it
+  entry.taskId = task.id; // file names include it
   record(entry);
   return task.id;
 }
@@ -83,12 +83,12 @@ async function waitFor(taskId: string, entry: Entry, { client, screen }: Work) {
 }
 
 /**
- * Errors that the service finds after it has looked up the Idempotency-Key. A 401 or a 429 says
+ * Errors that the service reports only after looking up the Idempotency-Key. A 401 or 429 says
  * nothing about an earlier try.
  */
 const SAYS_ALL = ['invalid_request', 'payload_too_large', 'insufficient_credits', 'service_busy'];
 
-/** Forgets an entry that will never be charged; tells how to resume others. */
+/** Forgets an entry that will never be charged; for others, says how to resume. */
 function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
   const failure = asFailure(error);
   const { code = '', charged } = failure.advice;

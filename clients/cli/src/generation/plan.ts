@@ -17,7 +17,7 @@ import { settingsOf } from '../request-options.ts';
 const isUrl = (from: string) => /^https?:\/\//.test(from);
 
 /**
- * The request of a command line. Its files exist, and have absolute names.
+ * Builds a request from a command line. Its files exist, and their paths are absolute.
  * @throws Failure `usage`, `file`
  */
 export function requestOf(call: Call): GenerateRequest {
@@ -48,7 +48,7 @@ export function requestOf(call: Call): GenerateRequest {
 interface Reference {
   isVideo: boolean;
   from: string;
-  /** null: it is measured when the file is uploaded. */
+  /** null: measured when the file is uploaded. */
   seconds: number | null;
 }
 
@@ -60,7 +60,7 @@ function referenceOf(given: string): Reference {
   throw new Failure('usage', `How long is ${given}? Add its seconds, such as ${given}#5`);
 }
 
-/** A URL as it is, or the absolute name of a file. */
+/** Returns a URL unchanged, a file as its absolute path. */
 function mediaOf(given: string): string {
   if (isUrl(given)) return given;
   const file = path.resolve(given);
@@ -74,7 +74,7 @@ function mediaOf(given: string): string {
 
 const VIDEO_NAME = /\.(mp4|m4v|mov|webm|mkv)$/i;
 
-/** By the first bytes of a file (MP4 and QuickTime, Matroska and WebM), the name of a URL. */
+/** Decides by a file's first bytes (MP4 and QuickTime, Matroska and WebM), or by a URL's name. */
 function isVideo(from: string): boolean {
   if (isUrl(from)) return VIDEO_NAME.test(new URL(from).pathname);
   if (!existsSync(from)) return VIDEO_NAME.test(from);
@@ -86,8 +86,8 @@ function isVideo(from: string): boolean {
 }
 
 /**
- * The file to write, absolute; null: it gets the name of the task.
- * @throws Failure `file`, `usage`: it can't be written, or there is one already
+ * The absolute path to write; null: named after the task.
+ * @throws Failure `file`, `usage`: it can't be written, or already exists
  */
 export function outputOf(given: string | undefined, isForced: boolean): string | null {
   if (given === undefined) {

@@ -27,12 +27,12 @@ export async function generate(call: Call): Promise<void> {
   screen.result({ file: output, task }, output);
 }
 
-/** The options of a generation beside its request. */
+/** The options of `fw generate` besides the request. */
 interface Choice {
   output: string | null;
   /** `--yes`: don't ask. */
   isAgreed: boolean;
-  /** `--again`: although the same generation is unfinished. */
+  /** `--again`: even though the same generation is unfinished. */
   isAgain: boolean;
 }
 
@@ -43,9 +43,9 @@ interface Desk {
 }
 
 /**
- * Writes the request to disk, uploads its files, shows its price and asks.
- * @returns an entry whose price was agreed to, and which nobody else finishes
- * @throws Failure `usage`, `credits`, `unfinished`, and of the service: nothing was charged
+ * Writes the request to disk, uploads its files, shows its price and asks for confirmation.
+ * @returns a confirmed entry, locked by this process
+ * @throws Failure `usage`, `credits`, `unfinished`, or the service's: nothing was charged
  */
 async function begin(request: GenerateRequest, choice: Choice, desk: Desk): Promise<Entry> {
   if (!choice.isAgreed && !canAsk()) {
@@ -88,7 +88,7 @@ function entryOf(request: GenerateRequest, { output, isAgreed }: Choice, login: 
 }
 
 /**
- * Running the same command again after a crash would pay twice.
+ * Guards against running the same command again after a crash, which would pay twice.
  * @throws Failure `unfinished`
  */
 function requireNew(entry: Entry): void {
@@ -112,7 +112,7 @@ const wishOf = ({ baseUrl, request, output, folder }: Entry) => ({
   file: output ?? folder,
 });
 
-/** @throws Failure `credits`, `other`: there are too few, or the answer is no */
+/** @throws Failure `credits`, `other`: too few credits, or the user declines */
 async function agree(quote: Quote, { isAgreed }: Choice, screen: Screen): Promise<void> {
   const { credits, available_credits: available, enough } = quote;
   const price = `This video costs ${credits} credits; ${available} are available.`;

@@ -19,15 +19,15 @@ import { clientOf } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { printable, type Screen, styled } from '../terminal/screen.ts';
 
-/** Twelve reads a minute, of the 30 that the key may send. */
+/** Twelve reads a minute, of the key's limit of 30. */
 const POLL_MS = 5_000;
 const FORWARD_MS = 15_000;
 const PAGE = 100;
 const MAX_DESCRIPTION = 200;
 
 /**
- * Relays the events of the account from the log of an endpoint without an address, and deletes the
- * endpoint at the end. The secret belongs to this machine, so it is the same at each start.
+ * Relays the account's events from the log of an endpoint without a URL, which it deletes at the
+ * end. The secret is per machine, so it is the same at each start.
  */
 export async function listen(call: Call): Promise<void> {
   const { screen } = call;
@@ -53,7 +53,7 @@ export async function listen(call: Call): Promise<void> {
   }
 }
 
-/** A failed read is retried at the next turn. */
+/** Relays new events; a failed read is retried at the next poll. */
 async function relayNew(
   work: Relay,
   seen: Set<string>,
@@ -86,7 +86,7 @@ function targetOf(given: string | undefined): string {
   throw new Failure('usage', `--forward takes an http or https address, not "${given}".`);
 }
 
-/** The same at each start, so that the local server keeps its configuration. */
+/** The same at each start, so that the local server's configuration stays valid. */
 function listeningSecret(): string {
   const file = path.join(stateFolder(), 'listen-secret');
   try {
@@ -98,7 +98,7 @@ function listeningSecret(): string {
   }
 }
 
-/** The endpoint whose log is read: one that a killed `fw` of this machine left, or a new one. */
+/** The endpoint whose log is read: one left by a killed `fw` on this machine, or a new one. */
 async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
   const description = `fw listen on ${hostname()}`.slice(0, MAX_DESCRIPTION);
   const { data } = await client.request<WebhookEndpointList>('GET', '/webhooks');
@@ -108,7 +108,7 @@ async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
   return client.request<WebhookEndpoint>('POST', '/webhooks', { body });
 }
 
-/** Another `fw listen` of this machine may have deleted the endpoint: makes a new one then. */
+/** Reads new events; makes a new endpoint if another `fw listen` on this machine has deleted it. */
 async function currentNews(work: Relay, seen: ReadonlySet<string>): Promise<WebhookDelivery[]> {
   try {
     return await newsOf(work, seen);
@@ -120,8 +120,8 @@ async function currentNews(work: Relay, seen: ReadonlySet<string>): Promise<Webh
 }
 
 /**
- * The events of the log that are not known yet, the oldest first. They may appear in it out of
- * order, so they are told apart by their ids.
+ * New events from the log, oldest first. They may appear out of order, so they are recognised by
+ * id.
  */
 async function newsOf(
   { client, endpoint }: Pick<Relay, 'client' | 'endpoint'>,

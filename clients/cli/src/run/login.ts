@@ -45,7 +45,7 @@ async function askForKey(page: string): Promise<string> {
   }
 }
 
-/** Whether a key would cross a network unencrypted. */
+/** Whether a key would cross the network unencrypted. */
 function isReadable(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
@@ -56,7 +56,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Without a browser nothing happens: the address is on the screen. */
+/** Does nothing without a browser: the URL is on the screen. */
 function openInBrowser(page: string): void {
   const usual = OPENERS[platform] ?? ['xdg-open'];
   const [program, ...args] = env.BROWSER ? ([env.BROWSER] as const) : usual;

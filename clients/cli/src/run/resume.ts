@@ -18,7 +18,7 @@ export async function resume(call: Call): Promise<void> {
   else await finishAll(call);
 }
 
-/** A generation that fails does not stop the others. */
+/** A failed generation does not stop the others. */
 async function finishAll(call: Call): Promise<void> {
   const { screen } = call;
   const entries = listEntries();
@@ -42,7 +42,7 @@ async function finishAll(call: Call): Promise<void> {
 
 async function finishOne(idempotencyKey: string, call: Call): Promise<Finished | undefined> {
   const isFree = takeEntry(idempotencyKey);
-  // Its process may have finished it meanwhile.
+  // Its own process may have finished it meanwhile.
   const entry = readEntry(idempotencyKey);
   if (!entry) return undefined;
   if (!isFree) {
@@ -60,8 +60,8 @@ async function finishOne(idempotencyKey: string, call: Call): Promise<Finished |
 }
 
 /**
- * The login to finish an entry with. Idempotency-Keys are per account: sent by another one, the
- * create would be charged there.
+ * The login to finish an entry with. Idempotency-Keys are per account: with another account's
+ * login, the create would be charged there.
  * @throws Failure `key`
  */
 function loginOf({ baseUrl, keyMark, taskId, idempotencyKey }: Entry, isChanged: boolean): Login {
@@ -78,7 +78,7 @@ function loginOf({ baseUrl, keyMark, taskId, idempotencyKey }: Entry, isChanged:
   });
 }
 
-/** Any completed or running task of the account, wherever it was made. */
+/** Downloads any task of the account, completed or running, wherever it was created. */
 async function fetchTask(taskId: string, { screen, text, flag }: Call): Promise<void> {
   const output = outputOf(text('output') ?? `${taskId}.mp4`, flag('force')) ?? '';
   onInterrupt(`The same command goes on. It costs nothing.`);

@@ -8,11 +8,11 @@ import { styled, table } from '../terminal/screen.ts';
 
 interface Result {
   word: string;
-  /** The status of the create, with the code of its error. */
+  /** The create's status, with its error code. */
   create: string;
   charged: string;
   retry: string;
-  /** How its task ended; '' if there is none. */
+  /** How its task ended; '' without a task. */
   end: string;
   is_as_documented: boolean;
 }
@@ -26,7 +26,7 @@ export async function tryOutcomes({ words, screen }: Call): Promise<void> {
       next,
     });
   }
-  // No retries of creates: their errors are what is tested.
+  // Creates are not retried: their errors are the test.
   const clients = { once: clientOf(login, 0), patient: clientOf(login) };
   const chosen = words.length > 0 ? words : Object.keys(OUTCOMES);
   screen.progress(`running ${chosen.length} requests; the slowest takes half a minute`);
@@ -67,7 +67,7 @@ async function create(client: Framewright, word: string): Promise<Created> {
   } catch (error) {
     if (!(error instanceof ApiError) || error.code === 'unauthorized') throw error;
     const { status, code, charged, retry, taskId } = error;
-    // The key's rate window is full, which says nothing about the word.
+    // The key's own rate limit, which says nothing about this outcome.
     if (code === 'rate_limited' && word !== 'test-rate-limited') {
       await pause((error.retryAfterSeconds ?? 1) * 1000);
       return create(client, word);
@@ -76,7 +76,7 @@ async function create(client: Framewright, word: string): Promise<Created> {
   }
 }
 
-/** `completed`, or the code of the error of a failed task. */
+/** `completed`, or the failed task's error code. */
 async function endOf(client: Framewright, taskId: string): Promise<string> {
   return client.videos.wait(taskId).then(
     ({ status }: VideoTask) => status,

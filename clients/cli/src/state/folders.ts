@@ -6,7 +6,7 @@ import { env, platform } from 'node:process';
 
 const NAME = 'framewright';
 
-/** A folder of the user: `variable` if it is set (XDG Base Directory), otherwise the usual one. */
+/** A user folder: `variable` if set (XDG Base Directory), otherwise the platform's default. */
 function folder(variable: string, usual: { windows: string; mac: string; other: string }): string {
   const chosen = env[variable];
   if (chosen && path.isAbsolute(chosen)) return path.join(chosen, NAME);
@@ -17,15 +17,15 @@ function folder(variable: string, usual: { windows: string; mac: string; other: 
 
 const MAC = 'Library/Application Support';
 
-/** Where the login is. */
+/** The folder with the login. */
 export const configFolder = () =>
   folder('XDG_CONFIG_HOME', { windows: 'APPDATA', mac: MAC, other: '.config' });
 
-/** Where unfinished generations are. */
+/** The folder with unfinished generations. */
 export const stateFolder = () =>
   folder('XDG_STATE_HOME', { windows: 'LOCALAPPDATA', mac: MAC, other: '.local/state' });
 
-/** Syncs a folder, so that a rename in it survives a crash. Windows neither can nor needs to. */
+/** Syncs a folder, so that a rename in it survives a crash. Windows can't and needn't. */
 export function syncFolder(name: string): void {
   if (platform === 'win32') return;
   const descriptor = openSync(name, 'r');
@@ -37,8 +37,8 @@ export function syncFolder(name: string): void {
 }
 
 /**
- * Replaces a file, readable by its owner only, in one atomic step. After it returns, the new text
- * survives a crash of the machine.
+ * Replaces a file atomically, readable by its owner only. Once it returns, the new text survives a
+ * crash of the machine.
  */
 export function writeSynced(file: string, text: string): void {
   const home = path.dirname(file);

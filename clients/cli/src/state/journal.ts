@@ -12,28 +12,28 @@ import process from 'node:process';
 import type { GenerateRequest, VideoRequest } from '@framewright/client';
 import { stateFolder, syncFolder, writeSynced } from './folders.ts';
 
-/** An unfinished generation. It is on disk before the first byte of it is sent. */
+/** An unfinished generation, on disk before the first byte of it is sent. */
 export interface Entry {
   version: 1;
   idempotencyKey: string;
   baseUrl: string;
-  /** A hash of the API key that it was begun with. */
+  /** A hash of the API key that began it. */
   keyMark: string;
-  /** What was asked for. Its files have absolute names. */
+  /** The original request; its files have absolute paths. */
   request: GenerateRequest;
   /** The file to write; null: in `folder`, named after the task. */
   output: string | null;
   folder: string;
-  /** Somebody agreed to the price. Without that, nothing is created. */
+  /** Whether somebody agreed to the price. Otherwise nothing is created. */
   isAgreed: boolean;
-  /** The body of the create, when its files are uploaded. It is never changed once it was sent. */
+  /** The create's body, once its files are uploaded. Never changes after it was sent. */
   body: VideoRequest | null;
   taskId: string | null;
   createdAt: string;
 }
 
 const TOUCH_MS = 10_000;
-/** The process of an older lock is gone, whoever has its number now. */
+/** The process of an older lock is dead, whoever has its pid now. */
 const STALE_MS = 60_000;
 
 const held: string[] = [];
@@ -41,18 +41,18 @@ const held: string[] = [];
 const folder = () => path.join(stateFolder(), 'generations');
 const fileOf = (idempotencyKey: string) => path.join(folder(), `${idempotencyKey}.json`);
 
-/** Writes an entry. After it returns, a crash of the machine does not lose it. */
+/** Writes an entry. Once it returns, the entry survives a crash of the machine. */
 export function record(entry: Entry): void {
   writeSynced(fileOf(entry.idempotencyKey), `${JSON.stringify(entry, null, 2)}\n`);
 }
 
-/** The entry is finished. */
+/** Deletes a finished entry. */
 export function forget({ idempotencyKey }: Entry): void {
   rmSync(fileOf(idempotencyKey), { force: true });
   syncFolder(folder());
 }
 
-/** The entry as it is now; undefined if it was finished. */
+/** The current entry; undefined if it was finished. */
 export function readEntry(idempotencyKey: string): Entry | undefined {
   try {
     const entry = JSON.parse(readFileSync(fileOf(idempotencyKey), 'utf8'));
@@ -62,7 +62,7 @@ export function readEntry(idempotencyKey: string): Entry | undefined {
   }
 }
 
-/** All unfinished generations, the oldest first. */
+/** All unfinished generations, oldest first. */
 export function listEntries(): Entry[] {
   mkdirSync(folder(), { recursive: true, mode: 0o700 });
   return readdirSync(folder())
@@ -73,9 +73,9 @@ export function listEntries(): Entry[] {
 }
 
 /**
- * Locks an entry until this process ends, by a file with its pid. The lock only saves work, so two
+ * Locks an entry until this process ends, by a file with its pid. The lock only saves work: two
  * processes that find a stale one at the same moment may both get it.
- * @returns false if another process works on it
+ * @returns false if another process is working on it
  */
 export function takeEntry(idempotencyKey: string): boolean {
   const file = path.join(stateFolder(), 'locks', idempotencyKey);
@@ -102,7 +102,7 @@ function touch(file: string): void {
   const now = new Date();
   try {
     utimesSync(file, now, now);
-  } catch {} // another process took it while this one was stopped
+  } catch {} // another process took it while this one was suspended
 }
 
 function isHeld(file: string): boolean {

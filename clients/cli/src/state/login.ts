@@ -6,7 +6,7 @@ import { Framewright } from '@framewright/client';
 import { Failure } from '../failure.ts';
 import { configFolder, writeSynced } from './folders.ts';
 
-/** An API key and its service; the key is sent to no other one. */
+/** An API key and its service; the key is never sent elsewhere. */
 export interface Login {
   baseUrl: string;
   apiKey: string;
@@ -35,7 +35,7 @@ export function removeLogin(): boolean {
 }
 
 /**
- * The base URL of the API, also from the address of the website.
+ * The API's base URL; also accepts the website's URL.
  * @throws Failure `usage`
  */
 export function baseUrlOf(given: string): string {
@@ -51,7 +51,7 @@ export function baseUrlOf(given: string): string {
 const NAMES_SERVICE = 'fw login --base-url https://video.example.com names the service.';
 
 /**
- * The service of commands that name none.
+ * The service for commands that name none.
  * @throws Failure `usage`
  */
 export function usualBaseUrl(): string {
@@ -61,7 +61,7 @@ export function usualBaseUrl(): string {
   throw new Failure('usage', message, { charged: 'no', next: NAMES_SERVICE });
 }
 
-/** @throws Failure `key`: it doesn't look like an API key. The text is not shown. */
+/** @throws Failure `key` if it doesn't look like an API key; the text is not shown */
 export function checkKey(apiKey: string): string {
   if (/^fw_(live|test)_[0-9A-Za-z]+$/.test(apiKey)) return apiKey;
   const message = 'This is not an API key: they begin with fw_live_ or fw_test_.';
@@ -69,7 +69,7 @@ export function checkKey(apiKey: string): string {
 }
 
 /**
- * The API key of the environment, otherwise the stored one.
+ * The environment's API key, otherwise the stored one.
  * @throws Failure `key`
  */
 export function currentLogin(): Login {
@@ -91,7 +91,7 @@ export function markOf({ apiKey }: Login): string {
   return createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
 }
 
-/** A client of the SDK. */
+/** An SDK client. */
 export function clientOf(login: Login = currentLogin(), maxRetries?: number): Framewright {
   return new Framewright({ ...login, ...(maxRetries !== undefined && { maxRetries }) });
 }

@@ -6,16 +6,16 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 let advice = 'Nothing was charged.';
 let beforeEnd: () => undefined | Promise<unknown> = () => undefined;
 
-/** How long the exit waits for `beforeEnd`. A second signal ends at once. */
+/** How long the exit waits for `beforeEnd`. A second signal exits at once. */
 const LAST_MS = 5_000;
 
-/** Sets what a signal prints, and what it does before the exit. */
+/** Sets the text to print after a signal, and the work to do before the exit. */
 export function onInterrupt(text: string, then: typeof beforeEnd = () => undefined): void {
   advice = text;
   beforeEnd = then;
 }
 
-/** Ends the process as a signal does, with the advice. */
+/** Exits as a signal would, printing the advice. */
 export function endBy(signal: keyof typeof SIGNALS): void {
   stderr.write(`${stderr.isTTY ? '\r\x1b[K' : ''}fw: interrupted. ${advice}\n`);
   const end = () => process.exit(SIGNALS[signal]);
@@ -25,7 +25,7 @@ export function endBy(signal: keyof typeof SIGNALS): void {
   ending.then(end, end);
 }
 
-/** The first signal ends `fw`: all that matters is on disk already. */
+/** The first signal ends `fw`: everything that matters is already on disk. */
 export function watchSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => endBy(signal));

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { endBy } from './interrupt.ts';
 
-/** Whether somebody can be asked. */
+/** Whether there is a terminal to ask at. */
 export const canAsk = () => stdin.isTTY && stderr.isTTY;
 
 /** Asks a question. Anything but y and yes is a no. */
@@ -16,7 +16,7 @@ export async function confirm(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** Asks for a text that is not shown. In a pipe, it is all of standard input. */
+/** Asks for hidden input; from a pipe, reads all of standard input. */
 export async function askHidden(question: string): Promise<string> {
   if (!stdin.isTTY) return (await text(stdin)).trim();
   stderr.write(question);

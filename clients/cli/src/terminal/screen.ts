@@ -1,16 +1,16 @@
 import { env, stderr, stdout } from 'node:process';
 import { stripVTControlCharacters, styleText } from 'node:util';
 
-/** Where a command writes. Results go to standard output, everything else to standard error. */
+/** A command's output. Results go to standard output, everything else to standard error. */
 export interface Screen {
   isJson: boolean;
-  /** Whether a person reads the results; otherwise they are plain rows. */
+  /** Whether a person reads the results; programs get plain rows. */
   isForPerson: boolean;
   /** Prints the result: `value` with --json, otherwise the text. */
   result(value: unknown, text: string): void;
-  /** Prints what only a person at a terminal wants to know. */
+  /** Prints a note for a person at a terminal. */
   note(text: string): void;
-  /** Shows what happens at the moment; null removes it. Only at a terminal. */
+  /** Shows the current progress, at a terminal only; null clears it. */
   progress(text: string | null): void;
 }
 
@@ -20,13 +20,13 @@ export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
 }
 
-/** As `printable`, but with lines, tabs and the colours of `styled`. */
+/** Like `printable`, but keeps lines, tabs and the colours of `styled`. */
 function withoutControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
   return text.replace(/(\x1b\[\d+m)|[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '$1');
 }
 
-/** JSON without any control character: it may be read at a terminal. */
+/** JSON without control characters, since it may be shown in a terminal. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\x7f-\x9f]/g,
@@ -36,7 +36,7 @@ export function jsonText(value: unknown): string {
 
 const CLEAR = '\r\x1b[K';
 
-/** NO_COLOR (no-color.org) and TERM=dumb are for all colours, on both streams. */
+/** NO_COLOR (no-color.org) and TERM=dumb turn off all colours, on both streams. */
 const hasColours = ({ isTTY }: { isTTY: boolean }) => isTTY && !env.NO_COLOR && env.TERM !== 'dumb';
 
 export function styled(
@@ -75,7 +75,7 @@ export function openScreen({ isJson }: { isJson: boolean }): Screen {
   };
 }
 
-/** A table with a head for a person; tab-separated values for a program. */
+/** A table with a header for people; tab-separated values for programs. */
 export function table(screen: Screen, head: string[], rows: string[][]): string {
   const clean = rows.map((row) => row.map(printable));
   if (!screen.isForPerson) return clean.map((row) => row.join('\t')).join('\n');
@@ -89,7 +89,7 @@ export function table(screen: Screen, head: string[], rows: string[][]): string 
 
 const BAR_WIDTH = 24;
 
-/** A bar with the share of what is done. */
+/** A progress bar. */
 export function bar(done: number, total: number): string {
   const share = total > 0 ? Math.min(1, done / total) : 0;
   const full = Math.round(share * BAR_WIDTH);
@@ -97,7 +97,7 @@ export function bar(done: number, total: number): string {
   return `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}]${percent}`;
 }
 
-/** A number, with thousands separators for a person. */
+/** A number, with thousands separators for people. */
 export function figure(screen: Screen, value: number): string {
   return screen.isForPerson ? value.toLocaleString('en-US') : String(value);
 }

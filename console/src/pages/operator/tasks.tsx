@@ -186,7 +186,7 @@ interface DecideProps {
 }
 
 function DecideAll({ filter, held: { tasks, confirm }, reload, onDone }: DecideProps) {
-  useLayoutEffect(() => () => void reload(), []); // also if the decision was refused: the list is old
+  useLayoutEffect(() => () => void reload(), []); // even if refused: the list is stale
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   return (
     <VerbDialog

@@ -31,7 +31,9 @@ export async function followDatabaseClock(deps: {
   return () => Date.now() + aheadMs;
 }
 
-/** How far the database's clock is ahead. The query reads it about halfway through its time. */
+/**
+ * How far the database's clock is ahead. The query reads it about halfway through its round trip.
+ */
 async function databaseAheadMs(db: Database): Promise<number> {
   const sentAt = Date.now();
   const [clock] = await db.query<{ now_ms: number }>(READ);

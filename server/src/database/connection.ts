@@ -2,29 +2,29 @@
 import pg from 'pg';
 import pgpass from 'pgpass';
 
-/** A connection whose password is asked for; pg hands it to the function. */
+/** The connection that needs a password, as pg passes it. */
 type ConnectionFacts = Parameters<typeof pgpass>[0];
 
-// Each connection whose address has no password reads the password file again, so that a password
-// can be replaced without a restart. pg 9 no longer reads the file by itself.
+// Each connection whose URL has no password rereads the password file, so that a password can be
+// replaced without a restart. pg 9 no longer reads the file by itself.
 pg.defaults.password = (connection?: ConnectionFacts) =>
   new Promise<string>((resolve) => {
     if (connection) pgpass(connection, (password = '') => resolve(password));
     else resolve('');
   });
 
-/** A new connection is given up after this many seconds. */
+/** Connecting times out after this many seconds. */
 const CONNECT_SECONDS = 3;
-/** The server ends a statement after this many seconds, if the caller names no other time. */
+/** The server ends a statement after this many seconds, unless the caller sets another limit. */
 export const STATEMENT_SECONDS = 3;
 /**
- * The client waits this much longer than the server for the end of a statement. So only a server
- * that does not respond at all makes the client give up.
+ * The client waits this much longer than the server's limit on a statement, so that it gives up
+ * only if the server does not respond at all.
  */
 const MARGIN_SECONDS = 1;
-/** The server ends a transaction whose client sends nothing for this long: its locks are free. */
+/** The server ends a transaction whose client sends nothing for this long, to free its locks. */
 const IDLE_IN_TRANSACTION_SECONDS = 5;
-/** A connection that is closed is destroyed after this time if the server does not close it. */
+/** A closing connection is destroyed after this time if the server does not close it. */
 const CLOSE_SECONDS = 1;
 
 const types = new pg.TypeOverrides();
@@ -32,21 +32,21 @@ const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, Number);
 
 /**
- * How statements are sent through a transaction pooler: prepared by name, which PgBouncer can from
- * 1.21 on, or parsed each time.
+ * How statements are sent through a transaction pooler: prepared by name, which PgBouncer supports
+ * from 1.21 on, or parsed each time.
  */
 export type PoolerStatements = 'named' | 'unnamed';
 
 export interface ConnectionSettings extends pg.ClientConfig {
   /**
-   * Whether a transaction pooler is between: each transaction may run in another session of the
-   * server, which has its settings from the server or from the pooler.
+   * Whether a transaction pooler is in between: each transaction may run in another session of the
+   * server, with the settings of the server or the pooler.
    */
   isPooled?: boolean;
 }
 
 /**
- * A connection that never waits without end: neither to connect, nor for a response, nor to close.
+ * A connection that never waits forever: neither to connect, nor for a response, nor to close.
  * Without these limits, a server that vanishes without closing its connections freezes the process.
  */
 export class Connection extends pg.Client {
@@ -92,9 +92,9 @@ const SESSION = `select
   set_config('tcp_keepalives_count', '3', false)`;
 
 /**
- * Makes the settings of a new connection. Through a pooler, they would change the session of
- * whoever is served next; the start has checked them there. A statement shows in both cases that
- * the server responds: a pooler accepts connections without it.
+ * Applies the settings of a new connection. Through a pooler, they would leak into the session of
+ * the next client; there they are checked at the start instead. In both cases a statement proves
+ * that the server responds: a pooler accepts connections without a server.
  */
 export async function prepareConnection(
   client: pg.Client,
@@ -105,8 +105,8 @@ export async function prepareConnection(
 }
 
 /**
- * An expression that makes the schema `public` the only one of a session. A schema that the role or
- * the database puts before it may have tables with our names. An address that names a search path
+ * SQL expression that makes `public` the only schema of a session. A schema that the role or the
+ * database puts before it may have tables with our names. A URL that sets a search path
  * (`options=-c search_path=...`) keeps it.
  */
 export function searchPath(url = ''): string {
@@ -139,7 +139,7 @@ export async function withinSeconds<T>(
     late = new NoResponse(`the database did not respond within ${seconds} s`);
     client.connection.stream.destroy(late);
   };
-  // A process that was suspended reads first what has arrived in the meantime.
+  // A process that was suspended first reads what has arrived in the meantime.
   const timer = setTimeout(() => setTimeout(giveUp, 50), seconds * 1000);
   try {
     return await response;

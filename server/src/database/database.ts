@@ -25,7 +25,7 @@ export function statement(name: string, text: string): Statement {
   return made;
 }
 
-/** The named statements of the modules that were imported so far. */
+/** The named statements of the modules imported so far. */
 export function namedStatements(): Statement[] {
   return [...named.values()];
 }
@@ -37,8 +37,8 @@ interface NamedStatement<Parameter extends string> extends Statement {
 }
 
 /**
- * A statement that writes its parameters as `:name` instead of `$1`. Use it from five parameters
- * on, so that no reader has to count positions.
+ * A statement that writes its parameters as `:name` instead of `$1`. Use it for five or more
+ * parameters, so that no reader has to count positions.
  * @throws Error when the text uses a name that is not listed, or does not use a listed name
  */
 export function namedStatement<Parameter extends string>(
@@ -92,7 +92,7 @@ export interface Database extends Queryable {
  * with {@link DatabaseUnavailable}, and the connection is not used again.
  * @param options.url a `postgres://` address
  * @param options.connections how many connections may be open at a time
- * @param options.statementSeconds how long a statement may take; not those of a snapshot
+ * @param options.statementSeconds how long a statement may take, except in a snapshot
  * @param options.pooler undefined: the address is Postgres itself. Through a pooler, the sessions
  *   must have the settings that {@link requireSessionSettings} checks
  */
@@ -128,7 +128,7 @@ const SNAPSHOT = `begin isolation level repeatable read read only; set local sta
 /** Connections that broke. When a statement fails on one, the statement is not the cause. */
 const broken = new WeakSet<object>();
 
-/** A connection, and how long its statements wait for their responses; undefined: without end. */
+/** A connection, and how long its statements wait for their responses; undefined: forever. */
 interface Session {
   pool: ConnectionPool;
   client: LentConnection;
@@ -201,7 +201,7 @@ async function send<Row extends object>(
   }
 }
 
-/** Statements that are sent in one tick are written to the connection by one call to the kernel. */
+/** Writes the statements of one tick to the connection in a single system call. */
 function writeTogether({ connection: { stream } }: LentConnection): void {
   stream.cork();
   process.nextTick(() => stream.uncork());
@@ -259,7 +259,7 @@ export async function first<Row extends object>(
 
 /**
  * A function that runs one statement and returns its rows. Its arguments are the values of the
- * parameters, in their order. `On` is `Transaction` for what only has a meaning within one.
+ * parameters, in their order. `On` is `Transaction` for statements that only make sense within one.
  * @param name unique in the program
  */
 export function query<Args extends unknown[], Row extends object, On extends Queryable = Queryable>(
@@ -319,8 +319,8 @@ export function command<Args extends unknown[], On extends Queryable = Queryable
 }
 
 /**
- * The results of work that was begun together, such as statements of one transaction. Waits until
- * all of it has ended, also when a part fails.
+ * The results of work begun together, such as statements of one transaction. Waits until all of it
+ * has ended, even if a part fails.
  * @throws the error of the first in the list that failed; in a transaction, later errors only say
  *   that it is aborted
  */

@@ -2,8 +2,8 @@ import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
 import type { Database } from './database.ts';
 
 /**
- * The same database, of which at most `count` connections are used at a time: further work waits.
- * Work that holds a connection must not ask for another one.
+ * Wraps a database to use at most `count` connections at a time; further work waits. Work that
+ * holds a connection must not ask for another one.
  */
 export function fewConnections(db: Database, count: number): Database {
   const permits = createFairSemaphore(count);

@@ -33,7 +33,7 @@ const SYSTEM = '(select system_identifier::text from pg_control_system())';
 const TIMELINE = 'left(pg_walfile_name(pg_current_wal_lsn()), 8)';
 const TABLE = `'database_marks'::regclass::oid::text`;
 
-/** Which server runs the database. A value is null when this server does not tell it. */
+/** Which server runs the database. A value is null when this server does not reveal it. */
 interface Lineage {
   systemIdentifier: string | null;
   /** Changes when a replica is promoted, and after a restore to a point in time. */
@@ -75,7 +75,7 @@ const ADVANCE = namedStatement(
    returning epoch::text as epoch, beat`,
 );
 
-// What differs in any way is looked at in a transaction.
+// Any difference is examined in a transaction.
 const ADVANCE_UNCHANGED = namedStatement(
   'mark_advance_unchanged',
   ['epoch', 'beat', 'systemIdentifier', 'timeline', 'tableOid'],
@@ -102,7 +102,7 @@ const RECOVERY = statement(
    from recoveries where ended_at is null`,
 );
 
-/** For how long a recovery is under way; undefined: none is. */
+/** How long a recovery has been under way; undefined: none is. */
 export async function recoverySeconds(db: Queryable): Promise<number | undefined> {
   return (await first<{ seconds: number }>(db, RECOVERY))?.seconds;
 }
@@ -116,7 +116,7 @@ export const RECOVERY_BEGAN = '(select began_at from recoveries where ended_at i
  * `framewright restored`.
  * @param known what this process remembers; undefined: nothing
  * @param deps.trustsPromotion whether a promoted replica has every commit
- * @param deps.hasTasks whether there is a task. Otherwise it is a new database: it has forgotten
+ * @param deps.hasTasks whether there is a task. Otherwise it is a new database, which has lost
  *   nothing
  * @returns the new mark; or the cause of the recovery, `undefined` if it began earlier
  */
@@ -151,7 +151,7 @@ export const beginRecovery = command<[cause: string], Transaction>(
   'insert into recoveries (cause) values ($1) on conflict do nothing',
 );
 
-/** Ends the recovery. The database as it is now is right, whatever processes remember. */
+/** Ends the recovery. The database is right as it is now, whatever processes remember. */
 export async function endRecovery(tx: Transaction, lineage: Lineage): Promise<void> {
   await tx.query(RENEW);
   await store(tx, lineage);
@@ -207,9 +207,9 @@ async function unlessRefused<T>(rows: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Makes a function that compares the database with what the workers of a data folder remember of
- * it, and remembers it as it is now. It logs an error while nothing is claimed because of that.
- * While the disk is full the file keeps an older mark, which is true as well.
+ * Returns a function that compares the database with the mark that the workers of a data folder
+ * remember, and then updates the mark. It logs an error while a mismatch stops all claims. While
+ * the disk is full, the file keeps an older mark, which is still true.
  * @param deps.dataDir the folder whose file `database-mark.json` outlives a restore
  */
 export function rememberMark(
@@ -240,7 +240,7 @@ export function rememberMark(
   };
 }
 
-/** @returns undefined when there is no file, or not a whole one */
+/** @returns undefined when there is no file, or only part of one */
 async function readMark(file: string): Promise<Mark | undefined> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';

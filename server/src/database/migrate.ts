@@ -16,7 +16,7 @@ import {
 } from './migration/migration-files.ts';
 import { type RunSettings, runMigration } from './migration/run-migration.ts';
 
-/** Settings of tests; the folder's address ends with a slash. */
+/** Settings for tests; the folder's URL ends with a slash. */
 export interface MigrateOptions extends Partial<RunSettings> {
   folder?: URL;
 }
@@ -41,7 +41,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   const settings = { ...DEFAULTS, ...given };
   const files = await readMigrations(folder);
   return withConnection(url, async (client) => {
-    if (await isUpToDate(client, files)) return []; // a role that only serves may start
+    if (await isUpToDate(client, files)) return []; // so a role that can't migrate may start
     await requireOwner(client);
     await lock(client, settings);
     await makeMigrationsTable(client);
@@ -87,7 +87,7 @@ async function requireOwner(client: pg.Client): Promise<void> {
 }
 
 /**
- * Checks that the role may do with the tables what the service does.
+ * Checks that the role has the privileges on the tables that the service needs.
  * @throws UsageError that names what it lacks
  */
 export async function requirePrivileges(url: string): Promise<void> {
@@ -150,7 +150,7 @@ async function withConnection<T>(url: string, work: (client: pg.Client) => Promi
   client.on('error', () => {}); // the query under way fails too; its error is reported
   await client.connect();
   try {
-    // A migration may take as long as it needs, whatever the settings of the role are.
+    // A migration may take as long as it needs, whatever the role's settings.
     await client.query('set statement_timeout = 0; set lock_timeout = 0');
     await client.query(`select ${searchPath(url)}`);
     return await work(client);
@@ -160,8 +160,8 @@ async function withConnection<T>(url: string, work: (client: pg.Client) => Promi
 }
 
 /**
- * Waits for the lock by asking again and again. A statement that waits for it would hold a snapshot
- * all that time, and `create index concurrently` waits for each snapshot that is older than itself.
+ * Polls for the lock. A statement that waits for it would hold a snapshot all that time, and
+ * `create index concurrently` waits for every older snapshot.
  */
 async function lock(client: pg.Client, { report }: RunSettings): Promise<void> {
   for (let tries = 0; ; tries += 1) {

@@ -12,8 +12,8 @@ import {
 /** How long work waits for a connection when all are in use. */
 const WAIT_SECONDS = 8;
 /**
- * An idle connection is closed after this time. A new one costs the server a process that reads its
- * catalogue and plans each statement again, so bursts of work must not open and close connections.
+ * An idle connection is closed after this time. A new one costs the server a process that rereads
+ * the catalogue and replans each statement, so bursts of work must not open and close connections.
  */
 const IDLE_SECONDS = 300;
 /** How much work may wait for a connection (decisions/0013). */
@@ -43,12 +43,12 @@ export function openPool(options: {
     max: connections,
     connectionTimeoutMillis: WAIT_SECONDS * 1000,
     idleTimeoutMillis: IDLE_SECONDS * 1000,
-    // The pool waits for it, which its type does not say.
+    // The pool awaits this, though its type does not say so.
     onConnect: (client) => prepareConnection(client as Connection, settings),
   });
   const idle = new Set<Connection>();
   const distrusted = new WeakSet<object>();
-  // The database may stop during the close and break the last connections. This is no warning.
+  // The database may stop during the close and break the last connections: not worth a warning.
   let isClosed = false;
   pool.on('error', (error, client) => {
     if (isClosed || distrusted.has(client)) return;
@@ -72,7 +72,7 @@ export function openPool(options: {
     get isClosed() {
       return isClosed;
     },
-    /** @throws pg's error or {@link NoResponse} when no connection can be had now */
+    /** @throws pg's error or {@link NoResponse} when no connection is available now */
     async connect() {
       outage.check();
       if (pool.waitingCount >= MAX_WAITING) throw new Error('too much work waits for a connection');
@@ -98,7 +98,7 @@ export function openPool(options: {
   };
 }
 
-/** SQLSTATE class of a failed connection. A pooler sends it while it does not reach the server. */
+/** SQLSTATE class of a failed connection. A pooler sends it while it can't reach the server. */
 const CONNECTION_EXCEPTION = '08';
 
 /** @throws when the server does not respond. An error that it sends is a response. */
@@ -115,19 +115,19 @@ async function attempt(settings: ConnectionSettings): Promise<void> {
   }
 }
 
-/** How often the server is tried during an outage. */
+/** How often the server is probed during an outage. */
 const TRY_SECONDS = 0.25;
 
 /**
- * Whether the server responds. During an outage nothing waits for it: work fails at once, and one
- * connection at a time tries the server until it responds again.
+ * The circuit breaker for the server. During an outage work fails at once, and one connection at a
+ * time probes the server until it responds again.
  */
 export interface DatabaseOutage {
-  /** Tries the server, because a connection failed or a response did not come. */
+  /** Probes the server, because a connection failed or a response did not come. */
   suspect(): void;
   /** @throws the cause of the outage, if there is one */
   check(): void;
-  /** Waits for the work, but not into an outage. @throws the cause of an outage that begins */
+  /** Waits for the work, unless an outage begins. @throws the cause of the outage */
   orBegins<T>(work: Promise<T>): Promise<T>;
   close(): void;
 }

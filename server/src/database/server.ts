@@ -7,7 +7,7 @@ import { type Database, statement } from './database.ts';
 const OLDEST_VERSION = 15;
 const NEWEST_VERSION = 18;
 
-/** No part of the service uses this value, so a server that shows it was given it here. */
+/** Used nowhere else, so a server that reports this value got it from here. */
 const PROBE_SECONDS = 11;
 
 const CONNECT_SECONDS = 10;
@@ -23,8 +23,8 @@ interface ServerFacts {
 }
 
 /**
- * Checks that an address is a Postgres that the service runs on, and no transaction pooler: there,
- * each statement may run in another session.
+ * Checks that a URL leads to a supported Postgres and not to a transaction pooler, where each
+ * statement may run in another session.
  * @param variable the variable that has the address
  * @throws UsageError with one line, without the password
  */
@@ -88,7 +88,7 @@ async function connected<T>(
   let client: pg.Client | undefined;
   try {
     client = new pg.Client({
-      connectionString: url, // read here: it may name a file of a certificate that is not there
+      connectionString: url, // parsed here: it may name a missing certificate file
       connectionTimeoutMillis: CONNECT_SECONDS * 1000,
       query_timeout: CONNECT_SECONDS * 1000, // a pooler accepts connections without a server
       ...(statementSeconds === undefined ? {} : { statement_timeout: statementSeconds * 1000 }),
@@ -123,8 +123,8 @@ const SETTINGS = statement(
 );
 
 /**
- * Checks that a commit that the database reports is on disk. Otherwise a job may run whose attempt
- * is forgotten after a power cut, and is submitted again.
+ * Checks that a reported commit is on disk. Otherwise a power cut could lose the attempt of a
+ * running job, and the task would be submitted again.
  * @throws UsageError when the settings of the server make commits volatile
  */
 export async function requireDurableCommits(db: Database): Promise<void> {
@@ -154,7 +154,7 @@ const SESSION = statement(
 /**
  * Checks the sessions behind a pooler. The service can't set them: each transaction may run in
  * another one.
- * @param allowsVolatile whether commits may be forgotten
+ * @param allowsVolatile whether commits may be lost
  * @throws UsageError with the settings to change
  */
 export async function requireSessionSettings(db: Database, allowsVolatile: boolean): Promise<void> {
@@ -171,7 +171,7 @@ export async function requireSessionSettings(db: Database, allowsVolatile: boole
   );
 }
 
-/** @returns what is required, if the setting is something else */
+/** @returns the required value, if the setting differs */
 function expectedSetting(name: string, value: string, allowsVolatile: boolean): string | undefined {
   if (name === 'synchronous_commit') {
     return allowsVolatile || ['on', 'remote_apply'].includes(value) ? undefined : 'on';

@@ -2,22 +2,21 @@ import { batch } from '../kernel/batch.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
 
 interface SharedWork<Item, Result> {
-  /** Items of the same key are never worked on together. */
+  /** Items with the same key are never worked on together. */
   keyOf(item: Item): string;
   /** Does the work of all items, in one transaction at most, in the order of the items. */
   work(db: Database, items: Item[]): Promise<Result[]>;
 }
 
-/** Items of one statement. */
+/** Items per statement. */
 const MAX_ITEMS = 64;
-/** How many pieces of shared work of one kind run at a time: one that waits delays no others. */
+/** How many batches of one kind run at a time, so that one that waits does not delay the others. */
 const CONCURRENCY = 2;
 
 /**
- * Makes calls that arrive together share their statements and their commit. A call that arrives
- * alone does not wait. When the work of several items fails, nothing of it has happened, unless the
- * database was unavailable. Each item is then tried alone, so an item that can't be done fails no
- * other one.
+ * Micro-batches calls that arrive together into shared statements and one commit. A lone call does
+ * not wait. When a batch fails, it was rolled back, unless the database was unavailable. Each item
+ * is then tried alone, so that one bad item fails no other.
  */
 export function sharedWork<Item, Result>(
   shared: SharedWork<Item, Result>,
@@ -28,7 +27,7 @@ export function sharedWork<Item, Result>(
       maxItems: MAX_ITEMS,
       concurrency: CONCURRENCY,
       maxWaiting: Number.POSITIVE_INFINITY,
-      tooMany: () => new Error('too much work waits'), // never, without a limit
+      tooMany: () => new Error('too much work waits'), // never thrown: there is no limit
       keyOf: shared.keyOf,
       async work(items) {
         try {
@@ -51,12 +50,12 @@ export function sharedWork<Item, Result>(
   };
 }
 
-/** Thrown by shared work that does not commit, so that each of its items is tried alone. */
+/** Thrown by shared work to roll back, so that each of its items is tried alone. */
 export class NotTogether extends Error {
   override name = 'NotTogether';
 }
 
-/** Whether it is certain that nothing of the work was committed: no response to it was lost. */
+/** Whether the work was certainly not committed: no response was lost. */
 function wasRolledBack(error: unknown): boolean {
   return !(error instanceof DatabaseUnavailable);
 }

@@ -12,22 +12,22 @@ interface Call<Item, Result> {
 interface BatchOptions<Item, Result> {
   /** For the metrics. Without it, the batches are not reported. */
   name?: string;
-  /** How many items one batch may have. */
+  /** The most items in one batch. */
   maxItems: number;
-  /** How many batches may run at a time. */
+  /** The most batches that run at a time. */
   concurrency: number;
   /**
-   * Whether a batch takes half of the items that wait or run, if they are many: while the database
-   * works on one half, the process works on the results of the other.
+   * Whether a batch takes only half of the waiting and running items, if they are many: while the
+   * database works on one half, the process works on the results of the other.
    */
   inHalves?: boolean | undefined;
-  /** How many items may wait for a batch. */
+  /** The most items that may wait for a batch. */
   maxWaiting: number;
-  /** The error of an item that finds so many waiting. */
+  /** The error for an item beyond `maxWaiting`. */
   tooMany(): Error;
-  /** Items of the same key are never in one batch. */
+  /** Items with the same key are never in one batch. */
   keyOf(item: Item): string;
-  /** Items of one lane are never in two batches at a time. */
+  /** Items of one lane are never in two running batches. */
   laneOf?(item: Item): string;
   /** Whether the items of a batch are all of one lane. */
   isOfOneLane?: boolean;
@@ -39,9 +39,8 @@ interface BatchOptions<Item, Result> {
 const MIN_HALF = 16;
 
 /**
- * Makes single calls share their work: calls that arrive in one tick, or while `concurrency`
- * batches are running, go into one batch. A call that arrives alone does not wait. When the
- * work of a batch fails, each of its calls fails.
+ * Micro-batches calls: those that arrive in one tick, or while `concurrency` batches are running,
+ * go into one batch. A lone call does not wait. When a batch fails, each of its calls fails.
  */
 export function batch<Item, Result>(
   options: BatchOptions<Item, Result>,
@@ -90,8 +89,8 @@ export function batch<Item, Result>(
 }
 
 /**
- * The next batch, the first `maxItems` calls of different keys and of lanes that no batch has, and
- * the other calls in order.
+ * The next batch, which is the first `maxItems` calls with different keys and idle lanes, and the
+ * other calls in order.
  */
 function divide<Item, Result>(
   calls: Call<Item, Result>[],

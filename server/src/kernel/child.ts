@@ -21,7 +21,7 @@ export interface ChildProgram {
   script: URL;
   /** Extra flags of Node for the child. */
   nodeFlags?: string[];
-  /** How much it lets other processes go first, from 0 (the default) to 19. */
+  /** Its niceness, from 0 (the default) to 19. */
   niceness?: number;
 }
 
@@ -41,7 +41,7 @@ export type ChildOptions = ChildProgram & ChildWork;
 const MAX_RESULT_CHARACTERS = 512 * 1024;
 const MAX_ERROR_CHARACTERS = 2000;
 
-/** A child process that does one piece of work after the other. */
+/** A child process that does one piece of work at a time. */
 export interface Child {
   /**
    * Gives it work. After any outcome but `completed`, the child can't be used again.
@@ -55,9 +55,9 @@ export interface Child {
 }
 
 /**
- * Starts a script in a child process without our variables, but for the compile cache, so that
- * untrusted bytes never share a process with secrets or the database. The child ends with its
- * parent, also when the parent is killed, because its standard input closes. It leads its own
+ * Starts a script in a child process without our environment variables, except the compile cache,
+ * so that untrusted bytes never share a process with secrets or the database. The child ends with
+ * its parent, even when the parent is killed, because its standard input closes. It leads its own
  * process group, so that a Ctrl-C for the service does not end it.
  */
 export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgram): Child {
@@ -92,11 +92,11 @@ export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgra
 
 /** Where Node keeps compiled sources, if it does: with them, a child starts in half the time. */
 function compileCache(): NodeJS.ProcessEnv {
-  const folder = getCompileCacheDir(); // that of this version of Node, in the one that was given
+  const folder = getCompileCacheDir(); // a subfolder for this version of Node
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(folder) };
 }
 
-/** A child that is gone, or a system that refuses, is no error: this only helps other processes. */
+/** Ignores a child that is gone and a system that refuses: this only helps other processes. */
 function lowerPriority(pid: number, niceness: number): void {
   try {
     setPriority(pid, niceness);
@@ -137,7 +137,7 @@ function watchLimits(child: ChildProcess, { timeoutSeconds, memoryBytes, signal 
 
 /**
  * Returns a function that sends an input and reads one line. How the child exits after the last
- * line does not matter. A child that writes what it was not asked for has crashed.
+ * line does not matter. A child that writes unasked counts as crashed.
  */
 function openExchange(child: ChildProcessWithoutNullStreams) {
   let text = '';

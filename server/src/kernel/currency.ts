@@ -2,7 +2,7 @@
 
 /** How Stripe counts money of a currency. */
 export interface MoneyUnits {
-  /** How many of the units that Stripe counts are one of the currency. */
+  /** How many of Stripe's units make one unit of the currency. */
   perWhole: 1 | 100 | 1000;
   /** Amounts must be divisible by this. */
   step: 1 | 10 | 100;
@@ -37,7 +37,7 @@ export function moneyUnits(currency: string): MoneyUnits {
   return UNITS.get(currency.toLowerCase()) ?? COMMON;
 }
 
-/** An amount of money in words, from the units that Stripe counts, such as `HUF 1,990.00`. */
+/** Formats an amount in Stripe's units, such as `HUF 1,990.00`. */
 export function formatMoney(minor: number, currency: string): string {
   const { perWhole, decimals } = moneyUnits(currency);
   return new Intl.NumberFormat('en-US', {

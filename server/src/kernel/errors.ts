@@ -31,7 +31,7 @@ export const ERROR_STATUS = {
 
 type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** Codes that only the operation has to which they belong. */
+/** Codes that each belong to a single operation. */
 export const OWN_ERROR_CODES = [
   'not_cancellable',
   'no_output',
@@ -65,7 +65,7 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** Of `rate_limited`: the limit that was exceeded, if clients are told its name. */
+  /** For `rate_limited`: the limit that was exceeded, if clients are told its name. */
   readonly policy: RatePolicy | undefined;
 
   constructor(
@@ -107,8 +107,8 @@ export class UsageError extends Error {
 }
 
 /**
- * What an operator gave and a room refuses: which field, which value, and the bound that it
- * violates. Whoever asked for it names the fields in the words of its reader (`wording`).
+ * Refused input from an operator: the field, its value and the bound that it violates. The caller
+ * names the fields in its reader's words (`wording`).
  */
 export class Refusal extends UsageError {
   override name = 'Refusal';
@@ -118,8 +118,8 @@ export class Refusal extends UsageError {
 
   /**
    * @param field such as `expires_at`
-   * @param bound follows the name of the field, such as `must be in the future`. Other fields stand
-   *   in braces
+   * @param bound continues the sentence after the field's name, such as `must be in the future`.
+   *   Other fields are in braces
    */
   constructor(field: string, value: unknown, bound: string) {
     super(wordingOf(field, bound, (name) => name.replaceAll('_', ' ')));

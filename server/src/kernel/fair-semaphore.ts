@@ -3,7 +3,7 @@ export interface FairSemaphore {
   /**
    * Waits for a permit. It goes to the waiting key that holds the fewest permits; keys that hold
    * equally many take turns. Work of one key waits in order of arrival.
-   * @returns gives the permit back; further calls do nothing
+   * @returns a function that releases the permit; further calls do nothing
    * @throws the signal's reason when it aborts before the permit is given
    */
   acquire(key: string, signal: AbortSignal | undefined): Promise<Release>;
@@ -23,7 +23,7 @@ type Grant = (release: Release) => void;
 
 /**
  * @param permits how many pieces of work may run at a time
- * @param permitsPerKey how many of them may be of one key
+ * @param permitsPerKey how many of them one key may hold
  */
 export function createFairSemaphore(permits: number, permitsPerKey = permits): FairSemaphore {
   let free = permits;

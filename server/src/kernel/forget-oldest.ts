@@ -1,4 +1,4 @@
-/** Makes room for one more key: of `max` keys the one that was added first is forgotten. */
+/** Makes room for one more key: once there are `max`, removes the one added first. */
 export function forgetOldest(keys: Map<string, unknown> | Set<string>, max: number): void {
   const [oldest] = keys.keys();
   if (keys.size >= max && oldest !== undefined) keys.delete(oldest);

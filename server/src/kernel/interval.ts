@@ -2,8 +2,8 @@ import { report, secondsSince } from '../telemetry/reports.ts';
 import type { Log } from './log.ts';
 
 /**
- * Periodic jobs of a process run at multiples of this time: together they wake it less often, which
- * saves an idle process a quarter of its CPU time. Shorter intervals are not moved.
+ * Periodic jobs run at multiples of this time, so that they wake the process together, which saves
+ * an idle process a quarter of its CPU time. Shorter intervals are not aligned.
  */
 const GRID_SECONDS = 0.5;
 

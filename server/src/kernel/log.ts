@@ -21,7 +21,7 @@ const SECRET_FIELDS = ['authorization', 'secret', 'password', 'databaseUrl', 'ap
  * The service's log: one JSON object per line, or short coloured lines when standard output is a
  * terminal. Secrets, link signatures and callback paths are redacted before a line is written.
  * While tracing is on, a line about work in a trace has `trace_id` and `span_id`.
- * @param options.process the name of the process in each line, where one start has several
+ * @param options.process the name of the process in each line, when one start runs several
  */
 export function createLog(options: {
   level: string;
@@ -45,7 +45,7 @@ export function createLog(options: {
 
 let isCorked = false;
 
-/** Writes the lines of one tick by one call to the kernel, such as those of shared work. */
+/** Writes the lines of one tick, such as those of shared work, in a single system call. */
 function write(line: string): void {
   if (!isCorked) {
     isCorked = true;
@@ -63,12 +63,12 @@ function uncork(): void {
 
 process.on('exit', uncork);
 
-// Also percent-encoded, once or more often.
+// Also when percent-encoded, once or repeatedly.
 const EQUALS = '(?:=|%(?:25)*3D)';
 const SLASH = '(?:/|%(?:25)*2F)';
 const BEFORE_NAME = '(?:[?&]|%(?:25)*(?:3F|26))';
 
-/** How secrets begin; what follows, of these characters, is replaced. */
+/** How secrets begin; the following characters of the given set are redacted. */
 const SECRETS = [
   '((?:fw|sk|rk)_(?:live|test)_|r8_)[0-9A-Za-z]+', // API keys, also of Stripe and Replicate
   '(whsec_)[0-9A-Za-z+/=%_-]+',

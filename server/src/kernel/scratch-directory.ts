@@ -13,9 +13,8 @@ export interface ScratchDirectory {
   /** Calls `work` with the path of a new, empty folder, and removes the folder afterwards. */
   withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
   /**
-   * Calls `work` with a function that returns a path for a new file, which ends with `name`, and
-   * removes those of these files afterwards that are still there. It costs less than
-   * {@link withFolder}.
+   * Calls `work` with a function that returns a path, ending in `name`, for a new file. Afterwards
+   * removes the files that are still there. Cheaper than {@link withFolder}.
    */
   withFiles<T>(work: (newPath: (name: string) => string) => Promise<T>): Promise<T>;
   /**
@@ -37,7 +36,7 @@ export function openScratchDirectory(root: string): ScratchDirectory {
       try {
         return await work(folder);
       } finally {
-        // Mostly it is empty: what was in it has been stored.
+        // Usually it is empty: its files have been stored.
         await rmdir(folder).catch(() => rm(folder, { recursive: true, force: true }));
       }
     },
@@ -53,7 +52,7 @@ export function openScratchDirectory(root: string): ScratchDirectory {
       try {
         return await work(newPath);
       } finally {
-        // Mostly none is left, and a call through the thread pool takes longer than to look.
+        // Usually none is left, and a call through the thread pool takes longer than this check.
         const left = paths.filter((filePath) => existsSync(filePath));
         await Promise.all(left.map((filePath) => rm(filePath, { force: true })));
       }
@@ -75,7 +74,7 @@ async function removeLeftovers(root: string): Promise<void> {
   }
 }
 
-/** So many bytes are written together: each write is a call to a thread. */
+/** Bytes per write: each write is a call to a thread. */
 const WRITE_BYTES = 256 * 1024;
 
 /**
@@ -109,7 +108,7 @@ export async function writeStream(
 
 async function writeAll(file: FileHandle, parts: Uint8Array[], bytes: number): Promise<void> {
   const { bytesWritten } = await file.writev(parts);
-  // A disk that gets full takes a part; the next write gets the error.
+  // A disk that fills up accepts a part; the next write gets the error.
   if (bytesWritten < bytes) await file.writeFile(Buffer.concat(parts).subarray(bytesWritten));
 }
 
@@ -122,9 +121,9 @@ let collect: CollectGarbage | undefined;
 let receivedBytes = 0;
 
 /**
- * Counts bytes that were received in buffers of their own and are not needed any more, and collects
- * young garbage from time to time. By itself, the collector waits until 64 MB or more of such
- * buffers are dead, since it sees only the small objects that own them.
+ * Counts received bytes whose buffers are no longer needed, and collects young garbage from time to
+ * time. By itself, the collector waits until 64 MB or more of such buffers are dead, since it sees
+ * only the small objects that own them.
  */
 function countReceived(bytes: number): void {
   receivedBytes += bytes;
@@ -134,7 +133,7 @@ function countReceived(bytes: number): void {
   collect({ type: 'minor' });
 }
 
-/** V8's own function. Only a new context has it once the process runs. It collects at once. */
+/** V8's own `gc`, which collects at once. In a running process, only a new context gets it. */
 export function exposeCollector(): CollectGarbage {
   setFlagsFromString('--expose-gc');
   const exposed: CollectGarbage = runInNewContext('gc');

@@ -13,7 +13,7 @@ export function read(env: Environment, name: string, fallback: string): string {
   return env[name]?.trim() || fallback;
 }
 
-/** The same environment. The name of each variable that is read from it is added to `names`. */
+/** Wraps an environment to add the name of each variable that is read to `names`. */
 export function recordReads(env: Environment, names: Set<string>): Environment {
   return new Proxy(env, {
     get(target, name) {

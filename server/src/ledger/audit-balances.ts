@@ -2,7 +2,7 @@ import { type Database, statement } from '../database/database.ts';
 import { LOT_BALANCE_CHECK } from './audit-lots.ts';
 import type { Report } from './audit-pages.ts';
 
-/** How many balances are read at a time, and how many transfers of each. */
+/** Page sizes: of balances, and of each balance's transfers. */
 interface BalanceSizes {
   balances: number;
   chunk: number;
@@ -21,7 +21,7 @@ interface BalanceKey {
 interface Progress extends BalanceKey {
   /** The newest of them. */
   through: number;
-  /** What they add up to, by side. */
+  /** Their sums, by side. */
   sums: Record<string, number>;
 }
 
@@ -29,7 +29,7 @@ interface Progress extends BalanceKey {
 interface Chunk extends BalanceKey {
   transfers: number;
   through: number;
-  /** Transfers that store another balance than results from them and the earlier ones. */
+  /** Transfers whose stored balance does not follow from them and the earlier ones. */
   wrong: number[];
   sums: Record<string, number>;
   balances: Record<string, number>;
@@ -74,9 +74,9 @@ const CHUNK = statement(
  * Checks that the transfers of each balance add up to it, and that the balances stored with each
  * transfer result from it and the earlier ones.
  *
- * The transfers of a balance are read in the order of their ids, some at a time. Those that were
- * read never change, and no earlier one appears later: a transfer gets its id while its transaction
- * has the row of the balance locked. The last ones are read in one snapshot with the balance.
+ * A balance's transfers are read in id order, a chunk at a time. Those already read never change,
+ * and none can appear before them: a transfer gets its id while its transaction holds the lock on
+ * the balance's row. The last ones are read in one snapshot with the balance.
  */
 export async function auditBalances(
   db: Pick<Database, 'snapshot'>,

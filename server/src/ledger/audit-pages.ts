@@ -20,7 +20,7 @@ const END = statement(
 
 /**
  * A page of all transfers, for audits.
- * @returns `through`: its last transfer; `next`: that after which the next page begins, null: none
+ * @returns `through`: its last transfer; `next`: the cursor of the next page, null: none
  */
 export async function transferPage(tx: Queryable, after: number, limit: number) {
   const [end] = await tx.query<{ through: number | null; transfers: number }>(END, [after, limit]);

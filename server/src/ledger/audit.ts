@@ -4,15 +4,15 @@ import { auditLots, LOT_TRANSFER_CHECKS } from './audit-lots.ts';
 import { type Report, runCheck, transferPage } from './audit-pages.ts';
 import type { BalanceKind } from './transfer.ts';
 
-/** How much an audit reads at a time, so that no snapshot and no list of rows gets large. */
+/** How much an audit reads at a time, to keep snapshots and row lists small. */
 export const LEDGER_SIZES = {
-  /** Balances of a page. */
+  /** Balances per page. */
   balances: 200,
-  /** Transfers of each balance of a page. */
+  /** Transfers per balance of a page. */
   chunk: 2000,
-  /** Transfers of a page that are checked one by one. */
+  /** Transfers per page, checked one by one. */
   transfers: 10_000,
-  /** Lots of a page. */
+  /** Lots per page. */
   lots: 200,
 };
 

@@ -10,12 +10,12 @@ import { UsageError } from '../kernel/errors.ts';
 import { bringUpToDate } from './lots.ts';
 import { type CreditKind, requireAboveZero, transfer } from './transfer.ts';
 
-/** Credits of a payment that are taken back, because the customer got the money back. */
+/** Credits to take back, because the customer was refunded the payment. */
 export interface Clawback {
   accountId: string;
   /** A whole number above zero. */
   credits: number;
-  /** The reference of the grant that the payment was given as. */
+  /** The reference of the payment's grant. */
   payment: string;
   /** The caller's name for this clawback. The same reference is never booked twice. */
   reference: string;
@@ -36,9 +36,8 @@ interface Payment {
 }
 
 /**
- * Takes back credits of a payment, once per reference. What is not available any more, because it
- * is spent or reserved, becomes a debt: the account can reserve nothing until later grants and
- * refunds have paid it.
+ * Claws back a payment's credits, once per reference. Credits already spent or reserved become a
+ * debt: the account can reserve nothing until later grants and refunds have paid it.
  * @param record called within the same transaction; not called when it was booked earlier
  * @returns the kind of the credits, and whether they were booked now
  * @throws UsageError when the payment is not a grant of the account or has fewer credits left to
@@ -77,7 +76,7 @@ async function takeOnce(
       return true;
     });
   } catch (error) {
-    // Clawbacks of two accounts do not wait for each other and may use one reference.
+    // Clawbacks of two accounts do not wait for each other, so they may race for one reference.
     if (violatedConstraint(error) === undefined) throw error;
     if (await isClawedBack(db, wanted, payment)) return false;
     throw error;
@@ -110,7 +109,7 @@ const TAKEN_BACK = statement(
    where b.account_id = $1 and b.kind = $2 group by b.available`,
 );
 
-/** What can be taken back of a payment, and what is available of the balance. */
+/** The credits of a payment that can still be taken back, and the balance's available ones. */
 async function leftOf(tx: Transaction, payment: Payment) {
   const values = [payment.account_id, payment.kind, payment.id];
   const [sums] = await tx.query<{ credits: number; available: number }>(TAKEN_BACK, values);
@@ -145,9 +144,9 @@ const PAYMENTS = statement(
 
 /**
  * Takes back credits of several payments of one account and kind, the newest payment first, within
- * the caller's transaction. Takes less if the payments have fewer credits left that have neither
- * expired nor been taken back.
- * @param wanted.payments references of the grants, of which some may not exist
+ * the caller's transaction. Takes less if fewer of their credits are left, neither expired nor
+ * taken back.
+ * @param wanted.payments references of the grants; some may not exist
  * @param wanted.referenceOf a new reference for each movement, counted from 0
  * @returns the credits that were taken, and by how many movements
  */

@@ -21,7 +21,7 @@ import {
   transferAll,
 } from './transfer.ts';
 
-/** Creates the balances of a new account, of both live kinds, at zero. */
+/** Opens both live balances of a new account, at zero. */
 export const openBalances = command<[accountId: string], Transaction>(
   'ledger_open',
   `insert into ledger_balances (account_id, kind) values ($1, 'paid'), ($1, 'promotional')`,
@@ -74,11 +74,12 @@ export type RecordTransfer = (tx: Transaction) => Promise<void>;
 
 /**
  * Gives credits, once per reference. A debt of the balance is paid from them at once.
- * @param given.expiresAt when they expire, if they do: what is available of them then is taken back
+ * @param given.expiresAt when they expire, if ever: what is still available of them is then taken
+ *   back
  * @param record not called when the credits were booked earlier
  * @returns true when the credits were booked now; false when they were booked earlier, with the
  * same values
- * @throws UsageError when the reference was used with other values, or `expiresAt` is over
+ * @throws UsageError when the reference was used with other values, or `expiresAt` has passed
  */
 export function grant(
   db: Database,
@@ -153,8 +154,8 @@ async function bookOnce(db: Database, move: Transfer, record?: RecordTransfer): 
     });
     return true;
   } catch (error) {
-    // Every violated constraint is looked at, because a repeated transfer may violate the check of
-    // the balance before the unique reference.
+    // Any violated constraint counts: a repeated transfer may violate the balance's check before
+    // the unique reference.
     if (violatedConstraint(error) === undefined || !(await isBooked(db, move))) throw error;
     return false;
   }
@@ -197,9 +198,9 @@ export async function balances(
 }
 
 /**
- * SQL parts that add the balance that the requesting key spends to the statement that admits a
- * request (accounts/admission.ts). If `is_behind`, credits of it may have expired or be owed:
- * {@link availableNow} gives the balance then. Test credits are never behind.
+ * SQL for the admission query (accounts/admission.ts): the balance that the requesting key spends.
+ * If `is_behind`, some of it may have expired or be owed: read {@link availableNow} instead. Test
+ * credits are never behind.
  */
 export const BALANCE_OF_CALLER = {
   columns: `balance.available as available_credits,
@@ -209,7 +210,7 @@ export const BALANCE_OF_CALLER = {
        and balance.kind = case caller.surface when '${TEST_SURFACE}' then 'test' else 'paid' end`,
 } as const;
 
-/** The available paid credits of an account, after it was brought up to date. */
+/** The available paid credits of an account, after bringing it up to date. */
 export async function availableNow(db: Database, accountId: string): Promise<number> {
   return db.transaction(async (tx) => {
     await bringUpToDate(tx, { accountId, kind: 'paid' });
@@ -217,7 +218,7 @@ export async function availableNow(db: Database, accountId: string): Promise<num
   });
 }
 
-/** Parts of a `with` that lock the ledger's tables as a reservation does; no row changes. */
+/** CTEs that take the table locks of a reservation without changing a row. */
 export const TOUCH_LEDGER = `balance_touched as (
     update ledger_balances set reserved = reserved where false),
   transfer_touched as (

@@ -1,8 +1,8 @@
 import type { BalanceName, Reason } from './transfer.ts';
 
 /**
- * How long refunded credits can be used if their lot expired while they were reserved. It counts
- * from the refund.
+ * How long refunded credits can be used if their lot expired while they were reserved, counted from
+ * the refund.
  */
 export const GRACE_DAYS = 7;
 const GRACE_MS = GRACE_DAYS * 24 * 3600 * 1000;
@@ -19,7 +19,7 @@ export interface Lot {
   available: number;
   /** Credits in reservations that are not settled yet. */
   reserved: number;
-  /** When a transfer took what was left of the lot; null if that has not happened. */
+  /** When a transfer took the rest of the lot; null: not yet. */
   expiredAt: Date | null;
 }
 
@@ -30,7 +30,7 @@ export interface LotMovement {
   credits: number;
 }
 
-/** A transfer of the log, as far as lots depend on it. */
+/** The parts of a logged transfer that lots depend on. */
 export interface LoggedTransfer {
   id: number;
   source: BalanceName;
@@ -38,9 +38,9 @@ export interface LoggedTransfer {
   credits: number;
   reason: Reason;
   reference: string;
-  /** Of a grant: when its credits expire. */
+  /** For a grant: when its credits expire. */
   expires_at: Date | null;
-  /** Of an expiry or a clawback: the id of the grant whose credits it takes. */
+  /** For an expiry or a clawback: the id of the grant whose credits it takes. */
   origin: number | null;
   created_at: Date;
   available_after: number;
@@ -66,8 +66,8 @@ export function taskOf({ reference }: Pick<LoggedTransfer, 'reference'>): string
 }
 
 /**
- * Applies one transfer to the lots. The transfers of a balance alone decide what its lots are, so
- * the same transfers in the same order always give the same lots (decisions/0018).
+ * Applies one transfer to the lots. Lots depend on their balance's transfers alone, so the same
+ * transfers in the same order always give the same lots (decisions/0018).
  */
 export function applyTransfer(book: LotBook, transfer: LoggedTransfer): void {
   const { reason, source, expires_at: expiresAt } = transfer;
@@ -95,7 +95,7 @@ function moveLot(book: LotBook, transfer: LoggedTransfer, lot: Lot, credits: num
   book.changed.add(lot);
 }
 
-/** Takes the credits of a transfer from lots. What is not in lots comes from the other credits. */
+/** Takes a transfer's credits from lots, and the rest from credits that do not expire. */
 function takeFromLots(book: LotBook, transfer: LoggedTransfer): void {
   const taken: LotMovement[] = [];
   let left = transfer.credits;
@@ -120,9 +120,8 @@ interface CreditSource {
 }
 
 /**
- * What a transfer takes credits from, in this order: first the lot that expires first, last the
- * credits that do not expire. An expiry takes its own lot; a clawback begins with the credits of
- * the grant that it takes back.
+ * Where a transfer takes its credits from, in order: lots by expiry, then the credits that do not
+ * expire. An expiry takes its own lot; a clawback begins with the grant that it takes back.
  */
 function sourcesOf(book: LotBook, transfer: LoggedTransfer): CreditSource[] {
   const lots = [...book.lots.values()].filter(({ available }) => available > 0).sort(byExpiry);
@@ -158,7 +157,7 @@ function settleLots(book: LotBook, transfer: LoggedTransfer): void {
 
 /**
  * Returns refunded credits to their lot. If it has expired, they become a grace lot. Grace is given
- * once: credits that were reserved from a grace lot which has expired since expire with the refund.
+ * once: credits reserved from a grace lot that has since expired are lost with the refund.
  */
 function giveBack(book: LotBook, transfer: LoggedTransfer, lot: Lot, credits: number): void {
   const at = transfer.created_at;

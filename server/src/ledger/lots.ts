@@ -11,7 +11,7 @@ import {
 } from './lot-book.ts';
 import { type BalanceKind, transfer } from './transfer.ts';
 
-/** Names the row of `ledger_balances` with the five balances of an account and kind. */
+/** Key of the row in `ledger_balances` with an account's five balances of one kind. */
 export interface BalanceKey {
   accountId: string;
   kind: BalanceKind;
@@ -31,10 +31,9 @@ const LOCK = statement(
 );
 
 /**
- * Brings a balance up to date: applies to its lots the transfers that they do not contain yet,
- * takes what is left of expired lots, and pays its debt from its available credits. Changes nothing
- * if there is nothing to do, so it may run at any time. The balance's row is locked until the
- * transaction ends.
+ * Brings a balance up to date: applies new transfers to its lots, takes the rest of expired lots,
+ * and pays its debt from available credits. Changes nothing if nothing is due, so it may run at any
+ * time. Locks the balance's row until the transaction ends.
  */
 export async function bringUpToDate(
   tx: Transaction,
@@ -71,7 +70,7 @@ const UPDATED = statement(
    where account_id = $1 and kind = $2`,
 );
 
-/** When the lots must be looked at again; null if they have no credits any more. */
+/** When the lots are next due; null once they have no credits. */
 function dueAt({ lots }: LotBook, now: Date): Date | null {
   const all = [...lots.values()];
   if (!all.some(({ available, reserved }) => available > 0 || reserved > 0)) return null;
@@ -163,7 +162,7 @@ const TAKEN = statement(
    join ledger_lot_movements m on m.transfer_id = r.id order by m.transfer_id, m.lot`,
 );
 
-/** Reads what the reserves of the tasks that the transfers settle took from lots. */
+/** Reads what the reserves settled by these transfers took from lots. */
 async function readTaken(tx: Transaction, book: LotBook, page: LoggedTransfer[]): Promise<void> {
   const references = page
     .filter(({ reason }) => reason === 'capture' || reason === 'refund')
@@ -215,8 +214,8 @@ const NOTE_GRANT = statement(
 );
 
 /**
- * Makes the lots of a balance due, after a grant that expires was booked in the same transaction.
- * @throws UsageError when the time is over; the transaction must not commit then
+ * Makes a balance's lots due after booking an expiring grant in the same transaction.
+ * @throws UsageError when the expiry has passed; the transaction must not commit then
  */
 export async function noteExpiringGrant(
   tx: Transaction,

@@ -9,7 +9,7 @@ export interface KindBalances {
 }
 
 interface KindOverview extends KindBalances {
-  /** Credits that were taken back after they were spent or reserved, and are not paid yet. */
+  /** Credits taken back after they were spent or reserved, and not paid yet. */
   debt: number;
 }
 
@@ -34,7 +34,7 @@ const READ = statement(
   'select kind, available, reserved, debt from ledger_balances where account_id = $1',
 );
 
-/** The balances that an account has, by their kinds, as they are recorded. */
+/** An account's recorded balances, by kind. */
 export async function readKinds(
   db: Queryable,
   accountId: string,
@@ -43,7 +43,7 @@ export async function readKinds(
   return new Map(rows.map(({ kind, ...balance }) => [kind, balance]));
 }
 
-/** The balances of an account, for operators, as they are recorded: {@link readOverview}. */
+/** An account's recorded balances, for operators; {@link readOverview} brings them up to date. */
 export async function readBalances(
   db: Queryable,
   accountId: string,
@@ -60,8 +60,8 @@ const AVAILABLE = statement(
 );
 
 /**
- * Adds the available credits of its account to each row, as they are recorded. Credits that have
- * expired are in them until a worker or {@link readOverview} brings the balance up to date.
+ * Adds its account's recorded available credits to each row. They include expired credits until a
+ * worker or {@link readOverview} brings the balance up to date.
  */
 export async function withAvailable<Row extends { account_id: string }>(
   db: Queryable,

@@ -1,7 +1,7 @@
 import { type Queryable, query, queryValue, statement } from '../database/database.ts';
 import { transferPage } from './audit-pages.ts';
 
-/** Whether the account was ever given paid credits, also if they were spent or taken back since. */
+/** Whether the account ever had paid credits, even if spent or taken back since. */
 export const hasPaid = queryValue<[accountId: string], boolean>(
   'ledger_has_paid',
   `select exists (select from ledger_transfers
@@ -9,14 +9,14 @@ export const hasPaid = queryValue<[accountId: string], boolean>(
   false,
 );
 
-/** What the movements with a name have added to the granted credits of an account. */
+/** What the movements under one name added to an account's granted credits. */
 export interface PaymentSum {
   name: string;
   account_id: string;
   credits: number;
 }
 
-/** The sums of grants and clawbacks by their references, without the ones that do not exist. */
+/** The sums of grants and clawbacks by reference; unknown references are left out. */
 export const paymentSums = query<[names: string[]], PaymentSum>(
   'ledger_payment_sums',
   `select name, t.account_id,
@@ -27,7 +27,7 @@ export const paymentSums = query<[names: string[]], PaymentSum>(
    group by name, t.account_id`,
 );
 
-/** The available paid credits of accounts, as they are recorded, and their debts. */
+/** The recorded available paid credits of accounts, and their debts. */
 export const paidBalances = query<
   [accountIds: string[]],
   { account_id: string; available: number; debt: number }

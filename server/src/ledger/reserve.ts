@@ -19,7 +19,7 @@ const KINDS: Record<Spends, readonly BalanceKind[]> = {
   test: ['test'],
 };
 
-/** Credits to reserve for a task. Of each kind, those that expire first are taken first. */
+/** Credits to reserve for a task. Within each kind, those that expire first are taken first. */
 export interface Reservation {
   accountId: string;
   taskId: string;
@@ -27,25 +27,25 @@ export interface Reservation {
   spends: Spends;
 }
 
-/** Reservations, as far as they say which balances they need. */
+/** The parts of reservations that say which balances they need. */
 type Wanted = Array<Pick<Reservation, 'accountId' | 'spends'>>;
 
 /**
- * What became of a reservation: how many of its credits are promotional; ApiError
+ * The result of a reservation: how many of its credits are promotional; ApiError
  * `insufficient_credits`; or, with `skip` only, `unsettled`: its balance is out of date, or locked
  * by another transaction.
  */
 export type Reserved = { promotionalCredits: number } | ApiError | 'unsettled';
 
-/** What is done about balances that another transaction has locked or that are out of date. */
+/** What to do about balances that are locked by another transaction or out of date. */
 export type WhenLocked = 'wait' | 'skip';
 
 /** Balances that are locked until the transaction ends. */
 export type LockedBalances = Awaited<ReturnType<typeof lockBalances>>;
 
 /**
- * Locks the balances that reservations spend, so that several cost as many statements as one. Lock
- * all else that the transaction needs before.
+ * Locks the balances that reservations spend, with as many statements for several as for one. Take
+ * the transaction's other locks first.
  * @param whenLocked `skip` leaves out what is locked by others or out of date; `wait` waits, and
  *   brings balances up to date
  */
@@ -53,7 +53,7 @@ export async function lockBalances(tx: Transaction, wanted: Wanted, whenLocked: 
   const balances = await (whenLocked === 'wait' ? lockUpToDate(tx, wanted) : lockFree(tx, wanted));
   const moves: Transfer[] = [];
   return {
-    /** Decides about a reservation, after the earlier ones. {@link book} writes it. */
+    /** Decides a reservation, given the earlier ones. {@link book} writes it. */
     reserve(reservation: Reservation): Reserved {
       const { accountId, credits, spends } = reservation;
       const found = KINDS[spends].map((kind) => balances.get(nameOf(accountId, kind)));
@@ -69,7 +69,7 @@ export async function lockBalances(tx: Transaction, wanted: Wanted, whenLocked: 
       moves.push(...movesOf(reservation, split.promotional));
       return { promotionalCredits: split.promotional };
     },
-    /** Books all that were reserved. Its promise must be awaited before the commit. */
+    /** Books all reservations. Await it before the commit. */
     book: async () => {
       if (moves.length > 0) await transferAll(tx, moves);
     },
@@ -89,7 +89,7 @@ function movesOf({ spends, ...task }: Reservation, promotionalCredits: number): 
   }));
 }
 
-/** How a price is paid from these available credits: promotional ones first. */
+/** Splits a price over the available credits, promotional ones first. */
 export function splitCredits(
   credits: number,
   available: { paid: number; promotional: number },
@@ -115,7 +115,7 @@ interface Balance {
   is_behind: boolean;
 }
 
-// In one order for all code, so that two transactions with several balances can't deadlock.
+// All code uses this order, so that two transactions with several balances can't deadlock.
 const LOCK = `select account_id, kind, available,
      debt > 0 or coalesce(lots_due_at <= clock_now(), false) as is_behind
    from ledger_balances where account_id = any($1) and kind = any($2)

@@ -10,11 +10,11 @@ export interface Movement {
   credits: number;
   from: BalanceName;
   to: BalanceName;
-  /** Of a reserve and its settlement. */
+  /** For a reserve and its settlement. */
   task_id: string | null;
   reference: string;
   note: string | null;
-  /** Of a grant whose credits expire. */
+  /** For a grant whose credits expire. */
   expires_at: Date | null;
   available_after: number;
   reserved_after: number;
@@ -80,7 +80,7 @@ export async function openStatement(db: Database, accountId: string, period: Per
     return { kind, movements: 0, opening: zero, closing: zero, credits: {} };
   });
   return {
-    /** Reads from the database page by page. To be read once. */
+    /** Reads from the database page by page. Can be iterated once. */
     movements: readAll(db, accountId, period, totals),
     /** The totals of the movements that were read. */
     totals: () => totals,
@@ -143,12 +143,12 @@ async function* readRows(db: Queryable, accountId: string, kind: BalanceKind): A
   }
 }
 
-/** A transfer in a list of the newest, with its number, by which the list continues. */
+/** A transfer in a newest-first list, with its number, which is the cursor. */
 export interface PagedMovement extends Omit<Movement, 'reserved_after' | 'debt_after'> {
   id: number;
 }
 
-// Each kind has an order of its own in the index.
+// The index orders each kind separately.
 const READ_PAGE = namedStatement(
   'ledger_movement_page',
   ['accountId', 'kinds', 'reasons', 'from', 'until', 'before', 'limit'],
@@ -173,7 +173,7 @@ export function movementPage(
     kinds: readonly BalanceKind[];
     /** null: all. */
     reasons: readonly Reason[] | null;
-    /** Included, and not included. */
+    /** Inclusive, and exclusive. */
     from: Date | null;
     until: Date | null;
     /** The movements with a lower number; null: from the newest on. */
@@ -192,7 +192,7 @@ export interface TaskMovement {
   credits: number;
 }
 
-/** Every movement of the credits of a task, of all kinds, in their order. */
+/** Every movement of a task's credits, of all kinds, in order. */
 export const taskMovements = query<[accountId: string, taskId: string], TaskMovement>(
   'ledger_task_movements',
   `select created_at as at, kind, reason, credits from ledger_transfers

@@ -3,7 +3,7 @@ import { newId } from '../kernel/ids.ts';
 import { type KindBalances, readKinds } from './overview.ts';
 import { transfer } from './transfer.ts';
 
-/** What the test balance of an account is at first, and after each refill. */
+/** An account's test balance at first and after each refill. */
 const TEST_CREDITS = 100_000;
 
 /** Gives an account its test balance, unless it has one. */
@@ -25,8 +25,7 @@ const LOCK = statement(
 );
 
 /**
- * Sets the available test credits of an account back to what they were at first. What is reserved
- * stays reserved.
+ * Resets an account's available test credits to the initial amount. Reserved ones stay reserved.
  * @returns what is available now
  */
 export async function refillTestCredits(db: Database, accountId: string): Promise<number> {
@@ -49,7 +48,7 @@ export async function refillTestCredits(db: Database, accountId: string): Promis
   });
 }
 
-/** The test balance of an account, also if it is only opened by its first test key or test task. */
+/** An account's test balance, even before its first test key or test task opens it. */
 export async function testBalance(db: Queryable, accountId: string): Promise<KindBalances> {
   const { available = TEST_CREDITS, reserved = 0 } =
     (await readKinds(db, accountId)).get('test') ?? {};

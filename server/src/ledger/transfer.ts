@@ -5,8 +5,8 @@ import { Refusal } from '../kernel/errors.ts';
 export const BALANCE_KINDS = ['paid', 'promotional', 'test'] as const;
 export type BalanceKind = (typeof BALANCE_KINDS)[number];
 /**
- * The kinds that are worth something. The public API spends paid credits only. It never changes
- * promotional ones.
+ * The kinds with real value. The public API spends paid credits only, and never touches promotional
+ * ones.
  */
 export type CreditKind = Exclude<BalanceKind, 'test'>;
 
@@ -16,7 +16,7 @@ export function requireAboveZero(credits: number): void {
   throw new Refusal('credits', credits, 'must be a whole number above zero');
 }
 
-/** The surface whose tasks spend test credits, and no others do (C20). */
+/** The only surface whose tasks spend test credits (C20). */
 export const TEST_SURFACE = 'test';
 
 /** The credits of a task, all kinds together, and how many of them are promotional. */

@@ -11,14 +11,14 @@ const DUE = statement(
 );
 
 /**
- * Takes what is left of lots that have expired. Several processes may call it at once. Without it,
- * each balance is brought up to date before its next reserve.
+ * Takes the rest of expired lots. Several processes may call it at once. Without it, each balance
+ * would still be brought up to date before its next reserve.
  * @returns how many balances were brought up to date
  */
 export async function bringDueUpToDate(deps: { db: Database; log: Log }): Promise<number> {
   let [done, failed] = [0, 0];
   for (;;) {
-    // What fails stays due, so it is skipped: it must not keep the others waiting.
+    // A failed balance stays due, so skip it: it must not hold up the others.
     const page = await deps.db.query<BalanceKey>(DUE, [failed]);
     if (page.length === 0) return done;
     for (const balance of page) {

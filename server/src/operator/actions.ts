@@ -47,8 +47,8 @@ export async function recordAction(
 }
 
 /**
- * Makes a change and records it, in one transaction. A run that finds nothing to change says so by
- * `changed: false` and leaves no record, so a command may run twice.
+ * Makes a change and records it, in one transaction. A run that finds nothing to change returns
+ * `changed: false` and leaves no record, so commands can be repeated.
  */
 export function performAction<Result extends { changed: boolean }>(
   db: Database,

@@ -49,7 +49,7 @@ const END = namedStatement(
 
 /**
  * Starts an audit in the background, unless one is running in any process.
- * @returns whether it was started, and a promise of its end
+ * @returns whether it was started, and a promise that resolves at its end
  */
 export async function startAudit(
   { db, log }: { db: Database; log: Log },
@@ -84,7 +84,7 @@ function valuesOf({ problems, found }: AuditResult) {
   return { found: found ?? problems.length, problems: first, failure: null };
 }
 
-/** The newest audits that operators started, the newest first. */
+/** The latest audits that operators started, newest first. */
 export const listAudits = query<[limit: number], AuditRun>(
   'audit_run_list',
   `select id, actor, started_at, ended_at, found, problems, failure from audit_runs

@@ -77,7 +77,7 @@ async function auditTasks(
 
 const SETTLEMENTS: Record<string, string> = { completed: 'capture', failed: 'refund' };
 
-/** Each task has reservations of its credits, by kind, settled if and as the task has ended. */
+/** Each task must have reservations of its credits, by kind, settled the way it ended. */
 async function checkReservations(
   tx: Queryable,
   tasks: AuditedTask[],

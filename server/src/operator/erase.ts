@@ -54,7 +54,7 @@ export async function eraseAccount(db: Database, action: Action, accountId: stri
     const { is_erased: wasErased } = await requireIdle(tx, accountId);
     if (!wasErased) for (const eraseOf of ROOMS) await eraseOf(tx, accountId);
     await endDeletion(tx, accountId);
-    // Another run may have ended first; then the record of the erasure is that run's.
+    // Another run may have finished first and recorded the erasure.
     const changed = !wasErased || (before.is_erased && tasks > 0);
     return { account_id: accountId, erased_tasks: tasks, changed };
   });
@@ -86,8 +86,8 @@ const ACTION = {
 
 /**
  * Erases the accounts that their owners have closed, once the grace period is over and nothing of
- * them is under way. Several workers may do the same, and an interrupted run is continued by the
- * next one.
+ * theirs is under way. Several workers may run it at once, and the next run continues an
+ * interrupted one.
  */
 export async function eraseClosedAccounts({ db, log }: { db: Database; log: Log }): Promise<void> {
   for (const accountId of await dueClosings(db)) {
@@ -100,7 +100,7 @@ export async function eraseClosedAccounts({ db, log }: { db: Database; log: Log 
       await eraseAccount(db, ACTION, accountId);
       log.info({ account: accountId }, 'a deleted account was erased');
     } catch (error) {
-      if (!(error instanceof UsageError)) throw error; // enabled again, or a task that was late
+      if (!(error instanceof UsageError)) throw error; // enabled again, or a late task
     }
   }
 }

@@ -16,7 +16,7 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()) {
   const current = () => {
     const at = Math.floor(now() / 60_000) * 60;
     const last = minutes.at(-1);
-    if (last && last.at >= at) return last; // also if the clock was set back
+    if (last && last.at >= at) return last; // even if the clock was set back
     const added = newMinute(at);
     minutes.push(added);
     if (minutes.length > MINUTES) minutes.shift();
@@ -37,7 +37,7 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()) {
       minute.calls += 1;
       if (FAILED_CALL.test(outcome)) minute.failed_calls += 1;
     },
-    /** Notes the tasks of the database in the present minute. */
+    /** Records the task counts in the current minute. */
     noteFigures({
       live,
       held,
@@ -59,7 +59,7 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()) {
   };
 }
 
-/** Notes the tasks of the database once a minute, until the signal aborts. */
+/** Records the task counts once a minute, until the signal aborts. */
 export function followFigures(
   recent: RecentMinutes,
   { db, log, signal }: { db: Queryable; log: Log; signal: AbortSignal },
@@ -69,19 +69,19 @@ export function followFigures(
   );
 }
 
-/** Outcomes of calls that say nothing good of the provider. */
+/** Outcomes of calls that count against the provider. */
 const FAILED_CALL = /^(error|unknown|not_sent|rejected_(busy|operator))$/;
 
 function sumOf(rows: { tasks: number }[]): number {
   return rows.reduce((sum, { tasks }) => sum + tasks, 0);
 }
 
-/** One minute of a process, without anything that it did. */
+/** An empty minute of a process. */
 function newMinute(at: number) {
   return {
     /** When it began: seconds since 1970. */
     at,
-    /** Responses of the public API; of these, with a status of 500 or more, and with 429. */
+    /** Responses of the public API; of these, those with 5xx, and those with 429. */
     responses: 0,
     errors: 0,
     limited: 0,
@@ -98,7 +98,7 @@ function newMinute(at: number) {
   };
 }
 
-/** Of microseconds, up to an hour. */
+/** In microseconds, up to an hour. */
 function durations(): RecordableHistogram {
   return createHistogram({ lowest: 1, highest: 3_600_000_000, figures: 1 });
 }

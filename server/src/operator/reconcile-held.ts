@@ -7,19 +7,19 @@ import { type HeldTask, heldTasks } from '../tasks/task-listing.ts';
 import { type Action, recordAction } from './actions.ts';
 import { type OperatorDecision, reconcile } from './reconcile.ts';
 
-/** Which held tasks are decided together. A member that is left out does not filter. */
+/** Selects the held tasks to decide together. An omitted member does not filter. */
 export interface HeldFilter {
   provider?: string | undefined;
   /** Its id or its e-mail address. */
   account?: string | undefined;
-  /** Held for at least so long. */
+  /** The minimum time held. */
   hours?: number | undefined;
   cause?: Task['held_cause'] | undefined;
 }
 
 /**
- * The held tasks of a filter, those held first. `confirm` names exactly these tasks with their
- * causes; a decision about them repeats it.
+ * The held tasks that match a filter, longest held first. `confirm` identifies exactly these tasks
+ * and their causes; a decision must repeat it.
  * @throws UsageError when there is no such account
  */
 export async function selectHeld(db: Database, filter: HeldFilter) {
@@ -37,11 +37,12 @@ function nameOf(tasks: HeldTask[]): string {
 }
 
 /**
- * Applies one decision to all held tasks of a filter, each in a transaction of its own with its own
- * record. A task that can't be decided so, or was moved since, is left, and named with the reason.
- * @param decided.confirm of the list that the operator has seen
- * @returns `left`: why the other ones could not be decided so
- * @throws UsageError when the filter finds other tasks now; then nothing is decided
+ * Applies one decision to all held tasks of a filter, each in its own transaction with its own
+ * record. A task that the decision does not fit, or that has moved since, is left and listed with
+ * the reason.
+ * @param decided.confirm from the list that the operator saw
+ * @returns `left`: why the others could not be decided
+ * @throws UsageError when the filter now matches other tasks; then nothing is decided
  */
 export async function reconcileHeld(
   db: Database,
@@ -65,7 +66,7 @@ export async function reconcileHeld(
   return { ok: left.length === 0, decided: tasks.length - left.length, left };
 }
 
-/** @throws UsageError also when the task is not held for the same cause any more */
+/** @throws UsageError also when the task is no longer held for the same cause */
 function decideHeld(db: Database, action: Action, shown: HeldTask, decision: OperatorDecision) {
   const record = async (tx: Transaction, { id, phase, held_cause: cause }: Task) => {
     if (phase !== 'held' || cause !== shown.held_cause) {

@@ -41,12 +41,12 @@ export function reconcile(
   record?: (tx: Transaction, before: Task) => Promise<void>,
 ): Promise<{ task_id: string; phase: string }> {
   return db.transaction(async (tx) => {
-    // The attempt is locked before the task, like by every transaction that records an outcome.
+    // The attempt is locked before the task, as in every transaction that records an outcome.
     const locked = await lockCurrentAttempt(tx, taskId);
     const task = await takeLease(tx, taskId, decision.kind === 'failed' ? LIVE_PHASES : ['held']);
     if (!task) throw await notLiveError(tx, taskId, decision);
     const attempt = await currentAttempt(tx, taskId);
-    // To lock it now could deadlock with a transaction that locks the attempt before the task.
+    // Locking it now could deadlock with a transaction that locks the attempt before the task.
     if (attempt?.id !== locked?.id) {
       throw new UsageError(`${taskId} was submitted at this moment: try again`);
     }
@@ -110,7 +110,7 @@ async function applyDecided(
   return result === 'postponed' ? task.phase : result.phase;
 }
 
-/** Gives the task a job. Replaces an earlier job id only if an operator gave that one. */
+/** Gives the task a job. Replaces an earlier job id only if an operator set that one. */
 async function adopt(
   tx: Transaction,
   task: Task,
@@ -161,8 +161,8 @@ async function replaceJob(
 }
 
 /**
- * Fails the task with its refund. Jobs that evidence names for its attempt become orphan jobs, and
- * so does a job that a submit under way reports later.
+ * Fails and refunds the task. Jobs that evidence names for its attempt become orphan jobs, and so
+ * does a job that a submit under way reports later.
  */
 async function failTask(
   tx: Transaction,
@@ -176,7 +176,7 @@ async function failTask(
     const billed = task.provider_output === null ? {} : { providerBilled: true };
     await move(tx, task, { to: 'failed', changes: { error, ...billed }, cause });
   } else {
-    // The client may still wait for the response to its create, which releases its key.
+    // The client may still be waiting for the response to its create; this releases its key.
     await notAccepted(tx, task, { submitRetrySeconds: 0, cause });
   }
   if (attempt) await recordOrphans(tx, attempt.id);

@@ -26,7 +26,7 @@ export interface CopyDeps {
   to: Storage;
   /** A folder for temporary files, from which `to` can take them. */
   scratch: string;
-  /** Is called after each page of objects. */
+  /** Called after each page of objects. */
   progressed?(result: CopyResult): void;
 }
 
@@ -53,10 +53,9 @@ const IS_WANTED = statement(
 );
 
 /**
- * Copies the files of all objects. It may be interrupted and run again at any time, beside a
- * running service: a file that is in `to` with its whole size is not copied again, since a put is
- * complete or does not happen and an id is never used again. Each copy is read back and compared by
- * its SHA-256.
+ * Copies the files of all objects. It may be interrupted and rerun at any time, beside a running
+ * service: a file already in `to` at its full size is skipped, since a put is atomic and ids are
+ * never reused. Each copy is read back and compared by its SHA-256.
  * @throws Error when a storage fails or a copy differs; run it again then
  */
 export async function copyObjects(deps: CopyDeps): Promise<CopyResult> {
@@ -103,7 +102,7 @@ async function copyRow(deps: CopyDeps, row: Row, result: CopyResult): Promise<vo
   }
 }
 
-/** @returns false when there is no file to copy, or nobody wants it any more */
+/** @returns false when there is no file to copy, or it is no longer wanted */
 async function copyFile(deps: CopyDeps, row: Row): Promise<boolean> {
   const { from, to, scratch } = deps;
   const filePath = path.join(scratch, row.id);

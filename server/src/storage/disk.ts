@@ -47,7 +47,7 @@ async function openFile(filePath: string, objectId: string): Promise<FileHandle>
   }
 }
 
-/** @throws the error, when it is another one than that there is no such file */
+/** @throws the error, unless it says that there is no such file */
 function missing(error: unknown): undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
   throw error;
@@ -63,8 +63,8 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Waits until a file or folder that was just changed is on disk. To open it takes microseconds
- * then, less than a call through the thread pool, which may also wait behind other syncs.
+ * Waits until a file or folder that was just changed is on disk. Opening it then takes
+ * microseconds, less than a call through the thread pool, which may also queue behind other syncs.
  */
 async function sync(fileOrFolder: string): Promise<void> {
   const descriptor = openSync(fileOrFolder, 'r');

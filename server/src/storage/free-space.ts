@@ -6,13 +6,13 @@ import type { StorageSettings } from './open-storage.ts';
 
 const MEGABYTE = 2 ** 20;
 
-/** What is written to the disk. Each must leave more of it free than the next one. */
+/** What is written to the disk. Each use must leave more space free than the next. */
 export type SpaceUse = 'upload' | 'input' | 'output';
 
 /**
- * What must stay free: this share of the disk, but not more than so many bytes. Below the floor of
- * `input` no task is created. Below that of `output` nothing is written: the rest is for the
- * embedded database, which ends when it can't write its log.
+ * What must stay free: a share of the disk, capped in bytes. Below the floor of `input` no task is
+ * created. Below that of `output` nothing is written: the rest is for the embedded database, which
+ * stops when it can't write its log.
  */
 const FLOORS = {
   upload: { share: 0.4, bytes: 1024 * MEGABYTE },
@@ -20,7 +20,7 @@ const FLOORS = {
   output: { share: 0.1, bytes: 128 * MEGABYTE },
 } as const satisfies Record<SpaceUse, { share: number; bytes: number }>;
 
-/** The floors of a disk that has temporary files only: uploads leave room for those of tasks. */
+/** The floors of a disk with temporary files only: uploads leave room for those of tasks. */
 const FLOOR_OF_TEMPORARY = {
   upload: 'input',
   input: 'output',
@@ -30,7 +30,7 @@ const FLOOR_OF_TEMPORARY = {
 /** How often {@link FreeSpace.refresh} is called. */
 export const MEASURE_SECONDS = 1;
 
-/** What was measured of a disk. */
+/** The measurements of a disk. */
 interface Disk {
   freeBytes: number;
   totalBytes: number;
@@ -46,24 +46,25 @@ export class DiskFull extends Error {
   }
 }
 
-/** The one place of a process that knows how much of the disk under DATA_DIR is free. */
+/** Tracks how much of the disk under DATA_DIR is free; one per process. */
 export interface FreeSpace {
   /** Measures the disk, and reads how many bytes the outputs of live tasks will need. */
   refresh(): Promise<void>;
   /**
-   * Runs work that stores so many bytes, now or later, if the disk has room for them beside what
-   * is reserved. They count until a later refresh sees what the work has stored. No system call.
+   * Runs work that stores this many bytes, now or later, if the disk has room for them besides what
+   * is reserved. They count until a later refresh sees what the work has stored. Makes no system
+   * call.
    * @throws DiskFull before the work begins
    */
   withSpace<T>(use: SpaceUse, bytes: number, work: () => Promise<T>): Promise<T>;
   /**
-   * Passes on what is about to be written.
+   * Passes through the bytes that are about to be written.
    * @throws DiskFull in the stream, once the disk is too full for this use
    */
   whileFree(use: SpaceUse, bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }
 
-/** Bytes that were promised, and that no measurement includes yet. */
+/** Promised bytes that no measurement includes yet. */
 interface Pending {
   use: SpaceUse;
   bytes: number;
@@ -138,11 +139,11 @@ export function openFreeSpace(options: {
   };
 }
 
-/** A monitor that asks about readiness does not wait longer for a disk that hangs. */
+/** A readiness check waits no longer than this for a disk that hangs. */
 const RESPONSE_SECONDS = 2;
 
 /**
- * Whether so little of the disk is free that nothing is written to it. Measures it now.
+ * Whether the disk is too full to write anything. Measures it now.
  * @returns false when it can't be measured
  */
 async function isDiskFull(folder: string): Promise<boolean> {
@@ -151,7 +152,7 @@ async function isDiskFull(folder: string): Promise<boolean> {
   return disk !== undefined && disk.freeBytes < disk.floors.output;
 }
 
-/** A function that tells {@link isDiskFull} of the disk for objects; undefined without one. */
+/** Returns {@link isDiskFull} for the disk with objects; undefined if there is none. */
 export function diskCheck(config: {
   storage: StorageSettings;
   dataDir: string;

@@ -35,7 +35,7 @@ export interface Links {
   attemptOf(provider: string, segment: string): string | undefined;
 }
 
-/** The links of a process, which reads the secrets again from time to time. */
+/** The links of a process, which rereads the secrets from time to time. */
 export interface RefreshedLinks extends Links {
   /** Reads the secrets; call it every SECRETS_SECONDS. */
   refresh(): Promise<void>;
@@ -66,7 +66,7 @@ export async function openLinks(options: {
     async inputLinkTo(objectId, nowSeconds, mediaType) {
       const seconds = Math.max(options.deliverySeconds, INPUT_SECONDS);
       const fileName = `${objectId}.${fileEnding(mediaType)}`;
-      // The service's own link is always good: the submit does not depend on the credentials.
+      // The service's own link always works: the submit must not depend on the credentials.
       const presigned = await options
         .presign?.(objectId, { seconds, mediaType, fileName })
         .catch(() => undefined);
@@ -100,8 +100,8 @@ export async function openLinks(options: {
 }
 
 /**
- * The secrets of this moment, by the database's clock as it was at the last read. All processes
- * change from one secret to the next at the same moment.
+ * The current secrets, by the database's clock at the last read. All processes switch from one
+ * secret to the next at the same moment.
  */
 async function followSecrets(db: Database) {
   let secrets: DeliverySecret[] = [];
@@ -213,9 +213,10 @@ const OLD = statement(
 );
 
 /**
- * Makes a new secret, unless the newest one is less than ten minutes old, and ends the older ones
- * after `keepSeconds`. It never makes an old secret valid for longer than an earlier rotation said.
- * @returns when the new secret signs, and until when links of older ones are accepted
+ * Makes a new secret, unless the newest is less than ten minutes old, and ends older ones after
+ * `keepSeconds`. It never extends an old secret beyond what an earlier rotation set.
+ * @returns when the new secret starts signing, and until when links signed by older ones are
+ *   accepted
  */
 export async function rotateSecrets(tx: Transaction, keepSeconds: number) {
   await createFirstSecret(tx);

@@ -1,4 +1,4 @@
-/** SQL that reads objects, for statements of rooms that name them by their ids. */
+/** SQL about objects, for statements of other rooms that know their ids. */
 
 /** A condition: the object is stored and may be delivered. */
 export function hasReadyFile(id: string): string {
@@ -45,13 +45,13 @@ const IS_USABLE = `role = 'upload' and state = 'ready' and delete_after > clock_
 export const USABLE_UPLOADS = `(select id, media_type, size_bytes, delete_after
      from stored_objects where ${IS_USABLE})`;
 
-/** The uploads that are not known to have arrived in the storage. */
+/** The uploads not yet known to have arrived in the storage. */
 export const AWAITED_UPLOADS = `(select id, size_bytes
      from stored_objects where role = 'upload' and state = 'writing')`;
 
 /**
- * SQL that makes uploads last for some days from now, if they can be used, and returns the columns
- * of {@link USABLE_UPLOADS}.
+ * SQL that extends usable uploads to some days from now, and returns the columns of {@link
+ * USABLE_UPLOADS}.
  * @param ids a select of their ids
  * @param daysOf SQL of the days of an upload, by its id
  */
@@ -62,7 +62,7 @@ export function extendingUploads(ids: string, daysOf: (id: string) => string): s
      returning id, media_type, size_bytes, delete_after`;
 }
 
-/** A select of the ids of the uploads that were deleted so many days ago, the first ones first. */
+/** A select of the ids of uploads deleted more than this many days ago, oldest first. */
 export function longDeletedUploads(days: number): string {
   return `select id from stored_objects
      where role = 'upload' and state = 'deleted'

@@ -112,11 +112,10 @@ export async function registerObject(
   return id;
 }
 
-/** A store may finish a write later than its caller has given it up, but not so much later. */
+/** A store may finish a write after its caller has given up, but not this much later. */
 const LATE_PUT_MINUTES = 30;
 
-// Whatever another worker has done with the object meanwhile: its deletion may have come before the
-// file did.
+// In any state: another worker's deletion of the object may have come before the file did.
 const PUT_FAILED = statement(
   'object_put_failed',
   `update stored_objects set state = 'deleting',
@@ -124,7 +123,7 @@ const PUT_FAILED = statement(
    where id = $1 and state <> 'ready'`,
 );
 
-/** A file that is to be stored; `isPrepared`: see {@link Storage.put}. */
+/** A file to be stored; `isPrepared`: see {@link Storage.put}. */
 export interface LocalFile {
   filePath: string;
   isPrepared?: boolean;
@@ -175,8 +174,8 @@ const READY = statement(
 );
 
 /**
- * Makes stored objects `ready`, within the caller's transaction. An output without a poster among
- * them waits for one.
+ * Makes stored objects `ready`, within the caller's transaction. An output whose poster is not
+ * among them is queued for one.
  * @param retentionDays days until they are deleted; null: until they are marked for deletion
  * @throws when one of them is not `writing`; the transaction must not commit then
  */
@@ -190,7 +189,7 @@ export async function markReady(
 }
 
 /**
- * Makes those objects `ready` that are `writing`, as {@link markReady} does.
+ * Like {@link markReady}, but skips objects that are not `writing`.
  * @returns how many
  */
 export async function markArrived(
@@ -277,7 +276,7 @@ export const markUnfinished = sharedWork<{ ownerId: string; role: 'input' | 'ren
   },
 });
 
-/** The row of an object, also of a deleted one; undefined when there is no such row. */
+/** The row of an object, even of a deleted one; undefined when there is no such row. */
 export const readObject = queryFirst<[id: string, roles: ObjectRole[]], StoredObject>(
   'object_read',
   `select id, role, state, media_type, size_bytes,
@@ -285,7 +284,7 @@ export const readObject = queryFirst<[id: string, roles: ObjectRole[]], StoredOb
    from stored_objects where id = $1 and role = any($2)`,
 );
 
-/** How many objects one statement marks or takes, so that it is short. */
+/** Objects that one statement marks or takes, to keep it short. */
 const BATCH = 100;
 
 // A row that is `writing` for a day belongs to no running step: steps are far shorter.
@@ -313,7 +312,7 @@ export async function markExpired(db: Database): Promise<number> {
   return (await db.query(MARK_EXPIRED)).length;
 }
 
-/** A deletion that failed, or that a killed process began, is tried again after this time. */
+/** A deletion that failed, or that a killed process began, is retried after this time. */
 const DELETE_RETRY_MINUTES = 5;
 
 const TAKE_MARKED = statement(
@@ -338,7 +337,7 @@ const DELETED = statement(
 
 /**
  * Deletes the files of objects that are marked for deletion. Several processes may call it at once:
- * each takes other objects.
+ * each takes different objects.
  * @returns how many objects were taken, at most 110 in one call
  * @throws the first failure to delete an object, after all others were tried; it is tried again
  *   after five minutes

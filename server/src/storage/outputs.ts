@@ -44,7 +44,7 @@ const register = sharedWork<OutputsOfTask, string[]>({
   },
 });
 
-// The rows are read as they were before the update: those that somebody else has marked.
+// Reads the rows as they were before the update: those that someone else has marked.
 const WITHDRAW = statement(
   'object_withdraw_outputs',
   `with withdrawn as (
@@ -54,10 +54,10 @@ const WITHDRAW = statement(
 
 /**
  * Registers the files of a task's output as new objects, before their first byte is written, and
- * marks for deletion what an interrupted run left. The work stores them by `put`, as
- * {@link putObject} does, and makes them `ready` in the transition that completes the task. If it
- * fails, they are deleted, also if another worker has marked them meanwhile: that deletion may have
- * come before the file did.
+ * marks for deletion what an interrupted run left. The work stores them by `put`, as {@link
+ * putObject} does, and makes them `ready` in the transition that completes the task. If it fails,
+ * they are deleted, even if another worker has marked them meanwhile: that deletion may have come
+ * before the file did.
  */
 export async function withOutputs<T>(
   deps: { db: Database; storage: Storage },

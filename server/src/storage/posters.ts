@@ -1,22 +1,22 @@
 import { command, type Database, first, queryFirst, statement } from '../database/database.ts';
 
-/** A try that fails, or whose process dies, is followed by the next one after this time. */
+/** A try that fails, or whose process dies, is repeated after this time. */
 const RETRY_MINUTES = 5;
-/** After so many tries, an output stays without a poster. */
+/** After this many tries, an output stays without a poster. */
 const MAX_TRIES = 3;
 
 /** An output without a poster, taken for one try. */
 export interface DueOutput {
   id: string;
   task_id: string;
-  /** The number of the try. A later try makes an earlier one void. */
+  /** The number of the try. A later try voids an earlier one. */
   tries: number;
 }
 
 /**
  * Takes the newest output that waits for its poster. Several processes may call it at once: each
- * gets another output. A try is counted before it begins, so that a file that ends its process is
- * not tried for ever.
+ * gets a different output. A try is counted before it begins, so that a file that crashes its
+ * process is not retried forever.
  */
 export const takeDueOutput = queryFirst<[], DueOutput>(
   'poster_take',

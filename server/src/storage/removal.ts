@@ -36,7 +36,7 @@ const TAKE_DOWN = statement(
 
 /**
  * Takes an object down. From the commit on it is not served, and a worker deletes its file.
- * @param output if it is one: its task, and the jobs of that task. The copies go with it
+ * @param output for an output: its task, and the jobs of that task, whose copies go with it
  */
 export async function takeDownObject(
   tx: Transaction,
@@ -52,10 +52,10 @@ export const takeDownObjectsOf = command<[taskIds: string[], jobIds: string[]], 
   `update stored_objects set ${DOWN} where owner_id = any($1) or (${renderOf('$2')})`,
 );
 
-/** What a link of a storage for one PUT lasts at most, and the PUT after that. */
+/** The longest life of a presigned PUT link, plus the PUT itself. */
 const LATE_PUT_MINUTES = 30;
 
-// A file of an upload that is awaited may still come. Then it is deleted half an hour later.
+// The file of an awaited upload may still arrive, so it is deleted half an hour later.
 const DELETE_AT = `delete_retry_at = case state when 'writing'
        then clock_now() + interval '${LATE_PUT_MINUTES} minutes' end`;
 
@@ -86,7 +86,7 @@ export interface DeletingObjects {
   objects: number;
 }
 
-/** How many objects wait for the deletion of their files, by role. */
+/** How many objects have files waiting to be deleted, by role. */
 export const deletingObjects = query<[], DeletingObjects>(
   'figures_deleting',
   `select role, count(*)::int as objects from stored_objects

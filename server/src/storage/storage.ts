@@ -9,8 +9,8 @@ export interface ByteRange {
 /** Stores the bytes of objects under their ids. An id is never used again. */
 export interface Storage {
   /**
-   * Does the part of a put that other work on the file may run beside, such as its check. If
-   * it fails, the file must not be put: the system may tell of a failed write only once.
+   * Does the part of a put that can run beside other work on the file, such as its check. If it
+   * fails, the file must not be put: the system may report a failed write only once.
    */
   prepare?(filePath: string): Promise<void>;
   /**
@@ -27,9 +27,9 @@ export interface Storage {
   sizeOf(objectId: string): Promise<number | undefined>;
   /** Deletes the object. Not an error when it does not exist. */
   delete(objectId: string): Promise<void>;
-  /** Makes a link by which anybody can read the object; only for a storage that has such links. */
+  /** Makes a link that lets anyone read the object; only on a storage that has such links. */
   presign?(objectId: string, link: PresignOptions): Promise<PresignedLink>;
-  /** Makes a link by which anybody can put the object; only for a storage that has such links. */
+  /** Makes a link that lets anyone put the object; only on a storage that has such links. */
   presignPut?(objectId: string, put: PresignPutOptions): Promise<PresignedPut>;
 }
 
@@ -40,7 +40,7 @@ interface PresignPutOptions {
   sizeBytes: number;
 }
 
-/** `headers`: what the PUT must have. */
+/** `headers`: those that the PUT must have. */
 interface PresignedPut {
   url: string;
   headers: Record<string, string>;
@@ -53,7 +53,7 @@ interface PresignOptions {
   fileName: string;
 }
 
-/** `lasts`: whether the link works to its end; one of temporary credentials may end before. */
+/** `lasts`: whether the link works until it expires; temporary credentials may end it earlier. */
 interface PresignedLink {
   url: string;
   lasts: boolean;

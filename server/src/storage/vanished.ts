@@ -10,8 +10,8 @@ const SHOULD_EXIST = statement(
 );
 
 /**
- * Whether a file that the storage does not have should be there, by the object's row now: it was
- * not deleted meanwhile. Operators must learn of the first one, so it is logged and counted.
+ * Whether a file missing from the storage should be there: by its row, it was not deleted
+ * meanwhile. Operators must learn of the first one, so it is logged and counted.
  */
 export async function hasVanished(
   { db, log }: { db: Database; log: Log },
@@ -49,7 +49,7 @@ const READY_PAGE = statement(
 );
 
 /**
- * Asks the storage for each object that is `ready`, whether it is there with its whole size.
+ * Checks that the storage has each `ready` object at its full size.
  * @param add receives a sentence for each one that is not
  * @returns how many objects there are
  * @throws the storage's error, when it does not respond

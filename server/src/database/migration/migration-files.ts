@@ -8,9 +8,9 @@ export const MIGRATIONS_FOLDER = new URL('../../../migrations/', import.meta.url
 export interface MigrationFile {
   name: string;
   text: string;
-  /** SHA-256 of the text with the line endings of Unix, as hexadecimal digits. */
+  /** SHA-256 of the text with Unix line endings, in hexadecimal. */
   checksum: string;
-  /** Number of the oldest program that works on a schema with this migration. */
+  /** The number of the oldest program that works on a schema with this migration. */
   oldestProgram: string;
   /** False: each statement runs and commits by itself. */
   isTransaction: boolean;

@@ -6,11 +6,11 @@ import { BATCH, BUILD_INDEX, type MigrationFile, statementsOf } from './migratio
 export interface RunSettings {
   /** Receives one line of progress at a time. */
   report: (text: string) => void;
-  /** How long one try may wait for a lock. Requests for the same table wait for the same time. */
+  /** How long one try may wait for a lock. Requests for the same table wait as long. */
   lockMs: number;
-  /** Pause between two tries. */
+  /** Pause between tries. */
   pauseMs: number;
-  /** How long a file is tried again before it fails. */
+  /** How long a file is retried before it fails. */
   patienceMs: number;
 }
 
@@ -140,7 +140,7 @@ function advice(error: unknown): string {
     : '';
 }
 
-/** Where the wait comes from in most cases: what is open for longest. */
+/** The usual cause of the wait: the transaction that has been open the longest. */
 async function oldestTransaction(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ text: string }>(
     `select format('; the oldest open transaction is pid %s (%s), open for %s s', pid,

@@ -1,4 +1,4 @@
-/** What a spreadsheet would take for the beginning of a formula, in wide forms too. */
+/** What a spreadsheet takes for the start of a formula, including full-width forms. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /**

@@ -18,7 +18,7 @@ function isDay(day: string): boolean {
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }
 
-/** As Postgres writes a time into JSON. */
+/** A time as Postgres writes it into JSON. */
 const OF_POSTGRES = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d:\d\d$/;
 
 /**

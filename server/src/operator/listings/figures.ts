@@ -11,7 +11,7 @@ import { webhookFigures } from '../../webhooks/claim.ts';
 import { POOL } from '../../worker/claim.ts';
 import { IS_ALIVE, unservedTasks } from '../../worker/live-workers.ts';
 
-/** Not of a test key, whose credits are worth nothing. */
+/** Excludes test keys, whose credits are worth nothing. */
 const IS_LIVE = `surface <> '${TEST_SURFACE}'`;
 
 const readLive = query<
@@ -25,8 +25,7 @@ const readLive = query<
    from tasks where due_at is not null group by phase`,
 );
 
-// The age counts from the first time that the task was held. Tasks of test keys are held because
-// their prompts ask for it.
+// The age counts from the first hold. Test tasks are held because their prompts ask for it.
 const readHeld = query<
   [],
   { cause: string; tasks: number; credits: number; oldest_seconds: number }

@@ -7,7 +7,7 @@ export const waitingTasks = query<[], { provider: string; tasks: number }>(
    where due_at is not null and phase in ('reserved', 'ingesting', 'submitting') group by provider`,
 );
 
-// Refused for no fault of the request: a wrong key, an overdue account, too many jobs.
+// Refused through no fault of the request: a wrong key, an overdue account, too many jobs.
 /** Of the newest 200 tasks, up to 15 minutes old. */
 export const refusedSubmits = query<[], RefusedSubmits>(
   'provider_refused_submits',
@@ -28,11 +28,11 @@ export const refusedSubmits = query<[], RefusedSubmits>(
    from outcomes where fault in ('busy', 'operator') group by provider`,
 );
 
-/** Submits of a provider that it refused for no fault of the request. */
+/** Submits that a provider refused through no fault of the request. */
 export interface RefusedSubmits {
   provider: string;
   submits: number;
   cause: object;
-  /** The first refusal that the operator must fix, after the last submit that shows it works. */
+  /** The first refusal that the operator must fix, after the last submit that worked. */
   since: Date | null;
 }

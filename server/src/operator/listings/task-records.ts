@@ -76,7 +76,7 @@ interface TaskLists {
   orphan_jobs: { provider: string; job_id: string; state: string; source: string }[];
 }
 
-/** It has the other columns of these rows, too. */
+/** The rows have further columns. */
 export type TaskDetails = TaskRow & TaskLists;
 
 interface Records {

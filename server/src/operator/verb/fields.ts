@@ -1,12 +1,12 @@
 import { Refusal } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 
-/** A field of a verb as the console gets it, in JSON. */
+/** A verb's field, as the console gets it in JSON. */
 export interface FieldFacts {
   kind: 'text' | 'whole' | 'number' | 'flag' | 'time' | 'choice';
   /** One sentence that says what it is, with its unit. */
   about: string;
-  /** What stands for a value in the help of the command line, such as CREDITS. */
+  /** The placeholder for a value in the command line's help, such as CREDITS. */
   word: string;
   isOptional: boolean;
   min?: number;
@@ -14,7 +14,7 @@ export interface FieldFacts {
   choices?: readonly string[];
 }
 
-/** A field, and how a value of it is read: from a text, or from what JSON has for it. */
+/** A field with the parser of its values, from text or JSON. */
 export interface Field<Value> extends FieldFacts {
   /** @param refuse throws, with the bound that the value violates: `must be …` */
   read(given: unknown, refuse: (bound: string) => never): Value;
@@ -22,7 +22,7 @@ export interface Field<Value> extends FieldFacts {
 
 export type Fields = Record<string, Field<unknown>>;
 
-/** What a verb gets: a member for each field. A field that is optional may be undefined. */
+/** A verb's input: a member for each field. Optional ones may be undefined. */
 export type InputOf<Of extends Fields> = {
   [Name in keyof Of]: Of[Name] extends Field<infer Value> ? Value : never;
 };
@@ -31,7 +31,7 @@ interface Words {
   word?: string;
 }
 
-/** One line, without spaces around it. */
+/** One line, trimmed. */
 export function text(
   about: string,
   { word = 'TEXT', max = 300, pattern }: Words & { max?: number; pattern?: [RegExp, string] } = {},
@@ -137,7 +137,7 @@ export function choiceOf<const Choice extends string>(
   };
 }
 
-/** The same field, which may be left out. */
+/** Makes a field optional. */
 export function optional<Value>(field: Field<Value>): Field<Value | undefined> {
   return {
     ...field,
@@ -146,7 +146,7 @@ export function optional<Value>(field: Field<Value>): Field<Value | undefined> {
   };
 }
 
-/** The same field, with the word `none` for null. */
+/** Lets a field be null, by the word `none`. */
 export function orNone<Value>(field: Field<Value>): Field<Value | null> {
   return {
     ...field,
@@ -159,8 +159,8 @@ export function orNone<Value>(field: Field<Value>): Field<Value | null> {
 }
 
 /**
- * Reads the input of a verb. Every way in calls it: the command line and the console.
- * @param given texts, or what JSON has for them; an empty text counts as none
+ * Parses the input of a verb, both from the command line and from the console.
+ * @param given texts or JSON values; an empty text counts as absent
  * @throws Refusal that names the field
  */
 export function readInput<Of extends Fields>(fields: Of, given: object) {
@@ -179,7 +179,7 @@ export function readInput<Of extends Fields>(fields: Of, given: object) {
   return Object.fromEntries(values) as InputOf<Of>;
 }
 
-/** Fields of several nouns. */
+/** Fields that several nouns share. */
 export const ACCOUNT = text('The account: its id or its e-mail address.', {
   word: 'ACCOUNT',
   max: 254,

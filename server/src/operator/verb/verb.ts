@@ -5,11 +5,11 @@ import type { Storage } from '../../storage/storage.ts';
 import type { Action } from '../actions.ts';
 import { type Fields, type InputOf, readInput } from './fields.ts';
 
-/** What a verb gets beside its input. */
+/** What a verb gets besides its input. */
 export interface VerbDeps {
   db: Database;
   log: Log;
-  /** Of a list: which rows. */
+  /** For a list: which rows. */
   page: ListPage;
   /** Prints a line before the result; undefined if nobody reads it. */
   show?: ((line: string) => void) | undefined;
@@ -22,7 +22,7 @@ export interface VerbDeps {
 /** Which rows of a list are read. */
 export interface ListPage {
   limit: number;
-  /** The cursor of the last row of the page before; undefined: the first page. */
+  /** The cursor of the previous page's last row; undefined: the first page. */
   after: string | undefined;
 }
 
@@ -32,44 +32,45 @@ type Run<Of extends Fields, Result> = (
   action: Action,
 ) => Promise<Result>;
 
-/** What is known of a verb without its types. */
+/** The facts about a verb that do not depend on its types. */
 interface Facts<Name extends string> {
   /** What it does, in a line. */
   summary: string;
-  /** The fields that are words of the command line, in this order. The others are options. */
+  /** The fields given as positional arguments, in this order. The others are options. */
   words?: readonly Name[];
-  /** Fields of which one is given, or at most one. */
+  /** Mutually exclusive fields, of which one may be required. */
   oneOf?: { fields: readonly Name[]; isRequired: boolean };
-  /** Set if it changes something: whether it wants to know why. It is recorded (`actions.ts`). */
+  /**
+   * Set if it changes something, which is recorded (`actions.ts`): whether a reason is required.
+   */
   reason?: 'required' | 'optional';
   /**
-   * Set for lists: the cursor of a row, with which the list goes on behind it; undefined if it does
-   * not.
+   * Set for lists: the cursor that continues the list after a row; undefined if it can't continue.
    */
   cursorOf?(row: object): string | undefined;
-  /** The console records it, although the command changes nothing. */
+  /** Recorded when run on the console, although the command changes nothing. */
   isRecordedOnConsole?: boolean;
   /** How long a click on the console waits for a worker. */
   clickSeconds?: number;
-  /** The words of its dialog on the console: `effect` where the summary does not say it all. */
+  /** The text of its dialog on the console; `effect` adds what the summary leaves out. */
   dialog?: { title: string; effect?: string; isDangerous?: true };
   /** Why it has no route on the console. */
   notOnConsole?: string;
-  /** Whether it brings the schema up to date. Others refuse an older schema. */
+  /** Whether it migrates the schema. Others refuse an older schema. */
   migrates?: boolean;
   /** Whether it creates an embedded database where there is none. Others refuse. */
   createsDatabase?: boolean;
 }
 
 /**
- * What an operator can do, said once: the command line, its help, the routes and dialogs of the
- * console, the recorded action and the table of docs/operations/commands.md are made from it.
+ * An operator's command, defined once: the command line, its help, the console's routes and
+ * dialogs, the recorded action and the table in docs/operations/commands.md are derived from it.
  */
 export interface Verb<Of extends Fields = Fields, Result = unknown, Shown = unknown>
   extends Facts<string> {
   fields: Of;
   /**
-   * Reads what it is given, by the name of the field, and says how it is run with that.
+   * Parses the values, given by field name, and returns a function that runs the verb with them.
    * @throws Refusal that names the field
    */
   prepare(given: object): (deps: VerbDeps, action: Action) => Promise<Result>;
@@ -88,7 +89,7 @@ export function verb<Of extends Fields, Result, Shown = Result>({
 }: Facts<keyof Of & string> & {
   fields: Of;
   run: Run<Of, Result>;
-  /** In place of `run`: it shows more, or a request must not wait for it. */
+  /** Replaces `run`, to show more or because a request must not wait for it. */
   runOnConsole?: (run: () => Promise<Result>, deps: VerbDeps, action: Action) => Promise<Shown>;
 }): Verb<Of, Result, Shown> {
   const prepare: Verb<Of, Result>['prepare'] = (given) => {
@@ -120,13 +121,13 @@ function requireOneOf(oneOf: Verb['oneOf'], input: Record<string, unknown>): voi
   throw new Refusal(first, input[first], bound);
 }
 
-/** A result with many rows, which are read and printed as a stream, and what follows them. */
+/** A result with many rows, read and printed as a stream, and the summary that follows them. */
 export class RowStream {
   readonly name: string;
   /** The members of each row, in this order. */
   readonly columns: readonly string[];
   readonly rows: AsyncIterable<object>;
-  /** Whether it is printed as CSV, unless it is printed as JSON. */
+  /** Whether it is printed as CSV, unless JSON is asked for. */
   readonly isCsv: boolean;
   /** Called after the last row was read; CSV does not contain it. */
   readonly summary: () => object;

@@ -143,8 +143,8 @@ export async function showAccount(db: Database, accountId: string) {
 
 /**
  * Disables an account: its API keys get 401, and its sessions end for good. Its tasks continue, and
- * a worker closes the payment pages that it has open. One that its owner has closed stays disabled,
- * with its data.
+ * a worker closes its open payment pages. One that its owner has closed stays disabled, with its
+ * data.
  * @param account an id or an e-mail address
  * @throws UsageError if there is no such account
  */
@@ -174,7 +174,7 @@ export async function enableByOperator(db: Database, action: Action, account: st
   });
 }
 
-/** Where an account is signed in, and what signs in to it beside a mailed code. */
+/** An account's sessions, and its ways to sign in besides a mailed code. */
 export async function waysIn(db: Database, accountId: string) {
   return {
     sessions: await listSessions(db, accountId),
@@ -185,8 +185,8 @@ export async function waysIn(db: Database, accountId: string) {
 
 /**
  * Ends all sessions of an account, and removes its passkeys and outside identities: any of them may
- * be a thief's. Its person signs in again by a mailed code. The account is locked first, so that
- * nothing that a session is adding meanwhile is left.
+ * be a thief's. The owner signs in again with a mailed code. The account is locked first, so that
+ * nothing a session adds meanwhile survives.
  * @param account an id or an e-mail address
  * @throws UsageError if there is no such account
  */

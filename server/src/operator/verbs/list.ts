@@ -2,8 +2,8 @@ import type { Fields } from '../verb/fields.ts';
 import type { Verb, Verbs } from '../verb/verb.ts';
 
 /**
- * The verbs of each noun, in the order of --help. A noun is read when somebody asks for it. To add
- * a verb, see docs/ARCHITECTURE.md.
+ * The verbs of each noun, in the order of --help. Nouns are loaded on demand. To add a verb, see
+ * docs/ARCHITECTURE.md.
  */
 export const NOUNS = {
   accounts: async () => (await import('./accounts.ts')).ACCOUNTS,
@@ -27,7 +27,7 @@ export const NOUNS = {
   migrate: async () => (await import('./upkeep.ts')).MIGRATE,
 } satisfies Nouns;
 
-/** How the verbs of each noun are read. */
+/** Loads the verbs of each noun. */
 export type Nouns = Record<string, () => Promise<Verbs>>;
 
 /** The verbs of all nouns, with the types of their fields and results. */

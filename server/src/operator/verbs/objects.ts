@@ -16,7 +16,7 @@ import { listUploadMailboxes, listUploads } from '../listings/uploads.ts';
 import { ACCOUNT, optional, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
-/** How the ids of objects begin; no address and no id of an account does. */
+/** The prefix of object ids; no e-mail address or account id starts with it. */
 const OBJECT = 'obj_';
 
 export const OBJECTS = {
@@ -83,7 +83,7 @@ async function remove(tx: Transaction, ids: string[]) {
 /**
  * Removes a stored file before the end of its retention. From the commit on it is not served, and a
  * worker deletes its bytes within seconds.
- * @param id of an object, or of a task, whose output it then is
+ * @param id of an object, or of a task, whose output is then removed
  * @returns changed: false when it was taken down before
  * @throws UsageError when there is no such file, or a live task still needs it
  */

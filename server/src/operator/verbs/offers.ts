@@ -8,7 +8,7 @@ const ID = text('Its id: 1 to 40 characters of a-z, 0-9 and -, such as starter.'
 
 const ID_SHAPE = /^[a-z0-9][a-z0-9-]{0,39}$/;
 
-/** The bounds of what is sold; nothing else sets an offer. */
+/** The bounds of an offer; offers are set nowhere else. */
 const TERMS = {
   id: text(ID.about, {
     word: ID.word,

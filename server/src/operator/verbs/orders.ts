@@ -70,7 +70,7 @@ export const ORDERS = {
   }),
 };
 
-/** Of an order in a list for operators. Amounts are in minor units of the currency. */
+/** An order in a list for operators. Amounts are in minor units of the currency. */
 function listingOf(order: CreditOrder) {
   const { id, account_id, created_at, kind, offer_name, state, credits, booked } = order;
   const { price, currency, refunded, disputed, dispute, stripe_mode: mode } = order;
@@ -82,14 +82,14 @@ function listingOf(order: CreditOrder) {
     offer: offer_name,
     state,
     credits,
-    /** Credits that the ledger has of it now. */
+    /** Its credits in the ledger now. */
     booked,
     price,
     currency,
     refunded,
     disputed,
     dispute,
-    /** Of Stripe: `test` or `live`. */
+    /** Stripe's: `test` or `live`. */
     mode,
   };
 }
@@ -128,7 +128,7 @@ const WAIT_SECONDS = 15;
 const LOOK_SECONDS = 0.25;
 
 /**
- * Asks Stripe about an order now, by a worker, and waits for what it finds.
+ * Has a worker ask Stripe about an order now, and waits for the result.
  * @param id of an order, or of an invoice or a payment at Stripe, whose order is found or made
  * @throws UsageError if there is no such order, or no worker settles it in time
  */
@@ -169,7 +169,7 @@ interface Wanted {
   waitSeconds: number;
 }
 
-/** Repeats a read until a worker has done what was asked of it. */
+/** Repeats a read until a worker is done. */
 async function waitFor<Found>(
   { id, waitSeconds }: Wanted,
   read: () => Promise<Found | undefined>,

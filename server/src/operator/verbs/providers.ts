@@ -82,8 +82,8 @@ export const CREATES = {
 interface ProviderListing {
   provider: string;
   /**
-   * `trying`: the time of an outage is over, and one submit at a time is made. `refusing`: it gets
-   * submits, and refuses them for a reason that the operator must fix.
+   * `trying`: the circuit breaker is half-open after an outage, with one submit at a time.
+   * `refusing`: it rejects submits for a reason that the operator must fix.
    */
   state: 'open' | 'refusing' | 'paused' | 'closed' | 'trying';
   since: Date | null;
@@ -92,9 +92,11 @@ interface ProviderListing {
   reason: string | object | null;
   /** Live tasks that no provider has accepted yet. */
   waiting_tasks: number;
-  /** Of the newest 200 tasks, up to 15 minutes old: submits refused for no fault of the request. */
+  /**
+   * Submits refused through no fault of the request: of the newest 200 tasks, up to 15 minutes old.
+   */
   refused_submits: number;
-  /** What it said to the last of them. */
+  /** Its response to the last of them. */
   last_refusal: object | null;
 }
 

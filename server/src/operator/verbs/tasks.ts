@@ -31,7 +31,7 @@ export const TASKS = {
       account: optional({ ...ACCOUNT, word: 'A' }),
       due: flag('Only tasks whose next step is due; it stands alone.'),
     },
-    // The list of due tasks is one page.
+    // The list of due tasks has only one page.
     cursorOf: (row: { id: string; due_at?: Date }) => (row.due_at ? undefined : row.id),
     run: async ({ db, page }, { phase, account, due }) => {
       if (due) {
@@ -123,12 +123,12 @@ export const TASKS = {
 /** `accepted`: the provider cancels the job. */
 type Cancelled = Omit<CancelBegun, 'cancel'> & { cancel: CancelBegun['cancel'] | 'accepted' };
 
-/** How long the command waits for what the provider says. */
+/** How long the command waits for the provider's reply. */
 const WAIT_SECONDS = 15;
 
 /**
  * Cancels a task, or asks its provider to cancel its job ({@link beginCancel}), and records that.
- * @returns changed: false when it was cancelled, or that was requested, before
+ * @returns changed: false when it was already cancelled or requested
  * @throws UsageError, with the reason, when it can't be cancelled or the provider refuses
  */
 export async function cancelTask(

@@ -59,7 +59,7 @@ export const AUDIT = {
       return {
         ok: found === 0,
         ...(files && { files: files.count }),
-        // The problems have been shown one by one.
+        // The problems were already shown one by one.
         ...(show === undefined || found === 0 ? { problems } : {}),
         ...(found > problems.length || (show !== undefined && found > 0) ? { found } : {}),
       };
@@ -101,10 +101,10 @@ export const MIGRATE = {
 };
 
 /**
- * Ends the recovery of a database that was restored from a back-up or replaced by a replica. Before
- * that, unless nothing was lost, it holds each task that may have been submitted in the time that
- * the database has forgotten. It is never submitted again by itself.
- * @returns the held tasks, and for each kind of record from when on it must be replayed by hand
+ * Ends the recovery of a database that was restored from a back-up or replaced by a replica. First,
+ * unless nothing was lost, it holds each task that may have been submitted in the time that the
+ * database lost. Such a task is never resubmitted automatically.
+ * @returns the held tasks, and the time after which each kind of record must be replayed by hand
  */
 async function recoverRestored(
   db: Database,

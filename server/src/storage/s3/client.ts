@@ -15,16 +15,16 @@ export interface S3Credentials {
   sessionToken?: string;
 }
 
-/** Gives credentials again when those before have expired. */
+/** Returns new credentials when the previous ones have expired. */
 export type CredentialSource = () => Promise<S3Credentials & { expiration?: Date }>;
 
 const CONNECT_MS = 3_000;
 const RESPONSE_MS = 30_000;
 
 /**
- * A client whose calls all end: the SDK has no timeouts by default. Checksums are sent only where
- * this service gives one: the SDK's own make each streamed PUT a chunked body with a trailer, which
- * many stores refuse or store as it is (decisions/0021).
+ * A client whose calls all time out: the SDK has no timeouts by default. Checksums are sent only
+ * where this service sets one: the SDK's own turn each streamed PUT into a chunked body with a
+ * trailer, which many stores refuse or store verbatim (decisions/0021).
  */
 export function openS3Client(
   settings: S3Settings,
@@ -47,7 +47,7 @@ export function openS3Client(
   });
 }
 
-/** The SDK writes to the console otherwise; this service logs what it repeats itself. */
+/** Otherwise the SDK writes to the console; this service logs its own retries. */
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** The code of the store's error response, such as NoSuchKey; otherwise the error's name. */
@@ -60,7 +60,7 @@ export function errorStatus(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
 }
 
-/** Refusals that say nothing against the request itself: the same one may succeed. */
+/** Transient refusals: the same request may succeed later. */
 const PASSING_CODES = new Set([
   'BadDigest',
   'ConditionalRequestConflict',
@@ -72,7 +72,7 @@ const PASSING_CODES = new Set([
   'XAmzContentSHA256Mismatch',
 ]);
 
-/** Whether the same call may succeed when it is made again. */
+/** Whether a retry of the same call may succeed. */
 export function mayPass(error: unknown): boolean {
   const status = errorStatus(error);
   if (status === undefined)
@@ -81,11 +81,11 @@ export function mayPass(error: unknown): boolean {
 }
 
 /**
- * The response to a read must begin within this time, with all tries of the SDK: a client waits
- * for it. So a store that is silent is asked once.
+ * The response to a read must begin within this time, including the SDK's retries, because a client
+ * is waiting. So a silent store is asked once.
  */
 const OPEN_SECONDS = 5;
-/** A store that sends nothing for this long, although its bytes are wanted, is given up. */
+/** A read fails when the store sends nothing for this long while its bytes are wanted. */
 const SILENCE_MS = 30_000;
 const LOOK_MS = 1_000;
 
@@ -125,7 +125,7 @@ export async function inTime<Response>(
   }
 }
 
-/** The bytes of `body`. It fails when the store is silent; `body` ends when its reader does. */
+/** Passes on the bytes of `body`. Fails when the store is silent; `body` ends with its reader. */
 function observed(body: Readable): Readable {
   let lastMs = performance.now();
   const bytes = new Transform({

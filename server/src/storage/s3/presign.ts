@@ -6,18 +6,18 @@ import type { S3Settings } from './settings.ts';
 export interface PresignedRequest {
   method: 'GET' | 'PUT';
   key: string;
-  /** The store's time at which it is signed. */
+  /** The signing time, by the store's clock. */
   at: Date;
   /** 1 to 604800, the most that S3 allows. */
   seconds: number;
   /** Headers of the response, such as `response-content-type`. */
   overrides?: Record<string, string>;
-  /** What the request must have, by names in lower case. */
+  /** Headers that the request must have, by lower-case name. */
   headers?: Record<string, string>;
 }
 
 /**
- * A presigned link by Signature Version 4, in its query. Source: "Authenticating Requests: Using
+ * A link presigned with Signature Version 4, in its query. Source: "Authenticating Requests: Using
  * Query Parameters" of the S3 API reference. The SDK's own presigner takes twenty times as long.
  */
 export function presignedUrl(

@@ -9,7 +9,7 @@ import { keyOf, type S3Settings } from './settings.ts';
 const BYTES = Buffer.from('Framewright writes, reads and deletes this at each start.\n');
 
 /**
- * Writes, reads and deletes a small object, and tries whether the store refuses to replace it.
+ * Writes, reads and deletes a small object, and tests whether the store refuses to replace it.
  * @throws UsageError that says what is missing
  */
 export async function probeS3(
@@ -61,7 +61,7 @@ async function requireMissing(client: S3Client, place: { bucket: string; key: st
   throw new Error('an object that was deleted can still be read');
 }
 
-/** Whether a put to a key that exists is refused. Stores without that answer 200 or 501. */
+/** Whether a put to an existing key is refused. Stores without that answer 200 or 501. */
 async function refuses(put: () => Promise<unknown>): Promise<boolean> {
   try {
     await put();

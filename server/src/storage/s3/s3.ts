@@ -26,11 +26,11 @@ import { keyOf, type S3Settings } from './settings.ts';
 export interface S3Options {
   settings: S3Settings;
   credentials?: S3Credentials | CredentialSource | undefined;
-  /** Before the first repetition of a put; then it doubles each time. */
+  /** The backoff before the first retry of a put; it doubles each time. */
   pauseMs?: number;
-  /** Is called before an attempt to put an object is repeated. */
+  /** Called before a put is retried. */
   retried?(objectId: string, error: unknown): void;
-  /** Is called at the start if the store can't refuse to replace an object. */
+  /** Called at the start if the store can't refuse to replace an object. */
   replaces?(): void;
 }
 
@@ -110,28 +110,28 @@ function s3Storage(
 /** The most that S3 allows: a week. */
 const MAX_LINK_SECONDS = 604_800;
 
-/** A file on its way to a key that no other file has. */
+/** Where a file is put: a key that no other file has. */
 interface PutTarget {
   bucket: string;
   key: string;
   /** Whether the store refuses to replace an object (If-None-Match). */
   conditional: boolean;
-  /** Before the second attempt; then it doubles each time. */
+  /** The backoff before the second attempt; it doubles each time. */
   pauseMs: number;
   retried(error: unknown): void;
 }
 
 const ATTEMPTS = 4;
 const READ_BYTES = 2 ** 20;
-/** The longest time that one attempt may take: this, and two seconds for each megabyte. */
+/** The time limit of one attempt: this, plus two seconds per megabyte. */
 const SHORTEST_LIMIT_MS = 30_000;
 const MS_PER_BYTE = 0.002;
 
 /**
- * Puts a file by one PUT of known length with its SHA-256, which the store compares: the object
- * appears completely or not at all, and nothing is left to abort. The SDK never repeats a stream,
+ * Puts a file in one PUT of known length with its SHA-256, which the store verifies: the object
+ * appears completely or not at all, and nothing is left to abort. The SDK never retries a stream,
  * so this function does, with a new stream each time.
- * @throws the store's error, when it does not pass
+ * @throws the store's error, if it is not transient
  */
 async function putFile(client: S3Client, filePath: string, target: PutTarget): Promise<void> {
   const file = { filePath, size: (await stat(filePath)).size, sha256: await sha256Of(filePath) };
@@ -176,7 +176,7 @@ async function putOnce(client: S3Client, file: SourceFile, target: PutTarget): P
 }
 
 /**
- * The key is taken. It is this file if an attempt arrived whose response was lost.
+ * The key is taken: by this very file if an earlier attempt arrived but its response was lost.
  * @throws Error when it is another file
  */
 async function requireSame(client: S3Client, file: SourceFile, target: PutTarget): Promise<void> {
@@ -188,7 +188,7 @@ async function requireSame(client: S3Client, file: SourceFile, target: PutTarget
   }
 }
 
-/** Asks the source of temporary credentials for new ones, whatever it said of their end. */
+/** Forces new temporary credentials, whatever expiry the current ones have. */
 async function refreshCredentials(client: S3Client): Promise<void> {
   const options: object = { forceRefresh: true };
   await client.config.credentials(options).catch(() => {});

@@ -29,10 +29,10 @@ export function parseS3Url(text: string) {
   const endpoint = given ?? `https://s3.${region}.amazonaws.com`;
   return {
     bucket: url.hostname,
-    /** Put before each object's id; without slashes at its ends, may be empty. */
+    /** The prefix of each object's id, without outer slashes; may be empty. */
     prefix: decoded(url.pathname).replace(/^\/+|\/+$/g, ''),
     region,
-    /** Where this service reaches the store: scheme and host, without a slash at its end. */
+    /** Where this service reaches the store: scheme and host, without a trailing slash. */
     endpoint,
     /** Where clients and providers reach it, for presigned links. */
     publicEndpoint: address(searchParams, 'publicEndpoint') ?? endpoint,

@@ -45,14 +45,6 @@ export const product = sources.filter(
   ({ name }) => name.startsWith('server/src/') && !name.endsWith('.test.ts'),
 );
 
-/** The code of the workspaces and of the website's pages: no tests, no test kits. */
-export const workspaceCode = sources.filter(
-  ({ name }) =>
-    [...WORKSPACES, CONSOLE].some((workspace) => name.startsWith(`${workspace}/`)) &&
-    !name.endsWith('.test.ts') &&
-    !/^[\w-]+\/test\//.test(name),
-);
-
 /** The code of the packages that customers install: no tests, nothing that a program wrote. */
 export const clientCode = sources.filter(
   ({ name, text }) =>

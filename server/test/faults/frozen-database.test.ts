@@ -1,6 +1,5 @@
 import { test } from 'node:test';
 import { createTestDatabase } from '../database.ts';
-import { thoroughly } from '../runner/thorough.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -12,10 +11,7 @@ import {
   recoverySeconds,
   summary,
 } from './load.ts';
-import { openOwnPostgres } from './own-postgres.ts';
 import { openSwallowingProxy } from './swallowing-proxy.ts';
-
-const isUnavailable = (status: number) => status === 503;
 
 test('a database that swallows all packets, then connections that a firewall forgot', async (t) => {
   await using folder = await temporaryFolder();
@@ -29,7 +25,10 @@ test('a database that swallows all packets, then connections that a firewall for
   let recovery = { ready: 0, completed: 0 };
   const swallowed = await loadDuring({ db, service, clients: 4 }, async (seen) => {
     proxy.swallow();
-    await until(() => readiness(service), isUnavailable);
+    await until(
+      () => readiness(service),
+      (status) => status === 503,
+    );
     await metByClients(seen);
     proxy.forward();
     recovery = await recoverySeconds(db, service);
@@ -43,25 +42,4 @@ test('a database that swallows all packets, then connections that a firewall for
   for (const load of [swallowed, forgotten]) await assertSound(db, load);
   await service.kill('SIGTERM');
   await database.close();
-});
-
-thoroughly('all processes of a Postgres server are stopped, and continue later', async (t) => {
-  await using folder = await temporaryFolder();
-  await using postgres = await openOwnPostgres(`${folder.path}/postgres`);
-  await using service = await startServiceProcess({
-    DATABASE_URL: postgres.url,
-    DATA_DIR: folder.path,
-  });
-  const { db } = postgres;
-  let recovery = { ready: 0, completed: 0 };
-  const load = await loadDuring({ db, service, clients: 4 }, async (seen) => {
-    const thaw = postgres.freeze();
-    await until(() => readiness(service), isUnavailable);
-    await metByClients(seen);
-    thaw();
-    recovery = await recoverySeconds(db, service);
-  });
-  t.diagnostic(summary(load, recovery));
-  await assertSound(db, load);
-  await service.kill('SIGTERM');
 });

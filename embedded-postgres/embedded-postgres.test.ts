@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { openEmbeddedDatabase } from './embedded-postgres.ts';
 import { EmbeddedPostgresError } from './error.ts';
@@ -20,12 +20,8 @@ async function emptyFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-let template: string;
-
-before(async () => {
-  template = await mkdtemp(join(tmpdir(), 'embedded template '));
-  await (await openEmbeddedDatabase({ dataDir: template, log, settings })).close();
-});
+const template = await mkdtemp(join(tmpdir(), 'embedded template '));
+await (await openEmbeddedDatabase({ dataDir: template, log, settings })).close();
 
 after(() => rm(template, { recursive: true, force: true }));
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import MiniSearch from 'minisearch';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
@@ -13,22 +13,17 @@ import { copyDocs } from './standalone.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
-let folder: string;
+const folder = await buildPages();
+const files = readdirSync(path.join(folder, 'docs'), { recursive: true, encoding: 'utf8' });
 /** The HTML of each page, by its address. */
-let pages: Map<string, string>;
-
-before(async () => {
-  folder = await buildPages();
-  const files = readdirSync(path.join(folder, 'docs'), { recursive: true, encoding: 'utf8' });
-  pages = new Map(
-    files
-      .filter((file) => file.endsWith('index.html'))
-      .map((file) => [
-        `/docs/${path.posix.dirname(file.replaceAll(path.sep, '/'))}`,
-        readFileSync(path.join(folder, 'docs', file), 'utf8'),
-      ]),
-  );
-});
+const pages = new Map(
+  files
+    .filter((file) => file.endsWith('index.html'))
+    .map((file) => [
+      `/docs/${path.posix.dirname(file.replaceAll(path.sep, '/'))}`,
+      readFileSync(path.join(folder, 'docs', file), 'utf8'),
+    ]),
+);
 
 const idsOf = (html: string) => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
 

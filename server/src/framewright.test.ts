@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { client } from '../test/client.ts';
-import { createTestDatabase, type TestDatabase } from '../test/database.ts';
+import { createTestDatabase } from '../test/database.ts';
 import { inCi, thoroughly } from '../test/runner/thorough.ts';
 import { ask, run } from '../test/service/command-line.ts';
 import { startServiceProcess } from '../test/service/service-process.ts';
@@ -11,13 +11,8 @@ import { temporaryFolder } from '../test/temporary-folder.ts';
 import { until } from '../test/until.ts';
 import { createAccount } from './accounts/accounts.ts';
 
-let database: TestDatabase;
-let env: { DATABASE_URL: string };
-
-before(async () => {
-  database = await createTestDatabase();
-  env = { DATABASE_URL: database.url };
-});
+const database = await createTestDatabase();
+const env = { DATABASE_URL: database.url };
 after(() => database.close());
 
 inCi('commands work on the embedded database while a service uses it', async (t) => {

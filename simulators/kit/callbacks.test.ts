@@ -2,16 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CallbackHost, startCallbackHost } from '../test/callback-host.ts';
+import { startCallbackHost } from '../test/callback-host.ts';
 import { type SimulatorProcess, startSimulator } from './process.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'callbacks-'));
-let callbacks: CallbackHost;
-before(async () => {
-  callbacks = await startCallbackHost();
-});
+const callbacks = await startCallbackHost();
 after(async () => {
   await callbacks?.close();
   rmSync(folder, { recursive: true });

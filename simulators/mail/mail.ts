@@ -18,8 +18,6 @@ interface ReceivedMail {
  */
 type MailBehaviour = 'take' | 'refuse' | 'busy' | 'hang';
 
-export type SimulatedMail = Awaited<ReturnType<typeof startSimulatedMail>>;
-
 /** Starts an SMTP server on the loopback that delivers nothing. */
 export async function startSimulatedMail({ port = 0 } = {}) {
   const mails: ReceivedMail[] = [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { APICallError, NoSuchModelError } from '@ai-sdk/provider';
 import {
@@ -13,21 +13,14 @@ import {
 import { testErrorCases } from '../../../server/test/clients/error-cases.ts';
 import { type ClientCase, openClientCase } from '../../../server/test/clients/fault-cases.ts';
 import { proveOrdersOf } from '../../../server/test/clients/orders.ts';
-import {
-  imageBytes,
-  type MediaFixture,
-  openMediaFixture,
-} from '../../../server/test/media/media-fixture.ts';
+import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import type { Plan } from '../../../simulators/kit/faults.ts';
 import { createFramewright } from '../src/index.ts';
 
 const PACKAGE = new URL('../', import.meta.url);
 
-let fixture: MediaFixture;
-before(async () => {
-  fixture = await openMediaFixture();
-});
+const fixture = await openMediaFixture();
 after(() => fixture.close());
 
 const openCase = (...faults: Plan[]) => openClientCase(fixture, { faults });

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
@@ -14,7 +14,6 @@ import { listEndpoints } from '../../../server/src/webhooks/endpoints.ts';
 import { openFaultProxy } from '../../../server/test/clients/fault-proxy.ts';
 import {
   imageBytes,
-  type MediaFixture,
   openMediaFixture,
   videoBytes,
 } from '../../../server/test/media/media-fixture.ts';
@@ -24,14 +23,9 @@ import { OUTCOMES } from '../src/outcomes.ts';
 import { endOf, FW_COMMAND, type Machine, noTerminal, openMachine } from './fw-process.ts';
 import { openWatchedProxy } from './watched-proxy.ts';
 
-let fixture: MediaFixture;
-let accountId: string;
-
-before(async () => {
-  const environment = { CREATE_WAIT_SECONDS: '20', RECONCILE_SECONDS: '3600' };
-  fixture = await openMediaFixture({ environment });
-  accountId = await createAccount(fixture.db, 'ada@example.com');
-});
+const environment = { CREATE_WAIT_SECONDS: '20', RECONCILE_SECONDS: '3600' };
+const fixture = await openMediaFixture({ environment });
+const accountId = await createAccount(fixture.db, 'ada@example.com');
 after(() => fixture.close());
 
 /** A test key of its own, so that no rate window gets full. */

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { openFaultProxy } from '../../../server/test/clients/fault-proxy.ts';
-import {
-  imageBytes,
-  type MediaFixture,
-  openMediaFixture,
-} from '../../../server/test/media/media-fixture.ts';
+import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { until } from '../../../server/test/until.ts';
 import { endOf, type Machine, openMachine } from './fw-process.ts';
 import { type Moment, openWatchedProxy } from './watched-proxy.ts';
@@ -22,10 +18,7 @@ const PRICE = 250;
 /** The share of the requests that are lost, cut, delayed, doubled or get a 503, besides. */
 const FAULTS = 0.05;
 
-let fixture: MediaFixture;
-before(async () => {
-  fixture = await openMediaFixture({ environment: { RECONCILE_SECONDS: '3600' } });
-});
+const fixture = await openMediaFixture({ environment: { RECONCILE_SECONDS: '3600' } });
 after(() => fixture.close());
 
 interface Death {

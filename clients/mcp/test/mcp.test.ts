@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { Framewright } from '@framewright/client';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { fromJsonSchema, type JsonSchemaType } from '@modelcontextprotocol/server';
@@ -12,11 +12,7 @@ import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { testErrorCases } from '../../../server/test/clients/error-cases.ts';
 import { openClientCase } from '../../../server/test/clients/fault-cases.ts';
 import { proveOrdersOf, VIDEOS } from '../../../server/test/clients/orders.ts';
-import {
-  imageBytes,
-  type MediaFixture,
-  openMediaFixture,
-} from '../../../server/test/media/media-fixture.ts';
+import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { sql } from '../../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import type { Session } from '../src/generate.ts';
@@ -26,15 +22,9 @@ import { type ClientOptions, connectOverHttp, connectOverStdio, MAIN } from './c
 
 const MODERN = '2026-07-28';
 
-let fixture: MediaFixture;
-let apiKey: string;
-let accountId: string;
-
-before(async () => {
-  fixture = await openMediaFixture();
-  accountId = await createAccount(fixture.db, 'ada@example.com');
-  apiKey = (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
-});
+const fixture = await openMediaFixture();
+const accountId = await createAccount(fixture.db, 'ada@example.com');
+const apiKey = (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
 after(() => fixture.close());
 
 /** A key of its own, because a key may send 30 requests a minute. */

@@ -2,16 +2,12 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { createTestDatabase } from '../../../server/test/database.ts';
-import {
-  imageBytes,
-  type MediaFixture,
-  openMediaFixture,
-} from '../../../server/test/media/media-fixture.ts';
+import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { inCi } from '../../../server/test/runner/thorough.ts';
 import { startServiceProcess } from '../../../server/test/service/service-process.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
@@ -25,15 +21,10 @@ import {
   TaskFailedError,
 } from '../src/index.ts';
 
-let fixture: MediaFixture;
-let client: Framewright;
-
-before(async () => {
-  fixture = await openMediaFixture({ environment: { RECONCILE_SECONDS: '3600' } });
-  const accountId = await createAccount(fixture.db, 'ada@example.com');
-  const { secret } = await createKey(fixture.db, { accountId, mode: 'test' });
-  client = new Framewright({ apiKey: secret, baseUrl: `${fixture.url}/api/v1` });
-});
+const fixture = await openMediaFixture({ environment: { RECONCILE_SECONDS: '3600' } });
+const accountId = await createAccount(fixture.db, 'ada@example.com');
+const { secret } = await createKey(fixture.db, { accountId, mode: 'test' });
+const client = new Framewright({ apiKey: secret, baseUrl: `${fixture.url}/api/v1` });
 after(() => fixture.close());
 
 test('a generation is one task with one charge, and its file is whole', async () => {

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { type ClientCase, openClientCase } from '../../../server/test/clients/fault-cases.ts';
-import {
-  imageBytes,
-  type MediaFixture,
-  openMediaFixture,
-} from '../../../server/test/media/media-fixture.ts';
+import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import type { Plan } from '../../../simulators/kit/faults.ts';
 import {
@@ -81,13 +77,8 @@ async function download({ client, request, options, folder }: Run) {
   return { isWhole: whole.equals(await readFile(file)) };
 }
 
-let fixture: MediaFixture;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-
-before(async () => {
-  [fixture, folder] = await Promise.all([openMediaFixture(), temporaryFolder()]);
-  await writeFile(path.join(folder.path, 'picture.png'), await imageBytes('png'));
-});
+const [fixture, folder] = await Promise.all([openMediaFixture(), temporaryFolder()]);
+await writeFile(path.join(folder.path, 'picture.png'), await imageBytes('png'));
 after(async () => {
   await fixture.close();
   await folder[Symbol.asyncDispose]();

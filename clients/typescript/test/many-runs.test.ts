@@ -1,11 +1,8 @@
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { proveOrdersOf } from '../../../server/test/clients/orders.ts';
-import { type MediaFixture, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
+import { openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 
-let fixture: MediaFixture;
-before(async () => {
-  fixture = await openMediaFixture();
-});
+const fixture = await openMediaFixture();
 after(() => fixture.close());
 
 test('with faults and kills, each order is one task, one charge and one whole file', (t) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { publint } from 'publint';
@@ -13,7 +13,7 @@ import {
   openClientCase,
   serveClientCases,
 } from '../../../server/test/clients/fault-cases.ts';
-import { type MediaFixture, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
+import { openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 
 const run = promisify(execFile);
@@ -32,22 +32,18 @@ const EXPECTED = {
 const cleanup = new AsyncDisposableStack();
 /** The packages as customers install them. */
 const packages: string[] = [];
-/** The client among them. */
-let published: string;
-let fixture: MediaFixture;
 
-before(async () => {
-  const folder = cleanup.use(await temporaryFolder());
-  fixture = await openMediaFixture();
-  cleanup.defer(() => fixture.close());
-  const cwd = folder.path;
-  await run(process.execPath, [PACK, cwd]);
-  for (const name of (await readdir(cwd)).filter((file) => file.endsWith('.tgz'))) {
-    await run('tar', ['-xzf', name, '--one-top-level'], { cwd });
-    packages.push(path.join(cwd, path.basename(name, '.tgz'), 'package'));
-  }
-  published = packages.find((one) => one.includes('-client-')) ?? assert.fail('no client');
-});
+const folder = cleanup.use(await temporaryFolder());
+const fixture = await openMediaFixture();
+cleanup.defer(() => fixture.close());
+const cwd = folder.path;
+await run(process.execPath, [PACK, cwd]);
+for (const name of (await readdir(cwd)).filter((file) => file.endsWith('.tgz'))) {
+  await run('tar', ['-xzf', name, '--one-top-level'], { cwd });
+  packages.push(path.join(cwd, path.basename(name, '.tgz'), 'package'));
+}
+/** The client among them. */
+const published = packages.find((one) => one.includes('-client-')) ?? assert.fail('no client');
 after(() => cleanup.disposeAsync());
 
 /** What a bundler makes of a program. */

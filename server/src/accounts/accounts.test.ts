@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import type { Database } from '../database/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
 import { createAccount, disableAccount, findAccount, hasNoAccounts } from './accounts.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const { db } = database;
 after(() => database.close());
 
 test('a new account has 0 credits of both kinds', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { createTestDatabase, quiet } from '../../test/database.ts';
 import { freezeClock as freezeDatabaseClock } from '../../test/frozen-clock.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../database/database.ts';
@@ -31,8 +31,6 @@ function admitThrough(through: Database) {
   return known;
 }
 
-let database: TestDatabase;
-let db: Database;
 /** The time of all processes of this file. */
 let frozenAt = 0;
 
@@ -42,10 +40,8 @@ async function freezeClock(through: Database, at: number): Promise<void> {
   await freezeDatabaseClock(through, at);
 }
 
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const { db } = database;
 after(() => database.close());
 
 function ask(secret: string, through: Database = db): Promise<Admitted<NameAndArgument>> {

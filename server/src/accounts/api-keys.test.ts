@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { createAccount } from './accounts.ts';
 import {
@@ -16,15 +15,9 @@ import {
   updateKey,
 } from './api-keys.ts';
 
-let database: TestDatabase;
-let db: Database;
-let accountId: string;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  accountId = await createAccount(db, 'ada@example.com');
-});
+const database = await createTestDatabase();
+const { db } = database;
+const accountId = await createAccount(db, 'ada@example.com');
 after(() => database.close());
 
 test('a secret is fw_live_, 32 random base62 characters and 6 characters of checksum', () => {

@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { createTestDatabase } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
-import type { Database, Queryable } from '../database/database.ts';
+import type { Queryable } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { disableAccount } from './accounts.ts';
 import { openAdmission } from './admission.ts';
 import { createKey, newSecret, revokeKey } from './api-keys.ts';
 import { openKeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const { db } = database;
 after(() => database.close());
 
 /** A process of its own: its admission, its clock, and the statements that it sends. */

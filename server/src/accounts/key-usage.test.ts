@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { createTestDatabase } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import type { Database } from '../database/database.ts';
 import { listKeys, revokeKey } from './api-keys.ts';
 import { openKeyUsage, recentRequests } from './key-usage.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const { db } = database;
 after(() => database.close());
 
 async function requests(keyId: string, days: number) {

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { countRequest, openRateMemory } from './rate-window.ts';
 
-let database: TestDatabase;
-
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 const LIMIT = { max: 3, seconds: 100 };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import {
   ABSENT,
   callBack,
@@ -19,7 +19,6 @@ import {
   scriptedProvider,
   sql,
   submitDeps,
-  type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
 import { reconcile } from '../operator/reconcile.ts';
@@ -31,11 +30,7 @@ import { receiveCallback } from './callback.ts';
 import { recordEvidence } from './evidence.ts';
 import { findJobOf } from './find-job.ts';
 
-let fixture: TaskFixture;
-
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
 test('a callback wakes its task, and the job it names is adopted when the provider knows it', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import {
   claimTask,
   makeHeldTask,
@@ -8,9 +8,7 @@ import {
   openTaskFixture,
   recordAccepted,
   sql,
-  type TaskFixture,
 } from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
 import { beginRecovery, endRecovery, readLineage } from '../database/lineage.ts';
 import { readTask } from '../tasks/task.ts';
 import { Superseded } from '../tasks/transitions.ts';
@@ -18,13 +16,8 @@ import { claimDue } from '../worker/claim.ts';
 import { currentAttempt, insertAttempt } from './attempts.ts';
 import { holdForgotten } from './forgotten.ts';
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 const begin = () => db.transaction((tx) => beginRecovery(tx, 'a test'));

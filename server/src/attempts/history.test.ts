@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp, type TestCustomer } from '../../test/app.ts';
 import { assertError } from '../../test/envelope.ts';
 import { claimTask, recordAccepted, sql } from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
 import { audit } from '../operator/audit.ts';
 import { moveNow } from '../tasks/transitions.ts';
 import { deleteHistory } from './history.ts';
 
-let api: TestApp;
-let db: Database;
-
-before(async () => {
-  api = await openTestApp();
-  db = api.database.db;
-});
+const api = await openTestApp();
+const { db } = api.database;
 after(async () => {
   const books = await audit(db);
   await api.close();

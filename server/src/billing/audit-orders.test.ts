@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { refund } from '../../../simulators/stripe/payments.ts';
-import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { grant } from '../ledger/ledger.ts';
 import { audit } from '../operator/audit.ts';
 
-let fixture: BillingFixture;
-let orderId: string;
-let accountId: string;
-
-before(async () => {
-  fixture = await openBillingFixture();
-  accountId = await fixture.customer();
-  const { id, stripe_id: session } = await fixture.buy(accountId);
-  const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
-  await fixture.settled();
-  refund(fixture.simulator.state, paid.payment_intent ?? '', 400);
-  await fixture.settled();
-  orderId = id;
-});
+const fixture = await openBillingFixture();
+const accountId = await fixture.customer();
+const { id: orderId, stripe_id: session } = await fixture.buy(accountId);
+const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
+await fixture.settled();
+refund(fixture.simulator.state, paid.payment_intent ?? '', 400);
+await fixture.settled();
 after(() => fixture.close());
 
 test('an order whose transfers add up to what it has booked is right', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { refund } from '../../../simulators/stripe/payments.ts';
-import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { endGrace } from '../accounts/closing.ts';
@@ -19,11 +19,7 @@ import { settleDue } from './sweep.ts';
 
 const ACTION = { command: 'accounts disable', actor: 'ada', reason: 'ticket 7' };
 
-let fixture: BillingFixture;
-
-before(async () => {
-  fixture = await openBillingFixture();
-});
+const fixture = await openBillingFixture();
 after(async () => {
   const found = await audit(fixture.database.db);
   await fixture.close();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, beforeEach, test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { deleteCustomer } from '../../../simulators/stripe/named.ts';
 import { renew } from '../../../simulators/stripe/subscriptions.ts';
-import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { audit } from '../operator/audit.ts';
@@ -21,13 +21,8 @@ import { subscribe } from './subscription/subscribe.ts';
 import { readSubscription, subscriptionOf } from './subscription/subscription.ts';
 import { settleDue } from './sweep.ts';
 
-let fixture: BillingFixture;
-let live: BillingDeps;
-
-before(async () => {
-  fixture = await openBillingFixture({ retries: 0 });
-  live = await fixture.depsOf('sk_live_1');
-});
+const fixture = await openBillingFixture({ retries: 0 });
+const live = await fixture.depsOf('sk_live_1');
 after(async () => {
   const found = await audit(fixture.database.db);
   await fixture.close();

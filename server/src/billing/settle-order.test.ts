@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import {
   completeSession,
   expireSession,
@@ -7,7 +7,7 @@ import {
 } from '../../../simulators/stripe/checkout.ts';
 import { moveDispute, openDispute } from '../../../simulators/stripe/money/disputes.ts';
 import { refund, settleRefund } from '../../../simulators/stripe/payments.ts';
-import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -16,11 +16,7 @@ import { audit } from '../operator/audit.ts';
 import { readFigures } from '../operator/listings/figures.ts';
 import { settleOrder } from './settle-order.ts';
 
-let fixture: BillingFixture;
-
-before(async () => {
-  fixture = await openBillingFixture();
-});
+const fixture = await openBillingFixture();
 after(async () => {
   const found = await audit(fixture.database.db);
   await fixture.close();

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { hostname, userInfo } from 'node:os';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { ask, run } from '../../test/service/command-line.ts';
 import { makeHeldTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { recordAction } from '../operator/actions.ts';
 import { parseCommandLine } from './command-line.ts';
 
-let database: TestDatabase;
-
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 /** Runs a command line in this process. */

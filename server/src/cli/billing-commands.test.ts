@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { openDispute } from '../../../simulators/stripe/money/disputes.ts';
 import { pay } from '../../../simulators/stripe/payments.ts';
 import { renew } from '../../../simulators/stripe/subscriptions.ts';
-import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { settleDue } from '../billing/sweep.ts';
 import { listActions } from '../operator/actions.ts';
 import { parseCommandLine } from './command-line.ts';
 
-let fixture: BillingFixture;
-
-before(async () => {
-  fixture = await openBillingFixture();
-});
+const fixture = await openBillingFixture();
 after(() => fixture.close());
 
 async function does(...args: string[]) {

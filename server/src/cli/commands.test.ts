@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { makeHeldTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { parseCommandLine } from './command-line.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  await does('accounts create ada@example.com');
-});
+const database = await createTestDatabase();
+const { db } = database;
+await does('accounts create ada@example.com');
 after(() => database.close());
 
 /** Runs a command line and returns the result that --json prints. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase, quiet } from '../../test/database.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { openDatabase } from '../database/database.ts';
 import { warnOfConnections } from './connection-budget.ts';
@@ -14,10 +14,7 @@ const ONE: Settings = {
   roles: new Set(['api', 'worker']),
 };
 
-let database: TestDatabase;
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 /** The number of connections that a start with these settings warns of; undefined: no warning. */

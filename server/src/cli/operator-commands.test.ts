@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
 import { inCi } from '../../test/runner/thorough.ts';
 import { ask } from '../../test/service/command-line.ts';
@@ -14,7 +14,6 @@ import {
   scriptedProvider,
   sql,
   submitDeps,
-  type TaskFixture,
   untilBlocked,
 } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
@@ -32,11 +31,7 @@ import { moveNow } from '../tasks/transitions.ts';
 import { submitTask } from '../worker/submit.ts';
 import { parseCommandLine } from './command-line.ts';
 
-let fixture: TaskFixture;
-
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
 /** Runs a command line in this process, with a reason if it takes one. */

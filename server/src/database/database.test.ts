@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  createTestDatabase,
-  POOLER_STATEMENTS,
-  quiet,
-  type TestDatabase,
-} from '../../test/database.ts';
+import { createTestDatabase, POOLER_STATEMENTS, quiet } from '../../test/database.ts';
 import { until } from '../../test/until.ts';
 import {
-  type Database,
   DatabaseUnavailable,
   isDatabaseUnavailable,
   namedStatement,
@@ -26,16 +20,11 @@ import {
 const ADD = statement('test_add', 'insert into counted (n) values ($1)');
 const SUM = statement('test_sum', 'select coalesce(sum(n), 0)::bigint as total from counted');
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  await db.query({
-    name: '',
-    text: 'create table counted (n bigint not null unique, constraint small check (n < 1e15))',
-  });
+const database = await createTestDatabase();
+const { db } = database;
+await db.query({
+  name: '',
+  text: 'create table counted (n bigint not null unique, constraint small check (n < 1e15))',
 });
 after(() => database.close());
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { statement } from './database.ts';
 import { fewConnections } from './few-connections.ts';
 
@@ -10,10 +10,7 @@ const SESSIONS = statement(
    where datname = current_database() and backend_type = 'client backend'`,
 );
 
-let database: TestDatabase;
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 test('much work at once opens no more connections than it may, and all of it is done', async () => {

@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, beforeEach, test } from 'node:test';
 import pg from 'pg';
 import { mountSmallDisk } from '../../test/crash/small-disk.ts';
 import { createTestDatabase, quiet } from '../../test/database.ts';
-import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
+import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { hasTasks } from '../tasks/task-listing.ts';
 import type { Database } from './database.ts';
 import { advanceMark, endRecovery, type Mark, readLineage, rememberMark } from './lineage.ts';
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-  await makeTask(fixture);
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
+await makeTask(fixture);
 beforeEach(async () => {
   await sql(db, 'delete from recoveries');
   await sql(db, 'delete from database_marks');

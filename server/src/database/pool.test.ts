@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase, quiet } from '../../test/database.ts';
 import { openSwallowingProxy } from '../../test/faults/swallowing-proxy.ts';
 import { until } from '../../test/until.ts';
 import { DatabaseUnavailable, isDatabaseUnavailable, openDatabase, statement } from './database.ts';
@@ -9,11 +9,7 @@ import { watchForOutage } from './pool.ts';
 const ONE = statement('test_one', 'select 1 as one');
 const SLEEP = statement('test_sleep', 'select pg_sleep(60)');
 
-let database: TestDatabase;
-
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 function openShort(url: string) {

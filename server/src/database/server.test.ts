@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import type { Database } from './database.ts';
 import { requireDurableCommits, requireSameServer, requireServer } from './server.ts';
 
-let database: TestDatabase;
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 /** Replaces text in what passes a proxy. Both texts have the same length. */

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { type Database, DatabaseUnavailable, statement, violatedConstraint } from './database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
+import { DatabaseUnavailable, statement, violatedConstraint } from './database.ts';
 import { NotTogether, sharedWork } from './shared-work.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  await db.query({ name: '', text: 'create table numbers (n int primary key check (n > 0))' });
-});
+const database = await createTestDatabase();
+const { db } = database;
+await db.query({ name: '', text: 'create table numbers (n int primary key check (n > 0))' });
 after(() => database.close());
 
 const ADD = statement('test_add_all', 'insert into numbers (n) select unnest($1::int[])');

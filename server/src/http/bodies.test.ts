@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { openTestApp } from '../../test/app.ts';
 import { assertError } from '../../test/envelope.ts';
 
 const KIB_64 = 64 * 1024;
 const PATH = '/api/v1/video/generations';
 const GOOD = '{"prompt":"a lighthouse at dawn"}';
 
-let api: TestApp;
-let customer: TestCustomer;
-before(async () => {
-  api = await openTestApp();
-  customer = await api.customer(100_000);
-});
+const api = await openTestApp();
+const customer = await api.customer(100_000);
 after(() => api.close());
 
 /** Sends a body over a real connection, either with a Content-Length or in chunks. */

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { FastifyInstance } from 'fastify';
-import { openTestApp, type TestApp } from '../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp } from '../../test/app.ts';
 import { LOST_WAKE_UPS } from '../../test/simulation/fake-deps.ts';
 import { makeHeldTask, scriptedProvider } from '../../test/task-fixtures.ts';
 import type { Provider } from '../providers/provider.ts';
 import { createApp } from './app.ts';
 
-let tested: TestApp;
-let app: FastifyInstance;
 const counted: string[] = [];
 const wakeUps: string[] = [];
 let received: { body: string; signature: string | undefined } | undefined;
@@ -24,14 +21,12 @@ const provider: Provider = scriptedProvider({
   },
 });
 
-before(async () => {
-  tested = await openTestApp();
-  app = await createApp({
-    ...tested.deps,
-    providers: new Map([[provider.name, provider]]),
-    wakeUps: { send: (wakeUp) => wakeUps.push(wakeUp) },
-    onCallback: (name, result) => counted.push(`${name} ${result}`),
-  });
+const tested = await openTestApp();
+const app = await createApp({
+  ...tested.deps,
+  providers: new Map([[provider.name, provider]]),
+  wakeUps: { send: (wakeUp) => wakeUps.push(wakeUp) },
+  onCallback: (name, result) => counted.push(`${name} ${result}`),
 });
 after(async () => {
   await app.close();

@@ -3,19 +3,15 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import net, { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { fastify } from 'fastify';
-import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { openTestApp } from '../../test/app.ts';
 import { createLingeringClose, limitBodyTime } from './connections.ts';
 
 const MEGABYTE = 2 ** 20;
 
-let api: TestApp;
-let customer: TestCustomer;
-before(async () => {
-  api = await openTestApp();
-  customer = await api.customer(1000);
-});
+const api = await openTestApp();
+const customer = await api.customer(1000);
 after(() => api.close());
 
 /** Sends everything before it reads anything. @returns all responses of the connection */

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { after, before, test } from 'node:test';
-import { openTestApp, parseResponse, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp, parseResponse } from '../../test/app.ts';
 import { assertError, type ErrorResponse } from '../../test/envelope.ts';
 import { untilBlocked } from '../../test/task-fixtures.ts';
 
-let api: TestApp;
-let customer: TestCustomer;
-before(async () => {
-  api = await openTestApp();
-  customer = await api.customer(1000);
-});
+const api = await openTestApp();
+const customer = await api.customer(1000);
 after(() => api.close());
 
 /** Sends bytes over a socket, and reads the response until the server closes the connection. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp } from '../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp } from '../../test/app.ts';
 import { assertError } from '../../test/envelope.ts';
 import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
 import { storedLink } from '../../test/storage/stored-link.ts';
@@ -8,16 +8,11 @@ import { takeDown } from '../operator/verbs/objects.ts';
 import { openS3Storage } from '../storage/s3/s3.ts';
 
 const BYTES = Buffer.from('0123456789');
-let bucket: Awaited<ReturnType<typeof simulatedBucket>>;
-let redirecting: TestApp;
-let proxying: TestApp;
 
-before(async () => {
-  bucket = await simulatedBucket();
-  const storage = await openS3Storage(bucket);
-  redirecting = await openTestApp({ storage, deliveryMode: 'redirect' });
-  proxying = await openTestApp({ storage, deliveryMode: 'proxy' });
-});
+const bucket = await simulatedBucket();
+const storage = await openS3Storage(bucket);
+const redirecting = await openTestApp({ storage, deliveryMode: 'redirect' });
+const proxying = await openTestApp({ storage, deliveryMode: 'proxy' });
 after(async () => {
   await redirecting.close();
   await proxying.close();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp } from '../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp } from '../../test/app.ts';
 import { assertError } from '../../test/envelope.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
@@ -20,10 +20,7 @@ const BYTES = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 251
 const DELIVERY_SECONDS = 60;
 const RETENTION_DAYS = 1;
 
-let api: TestApp;
-before(async () => {
-  api = await openTestApp({ deliverySeconds: DELIVERY_SECONDS });
-});
+const api = await openTestApp({ deliverySeconds: DELIVERY_SECONDS });
 after(() => api.close());
 
 const CLOCK = statement('test_now', 'select extract(epoch from clock_now())::float8 as seconds');

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertError } from '../../test/envelope.ts';
-import { openTestWebsite, type TestWebsite } from '../../test/website/website.ts';
+import { openTestWebsite } from '../../test/website/website.ts';
 import { API_PREFIX, ENDPOINTS } from './public/public-api.ts';
 
-let website: TestWebsite;
-before(async () => {
-  website = await openTestWebsite();
-});
+const website = await openTestWebsite();
 after(() => website.close());
 
 test('every limit of a list is an integer from 1 to 100, with the same words', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase, quiet } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -10,28 +10,23 @@ import { grant, settle } from './ledger.ts';
 import { bringUpToDate } from './lots.ts';
 import { bringDueUpToDate } from './upkeep.ts';
 
-let database: TestDatabase;
-let accountId: string;
-
 /** Two lots, one of which has expired; a reserved, a captured and a refunded task. */
-before(async () => {
-  database = await createTestDatabase();
-  const { db } = database;
-  accountId = await createAccount(db, 'ada@example.com');
-  const shared = { accountId, credits: 100, kind: 'paid' } as const;
-  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000);
-  await grant(db, { ...shared, reference: 'long', expiresAt: inSeconds(9000) });
-  await grant(db, { ...shared, reference: 'short', expiresAt: inSeconds(600) });
-  for (const taskId of ['reserved', 'captured', 'refunded']) {
-    await db.transaction((tx) => reserve(tx, { accountId, taskId, credits: 40 }));
-  }
-  const settlements = { captured: 'capture', refunded: 'refund' } as const;
-  for (const [taskId, outcome] of Object.entries(settlements)) {
-    await db.transaction((tx) => settle(tx, outcome, [{ accountId, taskId, credits: 40 }]));
-  }
-  await database.setClock(700);
-  await db.transaction((tx) => bringUpToDate(tx, { accountId, kind: 'paid' }));
-});
+const database = await createTestDatabase();
+const { db } = database;
+const accountId = await createAccount(db, 'ada@example.com');
+const shared = { accountId, credits: 100, kind: 'paid' } as const;
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000);
+await grant(db, { ...shared, reference: 'long', expiresAt: inSeconds(9000) });
+await grant(db, { ...shared, reference: 'short', expiresAt: inSeconds(600) });
+for (const taskId of ['reserved', 'captured', 'refunded']) {
+  await db.transaction((tx) => reserve(tx, { accountId, taskId, credits: 40 }));
+}
+const settlements = { captured: 'capture', refunded: 'refund' } as const;
+for (const [taskId, outcome] of Object.entries(settlements)) {
+  await db.transaction((tx) => settle(tx, outcome, [{ accountId, taskId, credits: 40 }]));
+}
+await database.setClock(700);
+await db.transaction((tx) => bringUpToDate(tx, { accountId, kind: 'paid' }));
 after(() => database.close());
 
 /** Changes that only direct SQL can make, and the problem that the audit reports. */

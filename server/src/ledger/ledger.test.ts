@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { createTestDatabase } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { type LedgerCommand, LedgerModel, type LedgerResult } from '../../test/ledger/model.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
@@ -12,13 +12,8 @@ import { ApiError, UsageError } from '../kernel/errors.ts';
 import { adjust, balances, grant, settle } from './ledger.ts';
 import type { CreditKind } from './transfer.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const { db } = database;
 after(() => database.close());
 
 /** A new account, whose balances and references no other test changes. */

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { after, afterEach, test } from 'node:test';
+import { createTestDatabase, quiet } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
-import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { clawBack } from './debts.ts';
 import { adjust, balances, grant, settle } from './ledger.ts';
@@ -13,13 +12,8 @@ import { GRACE_DAYS } from './lot-book.ts';
 import { bringUpToDate } from './lots.ts';
 import { bringDueUpToDate } from './upkeep.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const { db } = database;
 afterEach(() => database.setClock(0));
 after(async () => {
   const problems = await ledgerProblems(db);

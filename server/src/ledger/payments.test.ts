@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, afterEach, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { createAccount } from '../accounts/accounts.ts';
-import { type Database, violatedConstraint } from '../database/database.ts';
+import { violatedConstraint } from '../database/database.ts';
 import { takeBackUpTo } from './debts.ts';
 import { availableNow, balances, grantPayment, settle } from './ledger.ts';
 import { paidBalances } from './payments.ts';
 import { openTestBalance, refillTestCredits, testBalance } from './test-credits.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const { db } = database;
 afterEach(() => database.setClock(0));
 after(async () => {
   const problems = await ledgerProblems(db);

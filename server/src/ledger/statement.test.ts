@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
@@ -8,27 +8,22 @@ import { clawBack } from './debts.ts';
 import { adjust, grant, settle } from './ledger.ts';
 import { type Movement, openStatement } from './statement.ts';
 
-let database: TestDatabase;
-let accountId: string;
-
 /** A payment of which 60 of 100 credits are spent when it is taken back, and 30 more later. */
-before(async () => {
-  database = await createTestDatabase();
-  const { db } = database;
-  accountId = await createAccount(db, 'ada@example.com');
-  const paid = { accountId, kind: 'paid' } as const;
-  await grant(db, { ...paid, credits: 100, reference: 'invoice-1' });
-  await db.transaction((tx) => reserve(tx, { accountId, taskId: 'task_1', credits: 60 }));
-  const task = { accountId, taskId: 'task_1', credits: 60 };
-  await db.transaction((tx) => settle(tx, 'capture', [task]));
-  await adjust(db, { ...paid, credits: -10, reference: 'x', note: 'typo, "again"' });
-  await database.setClock(1000);
-  const clawback = { accountId, credits: 100, payment: 'invoice-1', reference: 'cb' };
-  await clawBack(db, { ...clawback, note: 'chargeback' }, async () => {});
-  const expiresAt = new Date(Date.now() + 5_000_000);
-  await grant(db, { ...paid, credits: 90, reference: 'invoice-2', expiresAt });
-  await database.setClock(0);
-});
+const database = await createTestDatabase();
+const { db } = database;
+const accountId = await createAccount(db, 'ada@example.com');
+const paid = { accountId, kind: 'paid' } as const;
+await grant(db, { ...paid, credits: 100, reference: 'invoice-1' });
+await db.transaction((tx) => reserve(tx, { accountId, taskId: 'task_1', credits: 60 }));
+const task = { accountId, taskId: 'task_1', credits: 60 };
+await db.transaction((tx) => settle(tx, 'capture', [task]));
+await adjust(db, { ...paid, credits: -10, reference: 'x', note: 'typo, "again"' });
+await database.setClock(1000);
+const clawback = { accountId, credits: 100, payment: 'invoice-1', reference: 'cb' };
+await clawBack(db, { ...clawback, note: 'chargeback' }, async () => {});
+const expiresAt = new Date(Date.now() + 5_000_000);
+await grant(db, { ...paid, credits: 90, reference: 'invoice-2', expiresAt });
+await database.setClock(0);
 after(() => database.close());
 
 async function read(period: { from?: Date; until?: Date } = {}) {

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import { type SimulatedMail, startSimulatedMail } from '../../../simulators/mail/mail.ts';
+import { after, beforeEach, test } from 'node:test';
+import { startSimulatedMail } from '../../../simulators/mail/mail.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { until } from '../../test/until.ts';
 import { type Mailer, openMailer } from './mailer.ts';
 
 const MAIL = { to: 'eve@example.org', subject: 'Hello', text: 'One line.\n\nAnother: 5 €.' };
 
-let server: SimulatedMail;
 let mailer: Mailer;
 let lines: string[];
 
-before(async () => {
-  server = await startSimulatedMail();
-});
+const server = await startSimulatedMail();
 after(() => server.close());
 beforeEach((context) => {
   server.behave('take');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, beforeEach, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import type { SendMail } from './mailer.ts';
@@ -8,15 +8,12 @@ import { eraseOf, mailOwner, type OutboxDeps, sendDueMails, wakeMails } from './
 
 const MAIL = { accountId: 'acct_1', subject: 'Hello', text: 'A key was created.' };
 
-let database: TestDatabase;
 let sent: Array<Parameters<SendMail>[0]>;
 let isTaken: boolean;
 let lines: string[];
 let deps: OutboxDeps;
 
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 beforeEach(async () => {
   await database.setClock(0);

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
-import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
+import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import { listActions } from './actions.ts';
 import { listAudits, startAudit } from './audit-runs.ts';
 
 const ACTION = { command: 'audit', actor: 'ada@example.com', reason: 'after the restore' };
 
-let fixture: TaskFixture;
-
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.close());
 
 function start() {

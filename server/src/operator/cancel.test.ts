@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, mock, test } from 'node:test';
+import { after, mock, test } from 'node:test';
 import { detailsOf } from '../../test/attempt-fixtures.ts';
 import { quiet } from '../../test/database.ts';
 import {
@@ -10,7 +10,6 @@ import {
   PRICE,
   scriptedProvider,
   submitDeps,
-  type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import { beginCancel, cancelOwn } from '../attempts/cancel.ts';
@@ -25,11 +24,7 @@ import { submitTask } from '../worker/submit.ts';
 import { listActions } from './actions.ts';
 import { cancelTask } from './verbs/tasks.ts';
 
-let fixture: TaskFixture;
-
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
 const ACTION = { command: 'tasks cancel', actor: 'ada', reason: 'ticket 7' };

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
-import {
-  makeHeldTask,
-  openTaskFixture,
-  sql,
-  type TaskFixture,
-  untilBlocked,
-} from '../../test/task-fixtures.ts';
+import { makeHeldTask, openTaskFixture, sql, untilBlocked } from '../../test/task-fixtures.ts';
 import { createAccount, disableAccount, enableAccount } from '../accounts/accounts.ts';
 import { reopenAccount } from '../accounts/closing.ts';
 import { recordEvidence } from '../attempts/evidence.ts';
@@ -20,11 +14,7 @@ import { listActions } from './actions.ts';
 import { eraseAccount, eraseClosedAccounts } from './erase.ts';
 import { reconcile } from './reconcile.ts';
 
-let fixture: TaskFixture;
-
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
 const ACTION = { command: 'accounts erase', actor: 'ada', reason: 'ticket 93' };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   ABSENT,
@@ -21,7 +21,6 @@ import {
   scriptedProvider,
   sql,
   submitDeps,
-  type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { recordEvidence } from '../attempts/evidence.ts';
 import { findJobOf } from '../attempts/find-job.ts';
@@ -36,11 +35,7 @@ import { move, moveNow, Superseded } from '../tasks/transitions.ts';
 import { submitTask } from '../worker/submit.ts';
 import { reconcile } from './reconcile.ts';
 
-let fixture: TaskFixture;
-
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
 test('an operator’s job is adopted once, and the reason is kept', async () => {

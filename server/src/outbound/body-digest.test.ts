@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { crc32, gzipSync } from 'node:zlib';
-import { type MediaHost, startMediaHost } from '../../test/media/media-host.ts';
+import { startMediaHost } from '../../test/media/media-host.ts';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
-import { createGuardedFetch, type GuardedFetch } from './guarded-fetch.ts';
+import { createGuardedFetch } from './guarded-fetch.ts';
 
 const BYTES = Buffer.alloc(300_000, 'a video');
-let host: MediaHost;
-let guardedFetch: GuardedFetch;
 let downloads = 0;
 
-before(async () => {
-  host = await startMediaHost();
-  const allow = parseAllowList(`localhost:${host.port}`);
-  guardedFetch = createGuardedFetch({ allow, ca: await readFile(TEST_CA_FILE, 'utf8') });
-});
+const host = await startMediaHost();
+const allow = parseAllowList(`localhost:${host.port}`);
+const guardedFetch = createGuardedFetch({ allow, ca: await readFile(TEST_CA_FILE, 'utf8') });
 after(async () => {
   await guardedFetch.close();
   await host.close();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { type MediaHost, startMediaHost } from '../../test/media/media-host.ts';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
@@ -11,17 +11,11 @@ import type { DownloadOptions } from './download.ts';
 import { createGuardedFetch, type GuardedFetch } from './guarded-fetch.ts';
 import { OutboundError } from './refusal.ts';
 
-let host: MediaHost;
-let ca: string;
-let guardedFetch: GuardedFetch;
-
-before(async () => {
-  ca = await readFile(TEST_CA_FILE, 'utf8');
-  host = await startMediaHost();
-  host.serve('/endless', { kind: 'endless' });
-  host.serve('/stall', { kind: 'stall' });
-  guardedFetch = openGuardedFetch(host);
-});
+const ca = await readFile(TEST_CA_FILE, 'utf8');
+const host = await startMediaHost();
+host.serve('/endless', { kind: 'endless' });
+host.serve('/stall', { kind: 'stall' });
+const guardedFetch = openGuardedFetch(host);
 
 after(async () => {
   await guardedFetch.close();

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { type MediaHost, startMediaHost } from '../../test/media/media-host.ts';
+import { startMediaHost } from '../../test/media/media-host.ts';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
@@ -21,15 +21,11 @@ import { OutboundError } from './refusal.ts';
 const PRIVATE_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : '::1';
 const BYTES = Buffer.from('not really a picture');
 
-let host: MediaHost;
-let ca: string;
 const guardedFetches: GuardedFetch[] = [];
 
-before(async () => {
-  ca = await readFile(TEST_CA_FILE, 'utf8');
-  host = await startMediaHost();
-  host.serve('/a.png', { kind: 'bytes', bytes: BYTES, headers: { 'content-type': 'image/png' } });
-});
+const ca = await readFile(TEST_CA_FILE, 'utf8');
+const host = await startMediaHost();
+host.serve('/a.png', { kind: 'bytes', bytes: BYTES, headers: { 'content-type': 'image/png' } });
 
 after(async () => {
   await Promise.all(guardedFetches.map((guardedFetch) => guardedFetch.close()));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { after, before, test } from 'node:test';
-import { type Answer, type DnsServer, startDnsServer } from '../../test/dns-server.ts';
+import { after, test } from 'node:test';
+import { type Answer, startDnsServer } from '../../test/dns-server.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
@@ -29,11 +29,7 @@ const NAMES: Record<string, Answer> = {
   'host-file.example.com': { a: ['8.8.8.8'] },
 };
 
-let server: DnsServer;
-
-before(async () => {
-  server = await startDnsServer((name) => NAMES[name]);
-});
+const server = await startDnsServer((name) => NAMES[name]);
 after(() => server.close());
 
 async function addresses(host: string, servers = [server.address]): Promise<string[]> {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Behaviour, type MediaHost, startMediaHost } from '../../test/media/media-host.ts';
+import { type Behaviour, startMediaHost } from '../../test/media/media-host.ts';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
@@ -18,15 +18,9 @@ import { OutboundError, refusalFor } from './refusal.ts';
 const BYTES = Buffer.from('eleven char');
 const MEGABYTE = 1_000_000;
 
-let host: MediaHost;
-let ca: string;
-let guardedFetch: GuardedFetch;
-
-before(async () => {
-  ca = await readFile(TEST_CA_FILE, 'utf8');
-  host = await startMediaHost();
-  guardedFetch = openGuardedFetch();
-});
+const ca = await readFile(TEST_CA_FILE, 'utf8');
+const host = await startMediaHost();
+const guardedFetch = openGuardedFetch();
 
 after(async () => {
   await guardedFetch.close();

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { after, beforeEach, test } from 'node:test';
+import { openTestApp, type TestCustomer } from '../../test/app.ts';
 import { quiet } from '../../test/database.ts';
 import { assertError } from '../../test/envelope.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
 import { balances } from '../ledger/ledger.ts';
 import { openClosures } from '../providers/circuit-breaker/closures.ts';
 import { endPause, pause } from '../providers/circuit-breaker/pauses.ts';
@@ -13,14 +12,10 @@ import { endPause, pause } from '../providers/circuit-breaker/pauses.ts';
 const BODY = { prompt: 'A lighthouse at dusk' };
 const CREDITS = 10_000;
 
-let api: TestApp;
-let db: Database;
 let customer: TestCustomer;
 
-before(async () => {
-  api = await openTestApp();
-  db = api.database.db;
-});
+const api = await openTestApp();
+const { db } = api.database;
 beforeEach(async () => {
   await freezeClock(db, 0);
   await sql(db, 'delete from provider_outages');

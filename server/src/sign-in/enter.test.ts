@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { countRequest } from '../accounts/rate-window.ts';
@@ -11,11 +11,7 @@ import { mailboxOf } from './email-address.ts';
 import { enterByEmail } from './enter.ts';
 import { storeStart } from './issuers/issuer.ts';
 
-let database: TestDatabase;
-
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 const enterOnce = async (email: string) => {

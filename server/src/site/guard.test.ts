@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { type FastifyInstance, fastify } from 'fastify';
 import { quiet } from '../../test/database.ts';
 import { assertError } from '../../test/envelope.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import {
-  ORIGIN,
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../test/website/website.ts';
+import { ORIGIN, openTestWebsite, type TestVisitor } from '../../test/website/website.ts';
 import type { Database } from '../database/database.ts';
 import { createApp } from '../http/app.ts';
 import { newId } from '../kernel/ids.ts';
@@ -19,13 +14,8 @@ import { guard, requireOwnOrigin } from './guard.ts';
 
 const ME = '/console/api/me';
 
-let website: TestWebsite;
-let visitor: TestVisitor;
-
-before(async () => {
-  website = await openTestWebsite();
-  visitor = await website.signIn({ credits: 40 });
-});
+const website = await openTestWebsite();
+const visitor = await website.signIn({ credits: 40 });
 after(() => website.close());
 
 test('the account that is signed in reads itself and its credits', async () => {

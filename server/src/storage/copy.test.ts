@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { newId } from '../kernel/ids.ts';
@@ -13,22 +13,15 @@ import { deleteMarked, markForDeletion, markReady, storeFile } from './objects.t
 import { openS3Storage } from './s3/s3.ts';
 import type { Storage } from './storage.ts';
 
-let database: TestDatabase;
-let bucket: Awaited<ReturnType<typeof simulatedBucket>>;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let disk: Storage;
-let s3: Storage;
 const taskId = newId('task');
 
-before(async () => {
-  [database, bucket, folder] = await Promise.all([
-    createTestDatabase(),
-    simulatedBucket(''),
-    temporaryFolder(),
-  ]);
-  disk = diskStorage(path.join(folder.path, 'objects'));
-  s3 = await openS3Storage({ ...bucket, pauseMs: 1 });
-});
+const [database, bucket, folder] = await Promise.all([
+  createTestDatabase(),
+  simulatedBucket(''),
+  temporaryFolder(),
+]);
+const disk = diskStorage(path.join(folder.path, 'objects'));
+const s3 = await openS3Storage({ ...bucket, pauseMs: 1 });
 after(async () => {
   await bucket.s3[Symbol.asyncDispose]();
   await database.close();

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { type Links, openLinks } from './links.ts';
 import type { Storage } from './storage.ts';
 
 const NOW_SECONDS = 1_900_000_000;
-let database: TestDatabase;
 
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 function open(deliverySeconds = 3600): Promise<Links> {

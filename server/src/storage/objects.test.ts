@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
 import { diskStorage } from './disk.ts';
 import {
   deleteMarked,
@@ -23,13 +22,9 @@ import { ObjectMissing, type Storage } from './storage.ts';
 const DAY_SECONDS = 86_400;
 const home = await mkdtemp(path.join(tmpdir(), 'framewright-'));
 const storage = diskStorage(path.join(home, 'objects'));
-let database: TestDatabase;
-let db: Database;
 
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const { db } = database;
 after(async () => {
   await database.close();
   await rm(home, { recursive: true, force: true });

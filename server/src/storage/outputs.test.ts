@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { diskStorage } from './disk.ts';
 import { deleteMarked, markReady } from './objects.ts';
@@ -12,11 +12,8 @@ import { ObjectMissing, type Storage } from './storage.ts';
 
 const home = await mkdtemp(path.join(tmpdir(), 'framewright-'));
 const storage = diskStorage(path.join(home, 'objects'));
-let database: TestDatabase;
 
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(async () => {
   await database.close();
   await rm(home, { recursive: true, force: true });

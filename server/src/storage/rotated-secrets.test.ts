@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { after, test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
 import { openLinks, rotateSecrets } from './links.ts';
 
-let database: TestDatabase;
-
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 const HOUR = 3600;

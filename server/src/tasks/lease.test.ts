@@ -1,24 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
-import {
-  claim,
-  claimTask,
-  makeTask,
-  openTaskFixture,
-  type TaskFixture,
-} from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
+import { claim, claimTask, makeTask, openTaskFixture } from '../../test/task-fixtures.ts';
 import { reclaimLease, release, renew } from './lease.ts';
 import { LEASE_SECONDS, moveNow, postpone, Superseded } from './transitions.ts';
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.close());
 
 test('an expired lease allows another worker to claim the task and refuses the first one’s moves', async () => {

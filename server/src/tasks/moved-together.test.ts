@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import {
-  claimTask,
-  makeSubmittingTask,
-  openTaskFixture,
-  sql,
-  type TaskFixture,
-} from '../../test/task-fixtures.ts';
+import { after, test } from 'node:test';
+import { claimTask, makeSubmittingTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { acceptShared } from '../attempts/apply-outcome.ts';
 import { insertAttempt } from '../attempts/attempts.ts';
 import { moveNow, Superseded } from './transitions.ts';
 
-let fixture: TaskFixture;
-
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
 /** Lets another worker lease a task, so that the given lease is superseded. */

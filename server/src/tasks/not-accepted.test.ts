@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createTask } from '../../test/create-task.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
@@ -9,9 +9,7 @@ import {
   openTaskFixture,
   requestFor,
   sql,
-  type TaskFixture,
 } from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
 import { balances } from '../ledger/ledger.ts';
 import { announce } from './create/idempotency-keys.ts';
 import { notAccepted } from './not-accepted.ts';
@@ -22,13 +20,8 @@ const SUBMIT_RETRY_SECONDS = 600;
 /** The wait of a create, as in openTaskFixture. */
 const WAIT_SECONDS = 20;
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 function refuse(task: Task): Promise<StepResult> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { createTestDatabase } from '../../test/database.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
@@ -44,10 +44,7 @@ const PATHS: Record<Phase, Phase[]> = {
 const PHASES = Object.keys(TRANSITIONS) as Phase[];
 const CREDITS = 10;
 
-let database: TestDatabase;
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 const REQUEST = {

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
-import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
+import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { openDatabase } from '../database/database.ts';
 import { createWaiting, hasEnded, isBeforeAcceptance } from './waiting.ts';
 
-let fixture: TaskFixture;
-
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.close());
 
 function setPhase(taskId: string, phase: string): Promise<unknown[]> {

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, type TestContext, test } from 'node:test';
-import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { after, type TestContext, test } from 'node:test';
+import { createTestDatabase, quiet } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import { openDatabase } from '../database/database.ts';
 import { openWakeUps, WAKE_UPS, type WakeUp } from './wake-ups.ts';
 
-let database: TestDatabase;
-before(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 after(() => database.close());
 
 /** Opens the wake-ups of a process that listens, and what it has received since it began. */

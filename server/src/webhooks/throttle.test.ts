@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
 import { quiet } from '../../test/database.ts';
-import { openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
+import { openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
 import { claimEndpoints, releaseEndpoint, SLOW_MS } from './claim.ts';
@@ -16,33 +16,27 @@ import { createPace } from './throttle.ts';
 
 const ALL = { sound: 32, slow: 32, failing: 16 };
 
-let fixture: TaskFixture;
-let url: string;
-let close: () => Promise<void>;
 /** Requests to `/slow` that have no response yet. */
 const hanging: ServerResponse[] = [];
 let quick = 0;
 const outbound = () => createGuardedFetch({ allow: new Set([new URL(url).host]) });
 
-before(async () => {
-  fixture = await openTaskFixture();
-  const receiver = createServer((request, response) => {
-    request.resume();
-    if (request.url === '/slow') hanging.push(response);
-    else {
-      quick += 1;
-      response.writeHead(204).end();
-    }
-  });
-  await once(receiver.listen(0, '127.0.0.1'), 'listening');
-  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-  close = async () => {
-    receiver.closeAllConnections();
-    receiver.close();
-    await fixture.closeAudited();
-  };
+const fixture = await openTaskFixture();
+const receiver = createServer((request, response) => {
+  request.resume();
+  if (request.url === '/slow') hanging.push(response);
+  else {
+    quick += 1;
+    response.writeHead(204).end();
+  }
 });
-after(() => close());
+await once(receiver.listen(0, '127.0.0.1'), 'listening');
+const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+after(async () => {
+  receiver.closeAllConnections();
+  receiver.close();
+  await fixture.closeAudited();
+});
 
 /** Endpoints of a new account, each with one event. */
 async function customerWith(count: number, path: 'slow' | 'quick'): Promise<string[]> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
 import {
   claimTask,
@@ -9,7 +9,6 @@ import {
   recordAccepted,
   scriptedProvider,
   sql,
-  type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import type { Database } from '../database/database.ts';
@@ -23,13 +22,8 @@ import type { Task } from '../tasks/task.ts';
 import { moveNow, Superseded } from '../tasks/transitions.ts';
 import { type ArchiveDeps, archive } from './archive.ts';
 
-let fixture: TaskFixture;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  folder = await temporaryFolder();
-});
+const fixture = await openTaskFixture();
+const folder = await temporaryFolder();
 after(async () => {
   await fixture.closeAudited();
   await folder[Symbol.asyncDispose]();

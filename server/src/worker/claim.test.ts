@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, beforeEach, test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
-import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
+import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { release } from '../tasks/lease.ts';
 import type { Task } from '../tasks/task.ts';
 import { LEASE_SECONDS, moveNow, Superseded } from '../tasks/transitions.ts';
 import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
 import { createClaimRules } from './live-workers.ts';
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.close());
 beforeEach(async () => {
   await freezeClock(db, 0);

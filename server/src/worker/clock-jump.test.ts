@@ -1,29 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
-import {
-  claim,
-  claimTask,
-  makeTask,
-  openTaskFixture,
-  sql,
-  type TaskFixture,
-} from '../../test/task-fixtures.ts';
+import { claim, claimTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { forgetFutureRequests } from '../accounts/admission.ts';
-import type { Database } from '../database/database.ts';
 import { LEASE_SECONDS, postpone } from '../tasks/transitions.ts';
 import { repairClockJump } from './clock-jump.ts';
 
 const HOUR = 3600;
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.close());
 
 const repair = () => repairClockJump({ db, log: quiet, forgetFuture: forgetFutureRequests });

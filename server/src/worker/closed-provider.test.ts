@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   claimTask,
@@ -9,9 +9,7 @@ import {
   scriptedProvider,
   sql,
   submitDeps,
-  type TaskFixture,
 } from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { Entry } from '../providers/circuit-breaker/closures.ts';
 import { wakeWaiting } from '../tasks/not-accepted.ts';
@@ -23,13 +21,8 @@ const SUBMIT_RETRY_SECONDS = 600;
 const OUTAGE: Entry = { kind: 'closed', by: 'outage', seconds: 20 };
 const PAUSE: Entry = { kind: 'closed', by: 'operator', seconds: 30 };
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 /** Runs the submit step; nothing may be sent or uploaded. */

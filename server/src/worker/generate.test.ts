@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { detailsOf } from '../../test/attempt-fixtures.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
@@ -11,7 +11,6 @@ import {
   scriptedProvider,
   sql,
   submitDeps,
-  type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
 import { reconcile } from '../operator/reconcile.ts';
@@ -26,11 +25,8 @@ import { submitTask } from './submit.ts';
 const RECONCILE_SECONDS = 45;
 /** The scripted provider's own limit, and the grace after it. */
 const LIMIT_SECONDS = 3600 + 60;
-let fixture: TaskFixture;
 
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
 function depsThatRead(status: JobStatus): GenerateDeps {

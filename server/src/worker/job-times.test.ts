@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTaskFixture, type TaskFixture } from '../../test/task-fixtures.ts';
+import { after, test } from 'node:test';
+import { openTaskFixture } from '../../test/task-fixtures.ts';
 import { type JobOf, openJobTimes } from './job-times.ts';
 
-let fixture: TaskFixture;
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.close());
 
 function jobOf(provider: string, duration = 5, id = ''): JobOf & { id: string } {

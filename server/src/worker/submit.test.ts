@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createTask } from '../../test/create-task.ts';
 import { quiet } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
@@ -14,7 +14,6 @@ import {
   scriptedProvider,
   sql,
   submitDeps,
-  type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import { currentAttempt, insertAttempt } from '../attempts/attempts.ts';
 import { findJobOf } from '../attempts/find-job.ts';
@@ -29,13 +28,8 @@ import { type SubmitStepDeps, submitTask } from './submit.ts';
 /** A submit's first byte is sent within 5 seconds of the attempt's record, or not at all. */
 const SEND_SECONDS = 5;
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 function depsWith(provider: Provider, monotonic = () => performance.now()): SubmitStepDeps {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { refund } from '../../../simulators/stripe/payments.ts';
 import { buyPack } from '../../src/billing/buy-pack.ts';
@@ -11,14 +11,10 @@ import type { BillingDeps } from '../../src/billing/stripe-client.ts';
 import type { Database } from '../../src/database/database.ts';
 import { adjust } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
-import { type BillingFixture, openBillingFixture } from './billing-fixture.ts';
+import { openBillingFixture } from './billing-fixture.ts';
 
-let fixture: BillingFixture;
-
-before(async () => {
-  fixture = await openBillingFixture();
-  fixture.simulator.webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
-});
+const fixture = await openBillingFixture();
+fixture.simulator.webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
 after(async () => {
   const found = await audit(fixture.database.db);
   await fixture.close();

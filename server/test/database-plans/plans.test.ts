@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { namedStatements, type Statement } from '../../src/database/database.ts';
 import { renew } from '../../src/tasks/lease.ts';
-import { openTestApp, type TestApp } from '../app.ts';
+import { openTestApp } from '../app.ts';
 import { sql } from '../task-fixtures.ts';
 import { fillDatabase } from './filled-database.ts';
 
@@ -24,13 +24,9 @@ const WHOLE_TABLES = /^audit_/;
 
 const SOURCE = new URL('../../src/', import.meta.url);
 
-let app: TestApp;
-
-before(async () => {
-  app = await openTestApp(); // adds the statements that routes make
-  await importStatements();
-  await fillDatabase(app.database.db, { ended: 6_000, live: 1_000 });
-});
+const app = await openTestApp(); // adds the statements that routes make
+await importStatements();
+await fillDatabase(app.database.db, { ended: 6_000, live: 1_000 });
 after(() => app.close());
 
 /** Imports every module that names a statement. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { inCi } from '../runner/thorough.ts';
 import { fits, NOT_RUN, PAGES_WITH_SAMPLES, RUN, samplesOfPage } from './page-samples.ts';
-import { openReaders, type Readers } from './reader.ts';
+import { openReaders } from './reader.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const SAMPLES = PAGES_WITH_SAMPLES.flatMap(samplesOfPage);
@@ -24,10 +24,7 @@ test('a test runs each sample of each page, or the list says why none does', () 
   for (const { by } of RUN) assert.ok(existsSync(path.join(ROOT, by)), by);
 });
 
-let readers: Readers;
-before(async () => {
-  readers = await openReaders();
-});
+const readers = await openReaders();
 after(() => readers.close());
 
 /** The sample of a page that a test of this file runs. */

@@ -2,19 +2,16 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { withoutPython } from '../../../clients/python/test/virtual-environment.ts';
 import { pagesWithTables } from '../../src/write-tables.ts';
 import { testOfRow } from '../runner/thorough.ts';
-import { openReaders, type Reader, type Readers, type Tool } from './reader.ts';
+import { openReaders, type Reader, type Tool } from './reader.ts';
 
 const GUIDES = path.join(import.meta.dirname, '../../../docs/guides');
 const NO_CURL = spawnSync('curl', ['--version']).error ? 'curl is not installed' : false;
 
-let readers: Readers;
-before(async () => {
-  readers = await openReaders();
-});
+const readers = await openReaders();
 after(() => readers.close());
 
 /** The samples of a guide in a tab, in their order. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createKey, newSecret } from '../../src/accounts/api-keys.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { createTestDatabase } from '../database.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -14,18 +14,12 @@ const IN_FLIGHT = Number(process.env.FRAMEWRIGHT_FORGED_IN_FLIGHT ?? 500);
 const READS_ALONE = 15;
 const READS_BESIDE = 28;
 
-let database: TestDatabase;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let service: Awaited<ReturnType<typeof startServiceProcess>>;
-
-before(async () => {
-  database = await createTestDatabase();
-  folder = await temporaryFolder();
-  service = await startServiceProcess({
-    DATABASE_URL: database.url,
-    DATA_DIR: folder.path,
-    ROLES: 'api',
-  });
+const database = await createTestDatabase();
+const folder = await temporaryFolder();
+const service = await startServiceProcess({
+  DATABASE_URL: database.url,
+  DATA_DIR: folder.path,
+  ROLES: 'api',
 });
 after(async () => {
   await service.kill('SIGTERM');

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { createTestDatabase } from '../database.ts';
 import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { until } from '../until.ts';
@@ -15,7 +15,6 @@ const KILLS = EVENTS >= 1000 ? 10 : 2;
 const ENDPOINTS = 4;
 const SECONDS = 60 + EVENTS / 10;
 
-let database: TestDatabase;
 /** How often each event came, by its id. */
 const arrivals = new Map<string, number>();
 const succeeded = new Set<string>();
@@ -36,13 +35,10 @@ const receiver = createServer((request, response) => {
     else request.socket.destroy();
   });
 });
-let host: string;
 
-before(async () => {
-  database = await createTestDatabase();
-  await once(receiver.listen(0, '127.0.0.1'), 'listening');
-  host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-});
+const database = await createTestDatabase();
+await once(receiver.listen(0, '127.0.0.1'), 'listening');
+const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
 after(async () => {
   receiver.closeAllConnections();
   receiver.close();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { audit } from '../../src/operator/audit.ts';
@@ -7,9 +7,9 @@ import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { sendTest } from '../../src/webhooks/log.ts';
 import { type ApiResponse, client, send } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../service/webhook-receiver.ts';
+import { createTestDatabase } from '../database.ts';
+import { startServiceProcess } from '../service/service-process.ts';
+import { startWebhookReceiver } from '../service/webhook-receiver.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -28,32 +28,25 @@ const END_JOB = `update local_jobs set ends_at = clock_now()
   where id = (select id from attempts where task_id = $1)`;
 const TEST_CREDITS = 100_000;
 
-let database: TestDatabase;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let receiver: WebhookReceiver;
-/** Two processes with all roles, on one database. */
-let twins: [ServiceProcess, ServiceProcess];
-let accountId: string;
 /** Called with each POST before its response. */
 let onPost: () => Promise<unknown> = async () => {};
 
-before(async () => {
-  [database, folder] = await Promise.all([createTestDatabase(), temporaryFolder()]);
-  receiver = await startWebhookReceiver((response) =>
-    onPost().then(() => response.writeHead(204).end()),
-  );
-  const env = {
-    DATABASE_URL: database.url,
-    DATA_DIR: folder.path,
-    OUTBOUND_ALLOW: receiver.host,
-    CREATE_WAIT_SECONDS: '0',
-    POLL_MIN_SECONDS: '0.05',
-    POLL_MAX_SECONDS: '0.1',
-  };
-  twins = await Promise.all([startServiceProcess(env), startServiceProcess(env)]);
-  ({ accountId } = await makeCustomer(database.db, 0));
-  await createKey(database.db, { accountId, mode: 'test' }); // opens the test balance
-});
+const [database, folder] = await Promise.all([createTestDatabase(), temporaryFolder()]);
+const receiver = await startWebhookReceiver((response) =>
+  onPost().then(() => response.writeHead(204).end()),
+);
+const env = {
+  DATABASE_URL: database.url,
+  DATA_DIR: folder.path,
+  OUTBOUND_ALLOW: receiver.host,
+  CREATE_WAIT_SECONDS: '0',
+  POLL_MIN_SECONDS: '0.05',
+  POLL_MAX_SECONDS: '0.1',
+};
+/** Two processes with all roles, on one database. */
+const twins = await Promise.all([startServiceProcess(env), startServiceProcess(env)]);
+const { accountId } = await makeCustomer(database.db, 0);
+await createKey(database.db, { accountId, mode: 'test' }); // opens the test balance
 after(async () => {
   await Promise.all(twins.map((twin) => twin.kill('SIGKILL')));
   await receiver.close();

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createKey } from '../../src/accounts/api-keys.ts';
-import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import type { Created } from '../../src/tasks/create/create.ts';
 import type { Binding } from '../../src/tasks/create/new-task.ts';
-import { openTestApp, type TestApp } from '../app.ts';
+import { openTestApp } from '../app.ts';
 import { type ApiResponse, client } from '../client.ts';
 import { createTask } from '../create-task.ts';
 import { makeCustomer } from '../customer.ts';
@@ -27,13 +26,8 @@ import {
 } from './lost-responses.ts';
 import { runRounds } from './rounds.ts';
 
-let api: TestApp;
-let db: Database;
-
-before(async () => {
-  api = await openTestApp();
-  db = api.database.db;
-});
+const api = await openTestApp();
+const { db } = api.database;
 after(async () => {
   const audited = await audit(db);
   await api.close();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { createTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import type { Cut } from './cutting-proxy.ts';
 import { type CallResult, createHistory, type LedgerHistory, type Movement } from './history.ts';
@@ -20,14 +20,9 @@ import { runRounds } from './rounds.ts';
 
 const CLIENTS = 4;
 
-let database: TestDatabase;
-let clients: CutDatabase[];
-
-before(async () => {
-  database = await createTestDatabase();
-  const open = () => openCutDatabase(database.url);
-  clients = await Promise.all(Array.from({ length: CLIENTS }, open));
-});
+const database = await createTestDatabase();
+const open = () => openCutDatabase(database.url);
+const clients = await Promise.all(Array.from({ length: CLIENTS }, open));
 after(async () => {
   await Promise.all(clients.map((client) => client[Symbol.asyncDispose]()));
   await database.close();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
@@ -7,7 +7,7 @@ import { clawBack } from '../../src/ledger/debts.ts';
 import { balances, grant, settle } from '../../src/ledger/ledger.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
 import { bringDueUpToDate } from '../../src/ledger/upkeep.ts';
-import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { createTestDatabase, quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
@@ -17,16 +17,11 @@ import { runRounds } from './rounds.ts';
 const CLIENTS = 8;
 const CALLS = 25;
 
-let database: TestDatabase;
-let clients: Database[];
-
-before(async () => {
-  database = await createTestDatabase();
-  const { url } = database;
-  clients = Array.from({ length: CLIENTS }, () =>
-    openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
-  );
-});
+const database = await createTestDatabase();
+const { url } = database;
+const clients = Array.from({ length: CLIENTS }, () =>
+  openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
+);
 after(async () => {
   await Promise.all(clients.map((client) => client.close()));
   await database.close();

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { type Database, statement } from '../../src/database/database.ts';
+import { statement } from '../../src/database/database.ts';
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { adjust, balances, grant, settle } from '../../src/ledger/ledger.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
-import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { createTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
@@ -15,13 +15,8 @@ import { LotModel } from './lot-model.ts';
 import { reserve } from './reserve.ts';
 import { runRounds } from './rounds.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-before(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const { db } = database;
 after(() => database.close());
 
 const START = Date.UTC(2030, 0, 1);

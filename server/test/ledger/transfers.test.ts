@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
-import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { createTestDatabase, quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import {
   createHistory,
@@ -19,16 +19,11 @@ const CLIENTS = 8;
 const CALLS_PER_CLIENT = 40;
 const ACCOUNTS = 3;
 
-let database: TestDatabase;
-let clients: Database[];
-
-before(async () => {
-  database = await createTestDatabase();
-  const { url } = database;
-  clients = Array.from({ length: CLIENTS }, () =>
-    openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
-  );
-});
+const database = await createTestDatabase();
+const { url } = database;
+const clients = Array.from({ length: CLIENTS }, () =>
+  openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
+);
 after(async () => {
   await Promise.all(clients.map((client) => client.close()));
   await database.close();

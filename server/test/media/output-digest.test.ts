@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
 import { parseAllowList } from '../../src/outbound/addresses.ts';
-import { createGuardedFetch, type GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import { createGuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { openOutputAt } from '../../src/providers/kit/open-output.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
 import { readTask } from '../../src/tasks/task.ts';
@@ -17,29 +17,20 @@ import {
   openTaskFixture,
   recordAccepted,
   scriptedProvider,
-  type TaskFixture,
 } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { TEST_CA_FILE } from '../tls/certificates.ts';
 import { makeVideo } from './media-files.ts';
-import { type MediaHost, startMediaHost } from './media-host.ts';
+import { startMediaHost } from './media-host.ts';
 
-let fixture: TaskFixture;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let host: MediaHost;
-let guardedFetch: GuardedFetch;
-let video: Buffer;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  folder = await temporaryFolder();
-  host = await startMediaHost();
-  const allow = parseAllowList(`localhost:${host.port}`);
-  guardedFetch = createGuardedFetch({ allow, ca: await readFile(TEST_CA_FILE, 'utf8') });
-  const file = path.join(folder.path, 'video.mp4');
-  await makeVideo(file, {});
-  video = await readFile(file);
-});
+const fixture = await openTaskFixture();
+const folder = await temporaryFolder();
+const host = await startMediaHost();
+const allow = parseAllowList(`localhost:${host.port}`);
+const guardedFetch = createGuardedFetch({ allow, ca: await readFile(TEST_CA_FILE, 'utf8') });
+const file = path.join(folder.path, 'video.mp4');
+await makeVideo(file, {});
+const video = await readFile(file);
 after(async () => {
   await guardedFetch.close();
   await host.close();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { type Database, first, statement } from '../../src/database/database.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import type { MediaFacts } from '../../src/media/measure.ts';
@@ -26,7 +26,6 @@ import {
   recordAccepted,
   scriptedProvider,
   sql,
-  type TaskFixture,
 } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { makeVideo, type TestVideo } from './media-files.ts';
@@ -45,20 +44,13 @@ const FACTS: MediaFacts = {
   audio: null,
 };
 
-let fixture: TaskFixture;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let disk: Storage;
-let deps: PosterDeps;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  folder = await temporaryFolder();
-  disk = diskStorage(path.join(folder.path, 'objects'));
-  const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
-  const posterMaker = createPosterMaker({ scratch });
-  const { signal } = new AbortController();
-  deps = { db: fixture.db, storage: disk, scratch, posterMaker, log: quiet, signal };
-});
+const fixture = await openTaskFixture();
+const folder = await temporaryFolder();
+const disk = diskStorage(path.join(folder.path, 'objects'));
+const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
+const posterMaker = createPosterMaker({ scratch });
+const { signal } = new AbortController();
+const deps = { db: fixture.db, storage: disk, scratch, posterMaker, log: quiet, signal };
 after(async () => {
   await fixture.close();
   await folder[Symbol.asyncDispose]();

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { type SimulatorProcess, startSimulator } from '../../../simulators/kit/process.ts';
+import { after, test } from 'node:test';
+import { startSimulator } from '../../../simulators/kit/process.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { createTestDatabase, quiet } from '../database.ts';
 import { makeVideo } from '../media/media-files.ts';
-import { type MediaHost, startMediaHost } from '../media/media-host.ts';
+import { startMediaHost } from '../media/media-host.ts';
 import { serviceEnvironment } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -33,27 +33,21 @@ const BODY = {
 const CREDITS = 120;
 const PICTURE = new URL('../../../acceptance/media/picture.png', import.meta.url);
 
-let database: TestDatabase;
-let host: MediaHost;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let simulators: Map<Name, SimulatorProcess>;
 const services: Service[] = [];
 
-before(async () => {
-  [database, host, folder] = await Promise.all([
-    createTestDatabase(),
-    startMediaHost(),
-    temporaryFolder(),
-  ]);
-  const { text } = await workflowWith('LoadImage', { image: '{{first_frame}}' });
-  await writeFile(workflowFile(), text);
-  host.serve('/boat.png', { kind: 'bytes', bytes: await readFile(PICTURE) });
-  await makeResult();
-  const started = NAMES.map(async (name) => {
-    return [name, await startSimulator(name, folder.path, ['--job-seconds', '0.2'])] as const;
-  });
-  simulators = new Map(await Promise.all(started));
+const [database, host, folder] = await Promise.all([
+  createTestDatabase(),
+  startMediaHost(),
+  temporaryFolder(),
+]);
+const { text } = await workflowWith('LoadImage', { image: '{{first_frame}}' });
+await writeFile(workflowFile(), text);
+host.serve('/boat.png', { kind: 'bytes', bytes: await readFile(PICTURE) });
+await makeResult();
+const started = NAMES.map(async (name) => {
+  return [name, await startSimulator(name, folder.path, ['--job-seconds', '0.2'])] as const;
 });
+const simulators = new Map(await Promise.all(started));
 after(async () => {
   for (const service of services.toReversed()) await service.stop();
   await Promise.all([...(simulators?.values() ?? [])].map((simulator) => simulator.kill()));

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { statement } from '../../src/database/database.ts';
 import { METRICS, type MetricName, metric } from '../../src/http/operations/metric-list.ts';
 import { client, send } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { createTestDatabase } from '../database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { tasksOfKey } from './end-state.ts';
-import { type OtlpReceiver, openOtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';
+import { openOtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const BODY = {
@@ -32,26 +32,18 @@ interface Line {
 }
 
 // An API and a worker, each a process of its own: the trace joins them through the database.
-let database: TestDatabase;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let receiver: OtlpReceiver;
-let api: ServiceProcess;
-let worker: ServiceProcess;
-let secret: string;
 
-before(async () => {
-  database = await createTestDatabase();
-  folder = await temporaryFolder();
-  receiver = await openOtlpReceiver();
-  const env = {
-    DATABASE_URL: database.url,
-    DATA_DIR: folder.path,
-    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-  };
-  ({ secret } = await makeCustomer(database.db, 2 * CREDITS));
-  api = await startServiceProcess({ ...env, ROLES: 'api', CREATE_WAIT_SECONDS: '0' });
-  worker = await startServiceProcess({ ...env, ROLES: 'worker', PUBLIC_URL: api.url });
-});
+const database = await createTestDatabase();
+const folder = await temporaryFolder();
+const receiver = await openOtlpReceiver();
+const env = {
+  DATABASE_URL: database.url,
+  DATA_DIR: folder.path,
+  OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+};
+const { secret } = await makeCustomer(database.db, 2 * CREDITS);
+const api = await startServiceProcess({ ...env, ROLES: 'api', CREATE_WAIT_SECONDS: '0' });
+const worker = await startServiceProcess({ ...env, ROLES: 'worker', PUBLIC_URL: api.url });
 after(async () => {
   await Promise.all([api, worker].map((service) => service.kill('SIGKILL')));
   await database.close();

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { statement } from '../../src/database/database.ts';
 import { type ApiResponse, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { createTestDatabase } from '../database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { assertBalance, assertOneVideo, type KeyTask, tasksOfKey } from './end-state.ts';
-import { runOperatorCommand, type ServiceProcess, startServiceProcess } from './service-process.ts';
+import { runOperatorCommand, startServiceProcess } from './service-process.ts';
 
 const BODY = {
   model: 'video-2.0-mini',
@@ -26,20 +26,13 @@ const ATTEMPTS = statement(
 );
 
 // Two APIs and two workers, each a process of its own, on one database and one data folder.
-let database: TestDatabase;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let apis: ServiceProcess[];
-let workers: ServiceProcess[];
-let env: Record<string, string>;
 
-before(async () => {
-  database = await createTestDatabase();
-  folder = await temporaryFolder();
-  env = { DATABASE_URL: database.url, DATA_DIR: folder.path };
-  const start = (ROLES: string) => startServiceProcess({ ...env, ROLES });
-  apis = await Promise.all([start('api'), start('api')]);
-  workers = await Promise.all([start('worker'), start('worker')]);
-});
+const database = await createTestDatabase();
+const folder = await temporaryFolder();
+const env = { DATABASE_URL: database.url, DATA_DIR: folder.path };
+const start = (ROLES: string) => startServiceProcess({ ...env, ROLES });
+const apis = await Promise.all([start('api'), start('api')]);
+const workers = await Promise.all([start('worker'), start('worker')]);
 after(async () => {
   await Promise.all([...apis, ...workers].map((service) => service.kill('SIGKILL')));
   await database.close();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { TEST_OUTCOMES } from '../../src/catalog/test-outcomes.ts';
@@ -8,27 +8,20 @@ import { statement, violatedConstraint } from '../../src/database/database.ts';
 import { grant } from '../../src/ledger/ledger.ts';
 import { readFigures } from '../../src/operator/listings/figures.ts';
 import { type Client, client, send } from '../client.ts';
-import { type MediaFixture, openMediaFixture } from '../media/media-fixture.ts';
+import { openMediaFixture } from '../media/media-fixture.ts';
 import { sql } from '../task-fixtures.ts';
 
 const PAGE = new URL('../../../docs/test-keys.md', import.meta.url);
 const PRICE = 250;
 
-let fixture: MediaFixture;
-let accountId: string;
-let live: Client;
-let secret: string;
-
-before(async () => {
-  fixture = await openMediaFixture({
-    environment: { PROVIDER: 'local', RECONCILE_SECONDS: '3600' },
-  });
-  const { db } = fixture;
-  accountId = await createAccount(db, 'ada@example.com');
-  await grant(db, { accountId, kind: 'paid', credits: 1000, reference: 'r1' });
-  live = client(fixture.url, (await createKey(db, { accountId })).secret);
-  ({ secret } = await createKey(db, { accountId, mode: 'test' }));
+const fixture = await openMediaFixture({
+  environment: { PROVIDER: 'local', RECONCILE_SECONDS: '3600' },
 });
+const { db } = fixture;
+const accountId = await createAccount(db, 'ada@example.com');
+await grant(db, { accountId, kind: 'paid', credits: 1000, reference: 'r1' });
+const live = client(fixture.url, (await createKey(db, { accountId })).secret);
+const { secret } = await createKey(db, { accountId, mode: 'test' });
 after(() => fixture.close());
 
 /** A client with a new test key, so that no rate window gets full. */

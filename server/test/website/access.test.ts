@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { insertOrder } from '../../src/billing/credit-order.ts';
 import { setOffer } from '../../src/billing/offers.ts';
@@ -8,13 +8,9 @@ import { imageBytes } from '../media/media-fixture.ts';
 import { createAuthenticator } from './authenticator.ts';
 import { taskMaker } from './own-tasks.ts';
 import { PACK } from './selling-website.ts';
-import { ORIGIN, openTestWebsite, type TestVisitor, type TestWebsite } from './website.ts';
+import { ORIGIN, openTestWebsite, type TestVisitor } from './website.ts';
 
-let website: TestWebsite;
-
-before(async () => {
-  website = await openTestWebsite();
-});
+const website = await openTestWebsite();
 after(() => website.close());
 
 /** Every route with its access; each `:id` is replaced. */

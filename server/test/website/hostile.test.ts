@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import type { Verb, Verbs } from '../../src/operator/verb/verb.ts';
 import { NOUNS } from '../../src/operator/verbs/list.ts';
 import { LEFT_OUT } from '../runner/thorough.ts';
-import { openSellingWebsite, type SellingWebsite } from './selling-website.ts';
+import { openSellingWebsite } from './selling-website.ts';
 import { ORIGIN, type TestVisitor } from './website.ts';
 
-let website: SellingWebsite;
-
-before(async () => {
-  website = await openSellingWebsite();
-});
+const website = await openSellingWebsite();
 after(() => website.close());
 
 /** Texts that no route expects. */

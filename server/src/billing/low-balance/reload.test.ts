@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { cardOf, removeCard, saveCard } from '../../../../simulators/stripe/payments.ts';
-import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
 import { audit } from '../../operator/audit.ts';
 import { type CreditOrder, ordersOf } from '../credit-order.ts';
@@ -12,11 +12,7 @@ import { CHARGE_SECONDS, orderReload } from './reload.ts';
 import { readLowBalance, setReload } from './settings.ts';
 import { reloadBalances } from './watch.ts';
 
-let fixture: BillingFixture;
-
-before(async () => {
-  fixture = await openBillingFixture({ retries: 0 });
-});
+const fixture = await openBillingFixture({ retries: 0 });
 after(async () => {
   const { problems } = await audit(fixture.database.db);
   await fixture.close();

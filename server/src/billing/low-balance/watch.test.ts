@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { openDispute } from '../../../../simulators/stripe/money/disputes.ts';
 import { cardOf } from '../../../../simulators/stripe/payments.ts';
-import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { createEndpoint } from '../../webhooks/endpoints.ts';
@@ -12,11 +12,7 @@ import { stopReload } from './reload.ts';
 import { readLowBalance, setAlert, setReload } from './settings.ts';
 import { mailBalances, reloadBalances } from './watch.ts';
 
-let fixture: BillingFixture;
-
-before(async () => {
-  fixture = await openBillingFixture({ retries: 0 });
-});
+const fixture = await openBillingFixture({ retries: 0 });
 after(() => fixture.close());
 
 async function watch(): Promise<void> {

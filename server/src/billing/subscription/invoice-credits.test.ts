@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import fc from 'fast-check';
 import type Stripe from 'stripe';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
@@ -17,7 +17,7 @@ import {
   retryInvoices,
   setCoupon,
 } from '../../../../simulators/stripe/subscriptions.ts';
-import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { audit } from '../../operator/audit.ts';
 import { ordersOf } from '../credit-order.ts';
@@ -25,11 +25,7 @@ import { retireOffer, setOffer } from '../offers.ts';
 import { creditsOfInvoices, type InvoiceWithLines } from './invoice-credits.ts';
 import { settleSubscription } from './settle-subscription.ts';
 
-let fixture: BillingFixture;
-
-before(async () => {
-  fixture = await openBillingFixture();
-});
+const fixture = await openBillingFixture();
 after(async () => {
   const found = await audit(fixture.database.db);
   await fixture.close();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { cardOf, refund } from '../../../../simulators/stripe/payments.ts';
 import {
@@ -9,7 +9,7 @@ import {
   renew,
   retryInvoices,
 } from '../../../../simulators/stripe/subscriptions.ts';
-import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
@@ -27,11 +27,7 @@ import { settleSubscription } from './settle-subscription.ts';
 import { subscribe } from './subscribe.ts';
 import { readSubscription, subscriptionOf } from './subscription.ts';
 
-let fixture: BillingFixture;
-
-before(async () => {
-  fixture = await openBillingFixture();
-});
+const fixture = await openBillingFixture();
 after(() => fixture.close());
 
 /** An account with a paid plan of 3000 credits a month. */

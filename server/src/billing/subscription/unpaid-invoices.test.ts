@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { cardOf } from '../../../../simulators/stripe/payments.ts';
 import {
@@ -12,16 +12,12 @@ import {
   renew,
   retryInvoices,
 } from '../../../../simulators/stripe/subscriptions.ts';
-import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { settleSubscription } from './settle-subscription.ts';
 import { readSubscription } from './subscription.ts';
 
-let fixture: BillingFixture;
-
-before(async () => {
-  fixture = await openBillingFixture();
-});
+const fixture = await openBillingFixture();
 after(() => fixture.close());
 
 /** An account with a paid plan of 3000 credits a month. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
-import { after, before, test } from 'node:test';
-import { type MediaFixture, openMediaFixture } from '../../../test/media/media-fixture.ts';
+import { after, test } from 'node:test';
+import { openMediaFixture } from '../../../test/media/media-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { createAccount } from '../../accounts/accounts.ts';
 import { createKey } from '../../accounts/api-keys.ts';
@@ -9,13 +9,8 @@ import { createKey } from '../../accounts/api-keys.ts';
 const ACCEPTED = 'application/json, text/event-stream';
 const MODERN = '2026-07-28';
 
-let fixture: MediaFixture;
-let accountId: string;
-
-before(async () => {
-  fixture = await openMediaFixture();
-  accountId = await createAccount(fixture.db, 'ada@example.com');
-});
+const fixture = await openMediaFixture();
+const accountId = await createAccount(fixture.db, 'ada@example.com');
 after(() => fixture.close());
 
 /** A key of its own, because a key may send 30 requests a minute. */

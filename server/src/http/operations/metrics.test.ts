@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import {
   claimTask,
   makeHeldTask,
   makeTask,
   openTaskFixture,
   PRICE,
-  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import { VERSION } from '../../kernel/version.ts';
 import { reconcile } from '../../operator/reconcile.ts';
@@ -17,10 +16,7 @@ import { report } from '../../telemetry/reports.ts';
 import { instrumentedSteps } from '../../worker/steps.ts';
 import { createMetrics } from './metrics.ts';
 
-let fixture: TaskFixture;
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.close());
 
 async function scrape(metrics: ReturnType<typeof createMetrics>): Promise<Map<string, number>> {

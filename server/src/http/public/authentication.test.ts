@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import {
-  openTestApp,
-  type ParsedResponse,
-  parseResponse,
-  type TestApp,
-} from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp, type ParsedResponse, parseResponse } from '../../../test/app.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { until } from '../../../test/until.ts';
@@ -14,10 +9,7 @@ import { createKey, newSecret, revokeKey } from '../../accounts/api-keys.ts';
 import { grant } from '../../ledger/ledger.ts';
 import { ENDPOINTS } from './public-api.ts';
 
-let api: TestApp;
-before(async () => {
-  api = await openTestApp();
-});
+const api = await openTestApp();
 after(() => api.close());
 
 const ALL_ROUTES = ENDPOINTS.filter(({ description }) => description.url !== '/models').map(

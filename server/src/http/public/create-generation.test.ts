@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { readTask } from '../../tasks/task.ts';
 
-let api: TestApp;
-let customer: TestCustomer;
-before(async () => {
-  api = await openTestApp();
-  customer = await api.customer(100_000);
-});
+const api = await openTestApp();
+const customer = await api.customer(100_000);
 after(() => api.close());
 
 const BODY = { prompt: 'a lighthouse at dawn' };

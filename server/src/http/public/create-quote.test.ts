@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import * as fc from 'fast-check';
-import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { MODELS, MODES, RESOLUTIONS } from '../../catalog/models.ts';
 import { grant } from '../../ledger/ledger.ts';
 
-let api: TestApp;
-let customer: TestCustomer;
-before(async () => {
-  api = await openTestApp();
-  customer = await api.customer(10_000_000);
-});
+const api = await openTestApp();
+const customer = await api.customer(10_000_000);
 after(() => api.close());
 
 async function quote(body: unknown, by = customer, headers: Record<string, string> = {}) {

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp } from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp } from '../../../test/app.ts';
 import { client } from '../../../test/client.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import { clawBack } from '../../ledger/debts.ts';
 import { grant } from '../../ledger/ledger.ts';
 
-let api: TestApp;
-
-before(async () => {
-  api = await openTestApp();
-});
+const api = await openTestApp();
 after(() => api.close());
 
 test('credits that have expired are not available, also if no process has swept', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { recordAccepted, scriptedProvider } from '../../../test/task-fixtures.ts';
@@ -15,12 +15,8 @@ import { markReady, storeFile } from '../../storage/objects.ts';
 import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
-let api: TestApp;
-let customer: TestCustomer;
-before(async () => {
-  api = await openTestApp();
-  customer = await api.customer(100_000);
-});
+const api = await openTestApp();
+const customer = await api.customer(100_000);
 after(() => api.close());
 
 async function createTask(): Promise<string> {

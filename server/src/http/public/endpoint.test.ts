@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { FastifyInstance } from 'fastify';
+import { after, test } from 'node:test';
 import { Type } from 'typebox';
-import {
-  openTestApp,
-  type ParsedResponse,
-  parseResponse,
-  type TestApp,
-} from '../../../test/app.ts';
+import { openTestApp, type ParsedResponse, parseResponse } from '../../../test/app.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { type Database, statement } from '../../database/database.ts';
@@ -31,13 +25,9 @@ const listTasks = endpoint<{ db: Database }, { Querystring: { limit: number } }>
   }),
 });
 
-let tested: TestApp;
-let app: FastifyInstance;
-before(async () => {
-  tested = await openTestApp();
-  app = await createApp(tested.deps);
-  await app.register(publicApi, { prefix: '/list', deps: tested.deps, endpoints: [listTasks] });
-});
+const tested = await openTestApp();
+const app = await createApp(tested.deps);
+await app.register(publicApi, { prefix: '/list', deps: tested.deps, endpoints: [listTasks] });
 after(async () => {
   await app.close();
   await tested.close();

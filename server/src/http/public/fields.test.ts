@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import * as fc from 'fast-check';
-import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { openTestApp } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 
-let api: TestApp;
+const api = await openTestApp();
 /** Has no credits: a valid request gets 402, and no task is ever created. */
-let poor: TestCustomer;
-before(async () => {
-  api = await openTestApp();
-  poor = await api.customer(0);
-});
+const poor = await api.customer(0);
 after(() => api.close());
 
 const IMAGE = 'https://media.example/a.png';

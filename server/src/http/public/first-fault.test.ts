@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import {
-  openTestApp,
-  type ParsedResponse,
-  type TestApp,
-  type TestCustomer,
-} from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp, type ParsedResponse, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 
@@ -104,13 +99,8 @@ interface UsedAccount {
   limitedSecret: string;
 }
 
-let api: TestApp;
-let accounts: Record<Draft['account'], UsedAccount>;
-
-before(async () => {
-  api = await openTestApp();
-  accounts = { rich: await useAccount(100_000), poor: await useAccount(250) };
-});
+const api = await openTestApp();
+const accounts = { rich: await useAccount(100_000), poor: await useAccount(250) };
 after(() => api.close());
 
 async function useAccount(credits: number): Promise<UsedAccount> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { until } from '../../../test/until.ts';
 import { taskMaker } from '../../../test/website/own-tasks.ts';
@@ -9,14 +9,9 @@ import { newId } from '../../kernel/ids.ts';
 import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
-let api: TestApp;
-let customer: TestCustomer;
-let make: ReturnType<typeof taskMaker>;
-before(async () => {
-  api = await openTestApp();
-  make = taskMaker(api.deps);
-  customer = await api.customer(100_000);
-});
+const api = await openTestApp();
+const make = taskMaker(api.deps);
+const customer = await api.customer(100_000);
 after(() => api.close());
 
 async function createTask(): Promise<string> {

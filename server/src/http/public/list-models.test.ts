@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTestApp, parseResponse, type TestApp } from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp, parseResponse } from '../../../test/app.ts';
 import { MODELS, RESOLUTIONS } from '../../catalog/models.ts';
 
-let api: TestApp;
-before(async () => {
-  api = await openTestApp();
-});
+const api = await openTestApp();
 after(() => api.close());
 
 async function read(headers: Record<string, string> = {}) {

@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { taskMaker } from '../../../test/website/own-tasks.ts';
 
-let api: TestApp;
-let customer: TestCustomer;
-let make: ReturnType<typeof taskMaker>;
-before(async () => {
-  api = await openTestApp();
-  make = taskMaker(api.deps);
-  customer = await api.customer(100_000);
-});
+const api = await openTestApp();
+const make = taskMaker(api.deps);
+const customer = await api.customer(100_000);
 after(() => api.close());
 
 const TASKS = '/api/v1/tasks';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { imageBytes } from '../../../test/media/media-fixture.ts';
 import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
@@ -17,17 +17,10 @@ import { ingest, startTask } from '../../worker/ingest.ts';
 
 const DAY = 86_400;
 
-let bucket: Awaited<ReturnType<typeof simulatedBucket>>;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let api: TestApp;
-let customer: TestCustomer;
-let picture: Buffer;
-before(async () => {
-  [bucket, folder] = await Promise.all([simulatedBucket(), temporaryFolder()]);
-  api = await openTestApp({ storage: await openS3Storage({ ...bucket, pauseMs: 1 }) });
-  customer = await api.customer(2000);
-  picture = await imageBytes('png', 864, 496);
-});
+const [bucket, folder] = await Promise.all([simulatedBucket(), temporaryFolder()]);
+const api = await openTestApp({ storage: await openS3Storage({ ...bucket, pauseMs: 1 }) });
+const customer = await api.customer(2000);
+const picture = await imageBytes('png', 864, 496);
 after(async () => {
   await api.close();
   await bucket.s3[Symbol.asyncDispose]();

@@ -2,26 +2,22 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { PUBLIC_URL } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
 import { assertPicture, uploadRows } from '../../../test/website/uploads.ts';
-import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { openTestWebsite } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
 
 const PATH = '/api/v1/uploads';
 const DAY = 86_400;
 
-let website: TestWebsite;
-let picture: Buffer;
-before(async () => {
-  website = await openTestWebsite();
-  picture = await imageBytes('png', 96, 54);
-});
+const website = await openTestWebsite();
+const picture = await imageBytes('png', 96, 54);
 after(() => website.close());
 
 /** A visitor of the website who also has an API key. */

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { after, test } from 'node:test';
+import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 
-let api: TestApp;
-let customer: TestCustomer;
-before(async () => {
-  api = await openTestApp();
-  customer = await api.customer(1000);
-});
+const api = await openTestApp();
+const customer = await api.customer(1000);
 after(() => api.close());
 
 const URL_OF_RECEIVER = 'https://example.com/hook';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
+import { after, test } from 'node:test';
+import { startCannedHost } from '../../../test/providers/canned-host.ts';
 import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce, createKeptCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
@@ -11,10 +11,7 @@ const TASKS = '/contents/generations/tasks';
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const BAD_IDS = ['', '..', '../tasks', 'a/b', 'a\u0000', 'x'.repeat(201), 7];
 
-let host: CannedHost;
-before(async () => {
-  host = await startCannedHost();
-});
+const host = await startCannedHost();
 after(() => host.close());
 
 function ark() {

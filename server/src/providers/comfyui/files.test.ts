@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, beforeEach, test } from 'node:test';
 import {
   agedFindInput,
   countsFor,
   jobSpecOf,
-  type Rig,
   startRig,
   usualOptions,
   workflowWith,
@@ -19,15 +18,10 @@ import { UPLOAD_BYTES } from './uploads.ts';
 const IMAGE = Buffer.from('these bytes are a picture');
 const LINK = 'https://video.example.com/media/obj_1?signature=s';
 
-let rig: Rig;
-let provider: Provider;
-
-before(async () => {
-  rig = await startRig();
-  provider = await providerReading(IMAGE.length, async function* () {
-    yield IMAGE.subarray(0, 5);
-    yield IMAGE.subarray(5);
-  });
+const rig = await startRig();
+const provider = await providerReading(IMAGE.length, async function* () {
+  yield IMAGE.subarray(0, 5);
+  yield IMAGE.subarray(5);
 });
 after(() => rig?.stop());
 beforeEach(() => rig.simulator.clearPlans());

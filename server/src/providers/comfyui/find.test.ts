@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import {
-  agedFindInput,
-  jobSpecOf,
-  type Rig,
-  startRig,
-} from '../../../test/providers/comfyui-rig.ts';
+import { after, beforeEach, test } from 'node:test';
+import { agedFindInput, jobSpecOf, startRig } from '../../../test/providers/comfyui-rig.ts';
 import { promptIdOf } from './prompt-id.ts';
 
-let rig: Rig;
-
-before(async () => {
-  rig = await startRig();
-});
+const rig = await startRig();
 after(() => rig?.stop());
 beforeEach(() => rig.simulator.clearPlans());
 

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, beforeEach, test } from 'node:test';
 import type { Fault } from '../../../../simulators/kit/faults.ts';
 import { startCannedHost } from '../../../test/providers/canned-host.ts';
 import {
   countsFor,
   jobSpecOf,
-  type Rig,
   startRig,
   usualOptions,
   workflowWith,
@@ -13,11 +12,7 @@ import {
 import { createComfyuiProvider } from './comfyui.ts';
 import { promptIdOf } from './prompt-id.ts';
 
-let rig: Rig;
-
-before(async () => {
-  rig = await startRig();
-});
+const rig = await startRig();
 after(() => rig?.stop());
 beforeEach(() => rig.simulator.clearPlans());
 

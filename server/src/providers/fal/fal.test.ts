@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, beforeEach, test } from 'node:test';
 import { jwks, signedDelivery, USER_ID } from '../../../../simulators/fal/webhook.ts';
-import {
-  type CannedHost,
-  type CannedResponse,
-  startCannedHost,
-} from '../../../test/providers/canned-host.ts';
+import { type CannedResponse, startCannedHost } from '../../../test/providers/canned-host.ts';
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
@@ -22,10 +18,7 @@ const HISTORY = '/v1/models/requests/by-endpoint';
 const JWKS = '/.well-known/jwks.json';
 const ID = '024ca5b1-45d3-4afd-883e-ad3abe2a1c4d';
 
-let host: CannedHost;
-before(async () => {
-  host = await startCannedHost();
-});
+const host = await startCannedHost();
 after(() => host.close());
 beforeEach(() => host.requests.splice(0));
 

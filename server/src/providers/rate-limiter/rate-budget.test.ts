@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
-import { type Database, openDatabase, statement } from '../../database/database.ts';
+import { after, beforeEach, test } from 'node:test';
+import { createTestDatabase, quiet } from '../../../test/database.ts';
+import { openDatabase, statement } from '../../database/database.ts';
 import { countFreeTurns, type RateBudget, secondsUntilTurn, takeTurn } from './rate-budget.ts';
 
 const READS: RateBudget = { quota: 'one', purpose: 'read', callsPerSecond: 20 };
 const CONNECTIONS_EACH = 10;
 
-let database: TestDatabase;
-let processes: Database[];
-
-before(async () => {
-  database = await createTestDatabase();
-  const { url } = database;
-  processes = Array.from({ length: 4 }, () =>
-    openDatabase({ url, connections: CONNECTIONS_EACH, log: quiet }),
-  );
-});
+const database = await createTestDatabase();
+const { url } = database;
+const processes = Array.from({ length: 4 }, () =>
+  openDatabase({ url, connections: CONNECTIONS_EACH, log: quiet }),
+);
 
 after(async () => {
   await Promise.all((processes ?? []).map((db) => db.close()));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
+import { after, beforeEach, test } from 'node:test';
+import { startCannedHost } from '../../../test/providers/canned-host.ts';
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce, createKeptCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
@@ -12,10 +12,7 @@ const NOW = Date.parse('2026-11-21T10:00:00Z');
 const PREDICTIONS = '/v1/predictions';
 const WEBHOOK = 'https://video.example.com/callbacks/replicate/att_1.token';
 
-let host: CannedHost;
-before(async () => {
-  host = await startCannedHost();
-});
+const host = await startCannedHost();
 after(() => host.close());
 beforeEach(() => host.requests.splice(0));
 

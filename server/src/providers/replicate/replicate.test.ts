@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, beforeEach, test } from 'node:test';
 import { secretKey, signedDelivery } from '../../../../simulators/replicate/webhook.ts';
-import {
-  type CannedHost,
-  type CannedResponse,
-  startCannedHost,
-} from '../../../test/providers/canned-host.ts';
+import { type CannedResponse, startCannedHost } from '../../../test/providers/canned-host.ts';
 import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce, createKeptCalls } from '../../outbound/call.ts';
@@ -21,10 +17,7 @@ const PREDICTIONS = '/v1/predictions';
 const SECRET = '/v1/webhooks/default/secret';
 const ID = 'ufawqhfynnddngldkgtslldrkq';
 
-let host: CannedHost;
-before(async () => {
-  host = await startCannedHost();
-});
+const host = await startCannedHost();
 after(() => host.close());
 beforeEach(() => host.requests.splice(0));
 

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { sql, untilBlocked } from '../../../test/task-fixtures.ts';
-import {
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { disableAccount, enableAccount, lockAccount } from '../../accounts/accounts.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { insertOrder } from '../../billing/credit-order.ts';
@@ -20,11 +16,7 @@ import { eraseAccount, eraseClosedAccounts } from '../../operator/erase.ts';
 import { disableByOperator, enableByOperator } from '../../operator/verbs/accounts.ts';
 import { enterByEmail } from '../../sign-in/enter.ts';
 
-let website: TestWebsite;
-
-before(async () => {
-  website = await openTestWebsite();
-});
+const website = await openTestWebsite();
 after(() => website.close());
 
 const deleteAccount = (visitor: TestVisitor, email = visitor.email) =>

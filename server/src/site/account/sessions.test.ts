@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
-import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { openTestWebsite } from '../../../test/website/website.ts';
 import { beginSession } from '../../sign-in/sessions.ts';
 
 const SESSIONS = '/console/api/sessions';
 
-let website: TestWebsite;
-
-before(async () => {
-  website = await openTestWebsite();
-});
+const website = await openTestWebsite();
 after(() => website.close());
 
 test('an account sees where it is signed in, and no token', async () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { ParsedResponse } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
-import { ORIGIN, openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { ORIGIN, openTestWebsite } from '../../../test/website/website.ts';
 import { createApp } from '../../http/app.ts';
 
 interface Sent {
@@ -13,18 +13,15 @@ interface Sent {
   text: string;
 }
 
-let website: TestWebsite;
 let outbox: Sent[] = [];
 let people = 0;
 
-before(async () => {
-  website = await openTestWebsite({
-    signupCredits: 500,
-    sendMail: async (mail) => {
-      outbox.push(mail);
-      return true;
-    },
-  });
+const website = await openTestWebsite({
+  signupCredits: 500,
+  sendMail: async (mail) => {
+    outbox.push(mail);
+    return true;
+  },
 });
 after(() => website.close());
 afterEach(() => {

@@ -1,30 +1,26 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { type SimulatedOidc, startSimulatedOidc } from '../../../../simulators/oidc/oidc.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
-import { ORIGIN, openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { ORIGIN, openTestWebsite } from '../../../test/website/website.ts';
 import { createIssuers } from '../../sign-in/issuers/configured-issuers.ts';
 import { removeIdentities } from '../../sign-in/issuers/identities.ts';
 import { nextPath } from './issuer.ts';
 
-let simulator: SimulatedOidc;
-let website: TestWebsite;
 let subjects = 1000;
 
-before(async () => {
-  simulator = await startSimulatedOidc();
-  const { url, client } = simulator;
-  website = await openTestWebsite({
-    log: recordingLog().log,
-    signupCredits: 70,
-    issuers: createIssuers({
-      github: { url, ...client },
-      google: undefined,
-      oidc: { issuer: url, ...client },
-    }),
-  });
+const simulator = await startSimulatedOidc();
+const { url, client } = simulator;
+const website = await openTestWebsite({
+  log: recordingLog().log,
+  signupCredits: 70,
+  issuers: createIssuers({
+    github: { url, ...client },
+    google: undefined,
+    oidc: { issuer: url, ...client },
+  }),
 });
 after(async () => {
   await website.close();

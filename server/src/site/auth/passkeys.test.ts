@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { createAuthenticator } from '../../../test/website/authenticator.ts';
-import {
-  ORIGIN,
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { ORIGIN, openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 
-let website: TestWebsite;
-
-before(async () => {
-  website = await openTestWebsite();
-});
+const website = await openTestWebsite();
 after(() => website.close());
 
 async function challengeOf(visitor: TestVisitor, url: string): Promise<string> {

@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql, untilBlocked } from '../../../test/task-fixtures.ts';
 import { createAuthenticator } from '../../../test/website/authenticator.ts';
-import {
-  ORIGIN,
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { ORIGIN, openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { signOutByOperator, waysIn } from '../../operator/verbs/accounts.ts';
 import { beginSession } from '../../sign-in/sessions.ts';
 
 const KEYS = '/console/api/keys';
 
-let website: TestWebsite;
-
-before(async () => {
-  website = await openTestWebsite();
-});
+const website = await openTestWebsite();
 after(() => website.close());
 
 /** A visitor whose last proof is too old. */

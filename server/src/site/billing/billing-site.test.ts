@@ -1,32 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { saveCard } from '../../../../simulators/stripe/payments.ts';
-import type { SimulatedStripe } from '../../../../simulators/stripe/stripe.ts';
 import { assertError } from '../../../test/envelope.ts';
-import {
-  openSellingWebsite,
-  PACK,
-  type SellingWebsite,
-} from '../../../test/website/selling-website.ts';
-import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
+import { openSellingWebsite, PACK } from '../../../test/website/selling-website.ts';
+import { openTestWebsite } from '../../../test/website/website.ts';
 import { knownCustomer } from '../../billing/customers.ts';
 import { setOffer } from '../../billing/offers.ts';
 import { clawBack } from '../../ledger/debts.ts';
 import { adjust, grant } from '../../ledger/ledger.ts';
 import type { StatementLine } from './statement.ts';
 
-let website: SellingWebsite;
-let simulator: SimulatedStripe;
-let visitor: TestVisitor;
-
-before(async () => {
-  website = await openSellingWebsite();
-  ({ simulator } = website);
-  const plan = { ...PACK, id: 'monthly', kind: 'plan', period: 'month' } as const;
-  await setOffer(website.database.db, plan);
-  visitor = await website.signIn();
-});
+const website = await openSellingWebsite();
+const { simulator } = website;
+const plan = { ...PACK, id: 'monthly', kind: 'plan', period: 'month' } as const;
+await setOffer(website.database.db, plan);
+const visitor = await website.signIn();
 after(() => website.close());
 
 /** Buys the pack; returns the order and its Checkout session. */

@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { renew } from '../../../../simulators/stripe/subscriptions.ts';
 import { signature } from '../../../../simulators/stripe/webhooks.ts';
 import { parseResponse } from '../../../test/app.ts';
-import {
-  type BillingFixture,
-  openBillingFixture,
-  WEBHOOK_SECRET,
-} from '../../../test/billing/billing-fixture.ts';
+import { openBillingFixture, WEBHOOK_SECRET } from '../../../test/billing/billing-fixture.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 
-let fixture: BillingFixture;
 const { log, lines } = recordingLog();
 
-before(async () => {
-  fixture = await openBillingFixture({ log });
-});
+const fixture = await openBillingFixture({ log });
 after(() => fixture.close());
 
 const now = () => Math.floor(Date.now() / 1000);

@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
-import {
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { openKeyUsage } from '../../accounts/key-usage.ts';
 import type { ApiKey } from './keys.ts';
 
 const KEYS = '/console/api/keys';
 
-let website: TestWebsite;
-
-before(async () => {
-  website = await openTestWebsite();
-});
+const website = await openTestWebsite();
 after(() => website.close());
 
 async function listed(visitor: TestVisitor): Promise<ApiKey[]> {

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { type FastifyInstance, fastify } from 'fastify';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
-import { makeHeldTask, makeTask, sql, type TaskFixture } from '../../../test/task-fixtures.ts';
+import { makeHeldTask, makeTask, sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
-import {
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { parseCommandLine } from '../../cli/command-line.ts';
 import { helpText } from '../../cli/help.ts';
 import { grant } from '../../ledger/ledger.ts';
@@ -26,25 +22,19 @@ import { verbRoutes } from './verb-routes.ts';
 const API = '/console/api/operator';
 const reason = 'ticket 91';
 
-let website: TestWebsite;
-let operator: TestVisitor;
-let fixture: TaskFixture;
-
-before(async () => {
-  website = await openTestWebsite({ providers: new Set(['local']) });
-  operator = await website.signIn({ isOperator: true });
-  const { database, deps } = website;
-  const wakeUps = openWakeUps({ url: database.url, db: database.db, log: quiet });
-  const close = () => website.close();
-  fixture = {
-    database,
-    db: database.db,
-    wakeUps,
-    deps: { ...deps, createWaitSeconds: 20 },
-    close,
-    closeAudited: close,
-  };
-});
+const website = await openTestWebsite({ providers: new Set(['local']) });
+const operator = await website.signIn({ isOperator: true });
+const { database, deps } = website;
+const wakeUps = openWakeUps({ url: database.url, db: database.db, log: quiet });
+const close = () => website.close();
+const fixture = {
+  database,
+  db: database.db,
+  wakeUps,
+  deps: { ...deps, createWaitSeconds: 20 },
+  close,
+  closeAudited: close,
+};
 after(() => website.close());
 
 /** The path of a verb. */

@@ -2,25 +2,20 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
-import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { createTestDatabase } from '../../../test/database.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
 import { openKeptPackages, packageRoutes } from './packages.ts';
 
-let database: TestDatabase;
-let files: Awaited<ReturnType<typeof temporaryFolder>>;
-
-before(async () => {
-  database = await createTestDatabase();
-  files = await temporaryFolder();
-  const page = '# Install <div id="packages"></div>';
-  await mkdir(path.join(files.path, 'docs/packages'), { recursive: true });
-  await writeFile(path.join(files.path, 'docs/packages/index.html'), page);
-  await writeFile(path.join(files.path, 'docs/packages.md'), page);
-});
+const database = await createTestDatabase();
+const files = await temporaryFolder();
+const page = '# Install <div id="packages"></div>';
+await mkdir(path.join(files.path, 'docs/packages'), { recursive: true });
+await writeFile(path.join(files.path, 'docs/packages/index.html'), page);
+await writeFile(path.join(files.path, 'docs/packages.md'), page);
 after(async () => {
   await database.close();
   await files[Symbol.asyncDispose]();

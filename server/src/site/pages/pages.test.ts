@@ -4,10 +4,10 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
-import type { FastifyInstance, InjectOptions } from 'fastify';
-import { openTestApp, type TestApp } from '../../../test/app.ts';
+import type { InjectOptions } from 'fastify';
+import { openTestApp } from '../../../test/app.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { createApp } from '../../http/app.ts';
 import { isPageRequest, PAGE_PATHS, pageHeaders, pageRoutes } from './pages.ts';
@@ -15,55 +15,47 @@ import { isPageRequest, PAGE_PATHS, pageHeaders, pageRoutes } from './pages.ts';
 const INDEX = '<!doctype html><title>Framewright</title>';
 const SCRIPT = 'export const answer = 42;';
 
-let plain: TestApp;
-let app: FastifyInstance;
-let siteUrl: string;
+const plain = await openTestApp();
+const files = await temporaryFolder();
+const folder = path.join(files.path, 'build');
 /** A file beside the folder of the build. */
-let secret: string;
-let files: Awaited<ReturnType<typeof temporaryFolder>>;
-
-before(async () => {
-  plain = await openTestApp();
-  files = await temporaryFolder();
-  const folder = path.join(files.path, 'build');
-  secret = path.join(files.path, 'secret.txt');
-  await mkdir(path.join(folder, 'assets'), { recursive: true });
-  await writeFile(secret, 'outside of the build');
-  await mkdir(path.join(folder, 'packages'));
-  await writeFile(path.join(folder, 'index.html'), INDEX);
-  await writeFile(path.join(folder, 'favicon.svg'), '<svg/>');
-  for (const page of ['docs/quickstart', 'docs/operations/overview']) {
-    await mkdir(path.join(folder, page), { recursive: true });
-    await writeFile(
-      path.join(folder, page, 'index.html'),
-      `${page} http://127.0.0.1:8080/api/v1<!-- edit docs/a.md -->`,
-    );
-  }
-  await writeFile(path.join(folder, 'docs/quickstart.md'), '# First');
-  await writeFile(path.join(folder, 'docs/404.html'), 'no such page');
-  await writeFile(path.join(folder, 'assets/page-1a2b.js'), SCRIPT);
-  await writeFile(path.join(folder, 'assets/page-1a2b.js.br'), brotliCompressSync(SCRIPT));
-  app = await createApp({
-    ...plain.deps,
-    site: async (scope) => {
-      const origins = { media: ['https://media.example'], isSecure: true };
-      const { db, log } = plain.deps;
-      const publicUrl = () => 'https://video.example';
-      const adminEmails = new Set(['you@localhost']);
-      await scope.register(pageRoutes, {
-        folder,
-        origins,
-        db,
-        log,
-        publicUrl,
-        adminEmails,
-        docsEditUrl: 'https://code.example/edit',
-      });
-    },
-    isPageRequest,
-  });
-  siteUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+const secret = path.join(files.path, 'secret.txt');
+await mkdir(path.join(folder, 'assets'), { recursive: true });
+await writeFile(secret, 'outside of the build');
+await mkdir(path.join(folder, 'packages'));
+await writeFile(path.join(folder, 'index.html'), INDEX);
+await writeFile(path.join(folder, 'favicon.svg'), '<svg/>');
+for (const page of ['docs/quickstart', 'docs/operations/overview']) {
+  await mkdir(path.join(folder, page), { recursive: true });
+  await writeFile(
+    path.join(folder, page, 'index.html'),
+    `${page} http://127.0.0.1:8080/api/v1<!-- edit docs/a.md -->`,
+  );
+}
+await writeFile(path.join(folder, 'docs/quickstart.md'), '# First');
+await writeFile(path.join(folder, 'docs/404.html'), 'no such page');
+await writeFile(path.join(folder, 'assets/page-1a2b.js'), SCRIPT);
+await writeFile(path.join(folder, 'assets/page-1a2b.js.br'), brotliCompressSync(SCRIPT));
+const app = await createApp({
+  ...plain.deps,
+  site: async (scope) => {
+    const origins = { media: ['https://media.example'], isSecure: true };
+    const { db, log } = plain.deps;
+    const publicUrl = () => 'https://video.example';
+    const adminEmails = new Set(['you@localhost']);
+    await scope.register(pageRoutes, {
+      folder,
+      origins,
+      db,
+      log,
+      publicUrl,
+      adminEmails,
+      docsEditUrl: 'https://code.example/edit',
+    });
+  },
+  isPageRequest,
 });
+const siteUrl = await app.listen({ host: '127.0.0.1', port: 0 });
 
 after(async () => {
   await app.close();

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
-import {
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import { audit } from '../../operator/audit.ts';
@@ -16,11 +12,7 @@ const URL = '/console/api/generations';
 const BODY = { prompt: 'a lighthouse at dawn' };
 const PRICE = 250;
 
-let website: TestWebsite;
-
-before(async () => {
-  website = await openTestWebsite();
-});
+const website = await openTestWebsite();
 after(async () => {
   const books = await audit(website.database.db);
   await website.close();

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { imageBytes } from '../../../test/media/media-fixture.ts';
 import { claimTask, sql } from '../../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
-import {
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { INPUT_BYTES } from '../../catalog/limits.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { grant } from '../../ledger/ledger.ts';
@@ -20,14 +16,8 @@ import { type IngestDeps, ingest, startTask } from '../../worker/ingest.ts';
 
 const [PROMOTIONAL, PAID] = [100, 150];
 
-let website: TestWebsite;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let picture: Buffer;
-
-before(async () => {
-  [website, folder] = await Promise.all([openTestWebsite(), temporaryFolder()]);
-  picture = await imageBytes('png', 96, 54);
-});
+const [website, folder] = await Promise.all([openTestWebsite(), temporaryFolder()]);
+const picture = await imageBytes('png', 96, 54);
 after(async () => {
   const books = await audit(website.database.db);
   await website.close();

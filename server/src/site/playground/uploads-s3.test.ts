@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { mountSmallDisk, type SmallDisk } from '../../../test/crash/small-disk.ts';
+import { after, test } from 'node:test';
+import { mountSmallDisk } from '../../../test/crash/small-disk.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { imageBytes } from '../../../test/media/media-fixture.ts';
 import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
-import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { openTestWebsite } from '../../../test/website/website.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createMeasurer } from '../../media/measure.ts';
 import { removeUpload } from '../../operator/verbs/objects.ts';
-import { type FreeSpace, openFreeSpace } from '../../storage/free-space.ts';
+import { openFreeSpace } from '../../storage/free-space.ts';
 import { deleteMarked } from '../../storage/objects.ts';
 import { openS3Storage } from '../../storage/s3/s3.ts';
 import { onReport, type Reports } from '../../telemetry/reports.ts';
@@ -19,24 +19,15 @@ import { onReport, type Reports } from '../../telemetry/reports.ts';
 const MEGABYTE = 2 ** 20;
 const REMOVAL = { command: 'uploads remove', actor: 'ada', reason: 'ticket 95' };
 
-let bucket: Awaited<ReturnType<typeof simulatedBucket>>;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let disk: SmallDisk;
-let space: FreeSpace;
-let website: TestWebsite;
-let picture: Buffer;
-
-before(async () => {
-  [bucket, folder] = await Promise.all([simulatedBucket(), temporaryFolder()]);
-  disk = await mountSmallDisk(path.join(folder.path, 'data'), 16 * MEGABYTE);
-  const scratch = openScratchDirectory(path.join(disk.path, 'scratch'));
-  const reservedBytes = async () => 8 * MEGABYTE; // of outputs, which are not stored here
-  space = openFreeSpace({ folder: disk.path, hasObjects: false, reservedBytes });
-  const storage = await openS3Storage({ ...bucket, pauseMs: 1 });
-  const measurer = createMeasurer({ scratch });
-  website = await openTestWebsite({ scratch, measurer, space, storage });
-  picture = await imageBytes('png', 864, 496);
-});
+const [bucket, folder] = await Promise.all([simulatedBucket(), temporaryFolder()]);
+const disk = await mountSmallDisk(path.join(folder.path, 'data'), 16 * MEGABYTE);
+const scratch = openScratchDirectory(path.join(disk.path, 'scratch'));
+const reservedBytes = async () => 8 * MEGABYTE; // of outputs, which are not stored here
+const space = openFreeSpace({ folder: disk.path, hasObjects: false, reservedBytes });
+const storage = await openS3Storage({ ...bucket, pauseMs: 1 });
+const measurer = createMeasurer({ scratch });
+const website = await openTestWebsite({ scratch, measurer, space, storage });
+const picture = await imageBytes('png', 864, 496);
 after(async () => {
   await website.close();
   await bucket.s3[Symbol.asyncDispose]();

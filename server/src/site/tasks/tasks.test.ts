@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { REQUEST, sql } from '../../../test/task-fixtures.ts';
 import { taskMaker } from '../../../test/website/own-tasks.ts';
-import {
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { grant } from '../../ledger/ledger.ts';
 import type { VideoItem } from './gallery.ts';
@@ -15,17 +11,10 @@ import type { VideoItem } from './gallery.ts';
 const TASKS = '/console/api/tasks';
 const POSTER = Buffer.from('RIFF....WEBPVP8 a picture');
 
-let website: TestWebsite;
-let ada: TestVisitor;
-let bob: TestVisitor;
-let make: ReturnType<typeof taskMaker>;
-
-before(async () => {
-  website = await openTestWebsite();
-  make = taskMaker(website.deps);
-  ada = await website.signIn({ credits: 100_000 });
-  bob = await website.signIn({ credits: 100_000 });
-});
+const website = await openTestWebsite();
+const make = taskMaker(website.deps);
+const ada = await website.signIn({ credits: 100_000 });
+const bob = await website.signIn({ credits: 100_000 });
 after(() => website.close());
 
 async function listed(visitor: TestVisitor, query = ''): Promise<VideoItem[]> {

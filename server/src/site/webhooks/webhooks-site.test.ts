@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
-import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { openTestWebsite } from '../../../test/website/website.ts';
 
 const PATH = '/console/api/webhooks';
 const BODY = { url: 'https://example.com/hook', events: ['task.completed'] };
 
-let website: TestWebsite;
-
-before(async () => {
-  website = await openTestWebsite();
-});
+const website = await openTestWebsite();
 after(() => website.close());
 
 test('an endpoint is made, changed, tested and deleted by its account only', async () => {

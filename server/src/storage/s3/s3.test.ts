@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { putBytes, testStorage } from '../../../test/storage/conformance.ts';
 import { testS3Storage } from '../../../test/storage/s3-conformance.ts';
 import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
@@ -9,10 +9,7 @@ import { ObjectMissing } from '../storage.ts';
 import { openS3Storage } from './s3.ts';
 
 const BYTES = Buffer.from('0123456789');
-let bucket: Awaited<ReturnType<typeof simulatedBucket>>;
-before(async () => {
-  bucket = await simulatedBucket();
-});
+const bucket = await simulatedBucket();
 after(() => bucket.s3[Symbol.asyncDispose]());
 
 testStorage('s3', () => openS3Storage(bucket));

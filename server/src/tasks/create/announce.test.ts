@@ -1,25 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import {
   makeSubmittingTask,
   makeTask,
   openTaskFixture,
   recordAccepted,
   sql,
-  type TaskFixture,
   untilBlocked,
 } from '../../../test/task-fixtures.ts';
-import type { Database } from '../../database/database.ts';
 import { notAccepted } from '../not-accepted.ts';
 import { announce } from './idempotency-keys.ts';
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 const OPTIONS = { submitRetrySeconds: 600, cause: { provider: 'busy' } };

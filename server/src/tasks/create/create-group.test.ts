@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createTask } from '../../../test/create-task.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import { createRandom, shuffled } from '../../../test/random.ts';
@@ -11,7 +11,6 @@ import {
   REQUEST,
   requestFor,
   sql,
-  type TaskFixture,
   untilBlocked,
 } from '../../../test/task-fixtures.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../../database/database.ts';
@@ -19,13 +18,8 @@ import { balances, grant } from '../../ledger/ledger.ts';
 import { type Created, taskCreator } from './create.ts';
 import { type CheckedRequest, WEB_SURFACE } from './new-task.ts';
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 /** Counts the transactions of the creates that arrive together. */

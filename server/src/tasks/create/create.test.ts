@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createTask } from '../../../test/create-task.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import {
@@ -11,11 +11,10 @@ import {
   REQUEST,
   requestFor,
   sql,
-  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import type { Price } from '../../catalog/price.ts';
 import type { GenerationRequest } from '../../catalog/request.ts';
-import { type Database, openDatabase } from '../../database/database.ts';
+import { openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { notAccepted } from '../not-accepted.ts';
@@ -23,13 +22,8 @@ import type { Task } from '../task.ts';
 import { type CreateDeps, type Created, taskCreator } from './create.ts';
 import type { Binding, CheckedRequest } from './new-task.ts';
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 /** Both ways of a create keep the same promises. */

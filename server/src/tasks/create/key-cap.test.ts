@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { makeCustomer } from '../../../test/customer.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
@@ -19,11 +19,7 @@ import { moveNow } from '../transitions.ts';
 import { taskCreator } from './create.ts';
 import { spentThisMonth } from './key-cap.ts';
 
-let fixture: TaskFixture;
-
-before(async () => {
-  fixture = await openTaskFixture();
-});
+const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
 /** A customer with many credits, and a key of it with this cap. */

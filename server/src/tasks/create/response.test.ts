@@ -1,28 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { quiet } from '../../../test/database.ts';
-import {
-  makeSubmittingTask,
-  makeTask,
-  openTaskFixture,
-  sql,
-  type TaskFixture,
-} from '../../../test/task-fixtures.ts';
+import { makeSubmittingTask, makeTask, openTaskFixture, sql } from '../../../test/task-fixtures.ts';
 import { openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { notAccepted } from '../not-accepted.ts';
 import { type FailureCode, type Phase, readTask, type Task } from '../task.ts';
-import { createWaiting, type Waiting } from '../waiting.ts';
+import { createWaiting } from '../waiting.ts';
 import { announce } from './idempotency-keys.ts';
 import { awaitResponse } from './response.ts';
 
-let fixture: TaskFixture;
-let waiting: Waiting;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  waiting = createWaiting({ db: fixture.db, log: quiet });
-});
+const fixture = await openTaskFixture();
+const waiting = createWaiting({ db: fixture.db, log: quiet });
 after(() => fixture.close());
 
 /** The response to a task's POST, which waits for at most `createWaitSeconds`. */

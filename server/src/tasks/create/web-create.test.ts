@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createTask } from '../../../test/create-task.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import {
@@ -10,9 +10,7 @@ import {
   recordAccepted,
   requestFor,
   sql,
-  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
-import type { Database } from '../../database/database.ts';
 import type { ApiError } from '../../kernel/errors.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import type { Task } from '../task.ts';
@@ -20,13 +18,8 @@ import { moveNow } from '../transitions.ts';
 import { taskCreator } from './create.ts';
 import { WEB_SURFACE } from './new-task.ts';
 
-let fixture: TaskFixture;
-let db: Database;
-
-before(async () => {
-  fixture = await openTaskFixture();
-  db = fixture.db;
-});
+const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 async function customer(credits: { paid: number; promotional: number }): Promise<string> {

@@ -61,7 +61,7 @@ const MAX_UNPAID = 20;
 /**
  * Opens a Checkout for a pack. The terms are stored in an order before Stripe is called.
  * @param wanted.savesCard whether the card may be used for automatic purchases later
- * @returns the order, and the address of the payment page
+ * @returns the order, and the URL of the payment page
  * @throws ApiError `not_found` if the pack is not sold, `rate_limited`; Stripe's error
  */
 export async function buyPack(

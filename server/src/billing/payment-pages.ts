@@ -1,5 +1,5 @@
 import { statement, type Transaction } from '../database/database.ts';
-import { FORGET_LOW_BALANCE } from './low-balance/settings.ts';
+import { DELETE_LOW_BALANCE } from './low-balance/settings.ts';
 
 const WAKE = [
   statement(
@@ -26,5 +26,5 @@ export async function closePaymentPages(tx: Transaction, accountId: string): Pro
 /** Closes an account's payment pages, and deletes its low-balance settings. */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   await closePaymentPages(tx, accountId);
-  await tx.query(FORGET_LOW_BALANCE, [accountId]);
+  await tx.query(DELETE_LOW_BALANCE, [accountId]);
 }

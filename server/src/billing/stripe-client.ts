@@ -124,13 +124,13 @@ export async function createOrRetryWithNewKey<Made>(
   try {
     return await make({ idempotencyKey });
   } catch (error) {
-    if (!isStuck(error)) throw error;
+    if (!isKeySpent(error)) throw error;
     return make({ idempotencyKey: `${idempotencyKey}:${randomUUID()}` });
   }
 }
 
 /** A saved 500, or a key that was used before with other parameters, such as another URL. */
-function isStuck(error: unknown): boolean {
+function isKeySpent(error: unknown): boolean {
   if (isOfKind(error, 'StripeIdempotencyError')) return true;
   return isOfKind(error, 'StripeAPIError') && Number(Object(error).statusCode) >= 500;
 }

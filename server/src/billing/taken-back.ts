@@ -6,7 +6,7 @@ export interface TakenBack {
   refunded: number;
   /** The amount that open and lost disputes take. */
   disputed: number;
-  /** Stripe's status of the most important dispute; null: none. */
+  /** Stripe's status of the most severe dispute; null: none. */
   dispute: string | null;
 }
 
@@ -16,7 +16,7 @@ export async function takenBack(stripe: StripeClient, charge: Stripe.Charge): Pr
   if (!charge.disputed) return { refunded, disputed: 0, dispute: null };
   const { data } = await stripe.disputes.list({ charge: charge.id, limit: 100 });
   const taken = await Promise.all(data.map((dispute) => takenBy(stripe, charge, dispute)));
-  const dispute = weightiest(data.map(({ status }) => status)) ?? 'needs_response';
+  const dispute = mostSevere(data.map(({ status }) => status)) ?? 'needs_response';
   return { refunded, disputed: sum(taken), dispute };
 }
 
@@ -25,7 +25,7 @@ export function takenTogether(parts: TakenBack[]): TakenBack {
   return {
     refunded: sum(parts.map(({ refunded }) => refunded)),
     disputed: sum(parts.map(({ disputed }) => disputed)),
-    dispute: weightiest(parts.flatMap(({ dispute }) => dispute ?? [])),
+    dispute: mostSevere(parts.flatMap(({ dispute }) => dispute ?? [])),
   };
 }
 
@@ -85,7 +85,7 @@ async function withdrawnBy(
   return Math.ceil((charge.amount * withdrawn) / whole.amount);
 }
 
-/** The states in which a dispute has ended, most important first. */
+/** The states in which a dispute has ended, most severe first. */
 const ENDED = ['lost', 'prevented', 'won', 'warning_closed'];
 
 /** Whether a dispute may still change. */
@@ -94,7 +94,7 @@ export function isDisputeOpen(dispute: string | null): boolean {
 }
 
 /** The state of several disputes: that of an open one, if any. */
-function weightiest(states: string[]): string | null {
+function mostSevere(states: string[]): string | null {
   const [first] = states.toSorted((one, other) => ENDED.indexOf(one) - ENDED.indexOf(other));
   return first ?? null;
 }

@@ -4,7 +4,7 @@ import { UsageError } from '../kernel/errors.ts';
 import { nearestName } from '../kernel/nearest-name.ts';
 import { type Environment, number, read, recordReads } from '../kernel/variables.ts';
 import { ark } from './ark/index.ts';
-import { type Closures, learning } from './circuit-breaker/closures.ts';
+import { type Closures, reportingOutcomes } from './circuit-breaker/closures.ts';
 import { comfyui } from './comfyui/index.ts';
 import type { AdapterDeps, NeededVariable, ProviderDefinition } from './definition.ts';
 import { fal } from './fal/index.ts';
@@ -59,7 +59,7 @@ async function createProvider(
   const provider = await definition.create(settings, { ...deps, nextListTurn });
   if (definition.isForTestKeys) return provider;
   return {
-    ...rateLimited(learning(instrumented(provider), closures), quota),
+    ...rateLimited(reportingOutcomes(instrumented(provider), closures), quota),
     ...policy,
   };
 }

@@ -28,7 +28,7 @@ const FREE = `coalesce(e.leased_until not between clock_now()
      and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds', true)`;
 
 /** How many endpoints of an account get deliveries at a time, across all processes. */
-const OF_ACCOUNT = 4;
+const MAX_PER_ACCOUNT = 4;
 
 const RESTS = `coalesce(
      e.paused_until between clock_now() and clock_now() + interval '10 minutes', false)`;
@@ -45,8 +45,8 @@ const COLUMNS = `e.id, e.account_id, e.mode, e.url, ${PLACE} as place,
      array_remove(array[e.secret, case when e.earlier_secret_until > clock_now()
        then e.earlier_secret end], null) as secrets`;
 
-// An index skip scan from endpoint to endpoint: one with very many deliveries costs no more than
-// one with a single delivery.
+// A skip scan of the index, from endpoint to endpoint: one with very many deliveries costs no more
+// than one with a single delivery.
 const WAITING = `with recursive waiting as (
      (select endpoint_id, due_at from webhook_deliveries where due_at is not null
       order by endpoint_id, due_at limit 1)
@@ -74,7 +74,7 @@ const CLAIM = namedStatement(
    placed as materialized (
      select id, place,
        row_number() over (partition by place order by of_account, due_at) as number
-     from due where of_account <= ${OF_ACCOUNT})
+     from due where of_account <= ${MAX_PER_ACCOUNT})
    update webhook_endpoints e
    set leased_until = clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds'
    where e.id = any(array(select id from placed

@@ -28,7 +28,7 @@ import {
 } from './endpoints.ts';
 import { EVENT_TYPES, recordEvent } from './events.ts';
 import { listDeliveries, purgeDeliveries, sendAgain, sendTest } from './log.ts';
-import { tellOwners } from './notices.ts';
+import { mailOwners } from './notices.ts';
 import { RETRY_SECONDS } from './outcome.ts';
 import { createPace, type DeliveryPace } from './throttle.ts';
 
@@ -85,7 +85,7 @@ beforeEach(async () => {
 
 /** The mails to owners since the last call. */
 async function mails() {
-  await tellOwners(deps);
+  await mailOwners(deps);
   return sql<{ account_id: string; subject: string; text: string }>(
     fixture.db,
     'delete from mails returning account_id, subject, text',

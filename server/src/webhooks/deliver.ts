@@ -13,7 +13,7 @@ import {
   postponeDeliveries,
   releaseEndpoint,
 } from './claim.ts';
-import { type NoticeDeps, tellOwners } from './notices.ts';
+import { mailOwners, type NoticeDeps } from './notices.ts';
 import { type DeliveryAttempt, isDelivered, recordTurn } from './outcome.ts';
 import { signatureHeaders } from './signature.ts';
 import { createPace, type DeliveryPace, openDeliveryPlaces } from './throttle.ts';
@@ -24,7 +24,7 @@ const TURN_SECONDS = 10;
 const DELIVERY_SECONDS = 15;
 /** Between claims that nothing else triggers. */
 const CLAIM_SECONDS = 5;
-const TELL_SECONDS = 5;
+const MAIL_SECONDS = 5;
 
 export interface DeliverDeps extends NoticeDeps {
   db: Database;
@@ -46,8 +46,8 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
   const places = openDeliveryPlaces(() => performance.now());
   const pace = createPace();
   const turns = new Set<Promise<void>>();
-  startInterval(TELL_SECONDS, { name: 'mails of webhooks', log: deps.log, signal }, () =>
-    tellOwners(deps),
+  startInterval(MAIL_SECONDS, { name: 'mails of webhooks', log: deps.log, signal }, () =>
+    mailOwners(deps),
   );
   const claim = startInterval(
     CLAIM_SECONDS,

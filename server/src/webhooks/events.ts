@@ -8,7 +8,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 const TASK = 'task.';
 export const TASK_EVENT_TYPES = EVENT_TYPES.filter((type) => type.startsWith(TASK));
 /** SQL: the phases in which a task writes an event, which is named after the phase. */
-const HEARD_PHASES = TASK_EVENT_TYPES.map((type) => `'${type.slice(TASK.length)}'`).join(', ');
+const EVENT_PHASES = TASK_EVENT_TYPES.map((type) => `'${type.slice(TASK.length)}'`).join(', ');
 
 /** The event that an owner sends to test an endpoint. Endpoints can't choose it. */
 export const TEST_EVENT = 'webhook.test';
@@ -29,7 +29,7 @@ export const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')
 export const EVENTS_OF_MOVED = `heard as materialized (
      select id, account_id, '${TASK}' || phase as type, ${MODE_OF_SURFACE} as mode,
        ${NEW_EVENT_ID} as event_id
-     from moved where phase in (${HEARD_PHASES})),
+     from moved where phase in (${EVENT_PHASES})),
    events as (
      insert into webhook_deliveries (event_id, endpoint_id, type, task_id, due_at)
      select heard.event_id, e.id, heard.type, heard.id, ${FIRST_DUE}

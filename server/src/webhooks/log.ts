@@ -71,13 +71,13 @@ export async function listDeliveries(
   return { data, next_cursor: next };
 }
 
-/** Closes the circuit of endpoint $1: its owner wants to see now whether it responds. */
-const NO_REST = `rested as (
+/** Ends the rest of endpoint $1: its owner wants to see now whether it responds. */
+const END_REST = `rested as (
      update webhook_endpoints set paused_until = null where id = $1 and paused_until is not null)`;
 
 const SEND_AGAIN = statement(
   'webhook_send_again',
-  `with ${NO_REST}
+  `with ${END_REST}
    update webhook_deliveries set state = 'waiting', due_at = ${FIRST_DUE}
    from webhook_endpoints e
    where endpoint_id = $1 and event_id = $2 and e.id = $1 returning event_id`,
@@ -102,7 +102,7 @@ const TESTS_PER_MINUTE = 10;
 
 const SEND_TEST = statement(
   'webhook_send_test',
-  `with ${NO_REST}
+  `with ${END_REST}
    insert into webhook_deliveries (event_id, endpoint_id, type, data, due_at)
    select ${NEW_EVENT_ID}, e.id, '${TEST_EVENT}',
      '{"message": "This event was sent to test the endpoint."}', ${FIRST_DUE}

@@ -37,7 +37,7 @@ const nextNotice = queryFirst<[], ChangedEndpoint>(
    limit 1 for update skip locked`,
 );
 
-const noteTold = command<[id: string], Transaction>(
+const markTold = command<[id: string], Transaction>(
   'webhook_notice_told',
   `update webhook_endpoints set notice = null, notice_from = null, told_at = clock_now()
    where id = $1`,
@@ -49,12 +49,12 @@ export interface NoticeDeps {
 }
 
 /** Writes the mails to owners whose endpoints were created, changed or switched off. */
-export async function tellOwners({ db, publicUrl }: NoticeDeps): Promise<void> {
+export async function mailOwners({ db, publicUrl }: NoticeDeps): Promise<void> {
   const tellNext = async (tx: Transaction) => {
     const endpoint = await nextNotice(tx);
     if (!endpoint) return false;
     await mailOwner(tx, { accountId: endpoint.account_id, ...mailOf(endpoint, publicUrl()) });
-    await noteTold(tx, endpoint.id);
+    await markTold(tx, endpoint.id);
     return true;
   };
   while ((await isNoticeDue(db)) && (await db.transaction(tellNext)));

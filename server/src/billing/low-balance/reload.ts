@@ -113,7 +113,7 @@ export async function readReload(stripe: StripeClient, order: CreditOrder): Prom
   if (order.stripe_id !== null) return readPayment(stripe, order.stripe_id);
   const mayCharge = order.state === 'pending' && !order.is_disabled;
   if (mayCharge && order.age_seconds < KEY_SECONDS) return charge(stripe, order);
-  return lookBeforeFailing(stripe, order, order.failure ?? 'the payment was not made');
+  return searchBeforeFailing(stripe, order, order.failure ?? 'the payment was not made');
 }
 
 /** Whether to search again, because a failed automatic purchase may still turn out paid. */
@@ -128,7 +128,7 @@ async function charge(stripe: StripeClient, order: CreditOrder): Promise<Truth> 
   const customer = order.stripe_customer;
   const method = customer === null ? null : await savedMethod(stripe, customer);
   if (customer === null || method === null) {
-    return lookBeforeFailing(stripe, order, 'no card is saved');
+    return searchBeforeFailing(stripe, order, 'no card is saved');
   }
   try {
     const payment = await stripe.paymentIntents.create(
@@ -166,7 +166,7 @@ async function failureOf(stripe: StripeClient, order: CreditOrder, error: unknow
   }
   const failure = refusalOf(order, Object(error));
   if (failure === undefined) throw error;
-  return lookBeforeFailing(stripe, order, failure);
+  return searchBeforeFailing(stripe, order, failure);
 }
 
 /** Why this Idempotency-Key can't charge the card any more; undefined: it still may. */
@@ -182,8 +182,8 @@ function refusalOf(
   return isSaved && statusCode >= 500 ? 'Stripe failed to charge the card' : undefined;
 }
 
-/** The payment of an order that seems to have failed, if it has one after all. */
-async function lookBeforeFailing(
+/** Searches for a payment of an order before failing it. */
+async function searchBeforeFailing(
   stripe: StripeClient,
   order: CreditOrder,
   failure: string,
@@ -194,7 +194,7 @@ async function lookBeforeFailing(
   return isOver ? truthOfPayment(stripe, lost) : readUnpaid(stripe, lost.id);
 }
 
-/** A payment that has not succeeded, canceled so that it can't succeed later. */
+/** Cancels an unpaid payment, so that it can't succeed later, and reads it. */
 async function readUnpaid(stripe: StripeClient, id: string): Promise<Truth> {
   await stripe.paymentIntents.cancel(id).catch(() => undefined);
   return readPayment(stripe, id);

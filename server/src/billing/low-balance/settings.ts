@@ -98,7 +98,7 @@ function refused(field: string, message: string): ApiError {
 }
 
 /** Deletes an erased account's settings. */
-export const FORGET_LOW_BALANCE = statement(
+export const DELETE_LOW_BALANCE = statement(
   'low_balance_forget',
   `update billing_accounts set alert_below = null, reload_pack = null, reload_below = null,
      reload_limit = null where account_id = $1`,

@@ -41,7 +41,7 @@ interface Watched {
  * one pack is bought.
  */
 export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<void> {
-  return eachWatched(deps, async (watched, available) => {
+  return forEachWatched(deps, async (watched, available) => {
     const { account_id: accountId, reload_below: below, reload_stopped: stopped } = watched;
     if (below === null || stopped !== null || available >= below) return;
     const order = await orderReload(billing, accountId);
@@ -54,7 +54,7 @@ export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<v
  * shortage.
  */
 export function mailBalances(deps: WatchDeps): Promise<void> {
-  return eachWatched(deps, async (watched, available) => {
+  return forEachWatched(deps, async (watched, available) => {
     const { account_id: accountId, alert_below: alertBelow } = watched;
     const isLow = alertBelow !== null && available < alertBelow;
     if (!isLow && watched.is_alerted) await deps.db.query(REARM, [accountId]);
@@ -69,7 +69,7 @@ export function mailBalances(deps: WatchDeps): Promise<void> {
 }
 
 /** Handles the accounts that asked for a mail or a purchase when credits run low. */
-async function eachWatched(
+async function forEachWatched(
   { db, log }: WatchDeps,
   handle: (watched: Watched, available: number) => Promise<void>,
 ): Promise<void> {

@@ -39,10 +39,10 @@ interface Terms {
  */
 export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): PaidInvoice[] {
   let owed = NOTHING;
-  const lacking: Lacking = new Map();
+  const deficits: Deficits = new Map();
   return byTime(invoices).flatMap((invoice) => {
     const lines = soldOn(invoice, { ...terms, invoices });
-    const sold = { ...lines, credits: lessLacking(invoice, lines.credits, lacking) };
+    const sold = { ...lines, credits: lessDeficit(invoice, lines.credits, deficits) };
     if (invoice.status !== 'paid') return []; // but its plan change counts
     const { now, later } = divide(invoice, sold, owed);
     owed = later;
@@ -97,19 +97,19 @@ function soldOn(
 }
 
 /** Credits that downgrades still have to give back, by period. */
-type Lacking = Map<string, number>;
+type Deficits = Map<string, number>;
 
 /**
  * An invoice's credits, less those that earlier plan changes within the same period should have
  * given back: so two changes bring no more than one. A change that gives money back leaves a
  * balance instead, which pays for the next one.
  */
-function lessLacking(invoice: InvoiceWithLines, credits: number, lacking: Lacking): number {
+function lessDeficit(invoice: InvoiceWithLines, credits: number, deficits: Deficits): number {
   const change = invoice.lines.find(isProration);
   if (!change || (invoice.total < 0 && credits < 0)) return Math.max(0, credits);
   const period = `${subscriptionOfInvoice(invoice)} ${change.period.end}`;
-  const left = credits - (lacking.get(period) ?? 0);
-  lacking.set(period, Math.max(0, -left));
+  const left = credits - (deficits.get(period) ?? 0);
+  deficits.set(period, Math.max(0, -left));
   return Math.max(0, left);
 }
 

@@ -66,7 +66,7 @@ export async function withPlanPrice<Result>(
   try {
     return await work(price);
   } catch (error) {
-    if (!isRefused(error) || !(await leaveIfGone(deps, price))) throw error;
+    if (!isRefused(error) || !(await retireIfArchived(deps, price))) throw error;
     return work((await planPriceOf(deps, plan)).stripe_price);
   }
 }
@@ -123,7 +123,10 @@ const LEAVE = statement(
  * that have it.
  * @returns whether it stopped
  */
-export async function leaveIfGone({ db, stripe, log }: PriceDeps, price: string): Promise<boolean> {
+export async function retireIfArchived(
+  { db, stripe, log }: PriceDeps,
+  price: string,
+): Promise<boolean> {
   if (await isSold(stripe, price)) return false;
   log.warn({ price }, "a plan's price was archived at Stripe; creating a new one");
   await db.query(LEAVE, [price]);

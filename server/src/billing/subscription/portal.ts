@@ -3,7 +3,7 @@ import { namedStatement, statement } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { knownCustomer, withCustomer } from '../customers.ts';
 import { type BillingDeps, createOrRetryWithNewKey, ifThere, isRefused } from '../stripe-client.ts';
-import { digest, leaveIfGone, type PlanPrice, pricesOfSale } from './plan-prices.ts';
+import { digest, type PlanPrice, pricesOfSale, retireIfArchived } from './plan-prices.ts';
 
 /**
  * Opens Stripe's Customer Portal: cards, invoices, plan changes, cancellation.
@@ -56,7 +56,7 @@ async function configuration(deps: BillingDeps, gone?: string): Promise<string> 
     } catch (err) {
       if (!isRefused(err) || prices.length === 0) throw err;
       const left: boolean[] = [];
-      for (const { stripe_price: id } of prices) left.push(await leaveIfGone(deps, id));
+      for (const { stripe_price: id } of prices) left.push(await retireIfArchived(deps, id));
       prices = tries > 1 && left.includes(true) ? await pricesOfSale(deps) : [];
       if (prices.length === 0) {
         deps.log.error({ err }, "customers can't change plans: Stripe refuses the prices");

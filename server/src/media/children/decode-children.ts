@@ -120,7 +120,7 @@ export function createDecodeChildren(options: {
     let isKept = false;
     try {
       const given = path.join(child.folder, String(child.files));
-      await giveFile(filePath, given);
+      await linkOrCopy(filePath, given);
       const outcome = await child.child.run({ ...limits, input: { ...request, path: given } });
       const isFit = outcome.kind === 'completed' && mayContinue(outcome.result);
       if (isFit && child.source !== undefined && mayDecodeMore(child)) {
@@ -137,7 +137,7 @@ export function createDecodeChildren(options: {
     const used = takeIdle(source);
     if (used) {
       const outcome = await runIn(used, filePath, work);
-      if (!mayBeEarlierFiles(outcome)) return outcome;
+      if (!mayBlameEarlierFile(outcome)) return outcome;
     }
     return runIn(await open(options, source), filePath, work);
   };
@@ -159,7 +159,7 @@ export function createDecodeChildren(options: {
 }
 
 /** Whether an earlier file may be the cause: then the outcome says nothing about this one. */
-function mayBeEarlierFiles({ kind }: ChildOutcome): boolean {
+function mayBlameEarlierFile({ kind }: ChildOutcome): boolean {
   return kind === 'crashed' || kind === 'out_of_memory';
 }
 
@@ -188,7 +188,7 @@ function mayDecodeMore({ child, files }: DecodeChild): boolean {
 }
 
 /** Puts a file into a child's folder: a hard link if possible, otherwise a copy. */
-async function giveFile(filePath: string, given: string): Promise<void> {
+async function linkOrCopy(filePath: string, given: string): Promise<void> {
   await link(filePath, given).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw error;
     return copyFile(filePath, given); // another file system

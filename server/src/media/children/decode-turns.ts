@@ -4,7 +4,7 @@ import { createFairSemaphore, type Release } from '../../kernel/fair-semaphore.t
 export interface DecodeTurns {
   /**
    * Runs `decode` when it is the account's turn. A long decode is aborted and restarted later if
-   * others wait for its place and no place for long decodes is free.
+   * others wait for its slot and no slot for long decodes is free.
    * @param decode must end soon after its signal aborts; its result is dropped then
    * @throws the signal's reason when it aborts
    */
@@ -26,15 +26,15 @@ interface TurnLimits {
 const CHECK_SECONDS = 0.1;
 
 /**
- * Every decode starts as a short one. After `shortSeconds` it moves to a place for long decodes, so
- * that short decodes wait only for short ones. One account never has all places for long decodes,
+ * Every decode starts as a short one. After `shortSeconds` it moves to a slot for long decodes, so
+ * that short decodes wait only for short ones. One account never has all slots for long decodes,
  * unless there is only one.
  */
 export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits): DecodeTurns {
   const short = createFairSemaphore(concurrency);
   const long = createFairSemaphore(concurrency, Math.max(1, concurrency - 1));
 
-  /** @returns 'interrupted' if the decode has to run again in a place for long decodes */
+  /** @returns 'interrupted' if the decode has to run again in a slot for long decodes */
   async function runShort<T>({ accountId, signal }: Turn, decode: Decode<T>) {
     let release: Release = await short.acquire(accountId, signal);
     const interruption = new AbortController();
@@ -71,7 +71,7 @@ type Decode<T> = (signal: AbortSignal) => Promise<T>;
 
 /**
  * Calls `check` after a delay, and then repeatedly until it returns true.
- * @returns stops the calls
+ * @returns a function that stops the calls
  */
 function startChecks(afterSeconds: number, check: () => boolean): () => void {
   let timer = setTimeout(repeat, afterSeconds * 1000);

@@ -1,8 +1,8 @@
 import type { Queryable } from '../../database/database.ts';
 import {
-  forgetOutage,
   type ListedOutage,
   listOutages,
+  resetOutage,
 } from '../../providers/circuit-breaker/outages.ts';
 import { endPause, listPauses, pause } from '../../providers/circuit-breaker/pauses.ts';
 import { PROVIDER_NAMES } from '../../providers/registry.ts';
@@ -37,7 +37,7 @@ export const PROVIDERS = {
     run: ({ db }, { provider }, action) =>
       performAction(db, action, { target: provider }, async (tx) => {
         const wasPaused = await endPause(tx, provider);
-        const wasClosed = await forgetOutage(tx, provider);
+        const wasClosed = await resetOutage(tx, provider);
         await wakeWaiting(tx, provider);
         return { provider, state: 'open', changed: wasPaused || wasClosed };
       }),

@@ -67,7 +67,7 @@ function scanQueue(source: ListSource, endpoint: string | null): (look: Look) =>
     } finally {
       next = undefined; // the first page is requested now: a later find would miss it
     }
-    return showAll(source, endpoint, looks);
+    return scanPages(source, endpoint, looks);
   }
 
   return (look) => {
@@ -86,7 +86,7 @@ function scanQueue(source: ListSource, endpoint: string | null): (look: Look) =>
  * Passes all tasks, page by page. Their order is not documented, so no page can be left out. A full
  * page never counts as the last one, whatever `total` says.
  */
-async function showAll(source: ListSource, endpoint: string | null, looks: Look[]): ScanEnd {
+async function scanPages(source: ListSource, endpoint: string | null, looks: Look[]): ScanEnd {
   for (let page = 1, seen = 0; page <= MAX_PAGES; page += 1) {
     if (page > 1) await source.nextTurn();
     const { items, total } = await source.page(queryFor(page, endpoint));

@@ -6,8 +6,8 @@ import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { scriptedProvider, sql } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import type { SubmitOutcome } from '../provider.ts';
-import { type Closures, learning, openClosures } from './closures.ts';
-import { afterFailure, forgetOutage, type Outage, tryCreate } from './outages.ts';
+import { type Closures, openClosures, reportingOutcomes } from './closures.ts';
+import { afterFailure, type Outage, resetOutage, tryCreate } from './outages.ts';
 import { endPause, pause } from './pauses.ts';
 
 let database: TestDatabase;
@@ -83,7 +83,7 @@ test('a provider is closed if connecting to it takes until the time to send is o
     mayStillSend = false;
     return NOT_SENT;
   };
-  const provider = learning(scriptedProvider({ submit }), closures);
+  const provider = reportingOutcomes(scriptedProvider({ submit }), closures);
   for (let count = 0; count < 3; count += 1) {
     mayStillSend = true;
     await provider.submit(jobSpec(), () => mayStillSend);
@@ -164,7 +164,7 @@ test('a paused provider is closed until it is resumed', async () => {
 
 test('an operator may end the wait after an outage', async () => {
   await observe({ ...BUSY, retryAfterSeconds: 300 });
-  assert.equal(await db.transaction((tx) => forgetOutage(tx, 'ark')), true);
+  assert.equal(await db.transaction((tx) => resetOutage(tx, 'ark')), true);
   assert.equal(await entry(), 'open');
 });
 

@@ -13,9 +13,7 @@ export type Entry =
   | { kind: 'closed'; by: 'operator' | 'outage'; seconds: number };
 
 const FOLLOW_SECONDS = 1;
-/**
- * How long a task waits before a retry: while a provider is paused; while another submit probes.
- */
+/** How long a task waits to retry: while its provider is paused; while another submit probes. */
 const PAUSED_SECONDS = 30;
 const PROBED_SECONDS = 2;
 
@@ -94,7 +92,10 @@ function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' |
 }
 
 /** Wraps a provider: reports the outcome of each submit to the circuit breaker. */
-export function learning(provider: Provider, closures: Pick<Closures, 'observe'>): Provider {
+export function reportingOutcomes(
+  provider: Provider,
+  closures: Pick<Closures, 'observe'>,
+): Provider {
   return {
     ...provider,
     async submit(jobSpec, mayStillSend) {

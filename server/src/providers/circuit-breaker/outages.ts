@@ -11,7 +11,7 @@ import {
 import { jsonText } from '../../database/json-text.ts';
 import type { SubmitOutcome } from '../provider.ts';
 
-/** Failures in a row that close a provider, unless one announces a Retry-After. */
+/** Failures in a row that close a provider; one with a Retry-After closes it at once. */
 const FAILURES_TO_CLOSE = 3;
 /** Failures further apart than this are not in a row. */
 const IN_A_ROW_SECONDS = 60;
@@ -132,7 +132,7 @@ export const recordSuccess = queryValue<[provider: string], boolean>(
 );
 
 /** Opens a provider without waiting. @returns whether it was closed */
-export const forgetOutage = queryValue<[provider: string], boolean, Transaction>(
+export const resetOutage = queryValue<[provider: string], boolean, Transaction>(
   'outage_forget',
   'delete from provider_outages where provider = $1 returning closed_until is not null as closed',
   false,
@@ -197,9 +197,7 @@ export const allowNextCreate = command<[provider: string]>(
   'update provider_outages set next_create_at = null where provider = $1',
 );
 
-/**
- * Longer than a submit takes, with its files. If its process dies, the next probe waits this long.
- */
+/** Longer than a submit with its files. If its process dies, the next probe waits this long. */
 const PROBE_SECONDS = 60;
 
 const ENTER = statement(

@@ -86,7 +86,7 @@ export async function findJob(db: Database, attemptId: string): Promise<FindOutc
     : { kind: 'absent', proof: 'final' };
 }
 
-/** @param endOf the status of a job that has ended */
+/** @param endOf gives the status of a job that has ended */
 export async function readStatus(
   db: Database,
   jobId: string,
@@ -149,7 +149,7 @@ export async function finishJob(db: Database, job: LocalJob, end: RenderEnd): Pr
 export const RENDER_GONE = 'the render is gone';
 
 /** Records that a finished render was deleted. */
-export const loseRender = command<[id: string]>(
+export const markRenderLost = command<[id: string]>(
   'local_job_lose',
   `update local_jobs set state = 'failed', cause = '${RENDER_GONE}'
    where id = $1 and state = 'succeeded'`,

@@ -19,7 +19,7 @@ import {
   findJob,
   finishJob,
   type LocalJob,
-  loseRender,
+  markRenderLost,
   RENDER_GONE,
   RENDER_LEASE_SECONDS,
   type RenderEnd,
@@ -110,7 +110,7 @@ async function openRender(
     return await storage.open(object);
   } catch (error) {
     if (!(error instanceof ObjectMissing)) throw error;
-    if (job !== undefined) await loseRender(db, job);
+    if (job !== undefined) await markRenderLost(db, job);
     throw new OutputGone(RENDER_GONE, { cause: error });
   }
 }

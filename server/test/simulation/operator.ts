@@ -3,7 +3,7 @@ import { UsageError } from '../../src/kernel/errors.ts';
 import { type OperatorDecision, reconcile } from '../../src/operator/reconcile.ts';
 import { hasRun } from './provider-state.ts';
 import { type Thread, within } from './scheduler/scheduler.ts';
-import { processOn, type Simulation } from './simulation.ts';
+import { allJobs, processOn, type Simulation } from './simulation.ts';
 
 const HELD = statement(
   'simulation_held',
@@ -32,14 +32,12 @@ export async function runOperator(simulation: Simulation, thread: Thread): Promi
   simulation.scheduler.end(own.lifetime);
 }
 
-/** The decision on a held task; the operator knows the provider's jobs and is never wrong. */
-function decisionOn(
-  { providerState, scheduler, random }: Simulation,
-  held: HeldTask,
-): OperatorDecision | undefined {
+/** The decision on a held task; the operator knows the providers' jobs and is never wrong. */
+function decisionOn(simulation: Simulation, held: HeldTask): OperatorDecision | undefined {
+  const { scheduler, random } = simulation;
   if (held.held_cause === 'outcome' || random.chance(0.1)) return { kind: 'failed' };
   const nowMs = scheduler.nowMs();
-  const job = providerState.jobs.find(({ attemptId }) => attemptId === held.attempt_id);
+  const job = allJobs(simulation).find(({ attemptId }) => attemptId === held.attempt_id);
   if (job && hasRun(job, nowMs)) return { kind: 'accepted', jobId: job.id };
   return held.is_settled ? { kind: 'not_accepted' } : undefined;
 }

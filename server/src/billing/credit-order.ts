@@ -162,7 +162,7 @@ const LIST_ALL = statement(
 
 interface OrderFilter {
   state?: OrderState | undefined;
-  /** Only those that have or had a dispute. */
+  /** Only orders that have or had a dispute. */
   disputed?: boolean;
   after?: string | undefined;
   limit: number;

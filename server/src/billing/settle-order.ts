@@ -13,7 +13,7 @@ import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.
  * Syncs an order and the ledger with Stripe. Idempotent, and safe in several processes at once:
  * reads Stripe between transactions, and books the difference only if the order has not changed
  * meanwhile.
- * @returns the order as it is now; unchanged if it is of another Stripe mode or account
+ * @returns the order as it is now; unchanged if it belongs to another Stripe mode or account
  * @throws Error if there is no such order; Stripe's error if a request fails; ApiError
  *   `service_busy` if its response can't be true
  */
@@ -124,7 +124,7 @@ async function book(
     ...truth,
     id,
     revision,
-    nextSeconds: nextLook(order, truth),
+    nextSeconds: nextPollSeconds(order, truth),
     isWorth: target > 0,
     mayBePaid: mayBePaid(order, truth),
   };
@@ -191,7 +191,7 @@ const WATCHED_DAYS = 180;
  * Seconds until Stripe is polled without an event; null: never. The pauses grow with the order's
  * age, so a lost event only delays the change.
  */
-function nextLook(
+function nextPollSeconds(
   order: CreditOrder,
   truth: Pick<Compared, 'state' | 'dispute' | 'stripeId'>,
 ): number | null {

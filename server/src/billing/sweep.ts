@@ -36,7 +36,7 @@ const WAKE_SUBSCRIPTIONS = namedStatement(
  * settling reads Stripe. A repeated event does nothing.
  * @returns false if it was recorded before
  */
-export function noteEvent(db: Database, event: Stripe.Event): Promise<boolean> {
+export function recordStripeEvent(db: Database, event: Stripe.Event): Promise<boolean> {
   return db.transaction(async (tx) => {
     if ((await tx.query(NOTE, [event.id, event.type])).length === 0) return false;
     const { order, subscription } = subjectOf(event);
@@ -214,13 +214,13 @@ const FORGET = [
 ];
 
 /** Deletes events that Stripe no longer resends, and look-ups that are a month old. */
-async function forgetEvents({ db }: Pick<BillingDeps, 'db'>): Promise<void> {
+async function purgeEvents({ db }: Pick<BillingDeps, 'db'>): Promise<void> {
   for (const forget of FORGET) await db.query(forget);
 }
 
 const SETTLE_SECONDS = 2;
 const WATCH_SECONDS = 10;
-const FORGET_SECONDS = 3600;
+const PURGE_SECONDS = 3600;
 
 /** Runs billing's periodic jobs in a worker, until the signal aborts. */
 export function startBillingJobs(deps: WatchDeps & { signal: AbortSignal }): void {
@@ -232,6 +232,6 @@ export function startBillingJobs(deps: WatchDeps & { signal: AbortSignal }): voi
   const reloading = { name: 'auto-reload', log, signal };
   startInterval(WATCH_SECONDS, reloading, () => reloadBalances(deps, billing));
   startInterval(SETTLE_SECONDS, { name: 'orders', log, signal }, () => settleDue(billing));
-  const forgetting = { name: 'events of Stripe', log, signal };
-  startInterval(FORGET_SECONDS, forgetting, () => forgetEvents(billing));
+  const purging = { name: 'events of Stripe', log, signal };
+  startInterval(PURGE_SECONDS, purging, () => purgeEvents(billing));
 }

@@ -64,8 +64,8 @@ async function takenBy(
 }
 
 /**
- * How much money a dispute has moved, as a share of the charge: the dispute and the seller's
- * account may have other currencies.
+ * How much money a dispute has moved, as a share of the charge, because the currencies of the
+ * dispute and of the seller's account may differ.
  * @returns undefined: nothing
  */
 async function withdrawnBy(

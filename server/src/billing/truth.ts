@@ -109,7 +109,7 @@ function stateOfPayment({ status }: Stripe.PaymentIntent): Truth['state'] {
 
 /**
  * Reads an invoice order from Stripe. Its invoice was paid when the order was made, perhaps in
- * parts: what is taken back of each part counts.
+ * parts: refunds and disputes of each part count.
  */
 export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   const invoice = await stripe.invoices.retrieve(order.stripe_id ?? '', { expand: ['payments'] });
@@ -142,7 +142,7 @@ async function paymentsOf(
   return all.filter(({ status }) => status === 'paid');
 }
 
-/** What was taken back of one payment of an invoice, which may also pay other invoices. */
+/** The refunds and disputes of one payment of an invoice, which may also pay other invoices. */
 async function readPart(
   stripe: StripeClient,
   { payment, amount_paid: paid }: Stripe.InvoicePayment,
@@ -159,7 +159,7 @@ async function readPart(
   return { ...charge, refunded: ofInvoice(refunded), disputed: ofInvoice(disputed) };
 }
 
-/** What was taken back of a payment's charge, read with {@link CHARGE_OF_PAYMENT}. */
+/** The refunds and disputes of a payment's charge, read with {@link CHARGE_OF_PAYMENT}. */
 async function readCharge(
   stripe: StripeClient,
   payment: Stripe.PaymentIntent | null,
@@ -171,7 +171,7 @@ async function readCharge(
 }
 
 /**
- * What a paid order is worth now: all its credits, less the share that was refunded or is disputed,
+ * A paid order's current worth: its credits, less the share that was refunded or is disputed,
  * rounded down.
  */
 export function worth(

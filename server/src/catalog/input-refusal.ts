@@ -7,7 +7,7 @@ export interface InputRefusal {
   reason: string;
   /** A sentence for the client. */
   message: string;
-  /** What was measured, and the bound that it breaks. */
+  /** The measured values, and the bound that they break. */
   measured?: ErrorDetails | undefined;
 }
 
@@ -17,7 +17,7 @@ function listed({ input, reason, message, measured }: InputRefusal): ErrorDetail
   return { field: input.field, ...index, reason, message, ...measured };
 }
 
-/** The member of `details` that lists all refused files, in this order; none: nothing. */
+/** The member of `details` that lists all refused files, in this order; absent without any. */
 export function refusedInputs(refusals: InputRefusal[]): { inputs?: ErrorDetails[] } {
   return refusals.length === 0 ? {} : { inputs: refusals.map(listed) };
 }

@@ -2,7 +2,9 @@ import type { BrokenRule, Measurement, RefusalReason } from './parse-measurement
 
 export type { BrokenRule, Measurement, MediaFacts, VideoFacts } from './parse-measurement.ts';
 
-/** What the caller accepts of a video. Decoding ends at the first frame that breaks a rule. */
+/**
+ * The limits that the caller sets for a video. Decoding ends at the first frame that breaks one.
+ */
 export interface VideoRules {
   /** The shorter displayed side, in pixels. */
   shortSide: { min: number; max: number };
@@ -10,7 +12,9 @@ export interface VideoRules {
   belowSeconds: number;
 }
 
-/** Larger media are refused. Time and memory have limits too, at which the process is killed. */
+/**
+ * Larger media are refused. There are also time and memory limits, at which the process is killed.
+ */
 export interface MediaBounds {
   imagePixels: number;
   videoPixels: number;

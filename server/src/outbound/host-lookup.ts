@@ -11,7 +11,7 @@ import { OutboundError } from './refusal.ts';
  */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<LookupAddress[]>;
 
-/** Addresses of DNS servers, as `dns.setServers` takes them. Empty: those of the system. */
+/** Addresses of DNS servers, as `dns.setServers` takes them. Empty: the system's. */
 export type DnsServers = readonly string[];
 
 /** How long the second address family may take after the first one was resolved. */

@@ -46,7 +46,7 @@ export function keepClients() {
     client.destroy().catch(() => {});
   };
   return {
-    /** The connection with this key that became idle last; undefined if there is none. */
+    /** The most recently used idle connection with this key, if any. */
     take(key: string): Client | undefined {
       const last = [...idle].findLast(([, entry]) => entry.key === key);
       last?.[1].forget();

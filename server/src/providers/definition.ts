@@ -10,7 +10,7 @@ import type { Provider } from './provider.ts';
 /** A variable that a provider can't work without. */
 export interface NeededVariable {
   variable: string;
-  /** What to set it to, for the error message: "an API key of fal". */
+  /** The expected value, for the error message: "an API key of fal". */
   wanted: string;
 }
 

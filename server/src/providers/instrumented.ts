@@ -11,7 +11,7 @@ import {
 
 /**
  * Wraps a provider: each call is reported to the metrics when it has ended, and is a span of the
- * trace. A read that finds the job at work is no span.
+ * trace. A read of a job that is still working makes no span.
  */
 export function instrumented(provider: Provider): Provider {
   const { name } = provider;

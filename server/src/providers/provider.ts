@@ -24,7 +24,7 @@ export interface JobSpec extends Omit<Parameters, 'aspect_ratio' | 'seed'> {
    * made from it.
    */
   attemptId: string;
-  /** The one that `adaptive` was resolved to. */
+  /** The resolved ratio if the request has `adaptive`. */
   aspect_ratio: AspectRatio;
   /** Drawn by the service unless the request has one; 0 to 4294967295. */
   seed: number;
@@ -101,7 +101,7 @@ export type JobStatus =
  */
 export type CancelOutcome = { kind: 'accepted' } | { kind: 'refused'; cause: string };
 
-/** What a callback says. Without a valid signature it is only a hint which job to read. */
+/** A parsed callback. Without a valid signature it is only a hint which job to read. */
 export type Callback =
   /** `jobId`: if the body names one. `verified`: its signature proves that the provider sent it. */
   { kind: 'report'; jobId: string | null; verified: boolean } | { kind: 'forged'; cause: string };

@@ -13,7 +13,7 @@ export const SAMPLERS = [
 /** Which traces are recorded. */
 export interface TracingSettings {
   sampler: (typeof SAMPLERS)[number];
-  /** The share of the traces that a sampler by ratio records, 0 to 1. */
+  /** The share of traces that a ratio sampler records, 0 to 1. */
   ratio: number;
 }
 
@@ -90,7 +90,7 @@ export async function inSpan<T>(
   }
 }
 
-/** Whether spans are made. */
+/** Whether tracing is on. */
 export function isTracing(): boolean {
   return tracer !== undefined;
 }

@@ -99,7 +99,7 @@ export async function deliverDue(
   if (endpoint) await releaseEndpoint(deps.db, endpoint.id);
 }
 
-/** @throws the cause if no delivery could be tried: none counts as a try then */
+/** @throws the cause if no delivery could be tried; no tries are counted then */
 async function attemptAll(
   deps: DeliverDeps,
   endpoint: LeasedEndpoint,

@@ -7,7 +7,7 @@ export function newWebhookSecret(): string {
   return PREFIX + randomBytes(32).toString('base64');
 }
 
-/** What is signed: the id of the event, the time of this attempt, and the body. */
+/** The signed parts: the id of the event, the time of this attempt, and the body. */
 export interface SignedMessage {
   eventId: string;
   /** Seconds since 1970. */

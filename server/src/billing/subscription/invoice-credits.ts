@@ -68,9 +68,9 @@ export function priceOfLine(line: Stripe.InvoiceLineItem): string {
 }
 
 interface Sold {
-  /** Below zero if a dearer plan has fewer credits. */
+  /** Below zero if a more expensive plan has fewer credits. */
   credits: number;
-  /** The dearest price among them. */
+  /** The highest price among them. */
   price: PlanPrice | undefined;
   /** Why some lines belong to no plan. */
   failure: string | null;

@@ -26,9 +26,9 @@ const MAX_IDLE = 2;
 export interface DecodeChildren {
   /**
    * Lets a child decode a file.
-   * @param source who made the file. Files of different sources are never decoded by the same
-   *   child: a file that takes over its child can only change what is measured of files of the same
-   *   source. Without a source, the child decodes this file only.
+   * @param source who made the file. Files of different sources never share a child: a file that
+   *   takes over its child can only falsify measurements of the same source. Without a source, the
+   *   child decodes this file only.
    * @param isHarmless whether the child may be used again after this outcome
    * @throws when there is no file, or the child could not be started
    */

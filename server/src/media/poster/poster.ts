@@ -10,7 +10,7 @@ export interface PosterMaker {
    * Draws an early frame of a video as a WebP whose longer side has at most 640 pixels, in a child
    * process of low priority.
    * @param source who made the file: see `DecodeChildren`
-   * @returns the picture; or why the file gives none, for the log
+   * @returns the picture, or why there is none, for the log
    * @throws for failures of the service, and the signal's reason when aborted
    */
   draw(filePath: string, options: { source: string; signal: AbortSignal }): Promise<Drawn>;

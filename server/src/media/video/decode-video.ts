@@ -40,7 +40,7 @@ interface VideoOptions {
 
 interface DecodedVideo {
   facts: MediaFacts;
-  /** A WebP; null when none was wanted, or no early frame that was decoded makes a good one. */
+  /** A WebP; null when not wanted, or when no decoded early frame is good enough. */
   poster: Buffer | null;
 }
 

@@ -109,7 +109,7 @@ export function reportingOutcomes(
 }
 
 // A minute past its time, an outage that no task has probed is left out: it may have ended.
-/** What is closed by an outage or paused by an operator. */
+/** Everything that an outage has closed or an operator has paused. */
 export const closedSubjects = query<[], ClosedSubject>(
   'figures_closed',
   `select provider as subject, 'outage' as cause,

@@ -191,7 +191,7 @@ export async function tryCreate(db: Queryable, provider: string): Promise<boolea
   return (await db.query(IS_CLOSED, [provider])).length === 0; // opened meanwhile
 }
 
-/** Lets another create pass, because the one that passed has made no task. */
+/** Lets another create pass, because the one that passed created no task. */
 export const allowNextCreate = command<[provider: string]>(
   'outage_allow_next_create',
   'update provider_outages set next_create_at = null where provider = $1',

@@ -42,7 +42,7 @@ export function rejectedRequest(cause: string, known: RequestFault | undefined):
   return { kind: 'rejected', fault: 'request', code: 'invalid_request', message, ...known, cause };
 }
 
-/** Enough for what an operator needs to know; a whole error page is cut. */
+/** Enough for an operator; a whole error page is cut. */
 const MAX_CHARACTERS = 1000;
 
 /**

@@ -10,13 +10,13 @@ import type { AdapterDeps } from '../definition.ts';
 import type { Callback, SubmitOutcome } from '../provider.ts';
 import { jobIdIn } from './job-id.ts';
 
-/** What the adapter of a provider with an HTTP API uses. */
+/** The dependencies of an adapter with an HTTP API. */
 export interface RemoteOptions
   extends Pick<AdapterDeps, 'guardedFetch' | 'submitTimeoutSeconds' | 'now'>,
     Partial<Pick<AdapterDeps, 'nextListTurn'>> {
   /** For submits and cancels: each on a connection of its own, so that its outcome is certain. */
   call: CallOnce;
-  /** For reads, which may be made twice: on connections that stay open. */
+  /** For reads, which are safe to repeat: on kept-alive connections. */
   readCall: CallOnce;
   /** For reads and for each page of a list. */
   readTimeoutSeconds?: number | undefined;
@@ -107,8 +107,8 @@ export function openApi(options: ApiOptions, headers: Record<string, string> = {
     /** @throws ServerError when no complete response came: a temporary failure */
     get: (url: string) => request(readCall, { method: 'GET', url }),
     /**
-     * Makes a call that may be made twice.
-     * @throws ServerError when no complete response came: what the call did is not known
+     * Makes a call that is safe to repeat.
+     * @throws ServerError when no complete response came: its effect is unknown
      */
     request: (
       method: 'HEAD' | 'POST' | 'PUT' | 'DELETE',

@@ -32,7 +32,7 @@ export type FieldTable = {
     | (Field extends keyof JobSpec ? Sent : never);
 };
 
-/** The fields that the table sends by name; those without a value are left out. */
+/** The fields that the table sends by name, except fields without a value. */
 export function requestFields(table: FieldTable, jobSpec: JobSpec): Record<string, unknown> {
   const own: Partial<Record<string, unknown>> = { ...jobSpec };
   const fields = Object.entries(table).flatMap(([field, mapping]) => {

@@ -4,7 +4,7 @@ import { OWN_JOBS } from './jobs.ts';
 import { createLocalProvider } from './local.ts';
 import { createScriptedProvider } from './scripted.ts';
 
-/** What both have in common: no variables, always configured, jobs in this database. */
+/** Common to both: no variables, always configured, jobs in this database. */
 const BUILT_IN = {
   registeredBy: [],
   readSettings: () => ({}),

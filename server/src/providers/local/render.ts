@@ -1,7 +1,7 @@
 import type { RenderSpec } from 'local-renderer';
 import { runChild } from '../../kernel/child.ts';
 
-/** What the parent process sends to the child process that renders. */
+/** The parent process's message to the child process that renders. */
 export interface RenderJob {
   spec: RenderSpec;
   outputPath: string;

@@ -87,7 +87,9 @@ function attemptIn(webhook: string): string | undefined {
   return path.split('/').at(-1)?.split('.').at(0);
 }
 
-/** Twice what creates at Replicate's limit fill, since it may let more through for a while. */
+/**
+ * Twice as many as creates at Replicate's limit fill, since it may let more through for a while.
+ */
 function pagesOf({ sentBetween: { from, to } }: FindJobInput): number {
   const seconds = (to - from) / 1000 + 2 * SKEW_SECONDS;
   return 1 + Math.ceil((2 * CREATES_PER_SECOND * seconds) / PAGE_ROWS);

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance } from 'fastify';
 import type Stripe from 'stripe';
 import type { Billing } from '../../billing/stripe-client.ts';
-import { noteEvent } from '../../billing/sweep.ts';
+import { recordStripeEvent } from '../../billing/sweep.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { readBodiesAsBytes } from '../../requests/bodies.ts';
 
@@ -38,7 +38,7 @@ export async function stripeWebhook(
       const event = verified(deps, bytes, String(headers['stripe-signature']));
       requireOwnMode(deps, event);
       watchVersion(event);
-      await noteEvent(deps.db, event);
+      await recordStripeEvent(deps.db, event);
       return { received: true };
     },
   );

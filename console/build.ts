@@ -20,11 +20,11 @@ import { copyDocs } from './docs/standalone.ts';
 export { WRITTEN_ORIGIN } from './docs/contents.ts';
 
 const HOME = import.meta.dirname;
-/** The folder of a build with the files that customers install. */
+/** The build's folder of packages that customers install. */
 export const PACKAGES = 'packages';
-/** One folder for each build, named after the hash of the sources. */
+/** One folder per build, named after the hash of its sources. */
 const BUILDS = path.join(HOME, 'dist');
-/** What the pages are made of. package.json pins the versions of the packages. */
+/** The build's sources. package.json pins the dependencies. */
 export const SOURCES = [
   'src',
   'public',
@@ -34,7 +34,7 @@ export const SOURCES = [
   'package.json',
   'build.ts',
   'vite-settings.ts',
-  '../server/src/kernel/currency.ts', // the only file of the server that is not types alone
+  '../server/src/kernel/currency.ts', // the only server file with code, not just types
   '../openapi.json',
   '../clients/packing',
   ...['typescript', 'ai-sdk', 'cli', 'mcp'].flatMap(sourcesOfClient),
@@ -48,9 +48,9 @@ function sourcesOfClient(name: string): string[] {
 }
 
 /**
- * The folder with the built pages. They are built if their sources have changed since the last
- * build. Processes may call this at the same time: each builds into a folder of its own, and the
- * first one that is done is used by all.
+ * Returns the folder of the built pages, building them first if their sources have changed.
+ * Processes may call this at the same time: each builds into its own folder, and all use the first
+ * one finished.
  * @param report called with one line before a build and one after it
  * @returns the absolute path of a folder with `index.html` and `assets/`
  */
@@ -78,7 +78,7 @@ export async function buildPages(report: (line: string) => void = () => {}): Pro
   return folder;
 }
 
-/** Writes the files that customers install. */
+/** Writes the packages that customers install. */
 async function writePackages(folder: string): Promise<void> {
   const { packClients } = await import('../clients/packing/pack.ts');
   await mkdir(folder);
@@ -92,14 +92,14 @@ interface DocsBuilder {
 }
 
 /**
- * The compiler does not follow this import: the types of the highlighter want those of a browser,
- * which code of the server must not see. console/tsconfig.json has them.
+ * Hides this import from the compiler: the highlighter's types need the browser's, which server
+ * code must not see. console/tsconfig.json has them.
  */
 function docsBuilder(): Promise<DocsBuilder> {
   return import(new URL('docs/build-docs.ts', import.meta.url).href);
 }
 
-/** Every file that a build reads, relative to this folder, in an order that is always the same. */
+/** Every file that a build reads, relative to this folder, in a stable order. */
 async function sourceFiles(): Promise<string[]> {
   const found = await Promise.all(
     SOURCES.map(async (name) => {
@@ -123,18 +123,18 @@ async function hashOfSources(): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Texts that are smaller when compressed. Fonts and videos are compressed already. */
+/** Files that compress well; fonts and videos are compressed already. */
 const COMPRESSED = /\.(html|js|css|svg)$/;
 
 const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
 
-/** Puts a `.br` and a `.gz` file beside each text. */
+/** Writes a `.br` and a `.gz` file beside each text file. */
 async function compress(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const texts = entries.filter(
     ({ name, parentPath }) =>
-      // The service changes the texts of the documentation, and compresses them then.
+      // The service edits the docs' texts and compresses them itself.
       COMPRESSED.test(name) && !path.relative(folder, parentPath).startsWith('docs'),
   );
   await Promise.all(
@@ -148,7 +148,7 @@ async function compress(folder: string): Promise<void> {
   );
 }
 
-/** Gives the finished build its name, unless another process was first. */
+/** Renames the finished build into place, unless another process was first. */
 async function publish(fresh: string, folder: string): Promise<void> {
   try {
     await rename(fresh, folder);
@@ -160,8 +160,7 @@ async function publish(fresh: string, folder: string): Promise<void> {
 const DAY = 86_400_000;
 
 /**
- * Removes builds that are older than a day. A younger one may still be served by another process,
- * or be under way.
+ * Removes builds older than a day. Another process may still be serving or making a younger one.
  */
 async function removeOldBuilds(current: string): Promise<void> {
   for (const name of await readdir(BUILDS)) {

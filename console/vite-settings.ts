@@ -4,9 +4,9 @@ import tailwindcss from '@tailwindcss/vite';
 import type { InlineConfig, Plugin } from 'vite';
 
 /**
- * Sets the theme before the first paint, and loads the fonts at once that most of a page is set in,
- * so that nothing moves when they come. The content security policy forbids scripts inside the
- * page, and a module would run after the paint: so this is a classic script of its own.
+ * Sets the theme before the first paint, and preloads the main fonts, so that nothing shifts when
+ * they arrive. A classic script in its own file, because the content security policy forbids inline
+ * scripts, and a module would run after the paint.
  */
 function themeScript(root: string): Plugin {
   let file = '';
@@ -34,7 +34,7 @@ function themeScript(root: string): Plugin {
   };
 }
 
-/** The settings of the build: no file or script is inlined, as the content policy wants it. */
+/** The build settings: nothing is inlined, as the content security policy requires. */
 export function settings({ root, outDir }: { root: string; outDir: string }): InlineConfig {
   return {
     root,
@@ -48,7 +48,7 @@ export function settings({ root, outDir }: { root: string; outDir: string }): In
       emptyOutDir: false,
       rolldownOptions: { input: [path.join(root, 'index.html'), path.join(root, 'docs.html')] },
       assetsInlineLimit: 0,
-      cssCodeSplit: false, // one file for all pages needs no script that loads others
+      cssCodeSplit: false, // one stylesheet for all pages needs no script to load others
       modulePreload: false,
       target: ['chrome123', 'safari17.5', 'firefox120'],
       reportCompressedSize: false,

@@ -10,7 +10,7 @@ import { addressOf, type DocsPage, pageBody, titleOf } from './template.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
-/** What stands for the address of an installation in the READMEs of packages. */
+/** The placeholder for the installation's origin in the packages' READMEs. */
 const EXAMPLE_ORIGIN = 'https://video.example.com';
 
 interface Page extends DocsPage {
@@ -19,10 +19,9 @@ interface Page extends DocsPage {
 }
 
 /**
- * Writes the documentation beside the built pages: a folder with `index.html` for each page, its
- * Markdown, the index of the search, and the lists for programs that read.
- * decisions/0057 says why it is not a site of its own.
- * @param folder of the build; its `docs.html` is the document around each page
+ * Writes the docs beside the built pages: per page a folder with `index.html` and its Markdown, the
+ * search index, and the lists for programs. decisions/0057 says why this is not a site of its own.
+ * @param folder of the build; its `docs.html` is the frame of each page
  */
 export async function buildDocs(folder: string): Promise<void> {
   const template = path.join(folder, 'docs.html');
@@ -45,7 +44,7 @@ export async function buildDocs(folder: string): Promise<void> {
 
 const reference = referenceOf(readOpenApi(path.join(ROOT, 'openapi.json')));
 
-/** What a browser gets for an address without a page. */
+/** The page for unknown URLs. */
 function notFound(book: Book): DocsPage {
   const title = 'There is no such page';
   const html = `<h1>${title}</h1>
@@ -71,7 +70,7 @@ function pageOf(book: Book, entry: Entry): Page {
   return Object.assign({ book, entry, source: markdown }, rendered);
 }
 
-/** What the contents call the page that shows a file. */
+/** The short title of the page for a file. */
 function nameOf(file: string): string | undefined {
   const entries = [GUIDES, OPERATIONS]
     .flatMap(({ chapters }) => chapters)
@@ -82,13 +81,13 @@ function nameOf(file: string): string | undefined {
   return entry.short ?? heading;
 }
 
-/** The address of the Markdown of the page that shows a file. */
+/** The URL of a file's page as Markdown. */
 function markdownAddress(file: string): string | undefined {
   const address = pageAddress(file);
   return address?.startsWith('/docs/') ? `${address}.md` : address;
 }
 
-/** The address of the page that shows a file; a file without one has none. */
+/** The URL of a file's page; undefined if it has none. */
 function pageAddress(file: string): string | undefined {
   for (const book of [GUIDES, OPERATIONS]) {
     const entry = book.chapters.flatMap(({ entries }) => entries).find((one) => one.file === file);
@@ -116,7 +115,7 @@ async function writePage(
 
 const MAX_DESCRIPTION = 155;
 
-/** What search engines show below the title: the begin of the text. */
+/** The description for search engines: the start of the text. */
 function descriptionOf({ title, sections }: Page): string {
   const text = (sections.find((one) => one.text.trim() !== '')?.text ?? title).trim();
   const short = text.replaceAll(/\s+/g, ' ').slice(0, MAX_DESCRIPTION + 1);
@@ -125,8 +124,8 @@ function descriptionOf({ title, sections }: Page): string {
 }
 
 /**
- * The texts that the search looks through: [address, page, heading, text]. A field that several
- * operations have is there once.
+ * The searchable texts: [address, page, heading, text]. A field shared by several operations
+ * appears once.
  */
 function searchIndex(pages: Page[]): string {
   const known = new Set<string>();

@@ -1,7 +1,7 @@
-/** The origin in the written documentation; a service that sends a page puts its own there. */
+/** The origin as written in the docs; the service replaces it with its own. */
 export const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
 
-/** What stands in samples for ids of the reader's own. */
+/** Example ids in samples. */
 export const EXAMPLE_IDS = {
   task: 'task_0VbkHu2oZVWDaBsvQf6tNbTO',
   webhook: 'we_0VGq3v9x7Zk3fQ2mR8yT1bNc',
@@ -11,11 +11,11 @@ export const EXAMPLE_IDS = {
 
 /** A page of the documentation. */
 export interface Entry {
-  /** The last part of its address. */
+  /** The last segment of its URL. */
   slug: string;
   /** The Markdown file, relative to the root of the repository. */
   file: string;
-  /** What the contents call it; by default its heading. */
+  /** Its title in the contents; by default its heading. */
   short?: string;
 }
 
@@ -25,17 +25,17 @@ export interface Chapter {
 }
 
 export interface Book {
-  /** The path of its pages. */
+  /** The URL path of its pages. */
   path: string;
   title: string;
   chapters: Chapter[];
 }
 
-/** An entry whose file lies in docs/guides/ and is named after it. */
+/** An entry for docs/guides/{slug}.md. */
 const guide = (slug: string, short?: string): Entry =>
   Object.assign({ slug, file: `docs/guides/${slug}.md` }, short && { short });
 
-/** What customers read. The reference is added from openapi.json (reference.ts). */
+/** Customers' pages. The reference is added from openapi.json (reference.ts). */
 export const GUIDES: Book = {
   path: '/docs',
   title: 'Documentation',
@@ -91,7 +91,7 @@ export function filesOf({ chapters }: Book): string[] {
 
 const operations = (slug: string): Entry => ({ slug, file: `docs/operations/${slug}.md` });
 
-/** What operators read. It is shown to operators only. */
+/** Operators' pages, visible to operators only. */
 export const OPERATIONS: Book = {
   path: '/docs/operations',
   title: 'Operating Framewright',

@@ -9,7 +9,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (found) => ENTITIES[found] ?? found);
 }
 
-/** A text of openapi.json as HTML: the addresses of pages in it become links. */
+/** A text of openapi.json as HTML, with page URLs as links. */
 export function textHtml(text: string): string {
   return escapeHtml(text).replaceAll(/\/docs\/[\w#/-]+/g, '<a href="$&">$&</a>');
 }
@@ -25,8 +25,8 @@ export function headingHtml(
 }
 
 /**
- * A sample, highlighted if its language is known. A text without a language is the output of a
- * command, whose columns must not wrap.
+ * A sample, highlighted if its language is known. Without a language it is a command's output,
+ * whose columns must not wrap.
  */
 export function sampleHtml(text: string, language: string): string {
   const code = hljs.getLanguage(language)
@@ -36,7 +36,7 @@ export function sampleHtml(text: string, language: string): string {
   return `<div class="${look}"><pre tabindex="0"><code>${code}</code></pre></div>`;
 }
 
-/** Samples of one thing. All are in the page: without a script they stand below each other. */
+/** Tabs of samples. All are in the page: without scripts they are shown one below the other. */
 export function tabsHtml(samples: { name: string; html: string }[]): string {
   const panels = samples.map(({ name, html }) => {
     const title = name === 'all' ? '' : `<p class="docs-tab">${escapeHtml(name)}</p>`;
@@ -45,7 +45,7 @@ export function tabsHtml(samples: { name: string; html: string }[]): string {
   return `<div class="docs-tabs">${panels.join('')}</div>`;
 }
 
-/** What a phone shows of a row, in characters. */
+/** How many characters of a row fit on a phone. */
 const NARROW = 36;
 
 /** A table as HTML. @param html a cell as HTML */
@@ -67,13 +67,13 @@ export function tableHtml(
 <tbody>${body.join('\n')}</tbody></table></div>`;
 }
 
-/** On a phone, the name of its column stands before a cell of a wide table. */
+/** On a phone, each cell of a wide table is labelled with its column. */
 function labelled(text: string, name = ''): string {
   if (text === '') return '<td></td>';
   return `<td${name && ` data-label="${name}"`}><span>${text}</span></td>`;
 }
 
-/** Whether its columns would be too narrow on a phone to be read. */
+/** Whether its columns would be too narrow to read on a phone. */
 function isWide(rows: Tokens.TableCell[][]): boolean {
   const columns = rows[0]?.map((_, i) => rows.map((cells) => cells[i]?.text ?? '')) ?? [];
   const needed = (texts: string[]) => {
@@ -87,9 +87,9 @@ function isWide(rows: Tokens.TableCell[][]): boolean {
 const ROOT = path.join(import.meta.dirname, '../..');
 
 /**
- * An SVG file as a part of the page, so that it has the colours of the theme. Its own styles are
- * left out: they are for other viewers, and the content policy forbids them.
- * @param file relative to the root of the repository
+ * Inlines an SVG file, so that it takes the theme's colours. Its own styles are dropped: they are
+ * for other viewers, and the content security policy forbids them.
+ * @param file relative to the repository root
  */
 export function pictureHtml(file: string, alt: string): string {
   const svg = readFileSync(path.join(ROOT, file), 'utf8')
@@ -98,13 +98,13 @@ export function pictureHtml(file: string, alt: string): string {
   return `<span class="docs-picture">${svg.trim()}</span>`;
 }
 
-/** A link that opens the playground with a request filled in. */
+/** A link that opens the playground prefilled with a request. */
 export function tryItLink(body: unknown): string {
   const address = `/playground?request=${encodeURIComponent(JSON.stringify(body))}`;
   return `<p class="docs-try"><a href="${escapeHtml(address)}">Try it in the playground</a></p>`;
 }
 
-/** The body of the create that a command of curl sends; undefined if it sends none. */
+/** The create body sent by a curl command; undefined if it sends none. */
 export function createBodyOf(command: string): unknown {
   const [, json] = /\/video\/generations\b.*?-d '(\{[^']*\})'/s.exec(command) ?? [];
   return json === undefined ? undefined : JSON.parse(json);

@@ -11,14 +11,14 @@ import {
   tryItLink,
 } from './html.ts';
 
-/** A heading of a page, and the address of its section within the page. */
+/** A heading and its section's URL fragment. */
 export interface Heading {
   depth: number;
   text: string;
   id: string;
 }
 
-/** The plain text below a heading, for the search. */
+/** A heading's plain text, for the search. */
 export interface Section {
   heading: string;
   id: string;
@@ -33,22 +33,22 @@ export interface Rendered {
 }
 
 interface Options {
-  /** The file, relative to the root of the repository. */
+  /** The file, relative to the repository root. */
   file: string;
-  /** The address that a link to a file leads to; undefined: the words are shown without a link. */
+  /** The URL for a link to a file; undefined: only its words are shown. */
   addressOf(file: string): string | undefined;
-  /** What the contents call the page of a file; a link named after the file shows it. */
+  /** The short title of a file's page; shown by links named after the file. */
   nameOf?(file: string): string | undefined;
 }
 
-/** Several samples of the same thing, one of which is shown. */
+/** Alternative samples, one shown at a time. */
 interface TabsToken {
   type: 'tabs';
   raw: string;
   samples: Tokens.Code[];
 }
 
-/** The part of an address that leads to a heading, as GitHub makes it. */
+/** The fragment for a heading, as on GitHub. */
 export function headingId(text: string): string {
   return text
     .toLowerCase()
@@ -56,7 +56,7 @@ export function headingId(text: string): string {
     .replace(/\s/g, '-');
 }
 
-/** Renders a Markdown file. Samples in a row that are marked `tab=NAME` become tabs. */
+/** Renders a Markdown file. Consecutive samples marked `tab=NAME` become tabs. */
 export function renderMarkdown(source: string, options: Options): Rendered {
   const { file, addressOf } = options;
   const marked = new Marked();
@@ -97,7 +97,7 @@ export function renderMarkdown(source: string, options: Options): Rendered {
 
 const COMMENTS = /<!--.*?-->\n?/gs;
 
-/** The Markdown with addresses in its links. A link to a file that is no page becomes its words. */
+/** Markdown with URLs in its links. A link to a file without a page becomes its words. */
 export function linkedMarkdown(source: string, { file, addressOf }: Options): string {
   const samplesAndLinks = /^```.*?^```|(!?)\[([^\]]*)\]\(([^)\s]+)\)/gms;
   return source
@@ -110,7 +110,9 @@ export function linkedMarkdown(source: string, { file, addressOf }: Options): st
     });
 }
 
-/** Each row that begins with a name in code gets an id, so that links and the search lead to it. */
+/**
+ * Gives each row that begins with a name in code an id, so that links and the search can target it.
+ */
 function withRowIds(html: string): string {
   const taken = new Set<string>();
   return html.replaceAll(/<tr>(?=\s*<td[^>]*><code>([\w-]+)<\/code>)/g, (row, name: string) => {
@@ -120,7 +122,7 @@ function withRowIds(html: string): string {
   });
 }
 
-/** The headings with an id each; a text that comes again gets a number. */
+/** The headings, each with an id; repeated texts are numbered. */
 function numbered(tokens: Token[]): Heading[] {
   const counts = new Map<string, number>();
   return tokens.map((token) => {
@@ -142,7 +144,7 @@ function plainText(tokens: Token[] = []): string {
     .join('');
 }
 
-/** In the repository, a link is often named after its file. */
+/** In the repository, links are often named after their file. */
 function pageNameOf(words: string, href: string, { file, nameOf }: Options): string | undefined {
   if (!/^[\w-]+\.md$/.test(words)) return undefined;
   const [target = ''] = href.split('#');
@@ -157,7 +159,7 @@ function linkAddress(href: string, file: string, addressOf: Options['addressOf']
   return `${address}#${anchor}`;
 }
 
-/** The tokens, with each run of marked samples in one token. */
+/** Merges each run of marked samples into one token. */
 function withTabs(tokens: Token[]): (Token | TabsToken)[] {
   const result: (Token | TabsToken)[] = [];
   for (const token of tokens) {
@@ -170,16 +172,16 @@ function withTabs(tokens: Token[]): (Token | TabsToken)[] {
   return result;
 }
 
-/** The name of the tab of a sample, as its first line says: ```` ```sh tab=curl ````. */
+/** A sample's tab name, from its first line: ```` ```sh tab=curl ````. */
 function tabOf({ lang = '' }: Pick<Tokens.Code, 'lang'>): string | undefined {
   return /\btab=(\S+)/.exec(lang)?.[1];
 }
 
 type Show = (code: Tokens.Code) => string;
 
-/** What stands for the reader's own test key in samples. */
+/** The placeholder for the reader's own test key in samples. */
 const TEST_KEY = 'fw_test_...';
-/** Where a script puts the button that makes a key (test-key.ts). */
+/** Where a script adds the button that creates a key (test-key.ts). */
 const PLACE_FOR_KEY = '<div class="docs-key"></div>';
 
 function sample({ text, lang = '' }: Pick<Tokens.Code, 'text' | 'lang'>): string {
@@ -194,7 +196,7 @@ function tabs(samples: Tokens.Code[], show: Show): string {
   return body === undefined ? html : html + tryItLink(body);
 }
 
-/** A section for each heading, and one for each row that has an id. */
+/** A section per heading, and per row that has an id. */
 function sectionsOf(tokens: Token[], headings: Heading[]): Section[] {
   const sections: Section[] = [];
   const rows = new Map<string, Section>();
@@ -208,7 +210,9 @@ function sectionsOf(tokens: Token[], headings: Heading[]): Section[] {
   return [...sections, ...rows.values()];
 }
 
-/** @param named gets the rows that begin with a name in code; their text is not in the result */
+/**
+ * @param named receives the rows that begin with a name in code; the result leaves out their text
+ */
 function textOf(token: Token, named: Map<string, Section>): string {
   if (token.type === 'table') {
     const { header, rows } = token as Tokens.Table;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-// The parts of openapi.json that the reference shows, with what their references name in place.
+// The parts of openapi.json that the reference shows, with references resolved.
 
 export interface Schema {
   type?: string | string[];
@@ -81,7 +81,7 @@ export function resolved(part: unknown, document: object): any {
 }
 
 /**
- * What `#/components/schemas/Name` names.
+ * Looks up `#/components/schemas/Name`.
  * @throws Error if the document has no such part
  */
 function named(document: object, reference: string): unknown {
@@ -91,7 +91,7 @@ function named(document: object, reference: string): unknown {
   return part;
 }
 
-/** The example of a body or response. */
+/** The example of a request or response body. */
 export function exampleOf(content: Record<string, Media> | undefined): unknown {
   const media = content?.['application/json'];
   return media?.example ?? Object.values(media?.examples ?? {})[0]?.value;

@@ -11,7 +11,7 @@ interface OperationSample {
   text: string;
 }
 
-/** An operation with each tool that has it. */
+/** An operation's samples, one per tool that has it. */
 export function operationSamples(operation: Operation): OperationSample[] {
   const { operationId, method, path } = operation;
   const body = exampleBody(operation) ?? {};
@@ -27,7 +27,7 @@ export function operationSamples(operation: Operation): OperationSample[] {
   });
 }
 
-/** The tools that do not have an operation. */
+/** The tools that lack an operation. */
 export function toolsWithout(operation: Operation): Tool[] {
   const having = operationSamples(operation).map(({ tool }) => tool);
   return TOOLS.filter((tool) => !having.includes(tool));
@@ -39,7 +39,7 @@ type Body = Record<string, unknown>;
 type OwnSamples = Record<'TypeScript' | 'Python', string> & Partial<Record<'fw' | 'MCP', string>>;
 
 const { task: TASK, upload: UPLOAD, webhook: ENDPOINT, event: EVENT } = EXAMPLE_IDS;
-/** What the SDK has no method of its own for. */
+/** Uses the SDK's `request`, for operations without their own method. */
 function requestOf(method: string, address: string, body: Body): string {
   const given = Object.keys(body).length > 0;
   const options = given ? `, {\n  body: ${nested(typeScriptObject(body))},\n}` : '';
@@ -66,7 +66,7 @@ function mcp(name: string, input: Body): string {
 
 const fw = (verb: string, words: string[]) => `fw ${[verb, ...words].join(' \\\n  ')}`;
 
-/** The operations for which the Python SDK has methods, and no other tool. */
+/** Operations that have a method only in the Python SDK. */
 const PYTHON: Record<string, (body: Body) => string> = {
   getTaskLedger: () =>
     python(
@@ -104,7 +104,7 @@ const PYTHON: Record<string, (body: Body) => string> = {
   testWebhook: () => python(`print(client.webhooks.test("${ENDPOINT}").event_id)`),
 };
 
-/** The operations for which several tools have methods. */
+/** Operations for which several tools have methods. */
 const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
   createVideo: (body) => ({
     TypeScript: typeScript(
@@ -193,12 +193,12 @@ function examplePath(path: string): string {
   return path.replace('/api/v1', '').replace('{id}', id).replace('{eventId}', EXAMPLE_IDS.event);
 }
 
-/** The JSON body that the samples of an operation send, if it takes one. */
+/** The JSON body in an operation's samples, if it takes one. */
 export function exampleBody({ requestBody }: Operation): Record<string, unknown> | undefined {
   return exampleOf(requestBody?.content) as Record<string, unknown> | undefined;
 }
 
-/** An operation as a command of curl, with the environment variables that all samples use. */
+/** An operation as a curl command, with the same environment variables as all samples. */
 function curlOf(operation: Operation): string {
   const { method, path, parameters = [], requestBody, security } = operation;
   const address = `$FRAMEWRIGHT_BASE_URL${examplePath(path)}`;

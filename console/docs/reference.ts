@@ -12,7 +12,7 @@ import {
 } from './openapi.ts';
 import { exampleBody, operationSamples, toolsWithout } from './operation-samples.ts';
 
-/** The reference page of an operation. */
+/** The reference page for an operation. */
 interface ReferencePage {
   entry: Entry;
   title: string;
@@ -23,7 +23,7 @@ interface ReferencePage {
   sections: Section[];
 }
 
-/** The chapters of the reference: a page for each operation, in the groups of openapi.json. */
+/** The reference's chapters: a page per operation, grouped as in openapi.json. */
 export function referenceOf({ tags, operations }: OpenApi) {
   const pages = operations.map(pageOf);
   const chapters = tags.map<Chapter>(({ name }) => ({
@@ -74,7 +74,7 @@ function costOf({ operationId }: Operation): string {
   return `Reserves the price of the video (${prices}). ${sentence} (${once}).`;
 }
 
-/** The operation with each tool; which tools do not have it is said below. */
+/** The operation's samples per tool, and below them which tools lack it. */
 function samplesOf(operation: Operation): string {
   const samples = operationSamples(operation).map(({ tool, language, text }) => ({
     name: tool,
@@ -86,7 +86,7 @@ function samplesOf(operation: Operation): string {
   return tabsHtml(samples) + note + link;
 }
 
-/** What the search finds: the operation, and each of its fields. */
+/** What the search finds: the operation and its fields. */
 function sectionsOf(operation: Operation): Section[] {
   const { operationId, summary, description = '', method, path, requestBody } = operation;
   const body = requestBody?.content['application/json']?.schema ?? {};
@@ -128,9 +128,9 @@ function membersOf({ properties = {}, required = [] }: Schema, prefix: string): 
 
 interface Field {
   name: string;
-  /** Of the link to this field. */
+  /** The fragment of the link to this field. */
   id: string;
-  /** Where a parameter stands. */
+  /** Where a parameter goes. */
   note: string;
   required: boolean;
   schema: Schema;

@@ -6,9 +6,9 @@ const PARTS = ['docs', 'assets', 'favicon.svg', 'llms.txt', 'llms-full.txt'];
 const FIRST_PAGE = '/docs/quickstart/';
 
 /**
- * Writes the documentation for customers alone, as files that any web server can serve.
+ * Writes the customers' docs alone, as files for any web server.
  * @param from the folder of a build
- * @param origin of the installation that it is about: its samples and links lead there
+ * @param origin the installation's; samples and links lead there
  */
 export async function copyDocs(from: string, to: string, origin = WRITTEN_ORIGIN): Promise<void> {
   await mkdir(to, { recursive: true });
@@ -33,7 +33,7 @@ export async function copyDocs(from: string, to: string, origin = WRITTEN_ORIGIN
   }
 }
 
-/** Links to the website and the API lead to the installation: here are no such pages. */
+/** Points links to the website and API at the installation: those pages don't exist here. */
 function aboutInstallation(text: string, origin: string): string {
   return text
     .replaceAll(WRITTEN_ORIGIN, origin)

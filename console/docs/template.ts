@@ -2,7 +2,7 @@ import type { Book, Entry } from './contents.ts';
 import { escapeHtml } from './html.ts';
 import type { Heading } from './markdown.ts';
 
-/** A page of a book, ready to be put into the document. */
+/** A page of a book, ready for the frame. */
 export interface DocsPage {
   book: Book;
   entry: Entry;
@@ -24,7 +24,7 @@ interface Neighbours {
   next?: DocsPage | undefined;
 }
 
-/** The body of a page: contents of the book, the text, and the headings of the page. */
+/** The body of a page: the book's contents, the text, and the page's headings. */
 export function pageBody(page: DocsPage, pages: DocsPage[]): string {
   const at = pages.indexOf(page);
   return `
@@ -92,7 +92,7 @@ function neighbours({ previous, next }: Neighbours): string {
   </nav>`;
 }
 
-/** The service puts the link to edit a page there, if it has one (DOCS_EDIT_URL). */
+/** The service adds the edit link there, if it has one (DOCS_EDIT_URL). */
 function footer({ book, entry }: DocsPage): string {
   if (entry.slug === '') return '';
   const markdown = `<a href="${addressOf(book, entry)}.md">This page as Markdown</a>`;

@@ -2,11 +2,11 @@ import { filled, type Given, type RequestParts, type Result, type Route } from '
 
 /** An error of the website's API or of the connection to it. */
 export class ApiFailure extends Error {
-  /** The HTTP status; 0 when no response came. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** A code of docs/ERRORS.md; `offline` when no response came. */
+  /** A code of docs/ERRORS.md; `offline` without a response. */
   readonly code: string;
-  /** Of the response; undefined when none came. */
+  /** The response's request id; undefined without a response. */
   readonly requestId: string | undefined;
   readonly details: Record<string, unknown>;
 
@@ -32,12 +32,11 @@ export class ApiFailure extends Error {
 }
 
 /**
- * Calls the website's API. If it wants a fresh proof of who the person is, asks for one and sends
- * the request again.
+ * Calls the website's API. If it requires a fresh proof, asks for one and retries.
  * @param route such as `PATCH /console/api/keys/:id`
- * @param given its `params`, `query` and `body`, as the route wants them
+ * @param given its `params`, `query` and `body`
  * @returns the JSON of the response; undefined if it has none
- * @throws ApiFailure unless a successful response came
+ * @throws ApiFailure unless the response is successful
  */
 export function api<Name extends Route>(
   route: Name,
@@ -48,7 +47,7 @@ export function api(route: string, given: Given = {}): Promise<unknown> {
   return request(method, filled(path, given), given);
 }
 
-/** Like `api`, for an address that is made at run time. */
+/** Like `api`, for URLs built at run time. */
 export async function request(
   method: string,
   address: string,
@@ -108,7 +107,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The error of a response. */
+/** The error for a response. */
 export function failureOf(
   status: number,
   json: unknown,
@@ -125,7 +124,7 @@ export function failureOf(
   });
 }
 
-/** An error message to show at its field: leaves out the field's API name. */
+/** An error message for display at its field: leaves out the field's API name. */
 export function besideField({ message, details }: ApiFailure): string {
   const name = String(details.field);
   const [, colon, rest] = /^(?:\[\d+\])?(:?) (.*)$/s.exec(message.slice(name.length)) ?? [];
@@ -136,8 +135,8 @@ export function besideField({ message, details }: ApiFailure): string {
 let onSignedOut: (sentAt: number) => void = () => {};
 
 /**
- * Sets the listener for responses that say that the session has ended. It gets the time when the
- * request was sent, of `performance.now()`.
+ * Sets the listener for responses that say the session has ended. It gets the time the request was
+ * sent, by `performance.now()`.
  */
 export function whenSignedOut(listener: (sentAt: number) => void): void {
   onSignedOut = listener;
@@ -146,7 +145,7 @@ export function whenSignedOut(listener: (sentAt: number) => void): void {
 let askForProof: (failure: ApiFailure) => Promise<boolean> = async () => false;
 
 /**
- * Sets what asks for a fresh proof when a response requires one.
+ * Sets the function that asks for a fresh proof when a response requires one.
  * @param ask gets that response; returns whether the person gave the proof
  */
 export function whenProofIsRequired(ask: (failure: ApiFailure) => Promise<boolean>): void {

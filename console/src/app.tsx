@@ -11,7 +11,7 @@ import { ErrorState, Skeleton } from './ui/states.tsx';
 
 const PAGES = ROUTES.map((route) => ({ path: route.path, component: pageOf(route) }));
 
-/** The page's component, which is loaded at its first use, and checks who may see it. */
+/** A page's component, lazily loaded after checking who may see it. */
 function pageOf({ access, load }: PageRoute): FunctionComponent {
   const LazyPage = lazy(() => load().catch(() => ({ default: CouldNotLoad })));
   if (access === 'public') return LazyPage;
@@ -36,7 +36,7 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
   };
 }
 
-/** Tells the shell that another page is shown, so that it moves the focus to its title. */
+/** Tells the shell about navigations, so that it moves the focus to the title. */
 function Pages({ onShown }: { onShown: () => void }) {
   const { path } = useLocation();
   if (!isDecodable(path)) return <NotFound />;
@@ -50,7 +50,7 @@ function Pages({ onShown }: { onShown: () => void }) {
   );
 }
 
-/** Whether its percent signs can be decoded, which the router does. */
+/** Whether the router can decode its percent-encoding. */
 function isDecodable(path: string): boolean {
   try {
     return decodeURIComponent(path) !== '';
@@ -59,7 +59,7 @@ function isDecodable(path: string): boolean {
   }
 }
 
-/** Links that the router follows; the browser follows the others: downloads, other sign-ins. */
+/** Links that the router handles; the browser handles all others: downloads, other sign-ins. */
 const PAGES_ONLY = /^\/(?!auth\/|console\/|docs|media\/|openapi\.json)/;
 
 export function App() {
@@ -75,7 +75,7 @@ export function App() {
   );
 }
 
-/** What stands in the place of a page while the session is read. */
+/** The placeholder while the session loads. */
 function Waiting() {
   return (
     <div class="mx-auto w-full max-w-[76rem] px-4 pt-14 pb-20 sm:px-8" aria-busy="true">
@@ -86,7 +86,7 @@ function Waiting() {
   );
 }
 
-/** The file of a page could not be loaded: the connection failed, or there is a newer release. */
+/** A page's code could not be loaded: the connection failed, or there is a newer release. */
 function CouldNotLoad() {
   return (
     <Page

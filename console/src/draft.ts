@@ -5,7 +5,7 @@ export interface Draft<Value> {
   value: Value;
   set(change: Partial<Value>): void;
   change(next: (before: Value) => Value): void;
-  /** Forgets it: it was sent or cancelled. */
+  /** Drops the draft: it was sent or cancelled. */
   drop(): void;
 }
 
@@ -16,10 +16,10 @@ interface Form<Value> {
 }
 
 /**
- * The content of a form. The window keeps it over a reload, a crash and an ended session until it
- * is dropped; `personal.ts` removes it at a sign-out and for another account.
- * @param name of the form, with the id of what it changes if there are several
- * @param initial what a new form holds
+ * The content of a form. The window keeps it across reloads, crashes and expired sessions until it
+ * is dropped; `personal.ts` removes it after a sign-out or for another account.
+ * @param name the form's, with the id of the edited item if there are several
+ * @param initial the content of a new form
  */
 export function useDraft<Value extends object>(
   name: string,
@@ -47,7 +47,7 @@ export function useDraft<Value extends object>(
   };
 }
 
-/** For strings, numbers and booleans. Fields kept by an earlier release are read if they fit. */
+/** For strings, numbers and booleans. Fields saved by an earlier release are kept if they fit. */
 function plain<Value extends object>(initial: () => Value): Form<Value> {
   return {
     keep: (value) => value,
@@ -70,7 +70,7 @@ function readKept<Value>(key: string, form: Form<Value>): Value | undefined {
   });
 }
 
-/** If storage is off, the draft lasts until the page is left. */
+/** Without browser storage, the draft lasts until the page is left. */
 function keep(key: string, value: unknown): void {
   trying(() => {
     if (value === undefined) sessionStorage.removeItem(key);

@@ -1,5 +1,5 @@
 /**
- * Where the focus is: the element and its ancestors, each with its siblings, since a removed
+ * The position of the focus: the element and its ancestors, each with its siblings, since a removed
  * element has none.
  */
 type Place = { element: Element; next: Element | null; previous: Element | null }[];
@@ -17,8 +17,8 @@ export function placeOf(focused: Element | null): Place {
 }
 
 /**
- * Moves the focus to a place. If its element is gone, the row below or above it takes the focus,
- * or the heading of what it was in.
+ * Moves the focus to a position. If its element is gone, the row below or above it gets the focus,
+ * or the heading of its section.
  */
 export function returnTo(place: Place): void {
   const at = place.findIndex(({ element }) => element.isConnected);
@@ -34,7 +34,7 @@ export function returnTo(place: Place): void {
 function rowBeside({ next, previous }: Place[number]): Element | undefined {
   if (next?.isConnected && next.matches(ROW)) return next;
   if (!previous?.isConnected) return undefined;
-  // A button below a list was removed: its last row.
+  // A button below a list was removed: use the last row.
   return previous.matches(ROW) ? previous : [...previous.querySelectorAll(ROW)].at(-1);
 }
 
@@ -43,10 +43,10 @@ function headingOf(element: Element | undefined): Element | null {
   return section?.querySelector('h1, h2') ?? section;
 }
 
-/** A page that focuses a field itself does so within this time. */
+/** How long a page has to focus a field itself. */
 const CHOICE_MS = 100;
 
-/** Finds a new place for the focus whenever the element that has it is removed. */
+/** Moves the focus whenever the focused element is removed. */
 export function keepFocus(): void {
   let place: Place = [];
   document.addEventListener('focusin', ({ target }) => {

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, request } from './api.ts';
 import { type AddressParts, filled, type Given, type ReadPath, type Result } from './site-api.ts';
 
-/** Data that a page reads. During a reload the old data stays. */
+/** A page's data. Old data stays during a reload. */
 export interface Loaded<Data> {
   data: Data | undefined;
   error: ApiFailure | undefined;
@@ -27,10 +27,10 @@ interface Shown<Data> {
 }
 
 /**
- * Reads the data of an address, and again when the address changes or the connection is back. A
- * response that comes after a newer request is dropped.
- * @param address undefined: nothing is read yet
- * @param read gets the data that is shown now
+ * Reads data from a URL, again when the URL changes or the connection is back. A response that
+ * arrives after a newer request is dropped.
+ * @param address undefined: nothing to read yet
+ * @param read gets the current data
  * @param first shown until the data is read
  */
 export function useRead<Data>(
@@ -86,7 +86,7 @@ export function useRead<Data>(
 
 /**
  * Reads a path of the API.
- * @param given undefined for a path that names something: nothing is read yet
+ * @param given undefined for a path with parameters: nothing to read yet
  */
 export function useLoad<Path extends ReadPath>(
   path: Path,
@@ -98,15 +98,15 @@ export function useLoad(path: string, given?: Given): Loaded<unknown> {
   return useRead(address, (signal) => request('GET', address ?? '', { signal }));
 }
 
-/** Whether the API has responded that there is no such thing. */
+/** Whether the API responded "not found". */
 export function isMissing({ data, error }: Pick<Loaded<unknown>, 'data' | 'error'>): boolean {
   return data === undefined && error?.status === 404;
 }
 
-/** One part of a list, as the API sends it. */
+/** A page of a list. */
 export interface Part<Item> {
   items: Item[];
-  /** The cursor of the next part; null at the end. */
+  /** The next page's cursor; null at the end. */
   next: string | null;
 }
 
@@ -118,7 +118,7 @@ export interface LoadedList<Item> {
   isLoading: boolean;
   hasMore: boolean;
   more(): Promise<void>;
-  /** Reads again as many parts as are shown. */
+  /** Reads all shown pages again. */
   reload(): Promise<void>;
 }
 
@@ -131,7 +131,7 @@ async function readPart(address: string, signal: AbortSignal): Promise<Part<unkn
   return (await request('GET', address, { signal })) as Part<unknown>;
 }
 
-/** Reads this many parts of a list, one after the other, or fewer if it ends before. */
+/** Reads this many pages of a list one after the other, or fewer if it ends. */
 async function readParts(address: string, count: number, signal: AbortSignal) {
   const parts = [await readPart(address, signal)];
   while (parts.length < count && parts.at(-1)?.next) {
@@ -140,7 +140,7 @@ async function readParts(address: string, count: number, signal: AbortSignal) {
   return parts;
 }
 
-/** A path that gives a list in parts. */
+/** A path that returns a paged list. */
 type ListPath = {
   [Path in ReadPath]: Result<`GET ${Path}`> extends Part<unknown> ? Path : never;
 }[ReadPath];
@@ -148,8 +148,8 @@ type ListPath = {
 type ItemOf<Path extends ListPath> = Result<`GET ${Path}`>['items'][number];
 
 /**
- * Reads a list of the API part by part.
- * @param before the parts that were shown here earlier: they are shown until they are read again
+ * Reads a list page by page.
+ * @param before the pages shown here earlier: shown until they are read again
  */
 export function useList<Path extends ListPath>(
   path: Path,
@@ -183,7 +183,7 @@ export function useList(
   };
 }
 
-/** Does work again and again while a component is there; not while the time is undefined. */
+/** Repeats work while a component is mounted; undefined pauses it. */
 export function useEvery(ms: number | undefined, work: () => unknown): void {
   const latest = useRef(work);
   latest.current = work;

@@ -1,13 +1,13 @@
 import type { Mode } from './site-api.ts';
 
-/** Changes with each sign-out in this browser, which tells its other windows. */
+/** Changes with each sign-out in this browser, to notify its other windows. */
 const SIGN_OUTS = 'sign-outs';
-/** The account whose data this window keeps. */
+/** The account whose data this window holds. */
 const OWNER = 'owner';
-/** This window's in sessionStorage; the last choice of the browser in localStorage. */
+/** sessionStorage has this window's mode, localStorage the browser's last choice. */
 const MODE = 'mode';
 
-/** Runs work with the browser's storage, which may be switched off or full. */
+/** Uses the browser's storage, which may be disabled or full. */
 export function trying<Result>(work: () => Result): Result | undefined {
   try {
     return work();
@@ -18,7 +18,7 @@ export function trying<Result>(work: () => Result): Result | undefined {
 
 const asMode = (text: string | null) => (text === 'test' || text === 'live' ? text : undefined);
 
-/** Links to one side of the account say so by `?mode=`, which is then removed. */
+/** Links select a mode with `?mode=`, which is then removed from the URL. */
 function modeOfLink(): Mode | undefined {
   const url = new URL(location.href);
   const mode = asMode(url.searchParams.get(MODE));
@@ -31,14 +31,14 @@ function modeOfLink(): Mode | undefined {
 const linked = modeOfLink();
 let chosen: Mode | undefined;
 
-/** The mode of this window. A new window begins with the last choice. */
+/** This window's mode; a new window starts with the last choice. */
 export function windowMode(): Mode {
   const kept = () => asMode(sessionStorage.getItem(MODE) ?? localStorage.getItem(MODE));
   chosen ??= linked ?? trying(kept) ?? 'live';
   return chosen;
 }
 
-/** Keeps the mode that was chosen in this window. */
+/** Saves the mode chosen in this window. */
 export function chooseMode(mode: Mode): void {
   chosen = mode;
   trying(() => {
@@ -54,7 +54,7 @@ function forgetHere(): void {
   if (signOuts !== null) sessionStorage.setItem(SIGN_OUTS, signOuts);
 }
 
-/** Removes what the windows of this browser keep of a person: after a sign-out. */
+/** Removes personal data from all windows of this browser, after a sign-out. */
 export function forgetPerson(): void {
   trying(() => {
     localStorage.setItem(SIGN_OUTS, crypto.randomUUID());
@@ -63,14 +63,14 @@ export function forgetPerson(): void {
   });
 }
 
-/** Removes what this window keeps, if there was a sign-out while it was not running. */
+/** Removes this window's data if there was a sign-out while it was not running. */
 export function forgetIfSignedOut(): void {
   trying(() => {
     if (localStorage.getItem(SIGN_OUTS) !== sessionStorage.getItem(SIGN_OUTS)) forgetHere();
   });
 }
 
-/** Calls the listener after a sign-out in another window; nothing is kept here then. */
+/** Calls the listener after a sign-out in another window; this window's data is then gone. */
 export function whenForgotten(listener: () => void): () => void {
   const onStorage = ({ key }: StorageEvent) => {
     if (key !== SIGN_OUTS) return;
@@ -82,8 +82,8 @@ export function whenForgotten(listener: () => void): () => void {
 }
 
 /**
- * Removes what this window keeps of another account. What it keeps of this one stays, also when the
- * session had ended by itself: a request without a response is sent again with its key.
+ * Removes this window's data about other accounts. This account's stays, even if the session had
+ * expired: a request without a response is resent with its key.
  */
 export function keepFor(accountId: string): void {
   trying(() => {
@@ -93,11 +93,11 @@ export function keepFor(accountId: string): void {
       forgetHere();
     }
     sessionStorage.setItem(OWNER, accountId);
-    sessionStorage.setItem(MODE, windowMode()); // also that of a link, over a reload
+    sessionStorage.setItem(MODE, windowMode()); // keeps a link's mode across reloads
   });
 }
 
-/** Whether this window still keeps what belongs to an account; not after a sign-out. */
+/** Whether this window still holds an account's data; false after a sign-out. */
 export function isKeptFor(accountId: string): boolean {
   return trying(() => sessionStorage.getItem(OWNER)) === accountId;
 }

@@ -4,14 +4,14 @@ import type { FunctionComponent } from 'preact';
 type PageModule = Promise<{ default: FunctionComponent }>;
 
 export interface PageRoute {
-  /** As preact-iso reads it; server/src/site/pages/pages.ts has the same paths. */
+  /** In preact-iso's syntax; server/src/site/pages/pages.ts must have the same paths. */
   path: string;
-  /** `operator`: others are told that there is no such page. */
+  /** `operator`: everyone else gets "not found". */
   access: 'public' | 'session' | 'operator';
   load: () => PageModule;
 }
 
-/** Every page. Each is a file of its own in the build, loaded when it is opened. */
+/** Every page. Each is a chunk of its own, loaded when it is opened. */
 export const ROUTES: PageRoute[] = [
   { path: '/', access: 'public', load: () => import('./pages/landing/landing.tsx') },
   { path: '/pricing', access: 'public', load: () => import('./pages/pricing/pricing.tsx') },

@@ -1,6 +1,6 @@
 import { VERSION } from '../../clients/typescript/src/version.ts';
 
-/** The request that the first page shows, in each language. */
+/** The landing page's request. */
 export const FIRST_REQUEST = {
   prompt: 'A lighthouse at dawn, waves below',
   model: 'video-2.0-fast',
@@ -8,11 +8,11 @@ export const FIRST_REQUEST = {
   duration: 5,
 };
 
-/** A key of the caller's own, with which the request may be sent again after a crash. */
+/** The caller's own key, which allows a safe retry after a crash. */
 export const FIRST_KEY = 'order-4711';
 
 /**
- * The address of what a reader installs: the installation serves it.
+ * The URL of a package served by the installation.
  * @param apiUrl with /api/v1
  */
 export function packageUrl(apiUrl: string, name: 'client' | 'cli' | 'python'): string {
@@ -45,7 +45,7 @@ const video = await client.generate(${typeScriptObject(body)}${options});
 await video.download('video.mp4');`;
 }
 
-/** An object, one member in a line. */
+/** An object literal, one member per line. */
 export function typeScriptObject(body: Readonly<Record<string, unknown>>): string {
   const members = Object.entries(body).map(
     ([name, value]) => `  ${name}: ${typeScriptText(value)},\n`,
@@ -53,7 +53,7 @@ export function typeScriptObject(body: Readonly<Record<string, unknown>>): strin
   return `{\n${members.join('')}}`;
 }
 
-/** A value as a program has it, a text in single quotes. */
+/** A literal, with texts in single quotes. */
 function typeScriptText(value: unknown): string {
   const json = JSON.stringify(value);
   if (typeof value !== 'string') return json;
@@ -77,20 +77,20 @@ ${pythonArguments(fields, 8)}    )
     video.download("video.mp4")`;
 }
 
-/** The arguments of a call, one in a line. */
+/** A call's arguments, one per line. */
 export function pythonArguments(fields: Readonly<Record<string, unknown>>, indent: number): string {
   return Object.entries(fields)
     .map(([name, value]) => `${' '.repeat(indent)}${name}=${pythonText(value)},\n`)
     .join('');
 }
 
-/** A value as Python writes it. Its texts, numbers and lists are written as in JSON. */
+/** A Python literal; texts, numbers and lists are the same as in JSON. */
 function pythonText(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   return JSON.stringify(value);
 }
 
-/** Options of `fw generate` that are not called like their field. */
+/** Options of `fw generate` that are not named after their field. */
 const OPTIONS: Record<string, string> = {
   image_url: '--image',
   end_image_url: '--end-image',
@@ -112,7 +112,7 @@ fw login --base-url ${apiUrl}
 fw generate ${[...fwWords(body), '-o video.mp4'].join(' \\\n  ')}`;
 }
 
-/** The body of a create as the words of a command; the mode follows from them. */
+/** A create's body as command-line words, which determine the mode. */
 export function fwWords(body: Readonly<Record<string, unknown>>): string[] {
   const { prompt, mode: _, reference_video_durations: seconds, ...fields } = body;
   const options = Object.entries(fields).flatMap(([field, given]) => {
@@ -126,7 +126,7 @@ export function fwWords(body: Readonly<Record<string, unknown>>): string[] {
   return [shellText(String(prompt)), ...options];
 }
 
-/** A text as one word of a shell. */
+/** A text quoted for the shell. */
 function shellText(text: string): string {
   return /^[\w.,:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

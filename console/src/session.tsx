@@ -14,20 +14,20 @@ import {
 } from './personal.ts';
 import type { Mode } from './site-api.ts';
 
-/** Who is signed in, as far as is known. */
+/** Who is signed in, as far as known. */
 type SessionState =
-  /** `wasIn`: this browser was signed in when it was here last. */
+  /** `wasIn`: this browser was signed in at its last visit. */
   | { kind: 'loading'; wasIn: boolean }
   | { kind: 'unknown'; error: ApiFailure }
-  /** `hasEnded`: somebody was signed in here, and has not signed out. */
+  /** `hasEnded`: the session expired without a sign-out. */
   | { kind: 'out'; hasEnded: boolean }
   | { kind: 'in'; me: Me };
 
 interface Session {
   state: SessionState;
-  /** Reads the account and its balance again: call it after anything that moves credits. */
+  /** Reloads the account and its balance: call it after anything that moves credits. */
   refresh(): Promise<void>;
-  /** Shows the other side of the account in this window, once its balance is read. */
+  /** Switches this window's mode, once the new balance is loaded. */
   switchTo(mode: Mode): Promise<void>;
   signOut(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [state, setState] = useState<SessionState>(() => ({ kind: 'loading', wasIn: wasIn() }));
   const account = useRef<string | undefined>(undefined);
   const reads = useRef(0);
-  /** When the newest read that found a session began. */
+  /** When the latest successful session read began. */
   const knownIn = useRef(0);
   const refresh = useCallback(async () => {
     const mode = windowMode();
@@ -51,7 +51,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     const read = reads.current;
     const began = performance.now();
     const next = await readSession(mode);
-    // A read that began before a sign-in may end after it.
+    // Drops reads that began before a newer one, such as before a sign-in.
     if (read !== reads.current) return;
     if (next.kind === 'in') {
       const { account_id: id } = next.me;
@@ -63,7 +63,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
       // The mode was changed meanwhile, or belonged to another account.
       if (mode !== windowMode()) return refresh();
     }
-    // A failed refresh keeps what is known: the page has its own error.
+    // A failed refresh keeps the old state: the page has its own error.
     setState((before) => {
       if (next.kind === 'out') return outAfter(before);
       return next.kind === 'unknown' && before.kind === 'in' ? before : next;
@@ -75,7 +75,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     setState({ kind: 'in', me });
   }, []);
   useEffect(() => {
-    // A request that began before a sign-in may end after it.
+    // Ignores requests that began before a sign-in.
     whenSignedOut((sentAt) => sentAt >= knownIn.current && setState(outAfter));
     void refresh();
   }, [refresh]);
@@ -88,7 +88,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   return <Context.Provider value={session}>{children}</Context.Provider>;
 }
 
-/** Refreshes when the window is shown again: another window may have spent credits. */
+/** Refreshes when the window becomes visible: another window may have spent credits. */
 function useReturns(refresh: () => Promise<void>): void {
   useEffect(() => {
     const onShow = () => document.visibilityState === 'visible' && void refresh();
@@ -103,19 +103,16 @@ function useReturns(refresh: () => Promise<void>): void {
 
 async function signOut(): Promise<void> {
   await api('POST /auth/sign-out').catch((error) => {
-    if (asFailure(error).status !== 401) throw error; // it had ended before
+    if (asFailure(error).status !== 401) throw error; // the session had already ended
   });
   remember(false);
   forgetPerson();
-  location.assign('/'); // nothing of the account stays in this window
+  location.assign('/'); // a full reload, so that no account data stays in memory
 }
 
 const SIGNED_IN = 'signed-in';
 
-/**
- * Whether this browser was signed in: a hint that decides what the first page shows until the
- * session is read.
- */
+/** Whether this browser was signed in: a hint for what to show until the session is loaded. */
 function wasIn(): boolean {
   return trying(() => localStorage.getItem(SIGNED_IN)) === 'yes';
 }
@@ -138,7 +135,7 @@ function readMe(mode: Mode): Promise<Me> {
   return api('GET /console/api/me', { query: { mode } });
 }
 
-/** Avoids a 401 where nobody was signed in, which browsers log as an error. */
+/** Avoids a 401 for visitors, which browsers log as an error. */
 async function hasSession(): Promise<boolean> {
   return (await api('GET /console/api/site')).has_session;
 }
@@ -158,7 +155,7 @@ export function useSession(): Session {
   return useContext(Context);
 }
 
-/** The account of the session. Only for pages that need a session. */
+/** The signed-in account; only for pages that need a session. */
 export function useMe(): Me {
   const { state } = useSession();
   if (state.kind !== 'in') throw new Error('this page needs a session');
@@ -170,7 +167,7 @@ export function useMode(): Mode {
   return useMe().mode;
 }
 
-/** What the account can spend in the mode of the page. */
+/** The spendable credits in the page's mode. */
 export function availableOf({ mode, credits }: Me): number {
   return mode === 'test' ? credits.test : credits.paid + credits.promotional;
 }

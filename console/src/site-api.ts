@@ -4,30 +4,30 @@ import type { SiteApi } from '../../server/src/site/site.ts';
 /** A route of the website's API, such as `PATCH /console/api/keys/:id`. */
 export type Route = keyof SiteApi;
 
-/** What a route takes. */
+/** A route's request body. */
 export type Body<Name extends Route> = SiteApi[Name]['body'];
 
-/** What a route gives. */
+/** A route's result. */
 export type Result<Name extends Route> = SiteApi[Name]['result'];
 
-/** One entry of a list that a route gives. */
+/** An item of a route's list. */
 export type Item<Name extends Route> = Result<Name> extends { items: (infer One)[] } ? One : never;
 
-/** A path that can be read. */
+/** The paths with a GET route. */
 export type ReadPath = { [Name in Route]: Name extends `GET ${infer Path}` ? Path : never }[Route];
 
 type Params<Path extends string> = [NamesIn<Path>] extends [never]
   ? { params?: undefined }
   : { params: Record<NamesIn<Path>, string> };
 
-/** Which side of the account a page shows: the paid one, or the one of test credits. */
+/** The account's side that a page shows: paid or test credits. */
 export type Mode = SiteApi['GET /console/api/me']['query']['mode'];
 
 type Texts<Shape> = { [Name in Exclude<keyof Shape, 'mode'>]?: string | undefined };
 
 /**
- * Values come from addresses and forms as strings, which the server checks. Where a route has a
- * mode, it must be given, since the server defaults to live.
+ * Values from URLs and forms are strings, which the server validates. Where a route has a mode, it
+ * must be given, since the server defaults to live.
  */
 type Query<Shape> = 'mode' extends keyof Shape
   ? { query: Texts<Shape> & { mode: Mode } }
@@ -37,7 +37,7 @@ type Query<Shape> = 'mode' extends keyof Shape
 
 type WithBody<Shape> = [Shape] extends [undefined] ? { body?: undefined } : { body: Shape };
 
-/** What the address of a request needs. */
+/** The parts of a request's URL. */
 type Asked<Name extends Route> = Params<Name> & Query<SiteApi[Name]['query']>;
 
 type Sent<Name extends Route> = Asked<Name> &
@@ -46,25 +46,25 @@ type Sent<Name extends Route> = Asked<Name> &
 
 type Optional<Part> = Record<never, never> extends Part ? [given?: Part] : [given: Part];
 
-/** What the address of a path needs. */
+/** The parts of a path's URL. */
 export type AddressParts<Path extends ReadPath> = Optional<Asked<`GET ${Path}`>>;
 
-/** What a request of a route needs. */
+/** The parts of a route's request. */
 export type RequestParts<Name extends Route> = Optional<Sent<Name>>;
 
-/** The parts of a request of any route. */
+/** The parts of any request. */
 export interface Given {
-  /** What the path names, such as `id` of `/console/api/keys/:id`. */
+  /** The path's parameters, such as `id` of `/console/api/keys/:id`. */
   params?: Record<string, string> | undefined;
   /** Empty texts are left out. */
   query?: Record<string, string | undefined> | undefined;
-  /** Sent as JSON; a Blob is sent as it is, with its own type. */
+  /** Sent as JSON; a Blob is sent as is, with its own type. */
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
 
-/** The address of what a path names. */
+/** The URL for a path and its parameters. */
 export function addressOf<Path extends ReadPath>(path: Path, ...given: AddressParts<Path>): string;
 export function addressOf(path: string, given?: Given): string {
   return filled(path, given);

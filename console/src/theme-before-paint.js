@@ -3,8 +3,8 @@ try {
   const theme = localStorage.getItem('theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage is switched off: the theme of the system applies.
+  // Storage is disabled: the system's theme applies.
 }
 
-// What scripts fold later is folded in the first paint too, so that the text does not move.
+// Content that scripts fold later is folded from the first paint, so that the text does not shift.
 document.documentElement.classList.add('scripted');

@@ -5,7 +5,7 @@ import { addSearch } from './search.ts';
 import { makeTabs } from './tabs.ts';
 import { offerTestKey } from './test-key.ts';
 
-// What the pages of the documentation do where scripts run. Without it all text is there to read.
+// Progressive enhancement of the docs: without scripts all text is readable.
 makeTabs();
 offerTestKey();
 addCopyButtons();
@@ -13,7 +13,7 @@ closeContentsOnPhone();
 openFromAddress();
 addSearch();
 
-/** The list of all pages is folded on a phone, where it would stand above the text. */
+/** Folds the list of pages on a phone, where it would push the text down. */
 function closeContentsOnPhone(): void {
   const contents = document.querySelector<HTMLDetailsElement>('.docs-contents');
   const wide = matchMedia('(min-width: 64rem)');
@@ -23,11 +23,11 @@ function closeContentsOnPhone(): void {
   contents?.classList.add('is-ready');
   const current = contents?.querySelector<HTMLElement>('[aria-current]');
   if (!contents || !current) return;
-  // Its column scrolls by itself.
+  // The column scrolls on its own.
   contents.scrollTop = current.offsetTop - contents.clientHeight / 2;
 }
 
-/** Opens the folded part that the address leads to. */
+/** Opens the folded section that the URL points to. */
 function openFromAddress(): void {
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -39,7 +39,7 @@ function openFromAddress(): void {
 
 const COPIED_SECONDS = 2;
 
-/** Gives each sample a button that copies it. */
+/** Adds a copy button to each sample. */
 function addCopyButtons(): void {
   for (const sample of document.querySelectorAll<HTMLElement>('.docs-code')) {
     const button = element('button', { type: 'button', class: 'docs-copy' }, 'Copy');

@@ -1,9 +1,9 @@
 import type MiniSearch from 'minisearch';
 
-/** A section, a field or a row of a page, as the build writes it into search.json. */
+/** A searchable section, field or row, as the build writes it into search.json. */
 export type Row = [address: string, page: string, heading: string, text: string];
 
-/** Where a result leads, and what is shown of it. */
+/** A search result. */
 export interface Found {
   id: string;
   page: string;
@@ -17,7 +17,7 @@ const STOP_WORDS = new Set(
   your`.split(/\s+/),
 );
 
-/** Each line: the word of the documentation, then what readers call it. */
+/** Synonyms: the docs' word, then what readers call it. */
 const CALLED = `
 aspect_ratio portrait landscape square vertical horizontal orientation
 cancel abort stop interrupt
@@ -62,7 +62,7 @@ function synonyms(): Map<string, string[]> {
   return found;
 }
 
-/** The same for the forms of a word: `price`, `prices`, `priced` and `pricing` are `pric`. */
+/** A crude stemmer: `price`, `prices`, `priced` and `pricing` become `pric`. */
 function stem(word: string): string {
   return word.replace(/^(.{3,}?)(?:ing|ed|es|s|e)$/, '$1').replace(/([^aeiou])\1$/, '$1');
 }
@@ -78,8 +78,8 @@ const wordsOf = (text: string) => text.split(WORDS).filter(Boolean);
 const SHOWN = 8;
 
 /**
- * Finds sections by any of the words of a query; those that have more of them, or in their heading,
- * come first. The last word may be the beginning of one.
+ * Finds sections with any word of a query; those with more of them, or with one in the heading,
+ * come first. The last word may be a prefix.
  */
 export function openFinder(Search: typeof MiniSearch, rows: Row[]): (query: string) => Found[] {
   const index = new Search({

@@ -1,7 +1,7 @@
 import { element } from './element.ts';
 import { type Found, openFinder, type Row } from './find.ts';
 
-/** Adds the search. Its texts are loaded when the field gets the focus for the first time. */
+/** Adds the search. Its index is loaded when the field first gets the focus. */
 export function addSearch(): void {
   const place = document.getElementById('docs-search');
   if (!place) return;
@@ -71,7 +71,7 @@ function optionOf({ id, page, heading }: Found, at: number): HTMLElement {
   return option;
 }
 
-/** Arrow keys choose a result, Enter goes there, Escape closes the list. */
+/** Arrow keys move through results, Enter opens one, Escape closes the list. */
 function move(event: KeyboardEvent, field: HTMLInputElement, results: HTMLElement): void {
   const options = [...results.querySelectorAll<HTMLElement>('[role=option]:not([aria-disabled])')];
   const at = options.findIndex((option) => option.getAttribute('aria-selected') === 'true');

@@ -3,12 +3,12 @@ import { element } from './element.ts';
 
 const REMEMBERED = 'docs-tab';
 
-/** The samples of one thing in several languages. */
+/** Samples of the same thing in several languages. */
 interface Group {
   choose(name: string): void;
 }
 
-/** Shows one sample of each group. The choice holds for all groups and all pages. */
+/** Shows one sample per group. A choice applies to all groups and pages. */
 export function makeTabs(): void {
   const groups: Group[] = [];
   const chooseAll = (name: string) => {

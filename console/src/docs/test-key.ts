@@ -1,7 +1,7 @@
 import { forgetIfSignedOut } from '../personal.ts';
 import { element } from './element.ts';
 
-/** What stands for a test key in the samples. */
+/** The placeholder for a test key in samples. */
 const PLACEHOLDER = 'fw_test_...';
 const KEPT = 'docs-test-key';
 const DAYS_VALID = 7;
@@ -12,8 +12,8 @@ interface Made {
 }
 
 /**
- * Puts a button below the first sample with a test key: it makes one for the account that is
- * signed in, and shows it in all samples of this window, until the sign-out.
+ * Adds a button below the first sample with a test key. It creates a key for the signed-in account
+ * and shows it in all samples of this window until sign-out.
  */
 export function offerTestKey(): void {
   const places = textsWith(PLACEHOLDER);
@@ -37,7 +37,7 @@ export function offerTestKey(): void {
   place.append(button, note);
 }
 
-/** The texts of samples that have a word. */
+/** The text nodes of samples that contain a word. */
 function textsWith(word: string): Text[] {
   const found: Text[] = [];
   for (const code of document.querySelectorAll('.docs-code code')) {
@@ -53,7 +53,7 @@ function fill(places: Text[], secret: string): void {
   for (const place of places) place.data = place.data.replaceAll(PLACEHOLDER, secret);
 }
 
-/** @returns what to tell the reader */
+/** @returns the message for the reader */
 async function makeKey(places: Text[]): Promise<string> {
   const expires = new Date(Date.now() + DAYS_VALID * 86_400_000).toISOString();
   const response = await fetch('/console/api/keys', {
@@ -62,7 +62,7 @@ async function makeKey(places: Text[]): Promise<string> {
     body: JSON.stringify({ name: 'Documentation', mode: 'test', expires_at: expires }),
   }).catch(() => undefined);
   if (!response) return 'No connection. Try again.';
-  const { secret, error }: Made = await response.json().catch(() => ({})); // not of the service
+  const { secret, error }: Made = await response.json().catch(() => ({})); // not from us
   if (secret) {
     sessionStorage.setItem(KEPT, secret);
     fill(places, secret);

@@ -14,7 +14,7 @@ interface Destination {
   icon: IconName;
 }
 
-/** The pages of the console, in the order of the navigation. */
+/** The console's pages, in navigation order. */
 export const DESTINATIONS: Destination[] = [
   { href: '/playground', title: 'Playground', icon: 'play' },
   { href: '/videos', title: 'Videos', icon: 'frames' },
@@ -82,7 +82,7 @@ export function PhoneNavigation() {
   );
 }
 
-/** The available credits of the mode; a link to the page of credits. */
+/** The mode's available credits, as a link to the credits page. */
 export function Balance({ me }: { me: Me }) {
   const isTest = me.mode === 'test';
   return (
@@ -104,7 +104,7 @@ export function Balance({ me }: { me: Me }) {
 
 const ITEM = 'flex w-full items-center gap-3 px-4 py-2.5 text-left hover:bg-well';
 
-/** Closes a details element when the page changes, and by a click outside. */
+/** Closes a details element on navigation and on clicks outside. */
 function useMenu() {
   const { path } = useLocation();
   const menu = useRef<HTMLDetailsElement>(null);

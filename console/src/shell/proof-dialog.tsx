@@ -8,7 +8,7 @@ import { Problem } from '../ui/form/field.tsx';
 import { CodeForm, PasskeyButton } from '../ui/form/proof.tsx';
 import { useSending } from '../ui/form/sending.tsx';
 
-/** Asks for a fresh proof whenever the API requires one. The shell has one. */
+/** Asks for a fresh proof whenever the API requires one. Rendered once, by the shell. */
 export function ProofDialogs({ email }: { email: string }) {
   useEffect(() => {
     let asked: Promise<boolean> | undefined;
@@ -28,7 +28,7 @@ export function ProofDialogs({ email }: { email: string }) {
 interface ProofProps {
   email: string;
   failure: ApiFailure;
-  /** Gets whether the proof was given; only the first call counts. */
+  /** Called with whether the proof was given; only the first call counts. */
   settle: (isProved: boolean) => void;
 }
 
@@ -36,7 +36,7 @@ function Proof({ email, failure: { message, details }, settle }: ProofProps) {
   const close = useClose();
   const [isSent, setSent] = useState(false);
   const isLogged = useLoad('/console/api/site').data?.mail_is_logged ?? false;
-  // In the layout phase: a dialog that is closed at once has run no other effect.
+  // A layout effect, because a dialog that is closed at once runs no other effect.
   useLayoutEffect(() => () => settle(false), []);
   const onProved = () => {
     settle(true);

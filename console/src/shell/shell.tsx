@@ -16,15 +16,15 @@ import { ProofDialogs } from './proof-dialog.tsx';
 import { HeaderSwitch, TestBar } from './test-mode.tsx';
 import { ThemeButton } from './theme.tsx';
 
-/** The pages for visitors who are not signed in. */
+/** The pages for visitors. */
 const PUBLIC = [
   { href: '/pricing', title: 'Prices' },
   { href: '/docs', title: 'Docs' },
 ];
 
 /**
- * What surrounds every page.
- * @param props.shown counts navigations: after each, the title takes the focus
+ * The frame around every page.
+ * @param props.shown counts navigations: after each, the title gets the focus
  */
 export function Shell({ shown, children }: { shown: number; children: ComponentChildren }) {
   const { state } = useSession();
@@ -74,9 +74,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
   );
 }
 
-/**
- * Moves the focus to the title after a navigation, unless the page has focused a field.
- */
+/** Moves the focus to the title after a navigation, unless the page has focused a field. */
 function useFocusOfTitle(shown: number, main: { current: HTMLElement | null }): void {
   useEffect(() => {
     if (shown === 0 || document.activeElement?.matches('main input')) return;
@@ -105,7 +103,7 @@ function Footer() {
   );
 }
 
-/** The logo: the corners of a frame around what was cut to fit. */
+/** The logo: crop marks around a frame. */
 function Mark() {
   return (
     <svg viewBox="0 0 26 26" width="26" height="26" aria-hidden="true" class="flex-none">
@@ -120,7 +118,7 @@ function Mark() {
   );
 }
 
-/** Logo and name. `hasCompany`: only the logo on a phone, where more stands beside it. */
+/** Logo and name. `hasCompany`: on a phone only the logo, to leave room for others. */
 function Brand({ hasCompany }: { hasCompany: boolean }) {
   return (
     <a href="/" class="inline-flex items-center gap-2.5 text-lg font-semibold tracking-[-0.03em]">
@@ -130,7 +128,7 @@ function Brand({ hasCompany }: { hasCompany: boolean }) {
   );
 }
 
-/** A line at the top of the window while the browser has no connection. */
+/** A banner while the browser is offline. */
 function OfflineBanner() {
   const [isOnline, setOnline] = useState(navigator.onLine);
   useEffect(() => {

@@ -9,13 +9,13 @@ import { Switch } from '../ui/form/controls.tsx';
 import { useSending } from '../ui/form/sending.tsx';
 import { toast, toastOutcome } from '../ui/toast.tsx';
 
-/** Switches the mode; if the balance can't be read, says why and stays. */
+/** Switches the mode; if the balance can't be loaded, says why and stays. */
 function useSwitch(): (mode: Mode) => Promise<void> {
   const { switchTo } = useSession();
   return (mode) => switchTo(mode).catch((error) => toast(asFailure(error).message, 'bad'));
 }
 
-/** Switches the test mode of this window. */
+/** The switch for this window's test mode. */
 export function ModeSwitch({ mode }: { mode: Mode }) {
   const [wanted, setWanted] = useState(mode);
   const switchTo = useSwitch();
@@ -27,7 +27,7 @@ export function ModeSwitch({ mode }: { mode: Mode }) {
   return <Switch label="Test mode" checked={wanted === 'test'} onChange={change} />;
 }
 
-/** The same in the header of wide windows; narrow ones have it in the account menu only. */
+/** The switch in the header of wide windows; narrow ones have it in the account menu. */
 export function HeaderSwitch(props: { mode: Mode }) {
   return (
     <div class="mr-4 hidden xl:block">
@@ -36,7 +36,7 @@ export function HeaderSwitch(props: { mode: Mode }) {
   );
 }
 
-/** Leaves the test mode of this window. */
+/** Turns off this window's test mode. */
 export function LeaveTestMode() {
   const switchTo = useSwitch();
   return (
@@ -46,13 +46,13 @@ export function LeaveTestMode() {
   );
 }
 
-/** Enters the test mode of this window, where somebody without credits can try it all. */
+/** Turns on this window's test mode, where everything can be tried without credits. */
 export function EnterTestMode() {
   const switchTo = useSwitch();
   return <Button onClick={() => void switchTo('test')}>Try it in test mode</Button>;
 }
 
-/** Sets the test credits back to what they were at first. */
+/** Resets the test credits to their initial amount. */
 export function RefillButton() {
   const { refresh } = useSession();
   const { isBusy, send } = useSending(async () => {
@@ -66,13 +66,13 @@ export function RefillButton() {
   );
 }
 
-/** Pages that are the same in both modes, by the start of the path. */
+/** Pages that are the same in both modes, by path prefix. */
 const ALWAYS_LIVE: [path: string, words: string][] = [
   ['/operator', 'the operator’s console is always live.'],
   ['/pricing', 'purchases are always live.'],
 ];
 
-/** The line above every page in test mode. */
+/** The banner above every page in test mode. */
 export function TestBar() {
   const { path } = useLocation();
   const live = ALWAYS_LIVE.find(([start]) => path.startsWith(start));

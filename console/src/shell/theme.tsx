@@ -25,7 +25,7 @@ function chooseTheme(choice: ThemeChoice): void {
   document.dispatchEvent(new Event(CHANGED));
 }
 
-/** The choice, the theme that is shown, and a function that chooses. */
+/** The choice, the effective theme, and the setter. */
 export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] {
   const [, update] = useState({});
   useEffect(() => {
@@ -42,7 +42,7 @@ export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] 
   return [chosen, shown, chooseTheme];
 }
 
-/** Toggles dark and light. Choosing the system's theme follows the system again. */
+/** Toggles dark and light. Choosing the system's theme follows it again. */
 export function ThemeButton() {
   const [, theme, choose] = useTheme();
   const next = theme === 'dark' ? 'light' : 'dark';

@@ -26,7 +26,7 @@ export function Badge({
   );
 }
 
-/** Marks what only spends test credits. */
+/** Marks what spends only test credits. */
 export function TestMark() {
   return <span class="edge-print border border-print px-1.5">test</span>;
 }
@@ -39,7 +39,7 @@ const STATES: Record<string, { tone: Tone; word: string }> = {
   deleted: { tone: 'neutral', word: 'Deleted' },
 };
 
-/** The state of a task, in the customer's words. */
+/** A task's state, in the customer's words. */
 export function Status({ state }: { state: string }) {
   const { tone, word } = STATES[state] ?? { tone: 'neutral' as const, word: state };
   return <Badge tone={tone}>{word}</Badge>;

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
 const LOOKS = {
-  /** The main action of a page. */
+  /** A page's main action. */
   primary:
     'bg-tungsten text-on-tungsten hover:bg-tungsten-lit border-transparent aria-disabled:bg-line aria-disabled:text-dim',
   plain:
@@ -25,7 +25,7 @@ interface Shared {
 
 type ButtonProps = Shared &
   Omit<JSX.IntrinsicElements['button'], 'icon' | 'class' | 'children'> & {
-    /** Ignores clicks and shows that it works. */
+    /** Ignores clicks and shows an animation. */
     busy?: boolean;
   };
 
@@ -43,8 +43,8 @@ function ignore(event: Event): void {
 }
 
 /**
- * A button with words; give `type="submit"` where it sends a form. It stays focusable while it is
- * off, unlike HTML's `disabled`.
+ * A button with text; use `type="submit"` to send a form. It stays focusable while disabled, unlike
+ * with HTML's `disabled`.
  */
 export function Button(props: ButtonProps) {
   const { look, icon, small, busy = false, children, disabled, ...rest } = props;
@@ -80,7 +80,7 @@ export function ButtonLink({
   );
 }
 
-/** An icon only; the label is for screen readers and the tooltip. */
+/** An icon button; the label is for screen readers and the tooltip. */
 export function IconButton({
   icon,
   label,
@@ -102,7 +102,7 @@ export function IconButton({
   );
 }
 
-/** Three frames that light up in turn. */
+/** A spinner: three frames that light up in turn. */
 export function Working() {
   return (
     <span class="inline-flex gap-[3px]" aria-hidden="true">
@@ -113,7 +113,7 @@ export function Working() {
   );
 }
 
-/** A link in a text. Links to other hosts open in a new tab. */
+/** A text link. Links to other hosts open in a new tab. */
 export function Link({
   href,
   children,

@@ -39,7 +39,7 @@ export function Card({
 
 interface Fact {
   name: string;
-  /** Without a value the fact is left out. */
+  /** Facts without a value are left out. */
   value: ComponentChildren;
   /** For ids, times and numbers. */
   mono?: boolean;
@@ -63,7 +63,7 @@ export function Facts({ facts }: { facts: Fact[] }) {
   );
 }
 
-/** One number with its name, for a row of numbers. */
+/** A number with its name, for a row of figures. */
 export function Figure({
   name,
   note,

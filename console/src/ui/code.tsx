@@ -4,7 +4,7 @@ import { Tabs } from './tabs.tsx';
 
 const COPIED_SECONDS = 2;
 
-/** Copies a text. Without words it shows an icon only. */
+/** Copies a text. Without a label it shows only an icon. */
 export function CopyButton({
   text,
   words,
@@ -64,7 +64,7 @@ export function Code({ text, label }: { text: string; label: string }) {
 const PRE =
   'min-w-0 flex-1 overflow-x-auto p-4 pr-2 font-mono text-sm leading-relaxed [font-variant-ligatures:none]';
 
-/** The same request in several languages, such as `{ curl, TypeScript, Python }`. */
+/** A request in several languages, such as `{ curl, TypeScript, Python }`. */
 export function CodeTabs({ label, samples }: { label: string; samples: Record<string, string> }) {
   return (
     <Tabs

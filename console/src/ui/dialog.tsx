@@ -14,9 +14,9 @@ let count = 0;
 let open: (opened: Opened) => void = () => {};
 
 /**
- * Opens a dialog above all others. It closes itself, and when the page changes.
- * @param options.isKept only its own buttons close it, since what it shows can't be shown again:
- * Back changes the page below it, and the browser asks before it leaves the site
+ * Opens a dialog above all others. It closes itself, or on navigation.
+ * @param options.isKept only its own buttons close it, since its content can't be shown again: Back
+ *   changes the page below it, and the browser asks before it leaves the site
  */
 export function openDialog(content: ComponentChildren, { isKept = false } = {}): void {
   count += 1;
@@ -25,12 +25,12 @@ export function openDialog(content: ComponentChildren, { isKept = false } = {}):
 
 const Around = createContext({ isKept: false, close: () => {} });
 
-/** Closes the dialog that a component is part of. */
+/** A function that closes the dialog around a component. */
 export function useClose(): () => void {
   return useContext(Around).close;
 }
 
-/** Where dialogs appear; the shell has one. */
+/** Where dialogs are rendered; once, by the shell. */
 export function Dialogs() {
   const [opened, setOpened] = useState<Opened[]>([]);
   const { path } = useLocation();
@@ -60,13 +60,13 @@ export function Dialogs() {
   );
 }
 
-/** Opens the dialog of the ref, and returns the focus when it closes. */
+/** Opens the ref's dialog, and returns the focus when it closes. */
 function useModal(isKept: boolean, onClose: () => void) {
   const dialog = useRef<HTMLDialogElement>(null);
   const latest = useRef(onClose);
   latest.current = onClose;
-  // In the layout phase: later, the focus might have moved from the opener, and after the dialog is
-  // gone there would be a moment without any focus.
+  // A layout effect: later, the focus might have left the opener, and after the dialog is removed
+  // there would be a moment without any focus.
   useLayoutEffect(() => {
     const before = placeOf(document.activeElement);
     const element = dialog.current;
@@ -75,9 +75,9 @@ function useModal(isKept: boolean, onClose: () => void) {
     element?.showModal();
     element?.addEventListener('close', onClosed);
     return () => {
-      element?.removeEventListener('close', onClosed); // nobody closes what is removed
+      element?.removeEventListener('close', onClosed); // a removed dialog fires no close event
       element?.close();
-      // The browser does this for a dialog that is closed, not for one that is removed.
+      // The browser does this for closed dialogs, not for removed ones.
       returnTo(before);
     };
   }, []);
@@ -86,14 +86,14 @@ function useModal(isKept: boolean, onClose: () => void) {
 
 interface DialogProps {
   title: string;
-  /** In place of closing the open dialog. */
+  /** Replaces closing the open dialog. */
   onClose?: (() => void) | undefined;
   children: ComponentChildren;
 }
 
 /**
  * A native dialog: Escape closes it, and it traps and returns the focus. The first control gets the
- * focus, a field or the button that only closes it; the cross comes last.
+ * focus: a field, or the button that only closes it; the close icon comes last.
  */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const { isKept, close } = useContext(Around);
@@ -103,7 +103,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     <dialog
       ref={dialog}
       aria-labelledby={id}
-      // For browsers that do not know closedby.
+      // For browsers without closedby.
       onKeyDown={(event) => isKept && event.key === 'Escape' && event.preventDefault()}
       class="m-auto w-[min(34rem,calc(100vw-2rem))] border border-edge bg-sheet p-6 text-ink sm:p-8"
     >

@@ -42,7 +42,7 @@ export function pricePerThousand({ price, credits }: { price: number; credits: n
   return Math.round((price * 1000) / credits);
 }
 
-/** When bought credits expire: `never`, or `after 30 days`. */
+/** When purchased credits expire: `never`, or `after 30 days`. */
 export function expiryOf(days: number | null): string {
   if (days === null) return 'never';
   return `after ${days} ${days === 1 ? 'day' : 'days'}`;
@@ -62,7 +62,7 @@ export function formatDay(at: string): string {
   return DAY_ONLY.format(new Date(at));
 }
 
-/** The day so many days after another one, both as `2026-11-29`. */
+/** The day this many days after another one, both as `2026-11-29`. */
 export function addDays(day: string, count: number): string {
   const date = new Date(day);
   date.setUTCDate(date.getUTCDate() + count);
@@ -71,7 +71,7 @@ export function addDays(day: string, count: number): string {
 
 const REFRESH_SECONDS = 30;
 
-/** Such as `3 minutes ago`; the date if it is more than 30 days away. */
+/** Such as `3 minutes ago`; the date if more than 30 days away. */
 export function RelativeTime({ at, otherwise = '–' }: { at: string | null; otherwise?: string }) {
   const [now, setNow] = useState(Date.now());
   useEvery(REFRESH_SECONDS * 1000, () => setNow(Date.now()));
@@ -96,7 +96,7 @@ const ABSOLUTE_UTC = new Intl.DateTimeFormat('en-GB', {
   ...({ dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' } as const),
 });
 
-/** A time to the second, in the reader's time zone; `utc` where the page filters by days. */
+/** A time to the second, in the user's time zone; `utc` where the page filters by day. */
 export function DateTime({ at, utc = false }: { at: string; utc?: boolean }) {
   return (
     <time dateTime={at} class="figures whitespace-nowrap">

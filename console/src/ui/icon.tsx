@@ -1,4 +1,4 @@
-/** Paths of 24 by 24 pictures, drawn with a line of 1.6. */
+/** SVG paths of 24 × 24 icons with a stroke of 1.6. */
 const PATHS = {
   play: 'M7 4.5v15l12-7.5z',
   frames: 'M3 5h18v14H3zM8 5v14M16 5v14',
@@ -32,7 +32,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** An icon beside words, hidden from screen readers. */
+/** An icon beside text, hidden from screen readers. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** Sets the title of the browser tab. */
+/** Sets the browser tab's title. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title === 'Framewright' ? title : `${title} – Framewright`;
@@ -13,8 +13,7 @@ const TITLE = '-mb-1 line-clamp-4 pb-1 sm:line-clamp-3';
 const TITLE_ROOM = 'min-h-[calc(4lh+0.25rem)] sm:min-h-[calc(3lh+0.25rem)]';
 
 /**
- * A page: title, lead, buttons and content. The shell moves the focus to the title when the route
- * has changed.
+ * A page: title, lead, buttons and content. The shell moves the focus to the title on navigation.
  */
 export function Page({
   title,
@@ -25,9 +24,9 @@ export function Page({
   children,
 }: {
   title: string;
-  /** Above the title, so that the height of the title does not move it. */
+  /** Above the title, so that the title's height does not shift it. */
   above?: ComponentChildren;
-  /** Reserves room for a longer title that comes with the data. */
+  /** Reserves room for a longer title that arrives with the data. */
   isTitleComing?: boolean;
   lead?: ComponentChildren;
   actions?: ComponentChildren;

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 
 /**
- * Plays a video in a frame of its own shape. Each read of a task brings another signed link: the
- * first one stays until it fails, so that a refresh does not restart the video.
+ * Plays a video in a frame of its aspect ratio. Each read of a task brings a new signed link: the
+ * first one is used until it fails, so that a refresh does not restart the video.
  */
 export function Player({
   id,

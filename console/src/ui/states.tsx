@@ -22,7 +22,7 @@ export function Empty({
   );
 }
 
-/** An error, with a retry and the id of the request. */
+/** An error, with a retry and the request id. */
 export function ErrorState({
   error,
   retry,
@@ -33,9 +33,9 @@ export function ErrorState({
   error: ApiFailure;
   retry?: (() => void) | undefined;
   title?: string;
-  /** Buttons beside that of `retry`. */
+  /** Buttons besides `retry`. */
   actions?: ComponentChildren;
-  /** Below the error's message. */
+  /** Below the error message. */
   children?: ComponentChildren;
 }) {
   const heading = title ?? (error.isOffline ? 'No connection' : 'This could not be loaded');
@@ -62,7 +62,7 @@ export function ErrorState({
   );
 }
 
-/** Placeholder lines while a text loads. */
+/** Placeholder lines for a loading text. */
 export function Skeleton({ lines = 3 }: { lines?: number }) {
   return (
     <div aria-hidden="true" class="grid gap-3">
@@ -76,9 +76,7 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
   );
 }
 
-/**
- * Shows loaded data, or its skeleton, or its error with a retry. Old data stays during a reload.
- */
+/** Shows loaded data, a skeleton, or an error with a retry. Old data stays during a reload. */
 export function Load<Data>({
   from,
   skeleton = <Skeleton />,

@@ -5,8 +5,8 @@ import { Card } from './card.tsx';
 import { Load, Skeleton } from './states.tsx';
 
 /**
- * Numbers are aligned right, in tabular figures. `prose` is text that people write: a word that is
- * longer than its column is broken.
+ * Numbers are right-aligned, in tabular figures. `prose` is text that people wrote: words longer
+ * than the column are broken.
  */
 type Kind = keyof typeof CELLS;
 
@@ -16,7 +16,7 @@ export interface Column<Row> {
   kind: Kind;
 }
 
-/** A column of a table; one of buttons has no title. */
+/** A table column; button columns have no title. */
 export function column<Row>(
   title: string,
   cell: Column<Row>['cell'],
@@ -41,8 +41,8 @@ const CELLS = {
 } as const;
 
 /**
- * Rows and columns; on a phone each row becomes a block. The roles are given, because browsers drop
- * them from a table that is not displayed as one. Renders nothing without rows.
+ * Rows and columns; on a phone each row becomes a block. ARIA roles are explicit, because browsers
+ * drop them from a table that is not displayed as one. Renders nothing without rows.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   if (rows.length === 0) return null;
@@ -86,7 +86,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
 type TableCardProps<Row> = Omit<TableProps<Row>, 'caption'> & {
   title: string;
   note?: string;
-  /** By default the title. */
+  /** Defaults to the title. */
   caption?: string;
 };
 
@@ -101,7 +101,7 @@ export function TableCard<Row>(props: TableCardProps<Row>) {
   );
 }
 
-/** The button that reads the next part of a list. */
+/** The button that loads the next page of a list. */
 export function More({
   list,
 }: {
@@ -117,17 +117,17 @@ export function More({
   );
 }
 
-/** A list that is read in parts or at once. */
+/** A list loaded page by page or at once. */
 type ShownList<Row> = Pick<LoadedList<Row>, 'items' | 'error' | 'isLoading' | 'reload'> &
   Partial<Pick<LoadedList<Row>, 'hasMore' | 'more'>>;
 
 interface ListTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   list: ShownList<Row>;
-  /** Shown instead of a table without rows. */
+  /** Shown when there are no rows. */
   empty: ComponentChildren;
 }
 
-/** A table of a list, with a button for more. */
+/** A list's table, with a button for more. */
 export function ListTable<Row>({ list, empty, ...table }: ListTableProps<Row>) {
   return (
     <Load from={{ ...list, data: list.items }} skeleton={<Skeleton lines={5} />}>
@@ -146,18 +146,18 @@ export function ListTable<Row>({ list, empty, ...table }: ListTableProps<Row>) {
 }
 
 export interface ListProps<Row> extends ListTableProps<Row> {
-  /** The title of the card, and its buttons. */
+  /** The card's title and buttons. */
   card?: Omit<ComponentProps<typeof Card>, 'children'>;
 }
 
-/** The same in a card, which is left out while the list has no rows. */
+/** {@link ListTable} in a card, which is left out while there are no rows. */
 export function ListCard<Row>({ card, ...table }: ListProps<Row>) {
   const { items } = table.list;
   const shown = <ListTable {...table} />;
   return items === undefined || items.length === 0 ? shown : <Card {...card}>{shown}</Card>;
 }
 
-/** A cell with small print below. */
+/** A table cell with small print below. */
 export function Cell({ children, below }: Record<'children' | 'below', ComponentChildren>) {
   return (
     <div>
@@ -167,7 +167,7 @@ export function Cell({ children, below }: Record<'children' | 'below', Component
   );
 }
 
-/** The buttons of a row; `of` names the row for screen readers. */
+/** A row's buttons; `of` names the row for screen readers. */
 export function RowButtons({ of, on }: { of: string; on: Record<string, () => unknown> }) {
   return (
     <div class="flex gap-1.5 md:justify-end">

@@ -18,7 +18,7 @@ function publish(next: Note[]): void {
   for (const listener of listeners) listener(notes);
 }
 
-/** Shows one line at the edge of the window for a few seconds. */
+/** Shows a line at the window's edge for a few seconds. */
 export function toast(text: string, tone: Note['tone'] = 'good'): void {
   last += 1;
   const id = last;
@@ -26,7 +26,7 @@ export function toast(text: string, tone: Note['tone'] = 'good'): void {
   setTimeout(() => publish(notes.filter((note) => note.id !== id)), SHOWN_SECONDS * 1000);
 }
 
-/** Toasts the outcome of a change. */
+/** Shows a change's outcome as a toast. */
 export function toastOutcome(change: Promise<unknown>, said: string): Promise<void> {
   return change.then(
     () => toast(said),
@@ -34,7 +34,7 @@ export function toastOutcome(change: Promise<unknown>, said: string): Promise<vo
   );
 }
 
-/** Where toasts appear; the shell has one. */
+/** Where toasts are rendered; once, by the shell. */
 export function Toasts() {
   const [shown, setShown] = useState(notes);
   useEffect(() => {

@@ -19,7 +19,7 @@ const WAYS = [
   { value: 'plans', label: 'By subscription' },
 ];
 
-/** Packs and plans, with what each costs for 1000 credits. */
+/** Packs and plans, with their prices per 1000 credits. */
 export function Choice({
   offers: { packs, plans, is_test: isTest },
   subscription,
@@ -87,7 +87,7 @@ function KeepCard({ isKept, onChange }: { isKept: boolean; onChange: (isKept: bo
 interface OfferProps {
   offer: Pack | Plan;
   among: Array<Pack | Plan>;
-  /** undefined: it can't be bought now. */
+  /** undefined: not for sale right now. */
   buy: ((offer: Pack | Plan) => Promise<{ url: string }>) | undefined;
 }
 
@@ -127,7 +127,7 @@ function Offer(props: OfferProps) {
   );
 }
 
-/** `isFirst`: it is the one to choose. */
+/** `isFirst`: the recommended one. */
 function Buy({ offer, buy, isFirst }: OfferProps & { isFirst: boolean }) {
   if (!buy) return <Money minor={offer.price} currency={offer.currency} />;
   const period = 'period' in offer ? ` a ${offer.period}` : '';

@@ -13,7 +13,7 @@ import { Orders, SubscriptionCard } from './purchases.tsx';
 import { ReturnNotice } from './return-notice.tsx';
 import { Statement } from './statement.tsx';
 
-/** Balance, purchases, and every movement of credits. */
+/** Balance, purchases and all credit movements. */
 export default function CreditsPage() {
   const me = useMe();
   return me.mode === 'test' ? <TestCredits credits={me.credits} /> : <LiveCredits />;
@@ -48,7 +48,7 @@ function LiveCredits() {
   );
 }
 
-/** The page of credits in test mode. What has to do with money is on the other side only. */
+/** The credits page in test mode, without anything about money. */
 function TestCredits({ credits }: { credits: Extract<Me, { mode: 'test' }>['credits'] }) {
   const { refresh } = useSession();
   const { test, reserved } = credits;
@@ -72,7 +72,7 @@ function TestCredits({ credits }: { credits: Extract<Me, { mode: 'test' }>['cred
   );
 }
 
-/** What the account has, and what each number means. */
+/** The balance, with the meaning of each number. */
 function Balance({ credits }: { credits: CreditsOf }) {
   const { paid, promotional, expiring } = credits;
   const reserved = paid.reserved + promotional.reserved;

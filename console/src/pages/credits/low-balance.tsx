@@ -40,22 +40,22 @@ export function LowBalance(props: Props) {
 interface SettingProps {
   label: string;
   hint: string;
-  /** Whether it is on at the server. */
+  /** Whether it is on, according to the server. */
   isSet: boolean;
-  /** What is entered, and whether it is wanted. */
+  /** The entered fields, and whether it should be on. */
   draft: Draft<{ isOn: boolean }>;
   save: (isOn: boolean) => Promise<unknown>;
-  /** What the customer reads when it was saved. */
+  /** The messages after saving. */
   said: { on: string; off: string };
   saveLabel: string;
-  /** Shown above the fields, also while it is off. */
+  /** Shown above the fields, even while off. */
   notice?: ComponentChildren;
-  /** The fields that it needs. */
+  /** Its fields. */
   children: ComponentChildren;
   onChange: Props['onChange'];
 }
 
-/** A switch with a form: switching it on shows the form, switching it off is saved at once. */
+/** A switch with a form: turning it on shows the form, turning it off saves at once. */
 function Setting({ label, hint, isSet, draft, save, said, ...rest }: SettingProps) {
   const { isOn } = draft.value;
   const { isBusy, failure, send } = useSending(async (wanted: boolean) => {
@@ -181,7 +181,7 @@ function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
   );
 }
 
-/** The fields as they are saved, or by default up to three packs each month. */
+/** The saved fields, by default up to three packs a month. */
 function firstReload(known: CreditsOf['auto_reload'], pack: Props['packs'][number] | undefined) {
   const most = known?.monthly_limit ?? (pack?.price ?? 0) * 3;
   return {

@@ -9,7 +9,7 @@ import { leaveFor, SendButton } from '../../ui/form/sending.tsx';
 import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
 import { type Column, column, ListCard } from '../../ui/table.tsx';
 
-/** Whether a subscription brings no credits any more, or does not yet. */
+/** Whether a subscription no longer brings credits, or doesn't yet. */
 export function isOver({ state }: SubscriptionShown): boolean {
   return ['opening', 'canceled', 'incomplete_expired', 'expired'].includes(state);
 }
@@ -24,7 +24,7 @@ const SUBSCRIPTION_STATES: Record<string, { tone: Tone; word: string }> = {
   paused: { tone: 'neutral', word: 'Paused' },
 };
 
-/** The plan of the account, what comes next, and what to do about a failed payment. */
+/** The account's plan, what comes next, and what to do about a failed payment. */
 export function SubscriptionCard({ subscription }: { subscription: SubscriptionShown }) {
   const { plan_name: name, state, ends_at: endsAt, renews_at: renewsAt } = subscription;
   if (isOver(subscription)) return null;
@@ -56,7 +56,7 @@ export function SubscriptionCard({ subscription }: { subscription: SubscriptionS
   );
 }
 
-/** Opens the page of Stripe where cards, invoices and the plan are managed. */
+/** Opens Stripe's Customer Portal, for cards, invoices and the plan. */
 function PortalButton({ label }: { label: string }) {
   const open = async () => leaveFor((await api('POST /console/api/portal')).url);
   return (
@@ -103,7 +103,7 @@ function Papers({ order }: { order: OrderShown }) {
   return <span class="text-dim">–</span>;
 }
 
-/** What the account has bought. Nothing is shown before the first purchase. */
+/** The account's purchases. Shows nothing before the first one. */
 export function Orders({ hasPortal = false }: { hasPortal?: boolean | undefined }) {
   const list = useList('/console/api/orders');
   return (

@@ -4,14 +4,14 @@ import { api } from '../../api.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Credits } from '../../ui/format.tsx';
 
-/** What became of a payment; of one that was made, with the credits that it brought. */
+/** The outcome of a payment; if paid, with the credits bought. */
 type Outcome = keyof typeof WORDS;
 type Notice = { outcome: Outcome; credits?: number };
 
 const TRIES = 10;
 const PAUSE_MS = 2200;
 
-/** What became of the payment that the customer comes back from. */
+/** Shows the outcome of the payment that the customer returns from. */
 export function ReturnNotice({ onSettled }: { onSettled: () => Promise<void> }) {
   const { query } = useLocation();
   const [notice, setNotice] = useState<Notice | undefined>(firstOf(query));
@@ -47,7 +47,7 @@ function firstOf(query: Record<string, string>): Notice | undefined {
   return query.order || query.subscribed ? { outcome: 'waiting' } : undefined;
 }
 
-/** Asks what became of it; undefined: nothing yet. Nothing is said of a plan that was managed. */
+/** Asks for the outcome; undefined: none yet. Changes of a plan are not reported. */
 function askerOf(
   query: Record<string, string>,
 ): (() => Promise<Notice | 'managed' | undefined>) | undefined {

@@ -19,7 +19,7 @@ const GROUPS = [
   { value: 'other', label: 'Other' },
 ];
 
-/** Nobody buys test credits. */
+/** Test credits can't be bought. */
 const TEST_GROUPS = GROUPS.filter(({ value }) => value !== 'purchases');
 
 const KINDS = { paid: 'Paid', promotional: 'Promotional', test: <TestMark /> };
@@ -41,7 +41,7 @@ function What({ line: { what, note, task_id: task } }: { line: StatementLine }) 
   );
 }
 
-/** A charge changes nothing of what is available: its credits were reserved before. */
+/** A capture does not change the available credits: they were reserved before. */
 function Change({ line: { change, credits } }: { line: StatementLine }) {
   if (change !== 0) return <Credits value={change} signed />;
   return (
@@ -53,11 +53,11 @@ function Change({ line: { change, credits } }: { line: StatementLine }) {
 
 const ALL = { group: '', from: '', to: '' };
 
-/** Every change of the credits, the newest first. */
+/** Every change of the credits, newest first. */
 export function Statement() {
   const [filter, setFilter] = useState(ALL);
   const mode = useMode();
-  // The API’s periods end before their `to`; the page’s include that day.
+  // The API's `to` is exclusive; the page's is inclusive.
   const asked = { ...filter, mode, to: filter.to && addDays(filter.to, 1) };
   const { group: _, ...period } = asked;
   const list = useList('/console/api/statement', { query: asked });
@@ -119,7 +119,7 @@ function Filter({ filter, onChange }: FilterProps) {
   );
 }
 
-/** In place of the entries where there are none. */
+/** Shown when there are no entries. */
 function NoEntry({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) {
     return <Empty title="No entry matches">Choose another period, or show all.</Empty>;

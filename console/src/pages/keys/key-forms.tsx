@@ -19,12 +19,12 @@ const EXPIRIES = [
 ];
 
 interface FormProps {
-  /** Without one, a new key is made. */
+  /** Without one, creates a key. */
   apiKey?: ApiKey;
   onSaved: () => unknown;
 }
 
-/** The dialog that makes a key, or renames one and sets its cap. */
+/** The dialog that creates a key, or renames one and sets its cap. */
 export function KeyForm({ apiKey, onSaved }: FormProps) {
   const mode = useMode();
   const draft = useDraft(apiKey ? `key ${apiKey.id}` : 'key', () => ({
@@ -83,7 +83,7 @@ function create(mode: Mode, { name, days, monthly_cap: cap }: Entered) {
   return api('POST /console/api/keys', { body });
 }
 
-/** Another cap must be confirmed, so only what has changed is sent. */
+/** Changing the cap requires a proof, so only changed fields are sent. */
 function save({ id, monthly_cap: before }: ApiKey, { name, monthly_cap: cap }: Entered) {
   const monthly_cap = cap === '' ? null : Number(cap);
   const body = { name, ...(monthly_cap !== before && { monthly_cap }) };

@@ -6,7 +6,7 @@ import { Dialog, openDialog } from '../../ui/dialog.tsx';
 import { Credits, formatNumber } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 
-/** What a key has spent this month, of its cap if it has one. */
+/** A key's spending this month, against its cap if it has one. */
 export function CapUsed({ apiKey }: { apiKey: ApiKey }) {
   const { monthly_cap: cap, spent_this_month: spent } = apiKey;
   if (cap === null) {
@@ -33,7 +33,7 @@ export function CapUsed({ apiKey }: { apiKey: ApiKey }) {
 
 const BAR = { width: 2, gap: 1, height: 22 };
 
-/** A bar for each of the last days. It opens the chart with the numbers. */
+/** A bar per day. Opens the chart with the numbers. */
 export function RequestBars({ apiKey }: { apiKey: ApiKey }) {
   const { requests } = apiKey;
   const total = requests.reduce((sum, count) => sum + count, 0);
@@ -66,7 +66,7 @@ export function RequestBars({ apiKey }: { apiKey: ApiKey }) {
   );
 }
 
-/** The requests of a key on each of the last days, as a chart in a dialog. */
+/** A key's requests per day, as a chart in a dialog. */
 function RequestsByDay({ apiKey }: { apiKey: ApiKey }) {
   const loaded = useLoad('/console/api/keys/:id/requests', { params: { id: apiKey.id } });
   return (

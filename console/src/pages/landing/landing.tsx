@@ -18,7 +18,7 @@ import { useTitle } from '../../ui/page.tsx';
 import { RateTable } from '../pricing/rate-table.tsx';
 import { Screening } from './screening.tsx';
 
-/** The first page for visitors. A signed-in person is sent to the playground. */
+/** The landing page for visitors. Signed-in people are sent to the playground. */
 export default function LandingPage() {
   const { state } = useSession();
   const { route } = useLocation();
@@ -116,7 +116,7 @@ function samples(url: string): Record<string, string> {
   };
 }
 
-/** The request of the sample, in each language. */
+/** The sample request in each language. */
 function OneRequest({ apiUrl = `${location.origin}/api/v1` }: { apiUrl?: string | undefined }) {
   return (
     <Part
@@ -131,7 +131,7 @@ function OneRequest({ apiUrl = `${location.origin}/api/v1` }: { apiUrl?: string 
 
 interface Clip {
   words: string;
-  /** Columns of the track, of twelve. */
+  /** How many of the track's twelve columns it spans. */
   span: string;
   look: 'reserved' | 'captured' | 'refunded' | 'held';
 }
@@ -173,7 +173,7 @@ const TRACKS: { title: string; text: string; clips: Clip[] }[] = [
 
 const MOMENTS = ['accepted', 'media copied', 'generating', 'stored'];
 
-/** What happens to the credits of a request, as the tracks of an edit. */
+/** The life of a request's credits, as the tracks of an edit. */
 function Tracks() {
   return (
     <Part
@@ -210,14 +210,14 @@ function Tracks() {
   );
 }
 
-/** A part of the first page: the words at the left, what they are about at the right. */
+/** A section of the landing page: words on the left, the subject on the right. */
 export function Part({
   mark,
   title,
   text,
   children,
 }: {
-  /** Where it stands on the timeline of the page. */
+  /** Its position on the page's timeline. */
   mark: string;
   title: string;
   text: string;

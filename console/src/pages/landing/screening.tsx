@@ -6,8 +6,8 @@ import sample from './sample.mp4';
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
 /**
- * A video that really plays, in its frame, with the playhead of its timeline below. Who prefers
- * less motion gets its first picture and a button.
+ * A real video in its frame, with a timeline's playhead below. With reduced motion, it shows its
+ * first frame and a button.
  */
 export function Screening() {
   const video = useRef<HTMLVideoElement>(null);
@@ -58,7 +58,7 @@ export function Screening() {
   );
 }
 
-/** Moves an element with the time of a video while it plays, once for each picture. */
+/** Moves an element along with a playing video, once per frame. */
 function usePlayhead(video: { current: HTMLVideoElement | null }, isPlaying: boolean) {
   const playhead = useRef<HTMLDivElement>(null);
   useEffect(() => {

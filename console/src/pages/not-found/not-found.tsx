@@ -15,7 +15,7 @@ const WAYS = {
   ],
 };
 
-/** Says that an address leads to nothing, and where to go instead. */
+/** Says that the page does not exist, and where to go instead. */
 export function NotFound({
   title = 'Page not found',
   lead = 'The address is wrong, or the page does not exist any more.',

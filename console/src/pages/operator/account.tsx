@@ -14,7 +14,7 @@ import type { Change } from './verb-dialog.tsx';
 type Account = Result<'GET /console/api/operator/accounts/:id'>;
 type Movement = Item<'GET /console/api/operator/accounts/:id/statement'>;
 
-/** One account: its credits, keys and movements, and what an operator can do about it. */
+/** An account's credits, keys and movements, and the actions on it. */
 export function AccountPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/accounts/:id', { params: { id } });
   const statement = useList('/console/api/operator/accounts/:id/statement', { params: { id } });
@@ -41,7 +41,7 @@ export function AccountPage({ id }: { id: string }) {
   );
 }
 
-/** A change of credits, with a name that is booked once, however often the button is pressed. */
+/** A change of credits, with a key that makes repeated clicks book it once. */
 function movementOf(verb: 'credits grant' | 'credits adjust', account: string): Change {
   const reference = `console-${crypto.randomUUID().slice(0, 8)}`;
   return { verb, given: { account }, initial: { reference } };
@@ -152,7 +152,7 @@ const MOVEMENTS: Column<Movement>[] = [
   column('Belongs to', (row) => <BelongsTo movement={row} />, 'prose'),
 ];
 
-/** The task or the order of a movement; of another one, what operators named it by. */
+/** A movement's task or order; otherwise the name that operators gave it. */
 function BelongsTo({ movement }: { movement: Movement }) {
   const { task_id: task, order_id: order, reference, note } = movement;
   if (task) return <Id href={`/operator/tasks/${task}`} id={task} />;
@@ -167,7 +167,7 @@ function BelongsTo({ movement }: { movement: Movement }) {
   );
 }
 
-/** Where an account is signed in, and its passkeys and outside identities. */
+/** An account's sessions, passkeys and outside identities. */
 function WaysIn({ account }: { account: Account }) {
   const { account_id: id, sessions, passkeys, identities } = account;
   if (sessions.length + passkeys.length + identities.length === 0) return null;

@@ -9,7 +9,7 @@ import { FindForm, Id, ListPage } from './frame.tsx';
 
 type AccountRow = Item<'GET /console/api/operator/verbs/accounts/list'>;
 
-/** Accounts, the newest first; `?find=` shows those with a text in their address. */
+/** Accounts, newest first; `?find=` filters by text in the address. */
 export function AccountsPage() {
   const { query, route } = useLocation();
   const find = query.find ?? '';

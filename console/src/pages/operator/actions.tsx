@@ -8,7 +8,7 @@ import { Id, ListPage, Recorded } from './frame.tsx';
 
 type ActionRow = Item<'GET /console/api/operator/verbs/actions/list'>;
 
-/** What operators changed, here and by commands; `?target=` shows one id. */
+/** Operators' changes, made here or by commands; `?target=` filters by id. */
 export function ActionsPage() {
   const { target = '' } = useLocation().query;
   return (
@@ -31,7 +31,7 @@ const COLUMNS: Column<ActionRow>[] = [
   column('Details', ({ details }) => <Recorded value={details} />),
 ];
 
-/** How actions are shown, here and on the page of an account. */
+/** The table of actions, shared with an account's page. */
 export const ACTIONS = { caption: 'Actions', columns: COLUMNS, keyOf: (row: ActionRow) => row.id };
 
 function Target({ target }: { target: string }) {

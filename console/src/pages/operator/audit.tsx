@@ -10,7 +10,7 @@ type Audit = Item<'GET /console/api/operator/audits'>;
 
 const REFRESH_MS = 2000;
 
-/** Audits that run in the background, and what the last ones found. */
+/** Background audits, and the latest findings. */
 export function AuditPage() {
   const list = useList('/console/api/operator/audits');
   const isRunning = list.items?.[0]?.ended_at === null;

@@ -6,7 +6,7 @@ import { type Column, column } from '../../ui/table.tsx';
 import { AskButton, ListPage, Recorded } from './frame.tsx';
 import { type Change, VERBS } from './verb-dialog.tsx';
 
-/** Every command that the console has, also those that no other page offers. */
+/** Every command of the console, including those that no other page offers. */
 export function CommandsPage() {
   const { data, ...loaded } = useLoad(VERBS);
   const items =

@@ -29,12 +29,12 @@ interface OperatorPageProps {
   title: string;
   lead?: ComponentChildren;
   actions?: ComponentChildren;
-  /** Called after a change that was asked for on the page. */
+  /** Called after a change made on this page. */
   onDone?: ((result: object) => unknown) | undefined;
   children?: ComponentChildren;
 }
 
-/** A page of the operator's console: its title, and the way to the other ones. */
+/** A page of the operator's console: its title and the navigation. */
 export function OperatorPage({ onDone = () => {}, children, ...page }: OperatorPageProps) {
   return (
     <Done.Provider value={onDone}>
@@ -45,7 +45,7 @@ export function OperatorPage({ onDone = () => {}, children, ...page }: OperatorP
   );
 }
 
-/** Opens the dialog of a change on the page that it is on. */
+/** Opens a change's dialog. */
 export function AskButton({
   change,
   of,
@@ -53,7 +53,7 @@ export function AskButton({
   ...look
 }: {
   change: Change | (() => Change);
-  /** What it is about, for screen readers: one of many buttons with the same word. */
+  /** What it acts on, for screen readers: tells apart buttons with the same word. */
   of?: string;
   look?: 'primary';
   small?: boolean;
@@ -95,7 +95,7 @@ function OperatorNavigation() {
   );
 }
 
-/** A search: one text, without spaces around it. */
+/** A search field; trims spaces. */
 export function FindForm({
   field,
   initial = '',
@@ -124,7 +124,7 @@ export function FindForm({
   );
 }
 
-/** The page of an id that nothing has. */
+/** The page for an unknown id. */
 export function NoSuch({ what, id }: { what: 'Account' | 'Order' | 'Task'; id: string }) {
   const name = what.toLowerCase();
   return (
@@ -137,7 +137,7 @@ export function NoSuch({ what, id }: { what: 'Account' | 'Order' | 'Task'; id: s
   );
 }
 
-/** A link to a task, an account or what else has a page. */
+/** A link to the page of a task, account or other item. */
 export function Id({ href, id }: { href: string; id: string }) {
   return (
     <a href={href} class="figures break-all underline decoration-edge underline-offset-[3px]">
@@ -146,7 +146,7 @@ export function Id({ href, id }: { href: string; id: string }) {
   );
 }
 
-/** A link to the account of a row: its address, or its id if it is erased. */
+/** A link to a row's account: its e-mail address, or its id if erased. */
 export function AccountLink({ of }: { of: { account_id: string; email: string | null } }) {
   return <Id href={`/operator/accounts/${of.account_id}`} id={of.email ?? of.account_id} />;
 }
@@ -159,7 +159,7 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds)} s`;
 }
 
-/** What was recorded: a text, or names and values; those of a value stand below its name. */
+/** A recorded value: a text, or names and values, nested ones below their name. */
 export function Recorded({ value }: { value: unknown }) {
   if (value === null || value === undefined) return <span class="text-dim">–</span>;
   if (typeof value !== 'object') {
@@ -180,12 +180,12 @@ export function Recorded({ value }: { value: unknown }) {
   );
 }
 
-/** `expiresAt` and `expires_at`: expires at. */
+/** `expiresAt` and `expires_at` become "expires at". */
 function wordsOf(name: string): string {
   return name.replaceAll('_', ' ').replace(/(?<=[a-z])[A-Z]/g, (one) => ` ${one.toLowerCase()}`);
 }
 
-/** A page that is one list; its filters are above it. A change reads the list again. */
+/** A page with one list and its filters. Changes reload the list. */
 export function ListPage<Row>({
   title,
   lead,
@@ -203,7 +203,7 @@ export function ListPage<Row>({
   );
 }
 
-/** Columns of several lists. */
+/** Columns shared by lists. */
 export const ACCOUNT: Column<{ account_id: string; email: string | null }> = column(
   'Account',
   (row) => <AccountLink of={row} />,

@@ -14,7 +14,7 @@ import { HeldPage, TasksPage } from './tasks.tsx';
 
 type OnePage = FunctionComponent<{ id: string }>;
 
-/** A list, and the page of one of its entries, by the path below /operator. */
+/** List and item pages, by path below /operator. */
 const PAGES = new Map<string, [list: FunctionComponent, one?: OnePage]>([
   ['', [OverviewPage]],
   ['tasks', [TasksPage, TaskPage]],

@@ -16,7 +16,7 @@ import type { Change } from './verb-dialog.tsx';
 type OrderRow = Item<'GET /console/api/operator/verbs/orders/list'>;
 type Order = Result<'GET /console/api/operator/verbs/orders/show'>;
 
-/** What customers bought; `?account=` shows one account's. */
+/** Customers' orders; `?account=` filters by account. */
 export function OrdersPage() {
   const { account = '' } = useLocation().query;
   const [disputed, setDisputed] = useState(false);
@@ -42,7 +42,7 @@ function modeOf(site: Pick<About, 'billing' | 'is_test'> | undefined): string {
   return site.is_test ? 'Stripe is in test mode: no money moves.' : 'Stripe is in live mode.';
 }
 
-/** Looks for the order of a payment that no order knows. */
+/** Looks up the order of an unmatched payment. */
 const FIND: Change = {
   verb: 'orders settle',
   effect:
@@ -91,12 +91,12 @@ function Refunded(money: { minor: number; currency: string }) {
   );
 }
 
-/** What asks Stripe about an order again. */
+/** Asks Stripe about an order again. */
 function settleOf(id: string): Change {
   return { verb: 'orders settle', given: { id } };
 }
 
-/** One order, and the movements of its credits. */
+/** An order and its credit movements. */
 export function OrderPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/verbs/orders/show', { query: { id } });
   if (isMissing(loaded)) return <NoSuch what="Order" id={id} />;

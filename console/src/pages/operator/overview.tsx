@@ -103,7 +103,7 @@ type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];
 interface Plot {
   title: string;
   unit: string;
-  /** A member of a minute, by its label. */
+  /** Members of a minute, by label. */
   series: Record<string, Exclude<keyof Minute, 'at'>>;
 }
 

@@ -22,7 +22,7 @@ const TONES = {
   trying: 'busy',
 } as const;
 
-/** Which providers take jobs, and whether creates are taken at all. */
+/** Which providers take jobs, and whether creates are accepted at all. */
 export function ProvidersPage() {
   const loaded = useLoad('/console/api/operator/providers');
   return (
@@ -48,7 +48,7 @@ export function ProvidersPage() {
   );
 }
 
-/** A provider that is not configured gets no jobs; a pause of it counts when it is again. */
+/** An unconfigured provider gets no jobs; its pause applies once it is configured again. */
 function State({ provider: { state, is_configured: isConfigured } }: { provider: Provider }) {
   if (state === 'open' && !isConfigured) return <Badge>not configured</Badge>;
   return <Badge tone={TONES[state]}>{state}</Badge>;
@@ -102,7 +102,7 @@ function Creates({ creates, since, reason }: Providers) {
   );
 }
 
-/** Jobs at providers that no task uses: they may cost money. */
+/** Jobs at providers that belong to no task: they may cost money. */
 export function OrphansPage() {
   const [all, setAll] = useState(false);
   return (

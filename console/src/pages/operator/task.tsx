@@ -12,7 +12,7 @@ import type { Change } from './verb-dialog.tsx';
 type Task = Result<'GET /console/api/operator/verbs/tasks/show'>;
 type Attempt = Task['attempts'][number];
 
-/** Everything that is known about a task, and what an operator can do about it. */
+/** Everything known about a task, and the actions on it. */
 export function TaskPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/verbs/tasks/show', { query: { id } });
   if (isMissing(loaded)) return <NoSuch what="Task" id={id} />;
@@ -145,7 +145,7 @@ const EVIDENCE: Column<Attempt['evidence'][number]>[] = [
   column('Last', (evidence) => <RelativeTime at={evidence.last_at} />),
 ];
 
-/** What an operator may know of a held task; another one can only be ended. */
+/** What an operator may know about a held task; other tasks can only be ended. */
 const DECISIONS = [
   {
     field: 'accepted',

@@ -25,7 +25,7 @@ const VIEWS = [
   { id: 'all', title: 'All', query: {} },
 ] as const;
 
-/** Tasks, the held ones first; `?account=` shows one account's. */
+/** Tasks, held ones first; `?account=` filters by account. */
 export function TasksPage() {
   const { query, route } = useLocation();
   const account = query.account ?? '';
@@ -102,12 +102,12 @@ const TASKS: Column<TaskRow>[] = [
 
 const ALL = { provider: '', account: '', held_hours: '', cause: '' };
 
-/** Held tasks of a filter, and one decision for all that are shown. */
+/** Held tasks by filter, and one decision for all those shown. */
 export function HeldPage() {
   const [filter, setFilter] = useState(ALL);
   const { data, ...loaded } = useLoad('/console/api/operator/held', { query: filter });
   const [left, setLeft] = useState<string[]>([]);
-  // The dialog keeps the tasks that were shown, also when the list is read again.
+  // The dialog keeps the tasks shown when it opened, even if the list is reloaded.
   const decide = (held: Held) =>
     openDialog(<DecideAll filter={filter} held={held} reload={loaded.reload} onDone={setLeft} />);
   return (

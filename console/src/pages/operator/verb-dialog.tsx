@@ -11,23 +11,23 @@ import { DraftDialog, type DraftField } from '../../ui/form/form-dialog.tsx';
 import { Load } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-/** A change that an operator is about to make: a verb, and what the page knows of its fields. */
+/** A change that an operator is about to make: a verb, and the fields known to the page. */
 export type Change = GivenChange & {
-  /** What fields hold at first. */
+  /** Initial values of fields. */
   initial?: Record<string, string>;
-  /** In place of the verb's own words. */
+  /** Replaces the verb's own title. */
   title?: string;
   effect?: string;
-  /** Asked in place of the fields: which one of these the operator knows. */
+  /** Asked instead of the fields: which of these the operator knows. */
   choices?: Choice[];
 };
 
-/** A field of a verb that excludes others, in the words of the page. */
+/** One of a verb's mutually exclusive fields, in the page's words. */
 interface Choice {
   field: string;
   words: string;
   effect?: string;
-  /** Of the text that it takes. */
+  /** The label of its text field. */
   label?: string;
 }
 
@@ -38,7 +38,7 @@ interface Props {
 
 export const VERBS = '/console/api/operator/verbs';
 
-/** Asks for the fields of a verb and the reason, makes the change and says what became of it. */
+/** Asks for a verb's fields and the reason, makes the change and shows the outcome. */
 export function VerbDialog(props: Props) {
   const { change } = props;
   const verbs = useLoad(VERBS);
@@ -101,7 +101,7 @@ function VerbForm({ change, verb, onDone }: Props & { verb: ShownVerb }) {
   );
 }
 
-/** All fields, or only the one that was chosen: its text, or that it is so. */
+/** All fields, or only the chosen one: its text, or true. */
 function enteredIn({ chosen = '', reason = '', ...fields }: Entered): Entered {
   const name = String(chosen);
   return { ...(name === '' ? fields : { [name]: fields[name] || true }), reason };
@@ -109,7 +109,7 @@ function enteredIn({ chosen = '', reason = '', ...fields }: Entered): Entered {
 
 type ChosenField = DraftField<string | boolean>;
 
-/** Radio buttons for fields of which one is known, and a text if the chosen one takes it. */
+/** Radio buttons for exclusive fields, with a text field if the chosen one needs it. */
 function Choices({
   choices,
   chosen: { value: chosen, onChange },
@@ -160,7 +160,7 @@ function Reason({ value, ...field }: DraftField<string | boolean>) {
   );
 }
 
-/** Runs a verb with these fields, and says what became of a change. */
+/** Runs a verb with these fields, and reports a change's outcome. */
 async function run(name: string, { isChange }: ShownVerb, fields: Entered): Promise<object> {
   const address = `${VERBS}/${name.replaceAll(' ', '/')}`;
   if (!isChange)
@@ -171,7 +171,7 @@ async function run(name: string, { isChange }: ShownVerb, fields: Entered): Prom
   return result;
 }
 
-/** The fields of a read; it has no reason. */
+/** The fields of a read, which has no reason. */
 function queryOf({ reason: _, ...fields }: Entered): Record<string, string> {
   const texts = Object.entries(fields).map(([name, value]) => [
     name,
@@ -190,7 +190,7 @@ function factsOf(given: Entered) {
 
 type FieldOfVerb = ShownVerb['fields'][string];
 
-/** What a field holds at first; of a choice that must be made, its first value. */
+/** A field's initial value; for a required choice, its first option. */
 function emptyOf({ kind, choices = [], isOptional }: FieldOfVerb): string | boolean {
   if (kind === 'flag') return false;
   return isOptional ? '' : (choices[0] ?? '');
@@ -230,7 +230,7 @@ function VerbField({
   );
 }
 
-/** `expires_at`: Expires at. */
+/** `expires_at` becomes "Expires at". */
 function labelOf(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
 }

@@ -1,7 +1,7 @@
 import type { Prices } from '../../../../server/src/site/playground/prices.ts';
 import type { SiteUpload } from '../../../../server/src/site/playground/uploads.ts';
 
-/** The part of openapi.json that the form is made from: the body of a create. */
+/** The part of openapi.json that the form is built from: the body of a create. */
 export interface BodySchema {
   properties: Record<string, Property>;
 }
@@ -33,18 +33,18 @@ export function bodySchemaOf(document: unknown): BodySchema {
   return (document as Document).components.schemas.VideoRequest;
 }
 
-/** A file of a request: an address, or an upload that may be under way. */
+/** A file of a request: a URL, or an upload that may be in progress. */
 export interface Medium {
-  /** Of this page only. */
+  /** Unique on this page. */
   key: string;
-  /** An https address, or `upload:ID`. */
+  /** An https URL, or `upload:ID`. */
   url: string;
   upload?: SiteUpload;
-  /** Of a reference video, in whole seconds. */
+  /** The whole seconds of a reference video. */
   seconds: number;
-  /** Of the uploaded file. */
+  /** The uploaded file's name. */
   name?: string;
-  /** While it is uploaded: which part has arrived, 0 to 1. */
+  /** While uploading: the fraction that has arrived, 0 to 1. */
   progress?: { part: number };
   /** Why the upload was refused. */
   error?: string;
@@ -58,7 +58,7 @@ export const MEDIA_FIELDS = [
 ] as const;
 export type MediaField = (typeof MEDIA_FIELDS)[number];
 
-/** The fields with a control of their own (settings.tsx). */
+/** The fields with their own control (settings.tsx). */
 interface Chosen {
   mode: string;
   model: string;
@@ -68,16 +68,16 @@ interface Chosen {
   resolution: string;
 }
 
-/** What the form holds. Media of other modes are kept, so that a change of mode loses nothing. */
+/** The form's content. Other modes' media are kept, so that switching modes loses nothing. */
 export interface Form extends Chosen {
-  /** All other fields, as their controls hold them; an empty text: left out. */
+  /** All other fields, as their controls hold them; an empty text is left out. */
   extras: Record<string, string | boolean>;
   media: Record<MediaField, Medium[]>;
 }
 
 export type Body = Record<string, unknown>;
 
-/** The fields of a request that the form shows by their schema alone. */
+/** The request's fields that the form renders from their schema alone. */
 export function extrasIn({ properties }: BodySchema): [field: string, property: Property][] {
   const others: readonly string[] = [...MEDIA_FIELDS, ...Object.keys(chosenIn({}, properties))];
   return Object.entries(properties).filter(
@@ -85,7 +85,7 @@ export function extrasIn({ properties }: BodySchema): [field: string, property: 
   );
 }
 
-/** The values of a request, else those that the schema has by default. */
+/** The values of a request, or the schema's defaults. */
 function chosenIn(request: Body, properties: BodySchema['properties']): Chosen {
   const text = (name: string) => String(request[name] ?? properties[name]?.default ?? '');
   return {
@@ -105,7 +105,7 @@ export function newMedium(more: Partial<Medium> = {}): Medium {
   return { key: `medium-${keys}`, url: '', seconds: 5, ...more };
 }
 
-/** The media of the form that its mode takes. */
+/** The form's media that its mode accepts. */
 export function mediaOf(
   form: Pick<Form, 'mode' | 'media'>,
   { modes }: Prices,
@@ -117,7 +117,7 @@ export function mediaOf(
   ]);
 }
 
-/** The body of the request, complete and in the order of the schema. */
+/** The request's body, complete and in schema order. */
 export function bodyOf({ media, extras, ...chosen }: Form, { schema, prices }: Rules): Body {
   const given: Body = { ...chosen, prompt: chosen.prompt.trim() };
   for (const [field, list] of mediaOf({ mode: chosen.mode, media }, prices)) {
@@ -136,7 +136,7 @@ export function bodyOf({ media, extras, ...chosen }: Form, { schema, prices }: R
   return Object.fromEntries(fields.map((field) => [field, given[field]]));
 }
 
-/** The form of a request, in which fields may be missing. */
+/** The form for a request, whose fields may be incomplete. */
 export function formOf(request: Body, schema: BodySchema): Form {
   const lists = MEDIA_FIELDS.map((field) => {
     const urls = [request[field] ?? []].flat().map(String);
@@ -157,7 +157,7 @@ export function formOf(request: Body, schema: BodySchema): Form {
   };
 }
 
-/** The form as the window keeps it: without files that are not there yet. */
+/** The form as saved in the window: without unfinished uploads. */
 export function keptForm(form: Form): Form {
   const lists = MEDIA_FIELDS.map((field) => [
     field,
@@ -166,7 +166,7 @@ export function keptForm(form: Form): Form {
   return { ...form, media: Object.fromEntries(lists) };
 }
 
-/** The form that {@link keptForm} has kept, perhaps when a request had other fields. */
+/** Restores a form saved by {@link keptForm}, perhaps before the request's fields changed. */
 export function formOfKept(kept: unknown, schema: BodySchema): Form {
   const { media, extras, ...chosen } = kept as Partial<Form>;
   const form = formOf({ ...chosen, ...extras }, schema);
@@ -177,7 +177,7 @@ export function formOfKept(kept: unknown, schema: BodySchema): Form {
   return form;
 }
 
-/** What is missing before the request is worth sending, by field. The service checks the rest. */
+/** What must be filled in before sending, by field. The service checks the rest. */
 export function missingIn(form: Form, { schema, prices }: Rules): Record<string, string> {
   const { minLength = 0, maxLength = 0 } = schema.properties.prompt ?? {};
   const missing: Record<string, string> = {};

@@ -1,15 +1,15 @@
 import { type Body, type Property, type Rules, resolutionsOf } from './form-model.ts';
 
-/** What an address like `/playground?request={"prompt":"A boat"}` fills into the form. */
+/** What a URL like `/playground?request={"prompt":"A boat"}` fills into the form. */
 export interface GivenRequest {
   body: Body;
-  /** Fields of the address that the form does not take. */
+  /** Fields in the URL that the form ignores. */
   refused: string[];
 }
 
 /**
- * Reads the body of a create from an address. Anybody can write such an address, so only fields of
- * a create with values that the API takes are used, and files only by their https addresses.
+ * Reads the body of a create from a URL. Anyone can craft such a URL, so only a create's fields
+ * with values that the API accepts are used, and files only as https URLs.
  * @param text JSON
  * @returns no fields if the text is not a JSON object
  */
@@ -55,7 +55,7 @@ function isPlainAddress(text: string): boolean {
   return url?.protocol === 'https:' && url.username === '' && url.password === '';
 }
 
-/** Leaves out what does not fit the other fields. */
+/** Drops fields that don't fit the others. */
 function withoutMisfits(body: Body, rules: Rules): Body {
   const {
     model,

@@ -9,7 +9,7 @@ const WORDS: Record<MediaField, { label: string; kind: 'image' | 'video' }> = {
   reference_video_urls: { label: 'Reference video', kind: 'video' },
 };
 
-/** The files of the mode. */
+/** The mode's files. */
 export function MediaFields({
   form,
   rules,
@@ -19,7 +19,7 @@ export function MediaFields({
   form: Form;
   rules: Rules;
   errors: Record<string, string>;
-  /** Changes the files of a field as they are then: uploads end at any time. */
+  /** Updates a field's files from their current state: uploads may finish at any time. */
   onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void;
 }) {
   const { schema, prices } = rules;
@@ -60,7 +60,7 @@ interface ListProps {
   onMedia: (change: (before: Medium[]) => Medium[]) => void;
 }
 
-/** What each place of the list needs. */
+/** The props of each slot in the list. */
 function slotOf({ field, limits, onMedia }: ListProps) {
   const { kind } = WORDS[field];
   return {

@@ -16,18 +16,18 @@ interface SlotProps {
   label: string;
   kind: 'image' | 'video';
   maxBytes: number;
-  /** Undefined: an empty place for another file. */
+  /** Undefined: an empty slot for another file. */
   medium?: Medium | undefined;
-  /** Of a reference video. */
+  /** For a reference video. */
   seconds?: { min: number; max: number } | undefined;
   onChange: (medium: Medium) => void;
   onRemove: (key: string) => void;
 }
 
-/** Uploads under way, by the key of their medium. They go on while the form shows another mode. */
+/** Uploads in progress, by medium key. They continue while the form shows another mode. */
 const running = new Map<string, AbortController>();
 
-/** One file of the request: dropped, chosen, or named by its address. */
+/** A file of the request: dropped, chosen, or given by URL. */
 export function MediaSlot(props: SlotProps) {
   const { medium, onChange, onRemove } = props;
   const begin = async (file: File) => {
@@ -76,7 +76,7 @@ export function MediaSlot(props: SlotProps) {
   );
 }
 
-/** Deletes an upload now, so that it counts in the limit no longer. */
+/** Deletes an upload now, freeing its quota. */
 function DeleteFile({ label, medium: { key, upload }, onRemove }: SlotProps & { medium: Medium }) {
   if (!upload) return null;
   const remove = async () => {

@@ -3,7 +3,7 @@ import { useMode } from '../../session.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select } from '../../ui/form/controls.tsx';
 
-/** What becomes of a test video by the word in its prompt (docs/test-keys.md). */
+/** The outcome of a test video, by the word in its prompt (docs/test-keys.md). */
 const OUTCOMES: Record<TestOutcome, string> = {
   completed: 'It is completed after about 2 seconds',
   slow: 'It is completed after 30 seconds',
@@ -19,10 +19,10 @@ const OUTCOMES: Record<TestOutcome, string> = {
 const NAMES = Object.keys(OUTCOMES) as TestOutcome[];
 const CHOICES = NAMES.map((name) => ({ value: name, label: `test-${name}: ${OUTCOMES[name]}` }));
 
-/** The words of outcomes in a prompt, with the white space before them. */
+/** The outcome words in a prompt, with preceding white space. */
 const WORDS = new RegExp(String.raw`\s*\btest-(${NAMES.toReversed().join('|')})\b(?!-[a-z])`, 'gi');
 
-/** In test mode: chooses what becomes of a video. The choice is a word of its prompt. */
+/** In test mode: chooses the outcome, by adding a word to the prompt. */
 export function Outcomes({
   prompt,
   onChange,

@@ -71,7 +71,7 @@ export default function PlaygroundPage() {
   );
 }
 
-/** Says that a link has filled the form in, and what of it was left out. */
+/** Says that a link filled in the form, and which parts were ignored. */
 function FilledIn({ refused }: GivenRequest) {
   return (
     <div role="status" class="mb-8 max-w-[60ch] border-l-4 border-tungsten pl-4">
@@ -86,18 +86,18 @@ function FilledIn({ refused }: GivenRequest) {
   );
 }
 
-/** So many of the fields that were left out are named. */
+/** How many of the ignored fields are named. */
 const MOST_NAMED = 8;
 
 interface PlaygroundProps {
-  /** Of the draft: the task whose request is made again, or the request of the address. */
+  /** The draft's: the task being repeated, or the URL's request. */
   name: string;
   rules: Rules;
-  /** What a new form holds. */
+  /** The content of a new form. */
   first: Body | undefined;
 }
 
-/** The form as it was left, else that of an earlier request or of a link. */
+/** The form as it was left, or filled from an earlier request or a link. */
 function useForm({ name, rules: { schema }, first }: PlaygroundProps) {
   const me = useMe();
   const initial = () => {
@@ -151,33 +151,35 @@ function Playground(props: PlaygroundProps) {
   );
 }
 
-/** Width and height of the video, if the request says them. */
+/** The video's size, if the request determines it. */
 function sizeIn({ prices }: Rules, { resolution, aspect_ratio: ratio }: ShownTask) {
   return ratio === 'adaptive' ? undefined : prices.frames[resolution][ratio];
 }
 
-/** Results that are longer than the form stretch the last row, which keeps its contents on top. */
+/**
+ * If the results are taller than the form, the last row stretches and keeps its contents on top.
+ */
 const COLUMNS =
   'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem] lg:grid-rows-[auto_1fr]';
 
-/** The price and the results stand beside the form, so that nothing moves it. */
+/** Price and results stand beside the form, so that nothing shifts it. */
 const BESIDE = 'grid grid-cols-[minmax(0,1fr)] gap-8 lg:row-span-2';
-/** The price alone stays in sight; with results below it the column scrolls with the page. */
+/** The price alone is sticky; with results below it the column scrolls with the page. */
 const ALONE = 'lg:sticky lg:top-24';
 
-/** Goes to the first field with an error, which may be out of sight. */
+/** Scrolls to the first field with an error. */
 function showFirstError(settings: HTMLElement | null): void {
   const first = settings?.querySelector<HTMLElement>('[aria-invalid="true"], [role="alert"]');
   first?.scrollIntoView({ block: 'center' });
   first?.focus();
 }
 
-/** From this width on the results stand beside the form (Tailwind's `lg`). */
+/** From this width on, results are beside the form (Tailwind's `lg`). */
 const BESIDE_WIDTH = 1024;
-/** So many pixels of a result beside the form say what became of it. */
+/** How many visible pixels of a result beside the form are enough. */
 const LEAST_SHOWN = 100;
 
-/** Brings what became of a request into sight: on a phone the button is far below it. */
+/** Scrolls a request's result into view: on a phone the button is far below it. */
 function useShown(result: RefObject<HTMLElement | null>, kind: string | undefined): void {
   const before = useRef(kind);
   useEffect(() => {
@@ -190,7 +192,7 @@ function useShown(result: RefObject<HTMLElement | null>, kind: string | undefine
   }, [kind]);
 }
 
-/** Which fields the service has refused, in its words. */
+/** The fields that the service refused, with its messages. */
 function refusalsOf(generation: Generation | undefined): Record<string, string> {
   if (generation?.kind !== 'refused') return {};
   const { error } = generation;
@@ -198,7 +200,7 @@ function refusalsOf(generation: Generation | undefined): Record<string, string> 
   return typeof field === 'string' ? { [field]: besideField(error) } : {};
 }
 
-/** Reads the uploads of an earlier request; those that have expired are dropped. */
+/** Reads an earlier request's uploads, dropping expired ones. */
 async function describeUploads(
   form: Form,
   onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void,
@@ -219,7 +221,7 @@ async function describeUploads(
   }
 }
 
-/** The same request for the public API. */
+/** The equivalent request to the public API. */
 function Request({ form, rules }: { form: Form; rules: Rules }) {
   const samples = useMemo(() => {
     const { origin } = location;

@@ -17,7 +17,7 @@ interface LiveQuote {
   isOld: boolean;
 }
 
-/** A value once it has not changed for a moment. */
+/** Debounces a value. */
 function usePaused(value: string): string {
   const [paused, setPaused] = useState(value);
   useEffect(() => {
@@ -28,7 +28,7 @@ function usePaused(value: string): string {
 }
 
 /**
- * The price of the form as it is, from the service. Until it is known, the one before is shown.
+ * The current form's price, from the service. The previous one is shown until it arrives.
  * @param balance changes when the account has more or fewer credits
  */
 export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote {
@@ -47,7 +47,7 @@ export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote
   return { quote: last.current, error, isOld };
 }
 
-/** What the video costs, what will be left, and the button. */
+/** The video's price, the balance afterwards, and the button. */
 export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean }) {
   const { quote, isOld, error } = live;
   return (
@@ -82,7 +82,7 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
   );
 }
 
-/** The ways on of somebody without enough credits. */
+/** What to do without enough credits. */
 function Short() {
   const { data } = useLoad('/console/api/site');
   return (
@@ -100,7 +100,7 @@ function Short() {
   );
 }
 
-/** How it is paid, and what is left or missing. */
+/** How it is paid, and what remains or is missing. */
 function Payment({ quote }: { quote: Quote }) {
   const { credits, promotional, paid, is_affordable: isAffordable, available } = quote;
   const isTest = 'test' in available;

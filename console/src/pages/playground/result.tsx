@@ -13,11 +13,11 @@ import { useFollow, type useRuns } from './use-generation.ts';
 
 interface ResultProps extends Omit<ReturnType<typeof useRuns>, 'runs' | 'generate'> {
   run: Run;
-  /** Width and height of a request's video. */
+  /** The size of a request's video. */
   sizeOf: (task: ShownTask) => readonly [number, number] | undefined;
 }
 
-/** What became of a request. */
+/** The result of a request. */
 export function Result(props: ResultProps) {
   const { submission, generation, isResent } = props.run;
   useFollow(generation.kind === 'task' ? generation.task : undefined, (next) =>
@@ -67,7 +67,7 @@ interface LostProps {
   onDiscard: () => Promise<void>;
 }
 
-/** Asks what to do with a request that got no response: it is never sent again by itself. */
+/** Asks what to do with a request that got no response: it is never retried automatically. */
 function Lost({ error, prompt, onSend, onDiscard }: LostProps) {
   const { isBusy, send: discard } = useSending(onDiscard);
   return (
@@ -188,7 +188,7 @@ function Heading({ id, task, readAt, onDismiss }: FollowingProps & { id: string 
   );
 }
 
-/** Why it waits, the video, or why there is none. */
+/** The wait, the video, or why there is none. */
 function Outcome({ task, size }: { task: ShownTask; size: readonly [number, number] | undefined }) {
   return (
     <>
@@ -219,7 +219,7 @@ function Outcome({ task, size }: { task: ShownTask; size: readonly [number, numb
   );
 }
 
-/** The phases of a task as frames of a film. */
+/** A task's phases as film frames. */
 function Track({ task, size }: { task: ShownTask; size: readonly [number, number] | undefined }) {
   const hasMedia = task.mode !== 'text-to-video';
   const steps = STEPS.filter((step) => step !== 'ingesting' || hasMedia);

@@ -5,19 +5,18 @@ import { isKeptFor } from '../../personal.ts';
 import type { Body } from './form-model.ts';
 
 /**
- * What became of a request. `lost`: no response came, so it may have been taken; only its sender
- * decides whether it is sent again, with the same key. `refused`: nothing was made and nothing is
- * charged.
+ * The outcome of a request. `lost`: no response came, so it may have been accepted; only the user
+ * decides whether to retry it, with the same key. `refused`: nothing was created or charged.
  */
 export type Generation =
   | { kind: 'sending' }
-  /** After a reload. `interrupted`: it was under way; `gone`: there is no such task. */
+  /** After a reload. `interrupted`: it was in progress; `gone`: there is no such task. */
   | { kind: 'reading' | 'interrupted' | 'gone' }
   | { kind: 'lost'; error: ApiFailure }
   | { kind: 'refused'; error: ApiFailure }
   | { kind: 'task'; task: ShownTask; readAt: number; error?: ApiFailure | undefined };
 
-/** A request with its Idempotency-Key: stored before it is sent, so that a reload continues it. */
+/** A request with its Idempotency-Key: stored before it is sent, so that a reload can resume it. */
 export interface Submission {
   key: string;
   accountId: string;
@@ -25,26 +24,26 @@ export interface Submission {
   taskId?: string;
 }
 
-/** A request and what became of it. */
+/** A request and its outcome. */
 export interface Run {
   submission: Submission;
   generation: Generation;
-  /** It was under way when the page was reloaded, and was sent again. */
+  /** It was in progress when the page was reloaded, and was resent. */
   isResent?: boolean;
 }
 
-/** By mode: what was sent in one is never sent again in the other. */
+/** By mode: requests of one mode are never sent in the other. */
 const STORED = { live: 'framewright.generation', test: 'framewright.test-generation' };
-/** The older ones are in the gallery. */
+/** Older ones are in the gallery. */
 const MOST = 5;
 
-/** Whose runs they are. */
+/** The account and mode that the runs belong to. */
 export type Owner = Pick<Me, 'account_id' | 'mode'>;
 
-/** A request as the window keeps it. */
+/** A request as saved in the window. */
 type Kept = Submission & { isLost?: boolean };
 
-/** What this window has sent, the newest first, unless it was for another account. */
+/** This window's requests, newest first, if they are this account's. */
 function stored({ account_id: accountId, mode }: Owner): Kept[] {
   try {
     const found: Kept[] = JSON.parse(sessionStorage.getItem(STORED[mode]) ?? '[]');
@@ -54,14 +53,14 @@ function stored({ account_id: accountId, mode }: Owner): Kept[] {
   }
 }
 
-/** The request that was sent last, for the form. */
+/** The last request sent, for the form. */
 export function followedRequest(owner: Owner): Body | undefined {
   return stored(owner)[0]?.body;
 }
 
 /**
- * Keeps the runs over a reload, but not those that were refused, and none after a sign-out: a
- * response may still be on its way then.
+ * Saves runs across reloads, except refused ones, and not after a sign-out, when a response may
+ * still arrive.
  */
 export function store({ owner: { account_id: accountId, mode }, runs }: Book): void {
   if (isLeft || !isKeptFor(accountId)) return;
@@ -72,7 +71,7 @@ export function store({ owner: { account_id: accountId, mode }, runs }: Book): v
   else sessionStorage.removeItem(STORED[mode]);
 }
 
-/** What a reload leaves of a run. */
+/** A run restored after a reload. */
 function restored({ isLost, ...submission }: Kept): Run {
   if (submission.taskId !== undefined) return { submission, generation: { kind: 'reading' } };
   if (!isLost) return { submission, generation: { kind: 'interrupted' } };
@@ -80,12 +79,12 @@ function restored({ isLost, ...submission }: Kept): Run {
   return { submission, generation: { kind: 'lost', error } };
 }
 
-/** Whether no more is to be learnt of a run, so that it makes room for others. */
+/** Whether a run's outcome is final, so that it can make room for others. */
 const isOver = ({ generation }: Run) =>
   generation.kind === 'refused' ||
   (generation.kind === 'task' && generation.task.status !== 'processing');
 
-/** Puts a run first, and drops the oldest ones that are over. */
+/** Puts a run first, and drops the oldest finished ones. */
 export function withNewest(runs: Run[], run: Run): Run[] {
   const others = runs.filter(
     ({ submission, generation: { kind } }) =>
@@ -97,13 +96,13 @@ export function withNewest(runs: Run[], run: Run): Run[] {
 export interface Book {
   owner: Owner;
   runs: Run[];
-  /** Shows them on the page, if it is open. */
+  /** Updates the page, if it is open. */
   show(runs: Run[]): void;
-  /** Reads the credits of the account again. */
+  /** Reloads the account's credits. */
   refresh(): unknown;
 }
 
-/** They outlive the page, so that what is under way goes on while another page is shown. */
+/** Outlive the page, so that requests continue while another page is shown. */
 const books = new Map<string, Book>();
 
 export function bookOf(owner: Owner): Book {
@@ -114,7 +113,7 @@ export function bookOf(owner: Owner): Book {
   return book;
 }
 
-/** A browser that leaves the page ends what is under way: that is no failure. */
+/** Set when the browser leaves the page: aborted requests are then not failures. */
 let isLeft = false;
 addEventListener('pagehide', () => {
   isLeft = true;

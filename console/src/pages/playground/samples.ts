@@ -1,10 +1,10 @@
 import { fwSample, pythonSample, typeScriptSample } from '../../samples.ts';
 import type { Body } from './form-model.ts';
 
-/** Stands for the prompt, which the API requires, until there is one. */
+/** The placeholder until there is a prompt, which the API requires. */
 const PROMPT = 'Describe your video here';
 
-/** The body for the public API, where an upload is an address of this service. */
+/** The body for the public API, where an upload is a URL of this service. */
 export function publicBody(form: Body, apiUrl: string): Body {
   const body = form.prompt === '' ? { ...form, prompt: PROMPT } : form;
   const named = (value: unknown): unknown => {
@@ -18,7 +18,7 @@ export function publicBody(form: Body, apiUrl: string): Body {
   );
 }
 
-/** The same request in each language. */
+/** The request in each language. */
 export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
   const url = `${apiUrl}/api/v1`;
   return {

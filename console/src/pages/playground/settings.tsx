@@ -27,7 +27,7 @@ interface Props {
   onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void;
 }
 
-/** The fields of a request, with the values and limits of openapi.json. */
+/** A request's fields, with the values and limits from openapi.json. */
 export function Settings(props: Props) {
   return (
     <Card>
@@ -45,7 +45,7 @@ function valuesOf({ schema }: Rules, name: string): string[] {
   return schema.properties[name]?.enum ?? [];
 }
 
-/** What the video shows. */
+/** The prompt and media. */
 function Contents({ form, rules, errors, onChange, onMedia }: Props) {
   return (
     <>
@@ -71,7 +71,7 @@ function Contents({ form, rules, errors, onChange, onMedia }: Props) {
   );
 }
 
-/** Its model, length and frame, which decide the price. */
+/** The model, length and frame, which determine the price. */
 function Size({ form, rules, errors, onChange }: Props) {
   const { minimum: min = 4, maximum: max = 15 } = rules.schema.properties.duration ?? {};
   const offered = resolutionsOf(form, rules);
@@ -122,7 +122,7 @@ function Size({ form, rules, errors, onChange }: Props) {
 
 const BOX = 34;
 
-/** The size of a frame of this ratio that fits into a square. */
+/** The size of a frame with this ratio that fits a square. */
 function drawn(ratio: string): { width: string; height: string } {
   if (!ratio.includes(':')) return { width: '30px', height: '24px' };
   const [w = 1, h = 1] = ratio.split(':').map(Number);
@@ -139,7 +139,7 @@ function AspectPicker({
 }: {
   value: string;
   ratios: readonly string[];
-  /** Width and height in pixels by ratio, for the chosen resolution. */
+  /** Width and height in pixels by ratio, at the chosen resolution. */
   frames: Record<string, readonly [number, number]>;
   onChange: (value: string) => void;
 }) {
@@ -181,7 +181,7 @@ function AspectPicker({
   );
 }
 
-/** The other fields. A new field of the request needs no line here. */
+/** The other fields; new request fields appear without a change here. */
 function Extras({ form, rules, errors, onChange }: Props) {
   return (
     <div class="grid items-start gap-7 sm:grid-cols-2">
@@ -199,7 +199,7 @@ function Extras({ form, rules, errors, onChange }: Props) {
   );
 }
 
-/** Where the schema's words are not those of a form. */
+/** Form wording, where the schema's does not fit. */
 const WORDS: Record<string, { label?: string; hint?: string }> = {
   generate_audio: { label: 'Sound', hint: 'Generates an audio track.' },
   seed: { hint: 'The same seed gives similar videos. Empty: random.' },
@@ -213,7 +213,7 @@ interface ExtraProps {
   onChange: (value: string | boolean) => void;
 }
 
-/** A control that fits the type of a field. */
+/** A control for a field's type. */
 function Extra({ field, property, value, error, onChange }: ExtraProps) {
   const { type, description, enum: values, minimum: min, maximum: max, maxLength } = property;
   const name = field.charAt(0).toUpperCase() + field.slice(1).replaceAll('_', ' ');

@@ -2,7 +2,7 @@ import type { SiteUpload } from '../../../../server/src/site/playground/uploads.
 import { ApiFailure, failureOf } from '../../api.ts';
 
 /**
- * Uploads a file. `fetch` does not tell how much has been sent, so this is an XMLHttpRequest.
+ * Uploads a file with XMLHttpRequest, because `fetch` does not report upload progress.
  * @throws ApiFailure as `api` does
  */
 export function uploadFile(

@@ -16,7 +16,7 @@ import {
   withNewest,
 } from './runs.ts';
 
-/** Statuses after which it is not known whether the request was taken. */
+/** Statuses that leave open whether the request was accepted. */
 const isUncertain = ({ status }: ApiFailure) => status === 0 || status === 429 || status >= 500;
 
 const POLL_SECONDS = { first: 1, later: 2, held: 10 };
@@ -53,7 +53,7 @@ async function send(book: Book, submission: Submission, isResent = false): Promi
   void book.refresh();
 }
 
-/** A new request, or an earlier one again if no response to it came. */
+/** Sends a new request, or resends an earlier one that got no response. */
 async function generate(book: Book, body: Body): Promise<void> {
   const known = book.runs;
   if (known.some(({ generation }) => generation.kind === 'sending')) return; // a second click
@@ -63,7 +63,7 @@ async function generate(book: Book, body: Body): Promise<void> {
   await send(book, lost ?? { key: crypto.randomUUID(), accountId: book.owner.account_id, body });
 }
 
-/** Gives a request up that got no response, unless it has arrived. */
+/** Gives up a request that got no response, unless it has arrived. */
 async function discard(book: Book, run: Run): Promise<void> {
   const { key } = run.submission;
   const found = await arrived(book.owner, key);
@@ -76,7 +76,7 @@ async function discard(book: Book, run: Run): Promise<void> {
   }
 }
 
-/** When the page is opened: sends what was interrupted, and reads the other ones again. */
+/** On opening the page: resends interrupted requests, and re-reads the others. */
 function resume(book: Book): void {
   const before = book.runs.filter(({ generation }) => generation.kind !== 'refused');
   change(book, before);
@@ -91,7 +91,7 @@ function resume(book: Book): void {
 }
 
 /**
- * Sends requests, and keeps what became of the newest ones, also over a reload.
+ * Sends requests and keeps the latest outcomes, across reloads.
  * @param me another account or mode needs another component
  */
 export function useRuns(me: Owner) {
@@ -107,7 +107,7 @@ export function useRuns(me: Owner) {
     runs,
     update: (key: string, next: Generation) => update(book, key, next),
     generate: (body: Body) => generate(book, body),
-    /** The request again, with its own key. */
+    /** Resends the request, with its own key. */
     retry: ({ submission }: Run) => send(book, submission),
     discard: (run: Run) => discard(book, run),
     dismiss: (run: Run) => drop(book, run),
@@ -138,7 +138,7 @@ async function arrived({ mode }: Owner, key: string): Promise<Generation | undef
   return task && { kind: 'task', task, readAt: performance.now() };
 }
 
-/** What has become of a run meanwhile, as far as it can be read. */
+/** A run's current outcome, as far as it can be read. */
 async function readAgain(owner: Owner, { key, taskId }: Submission, known: Generation) {
   if (taskId !== undefined) return readTask(taskId, known.kind === 'task' ? known.task : undefined);
   return known.kind === 'lost' ? arrived(owner, key) : undefined;
@@ -151,12 +151,12 @@ async function readTask(id: string, before?: ShownTask): Promise<Generation> {
   } catch (thrown) {
     const error = asFailure(thrown);
     if (!before) return error.status === 404 ? { kind: 'gone' } : { kind: 'refused', error };
-    // Another object, so that it is followed further.
+    // A new object, so that it is followed further.
     return { kind: 'task', task: { ...before }, readAt: performance.now(), error };
   }
 }
 
-/** Reads a live task again and again, while the page is visible. */
+/** Polls a live task while the page is visible. */
 export function useFollow(task: ShownTask | undefined, onRead: (next: Generation) => void): void {
   const read = useRef(onRead);
   read.current = onRead;

@@ -29,7 +29,7 @@ const RULES = [
   },
 ];
 
-/** What a video costs, in credits. */
+/** The price of a video, in credits. */
 export default function PricingPage() {
   const site = useLoad('/console/api/site');
   return (
@@ -78,12 +78,12 @@ export default function PricingPage() {
   );
 }
 
-/** The seconds that a video may have. */
+/** The allowed lengths of a video. */
 const SECONDS = { min: 4, max: 15 };
 
 const choicesOf = (values: string[]) => values.map((value) => ({ value, label: value }));
 
-/** What one video costs, as its settings are changed. */
+/** The price of a video as its settings change. */
 function Calculator({ prices }: Pick<About, 'prices'>) {
   const [chosen, setModel] = useState('video-2.0-fast');
   const [wanted, setResolution] = useState('720p');
@@ -124,7 +124,7 @@ function Calculator({ prices }: Pick<About, 'prices'>) {
 
 type Offer = About['packs'][number] & { paid: string };
 
-/** What credits cost, as packs and plans; nothing where none are sold. */
+/** The price of credits, as packs and plans; nothing if none are on sale. */
 function Offers({ offers }: { offers: Pick<About, 'packs' | 'plans' | 'is_test'> }) {
   const { packs, plans, is_test: isTest } = offers;
   const rows: Offer[] = [

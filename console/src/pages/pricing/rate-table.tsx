@@ -2,7 +2,7 @@ import type { About } from '../../../../server/src/site/about.ts';
 import type { Loaded } from '../../load.ts';
 import { Load } from '../../ui/states.tsx';
 
-/** Credits per second, by model and resolution; a dash where a model does not offer one. */
+/** Credits per second, by model and resolution; a dash where a resolution is not offered. */
 export function RateTable({
   from,
   kind,
@@ -17,7 +17,7 @@ export function RateTable({
   );
 }
 
-/** Rows of the same height as those that come. */
+/** Placeholder rows of the final height. */
 const UNKNOWN: About['prices']['standard'] = { ' ': {}, '  ': {}, '   ': {} };
 
 function Rates({ rates: all }: { rates: About['prices']['standard'] }) {

@@ -11,7 +11,7 @@ import { FormDialog } from '../../ui/form/form-dialog.tsx';
 import { leaveFor } from '../../ui/form/sending.tsx';
 import { Credits, formatNumber } from '../../ui/format.tsx';
 
-/** Closes the account, after its address was typed. It is erased after a grace period. */
+/** Closes the account after its address was typed. It is erased after a grace period. */
 export function DeleteAccount({ me }: { me: Me }) {
   return (
     <Card
@@ -25,7 +25,7 @@ export function DeleteAccount({ me }: { me: Me }) {
   );
 }
 
-/** What is lost with the account, and what happens to the rest. */
+/** What is lost with the account, and what remains. */
 function Consequences() {
   const { data } = useLoad('/console/api/me', { query: { mode: 'live' } });
   const credits = data?.mode === 'live' ? data.credits : undefined;

@@ -12,7 +12,7 @@ import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-/** The passkeys of the account. They are offered only where browsers can make them. */
+/** The account's passkeys, shown only where browsers can create them. */
 export function Passkeys() {
   const about = useLoad('/console/api/site');
   const list = useLoad('/console/api/passkeys');
@@ -50,7 +50,7 @@ export function Passkeys() {
   );
 }
 
-/** Says what has changed, and reads the list again. */
+/** Reports a change, and reloads the list. */
 type Changed = (said: string) => Promise<void>;
 
 function RemovePasskey({
@@ -99,14 +99,14 @@ function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
 
 const MAX_NAME = 60;
 
-/** What went wrong in the browser itself. */
+/** Explains an error in the browser itself. */
 function refusalOf(error: Error): Error {
   if (error.name === 'NotAllowedError') return new Error('No passkey was made.');
   if (error.name !== 'InvalidStateError') return error;
   return new Error('This device has a passkey for this account.');
 }
 
-/** Makes a passkey on this device. The browser's part of the library is loaded when it is used. */
+/** Creates a passkey on this device. The WebAuthn library is loaded on first use. */
 async function add(name: string): Promise<void> {
   const { startRegistration } = await import('@simplewebauthn/browser');
   const optionsJSON = await api('POST /auth/passkeys/options');
@@ -118,7 +118,7 @@ async function add(name: string): Promise<void> {
 
 const HINT = 'To recognize it, such as “laptop”.';
 
-/** Asks for the name of a passkey: of a new one, which is then made on this device, or of one. */
+/** Asks for a passkey's name: creates a new one on this device, or renames one. */
 function NamePasskey({ passkey, onChanged }: { passkey?: PasskeyItem; onChanged: Changed }) {
   const draft = useDraft(passkey ? `passkey ${passkey.id}` : 'passkey', () => ({
     name: passkey?.name ?? '',

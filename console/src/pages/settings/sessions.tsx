@@ -18,14 +18,14 @@ const METHODS: Record<string, string> = {
   oidc: 'with single sign-on',
 };
 
-/** Ends a session; one that has ended already is fine. */
+/** Ends a session; one that has already ended is fine. */
 async function end({ id }: SessionItem): Promise<void> {
   await api('DELETE /console/api/sessions/:id', { params: { id } }).catch((error) => {
     if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
   });
 }
 
-/** Where the account is signed in. */
+/** The account's sessions. */
 export function Sessions() {
   const list = useLoad('/console/api/sessions');
   const [busy, setBusy] = useState<string>();

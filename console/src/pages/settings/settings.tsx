@@ -16,7 +16,7 @@ const THEMES = [
   { value: 'dark', label: 'Dark' },
 ] as const;
 
-/** What is as it was, and what is not, for somebody who has signed in to a closed account. */
+/** After signing in to a closed account: what is unchanged, and what is not. */
 function Reopened() {
   return (
     <div role="status" class="border-l-4 border-good pl-4">

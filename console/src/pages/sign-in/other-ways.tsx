@@ -5,7 +5,7 @@ import type { Loaded } from '../../load.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { PasskeyButton } from '../../ui/form/proof.tsx';
 
-/** Passkeys, and the issuers that are configured. Nothing is shown until they are known. */
+/** Passkeys and the configured issuers. Nothing is shown until they are loaded. */
 export function OtherWays({
   site,
   next,
@@ -47,7 +47,7 @@ export function OtherWays({
   );
 }
 
-/** Why a sign-in at another service failed. */
+/** Why a sign-in with an issuer failed. */
 const REASONS = new Map([
   ['denied', 'You did not allow the other service to sign you in here.'],
   ['disabled', 'This account is disabled. Ask the operator of this service.'],
@@ -57,7 +57,7 @@ const REASONS = new Map([
   ['unverified', 'The other service has not verified your e-mail address. Use a code instead.'],
 ]);
 
-/** The issuers that are configured, by their names in the address. */
+/** The configured issuers, by their names in URLs. */
 function issuersOf({ github, google, oidc }: About['sign_in']) {
   return [
     ...(github ? [{ id: 'github', name: 'GitHub' }] : []),

@@ -15,12 +15,12 @@ import { useTitle } from '../../ui/page.tsx';
 import still from '../landing/sample.jpg';
 import { OtherWays } from './other-ways.tsx';
 
-/** Signs in, and goes to the page that asked for it. A first sign-in makes the account. */
+/** Signs in, and returns to the page that asked for it. The first sign-in creates the account. */
 export default function SignInPage() {
   const { query, route } = useLocation();
   const { state, refresh } = useSession();
   const site = useLoad('/console/api/site');
-  // Phones end the page while its reader looks for the mail with the code.
+  // Phones may discard the page while its reader opens the mail with the code.
   const { value, set, drop } = useDraft('sign-in', () => ({ email: '', isSent: false }));
   const { email, isSent } = value;
   const [isReopened, setReopened] = useState(false);
@@ -84,7 +84,7 @@ function Ended() {
   );
 }
 
-/** After somebody has deleted their account. */
+/** Shown after an account was deleted. */
 function Closed({ until = '' }: { until: string | undefined }) {
   if (Number.isNaN(Date.parse(until))) return null;
   return (
@@ -100,7 +100,7 @@ const POINTS = [
   'Your statement lists every change of your credits.',
 ];
 
-/** A still in its frame, and what the reader gets. */
+/** A still in its frame, and what a new account gets. */
 function Aside({ credits }: { credits: number }) {
   const points = [
     ...POINTS,
@@ -128,7 +128,7 @@ function Aside({ credits }: { credits: number }) {
   );
 }
 
-/** Asks for a code by mail. Known and unknown addresses get the same answer. */
+/** Requests a code by mail. The response is the same for known and unknown addresses. */
 function EmailStep({
   email,
   setEmail,
@@ -168,7 +168,7 @@ function EmailStep({
   );
 }
 
-/** Signs in by the mailed code. */
+/** Signs in with the mailed code. */
 function CodeStep({
   email: typed,
   isLogged,
@@ -205,20 +205,20 @@ function CodeStep({
 const FIRST = '/playground';
 
 /**
- * The page to go to after signing in. Only a path of this site: an address from a link that
- * somebody has sent must not lead elsewhere.
+ * The page after the sign-in. Only a path of this site: a link sent by somebody must not lead
+ * elsewhere.
  */
 function nextPath(given: string | undefined): string {
   if (given === undefined) return FIRST;
   const url = URL.parse(given, location.origin);
   const isOurs = url?.origin === location.origin && given.startsWith('/');
-  // What is left of /.//other.example would be another site's address.
+  // What remains of /.//other.example would be another site's URL.
   if (!url || !isOurs || url.pathname.startsWith('//')) return FIRST;
   if (url.pathname === '/sign-in') return FIRST;
   return `${url.pathname}${url.search}`;
 }
 
-/** Goes to the page; the router does not have those of the documentation. */
+/** Goes to the page; the router does not know the docs. */
 function goTo(next: string, route: (path: string, replace: boolean) => void): void {
   if (next.startsWith('/docs')) location.replace(next);
   else route(next, true);

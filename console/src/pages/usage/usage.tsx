@@ -110,7 +110,7 @@ function Shown({ usage }: { usage: Usage }) {
   );
 }
 
-/** A chart over every day of the period, also those without a row. */
+/** A chart of every day in the period, including days without usage. */
 function DayChart({ usage, value, name }: { usage: Usage; value: Value; name: string }) {
   const data = useMemo(() => chartOf(usage, value, name), [usage]);
   return (
@@ -170,14 +170,14 @@ function Blank() {
 
 type Value = 'videos' | 'failed' | 'credits';
 
-/** What was used under one name, such as a day or a model. */
+/** The usage under one name, such as a day or a model. */
 type Sums = { name: string } & Record<Value, number>;
 
 function sum(rows: UsageEntry[], value: Value): number {
   return rows.reduce((total, row) => total + row[value], 0);
 }
 
-/** One row for each name, in the order of the names' first rows. */
+/** One row per name, in order of first appearance. */
 function sumsBy(rows: UsageEntry[], nameOf: (row: UsageEntry) => string): Sums[] {
   return [...Map.groupBy(rows, nameOf)].map(([name, group]) => ({
     name,
@@ -197,12 +197,12 @@ function chartOf({ from, to, rows }: Usage, value: Value, label: string): ChartD
   };
 }
 
-/** The present day, UTC. */
+/** Today, in UTC. */
 function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-/** The first day of so many days that end with this one. */
+/** The first of so many days ending with this one. */
 function daysUntil(last: string, count: number): string {
   return addDays(last, 1 - count);
 }

@@ -6,7 +6,7 @@ import { Credits, DateTime } from '../../ui/format.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Player } from '../../ui/player.tsx';
 
-/** What stands at the top: the video, or why there is none. */
+/** The top of the page: the video, or why there is none. */
 export function Stage({ task }: { task: ShownTask }) {
   return (
     <div class="grid grid-cols-[minmax(0,1fr)] gap-5">
@@ -93,12 +93,12 @@ function WhyDeleted({ video }: { video: NonNullable<ShownTask['video']> }) {
 
 const GONE = 410;
 
-/** Whether the service says that the file of a video is not in its storage. */
+/** Whether the service reports a video's file missing. */
 function useMissingFile(id: string, url: string | null): boolean {
   const [missing, setMissing] = useState<string>();
   const isThere = url !== null;
   useEffect(() => {
-    // A page at another address of the service may not ask there.
+    // A page on another origin may not ask.
     if (url === null || new URL(url, location.href).origin !== location.origin) return;
     const stop = new AbortController();
     fetch(url, { method: 'HEAD', signal: stop.signal }).then(

@@ -68,14 +68,14 @@ export default function VideoPage() {
 
 const TITLE_CHARACTERS = 70;
 
-/** The beginning of the prompt, in whole words. */
+/** The start of the prompt, in whole words. */
 function titleOf({ prompt }: ShownTask): string {
   if (prompt.length <= TITLE_CHARACTERS) return prompt;
   const cut = prompt.slice(0, TITLE_CHARACTERS);
   return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), TITLE_CHARACTERS / 2))}…`;
 }
 
-/** Reads the task again while something may still change, and the balance when it has ended. */
+/** Polls the task while something may still change, and refreshes the balance when it ends. */
 function useReloads(task: ShownTask | undefined, reload: () => Promise<void>): void {
   const { refresh } = useSession();
   const status = task?.status;
@@ -102,7 +102,7 @@ interface Props {
   onChange: () => Promise<void>;
 }
 
-/** Cancels a video that is being made, or deletes one that is there. */
+/** Cancels a video in progress, or deletes a finished one. */
 function EndButtons(props: Props) {
   const { status, held, video_url: url } = props.task;
   if (status === 'processing' && held === null)

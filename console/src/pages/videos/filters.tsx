@@ -5,17 +5,17 @@ import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
 
-/** What the address of the page says about the list: `text`, `state`, `model` and so on. */
+/** The list's filters in the page's URL: `text`, `state`, `model` and so on. */
 export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 
 const NAMES = ['text', 'state', 'model', 'key', 'surface', 'from', 'to'] as const;
 
-/** The filters in the query of an address; others are dropped. */
+/** The filters in a query; other parameters are dropped. */
 export function filtersOf(query: Record<string, string>): Filters {
   return Object.fromEntries(NAMES.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
 }
 
-/** The filters as a query, with its question mark; empty without filters. */
+/** The filters as a query with its question mark; empty without filters. */
 export function queryOf(filters: Filters): string {
   const query = new URLSearchParams(filters as Record<string, string>).toString();
   return query === '' ? '' : `?${query}`;
@@ -28,16 +28,16 @@ const STATES = [
   { value: 'failed', label: 'Failed' },
 ];
 
-/** After the last letter, so long until the list is searched. */
+/** The debounce of the search field. */
 const TYPING_MS = 400;
 
 interface FilterProps {
   filters: Filters;
-  /** `isSame`: the same search, typed further, which is no step of its own for Back. */
+  /** `isSame`: more typing in the same search, which gets no history entry of its own. */
   onChange: (filters: Filters, isSame?: boolean) => void;
 }
 
-/** The filters of the list. The rare ones are folded away until they are used. */
+/** The list's filters. Rare ones are folded away until used. */
 export function FilterBar({ filters, onChange }: FilterProps) {
   const set = (name: keyof Filters) => (value: string) => {
     const { [name]: _, ...others } = filters;
@@ -68,7 +68,7 @@ export function FilterBar({ filters, onChange }: FilterProps) {
   );
 }
 
-/** Searches when the writer pauses. */
+/** Searches when the typing pauses. */
 function SearchField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
   const [typed, setTyped] = useState(text);
   useEffect(() => setTyped(text), [text]);

@@ -5,16 +5,16 @@ import { type LoadedList, type Part, useEvery, useList } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import type { Filters } from './filters.tsx';
 
-/** What the list showed when its page was left. */
+/** The state of the list when its page was left. */
 interface Left {
   parts: Part<VideoItem>[];
   scrollY: number;
 }
 
-/** By mode and entry of the history. A new window knows none, and signing out opens one. */
+/** By mode and history entry. A new window has none, and signing out reloads the page. */
 const left = new Map<string, Left>();
 
-/** The key of the present entry in the history of the window; it gets one the first time. */
+/** The key of the current history entry; assigned on first use. */
 function entryKey(): string {
   const { state } = history as { state: { key?: string } | null };
   if (state?.key) return state.key;
@@ -23,7 +23,7 @@ function entryKey(): string {
   return key;
 }
 
-/** The list of videos, which Back finds as it was left: all its parts, at the same place. */
+/** The list of videos. Going back restores all its pages and the scroll position. */
 export function useReturningList(filters: Filters): LoadedList<VideoItem> {
   const mode = useMode();
   const [key] = useState(() => `${mode} ${entryKey()}`);
@@ -49,10 +49,10 @@ export function useReturningList(filters: Filters): LoadedList<VideoItem> {
 }
 
 const EVERY_MS = 4000;
-/** A poster is drawn some seconds after its video is completed. */
+/** A poster may appear this long after its video is completed. */
 const POSTER_MS = 20_000;
 
-/** The items, with what has become of those that are still in work. */
+/** The items, with live updates of those in progress. */
 export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined {
   const [fresh, setFresh] = useState<Map<string, VideoItem>>(new Map());
   const mode = useMode();
@@ -71,11 +71,11 @@ function isUnfinished(item: VideoItem): boolean {
   return item.status === 'processing' || awaitsPoster(item);
 }
 
-/** Whether the picture of a video may still come. */
+/** Whether a video's poster may still appear. */
 export function awaitsPoster(
   item: Pick<VideoItem, 'surface' | 'video_url' | 'poster_url' | 'updated_at'>,
 ) {
-  if (item.surface === 'test') return false; // none is drawn of a sample
+  if (item.surface === 'test') return false; // samples have none
   const { video_url: video, poster_url: poster, updated_at: at } = item;
   return video !== null && poster === null && Date.now() - Date.parse(at) < POSTER_MS;
 }

@@ -5,10 +5,10 @@ import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { awaitsPoster } from './list.ts';
 
-/** A pointer that only passes by starts no video. */
+/** Hovering for less than this starts no video. */
 const PREVIEW_MS = 300;
 
-/** A task in the grid: its picture, which plays while it is pointed at, its prompt, its state. */
+/** A task in the grid: its poster, which plays on hover, its prompt and state. */
 export function VideoCard({ item }: { item: VideoItem }) {
   const [isPreviewed, preview] = usePreview(item.video_url !== null);
   const { prompt, model, duration, resolution } = item;
@@ -63,7 +63,7 @@ function Picture({ item }: { item: VideoItem }) {
   );
 }
 
-/** Whether there was a video that is not there any more. */
+/** Whether its video existed and is gone. */
 function isDeleted({ status, video_url: url }: VideoItem): boolean {
   return status === 'completed' && url === null;
 }
@@ -75,7 +75,7 @@ function withoutPicture(item: VideoItem): string {
   return awaitsPoster(item) ? 'Its picture is being drawn' : 'No picture';
 }
 
-/** The first link is kept: each read of the list has another one, which would start it again. */
+/** Keeps the first link: each read of the list has a new one, which would restart the video. */
 function Preview({ item }: { item: VideoItem }) {
   const [src] = useState(item.video_url ?? '');
   return (
@@ -93,7 +93,7 @@ function Preview({ item }: { item: VideoItem }) {
   );
 }
 
-/** Whether the preview is shown, and the listeners that decide it. */
+/** Whether the preview is shown, and the listeners that control it. */
 function usePreview(isPossible: boolean) {
   const [isShown, show] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -117,7 +117,7 @@ function usePreview(isPossible: boolean) {
   return [isShown && isPossible, listeners] as const;
 }
 
-/** Stands for a card that is loading, with the same height. */
+/** The placeholder for a card, with the same height. */
 export function BlankCard() {
   return (
     <div aria-hidden="true">

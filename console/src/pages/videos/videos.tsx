@@ -49,7 +49,7 @@ function Videos({
 }: {
   filters: Filters;
   clear: () => void;
-  /** Gets whether the account has no video at all. */
+  /** Called with whether the account has no videos at all. */
   onNew: (isNew: boolean) => void;
 }) {
   const list = useReturningList(filters);

@@ -13,10 +13,10 @@ type Delivery = Result<'GET /console/api/webhooks/:id/deliveries'>['items'][numb
 type Attempt = Delivery['attempts'][number];
 
 const EVERY_MS = 1500;
-/** A try that is due this soon is waited for. */
+/** Tries due this soon are waited for. */
 const SOON_MS = 10_000;
 
-/** Reads the log again while a try is due. */
+/** Reloads the log while a try is due. */
 function useReloads(items: Delivery[] | undefined, reload: () => Promise<unknown>): void {
   const isDue = items?.some(
     ({ next_attempt_at: at }) => at !== null && Date.parse(at) < Date.now() + SOON_MS,
@@ -24,7 +24,7 @@ function useReloads(items: Delivery[] | undefined, reload: () => Promise<unknown
   useEvery(isDue ? EVERY_MS : undefined, () => !document.hidden && reload());
 }
 
-/** What was sent to an endpoint in the last 30 days. */
+/** Deliveries to an endpoint in the last 30 days. */
 export function Deliveries({
   endpoint,
   log,
@@ -32,7 +32,7 @@ export function Deliveries({
 }: {
   endpoint: Endpoint;
   log: LoadedList<Delivery>;
-  /** The tries may have changed the state of the endpoint. */
+  /** The tries may have changed the endpoint's state. */
   onChanged: () => Promise<void>;
 }) {
   const isEnabled = endpoint.disabled_at === null;

@@ -11,12 +11,12 @@ import { NewSecret } from '../../ui/form/new-secret.tsx';
 export type Endpoint = Result<'GET /console/api/webhooks/:id'>;
 type EventType = Endpoint['events'][number];
 
-/** How requests name an endpoint. */
+/** The parameters that name an endpoint in requests. */
 export function namesOf({ id, mode }: Endpoint) {
   return { params: { id }, query: { mode } };
 }
 
-/** What an endpoint can hear of, in the words of the pages. */
+/** The event types, in the pages' words. */
 const EVENTS: Record<EventType, string> = {
   'task.completed': 'A task is completed',
   'task.failed': 'A task failed and was refunded',
@@ -24,7 +24,7 @@ const EVENTS: Record<EventType, string> = {
   'credits.low': 'The credits fall below the limit of the page Credits',
 };
 
-/** The events of an endpoint without an address are only kept in its log. */
+/** An endpoint without a URL only logs its events. */
 export const NO_ADDRESS = 'No address';
 
 export const hostOf = ({ url }: { url: string | null }) =>
@@ -73,7 +73,7 @@ function EventChoice({ value: chosen, onChange, error }: DraftField<EventType[]>
 
 type Made = Result<'POST /console/api/webhooks'>;
 
-/** Shows the secret of an endpoint, whatever page comes next. */
+/** Shows an endpoint's secret, on top of any page. */
 export function showSecret(made: Made): void {
   openDialog(
     <NewSecret title="The secret of the endpoint" secret={made.secret}>
@@ -87,12 +87,12 @@ export function showSecret(made: Made): void {
 }
 
 interface FormProps {
-  /** Without one, a new endpoint is made. */
+  /** Without one, creates an endpoint. */
   endpoint?: Endpoint;
   onSaved: (saved: Endpoint | Made) => void;
 }
 
-/** The dialog that makes an endpoint, or changes what one hears of. */
+/** The dialog that creates an endpoint, or changes its events. */
 export function EndpointForm({ endpoint, onSaved }: FormProps) {
   const mode = useMode();
   const { id = '', description, events = ['task.completed', 'task.failed'] } = endpoint ?? {};

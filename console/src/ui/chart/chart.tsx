@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ChartData } from './plot.ts';
 
 /**
- * A chart of bars (for days) or lines. uPlot is loaded with the first chart. For screen readers a
- * chart is an image: put the numbers in a table beside it.
+ * A chart of bars (for days) or lines. uPlot is loaded with the first chart. To screen readers it
+ * is an image: put the numbers in a table beside it.
  */
 export function Chart({
   data,

@@ -1,6 +1,6 @@
 /**
- * uPlot passes `navigator.language` to Intl when it is loaded. Some systems have a language that
- * Intl rejects, such as `en-US@posix`: fall back to en-US.
+ * uPlot passes `navigator.language` to Intl on load. Some systems have a language that Intl
+ * rejects, such as `en-US@posix`: fall back to en-US.
  */
 try {
   Intl.getCanonicalLocales(navigator.language);

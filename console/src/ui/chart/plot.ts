@@ -10,7 +10,7 @@ export interface ChartData {
   series: { label: string; values: (number | null)[] }[];
 }
 
-/** The colours of the series in order, as design tokens. */
+/** The series' colours in order, as design tokens. */
 const COLOURS = ['--color-tungsten', '--color-ink', '--color-good', '--color-bad', '--color-edge'];
 
 interface Settings {
@@ -51,7 +51,7 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
   const colour = (token: string) => colourOf(element, token);
   const time = timeFormat(kind, kind === 'bars' ? 'day' : 'minute');
   const times = data.times.map((at) => time.format(at * 1000));
-  const newest = data.times.length - 1; // in the legend while nothing is pointed at
+  const newest = data.times.length - 1; // shown in the legend while nothing is hovered
   const bars = uPlot.paths.bars?.({ size: [0.7, 36] });
   const options: uPlot.Options = {
     width: element.clientWidth,
@@ -109,7 +109,7 @@ function axesOf(kind: Settings['kind'], colour: (token: string) => string): uPlo
   ];
 }
 
-/** Values without neighbours get a point, since no line shows them. */
+/** Values without neighbours get a point, since no line would show them. */
 function isolated(values: (number | null)[]): number[] {
   const isThere = (at: number) => typeof values[at] === 'number';
   return [...values.keys()].filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
@@ -118,13 +118,13 @@ function isolated(values: (number | null)[]): number[] {
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 
-/** Allowed seconds between two labels: with fewer, labels would repeat. */
+/** The allowed seconds between labels: closer ones would repeat. */
 const BETWEEN_LABELS = {
   line: [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440].map((count) => count * MINUTE_SECONDS),
   bars: [1, 2, 3, 4, 5, 7, 10, 14, 28, 56, 112, 365].map((count) => count * DAY_SECONDS),
 };
 
-/** Days are in UTC, as the API counts them; times in the reader's zone. */
+/** Days are in UTC, as the API counts them; times in the user's time zone. */
 function timeFormat(kind: Settings['kind'], unit: 'day' | 'minute'): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat('en-GB', {
     ...(unit === 'day'
@@ -144,10 +144,10 @@ function valueText(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : formatNumber(Math.round(value * 10) / 10);
 }
 
-/** Steps of the grid behind bars, which count whole things. */
+/** Grid steps for bars, which count whole things. */
 const WHOLE = Array.from({ length: 10 }, (_, zeros) => [1, 2, 5].map((step) => step * 10 ** zeros));
 
-/** Room for half of the first bar and half of the last one. */
+/** Room for half of the first and last bar. */
 function besideBars(
   { data, kind }: Pick<Settings, 'data' | 'kind'>,
   [min, max]: [number, number],
@@ -157,7 +157,7 @@ function besideBars(
   return [min - half, max + half];
 }
 
-/** Resolves a design token to a colour that a canvas understands. */
+/** Resolves a design token to a colour for the canvas. */
 function colourOf(element: HTMLElement, token: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${token})`;

@@ -8,7 +8,7 @@ type AreaProps = TextProps & {
   placeholder?: string;
 };
 
-/** Several lines of text, with a character count. */
+/** A multi-line text field with a character count. */
 export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
   return (
     <FieldFrame
@@ -108,7 +108,7 @@ export function Range({
   min: number;
   max: number;
   step?: number;
-  /** Follows the value, such as ` s`. */
+  /** The suffix of the value, such as ` s`. */
   unit?: string;
   onChange: (value: number) => void;
 }) {

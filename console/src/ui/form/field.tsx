@@ -4,20 +4,20 @@ import { useId } from 'preact/hooks';
 /** Props of every control. */
 export interface FieldProps {
   label: string;
-  /** Below the label: what to write. */
+  /** Help text below the label. */
   hint?: ComponentChildren;
-  /** Below the control: what is wrong. */
+  /** The error below the control. */
   error?: string | undefined;
 }
 
-/** The attributes that tie a control to its label, hint and error. */
+/** The attributes that link a control to its label, hint and error. */
 interface ControlProps {
   id: string;
   'aria-describedby': string | undefined;
   'aria-invalid': boolean;
 }
 
-/** A label, a hint, the control and its error. Use `Field` for a plain line of text. */
+/** A label, hint, control and error. Use `Field` for a plain text input. */
 export function FieldFrame({
   label,
   hint,
@@ -25,7 +25,7 @@ export function FieldFrame({
   beside,
   children,
 }: FieldProps & {
-  /** At the right of the label, such as a count. */
+  /** To the right of the label, such as a count. */
   beside?: ComponentChildren;
   children: (control: ControlProps) => ComponentChildren;
 }) {
@@ -59,11 +59,11 @@ export function Problem({ id, children }: { id?: string; children: ComponentChil
   );
 }
 
-/** The look of a control that takes text. */
+/** The style of text controls. */
 export const INPUT =
   'w-full rounded-cut border border-edge bg-sheet px-3 text-ink placeholder:text-dim hover:border-ink aria-invalid:border-bad disabled:border-line disabled:bg-well disabled:text-dim';
 
-/** Props of a control that takes text, beside the attributes of its element. */
+/** Props of a text control, besides its element's attributes. */
 export interface TextProps extends FieldProps {
   value: string;
   onChange: (text: string) => void;
@@ -82,7 +82,7 @@ type InputProps = Omit<
     | { type: 'date' }
   );
 
-/** A line of text, a number, a date or a mail address. */
+/** A single-line input: text, number, date or e-mail address. */
 export function Field({ label, hint, error, onChange, ...input }: TextProps & InputProps) {
   return (
     <FieldFrame label={label} hint={hint} error={error}>

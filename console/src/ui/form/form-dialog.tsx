@@ -9,7 +9,7 @@ interface DialogWords {
   title: string;
   /** The label of the submit button. */
   action: string;
-  /** The label of the button that only closes. */
+  /** The label of the button that only closes it. */
   dismiss?: string;
   isDangerous?: boolean;
   disabled?: boolean;
@@ -19,14 +19,14 @@ interface FormDialogProps<Sent> extends DialogWords {
   /** Called when the dialog closes. */
   onClose?: () => void;
   onSend: () => Promise<Sent>;
-  /** Called after the dialog has closed, unless sending failed. */
+  /** Called after the dialog closed, unless sending failed. */
   onSent?: (sent: Sent) => unknown;
   /** Whether a field already shows this failure. */
   isBeside?: (failure: ApiFailure) => boolean;
   children: (failure: ApiFailure | undefined) => ComponentChildren;
 }
 
-/** A form in a dialog: its fields, what went wrong, and the buttons that cancel and send. */
+/** A form in a dialog: fields, error, and the cancel and submit buttons. */
 export function FormDialog<Sent>(props: FormDialogProps<Sent>) {
   const closeDialog = useClose();
   const { title, action, dismiss = 'Cancel', isDangerous, children } = props;
@@ -90,14 +90,14 @@ interface DraftDialogProps<Value extends object, Sent>
   ) => ComponentChildren;
 }
 
-/** Binds a control to a field of a draft. */
+/** Binds a control to a draft's field. */
 export interface DraftField<Value> {
   value: Value;
   onChange: (value: Value) => void;
   error: string | undefined;
 }
 
-/** A form in a dialog whose fields are a draft; an error is shown at the field that it names. */
+/** A form dialog whose fields are a draft; errors are shown at their field. */
 export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<Value, Sent>) {
   const { draft, children, ...dialog } = props;
   return (

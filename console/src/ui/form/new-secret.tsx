@@ -5,7 +5,7 @@ import { CopyButton } from '../code.tsx';
 import { Dialog, useClose } from '../dialog.tsx';
 
 /**
- * Shows a new secret, in a dialog that is kept until the secret was copied or its reader confirms
+ * Shows a new secret, in a dialog that stays until the secret was copied or the user confirms
  * having stored it.
  */
 export function NewSecret({

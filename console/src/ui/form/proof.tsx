@@ -7,14 +7,14 @@ import { FieldFrame, INPUT } from './field.tsx';
 import { SendButton, useSending } from './sending.tsx';
 
 const DIGITS = 8;
-/** How long to wait before another code can be sent. */
+/** The pause before another code can be sent. */
 const AGAIN_SECONDS = 30;
 
 interface Props {
   email: string;
-  /** Whether there is no mail server, so that the code is in the log of the service. */
+  /** Whether there is no mail server, so that the code is in the service's log. */
   isLogged: boolean;
-  /** The label of the button, and its label while it works. */
+  /** The button's label, and its label while busy. */
   action: string;
   working: string;
   verify: (code: string) => Promise<void>;
@@ -24,7 +24,7 @@ interface Props {
   children?: ComponentChildren;
 }
 
-/** Takes a mailed code, and verifies it once all digits are entered. */
+/** A field for a mailed code, which is verified once all digits are entered. */
 export function CodeForm(props: Props) {
   const { verify: check, send, children } = props;
   const [code, setCode] = useState('');
@@ -112,7 +112,7 @@ function SentTo({ email, isLogged }: Pick<Props, 'email' | 'isLogged'>) {
   );
 }
 
-/** Sends another code after a pause, which invalidates the one before. */
+/** Sends another code after a pause, invalidating the previous one. */
 function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () => void }) {
   const [wait, setWait] = useState(AGAIN_SECONDS);
   const [said, setSaid] = useState('');
@@ -145,11 +145,11 @@ function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () 
 interface PasskeyProps {
   /** Reads the WebAuthn options. */
   options: () => Promise<Result<'POST /auth/passkey/options'>>;
-  /** Sends the response of the passkey. */
+  /** Sends the passkey's response. */
   send: (response: Body<'POST /auth/passkey'>) => Promise<void>;
 }
 
-/** Signs with a passkey of this device. The library is loaded on the first use. */
+/** Signs with a passkey of this device. The WebAuthn library is loaded on first use. */
 export function PasskeyButton({ options, send }: PasskeyProps) {
   const use = async () => {
     const { startAuthentication } = await import('@simplewebauthn/browser');

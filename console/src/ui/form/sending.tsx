@@ -4,7 +4,7 @@ import type { ApiFailure } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../button.tsx';
 
-/** The state of a request that a form or a button sends. */
+/** The state of a request sent by a form or button. */
 interface Sending<Given extends unknown[]> {
   isBusy: boolean;
   failure: ApiFailure | undefined;
@@ -36,7 +36,7 @@ export function leaveFor(address: string): Promise<never> {
 
 type Props = ComponentProps<typeof Button> & { onSend: () => Promise<unknown> };
 
-/** A button that sends by itself, with its error below it. */
+/** A button that sends a request, with its error below. */
 export function SendButton({ onSend, ...button }: Props) {
   const { isBusy, failure, send } = useSending(onSend);
   return (

@@ -19,9 +19,9 @@ create table accounts (
 );
 create unique index accounts_email on accounts (lower(email));
 
--- An account that its owner has closed and can reopen until erase_at: then a worker turns the row into one
--- of account_deletions. It counts only while the account is disabled since closed_at, so an operator who
--- enables the account withdraws the closing.
+-- An account that its owner has closed and can reopen until erase_at; then a worker moves the row
+-- to account_deletions. It counts only while the account has been disabled since closed_at, so an
+-- operator who enables the account withdraws the closing.
 create table account_closings (
   account_id text primary key references accounts,
   closed_at timestamptz not null,
@@ -29,7 +29,7 @@ create table account_closings (
 );
 create index account_closings_due on account_closings (erase_at);
 
--- An account that is to be erased. A worker does it once nothing of the account is under way.
+-- An account to be erased, by a worker, once nothing of the account is under way.
 create table account_deletions (
   account_id text primary key references accounts,
   asked_at timestamptz not null default clock_now(),
@@ -66,7 +66,7 @@ create table api_key_requests (
 create table api_key_uses (
   api_key_id text primary key,
   last_used_at timestamptz not null,
-  -- The network of the client, not its address: /24, or /48 with IPv6.
+  -- The client's network, not its address: /24, or /48 with IPv6.
   last_used_address text
 ) with (fillfactor = 70);
 
@@ -80,21 +80,21 @@ create unlogged table request_windows (
 
 -- ledger --------------------------------------------------------------------------------------------
 
--- The balances of one account and kind of credits. They are columns of one row, so that one row lock
--- orders all movements of a customer, and customers share no row.
+-- The balances of one account and kind of credits. They share one row, so that one row lock orders
+-- all movements of a customer, and customers share no row.
 create table ledger_balances (
   account_id text not null references accounts,
   kind text not null check (kind in ('paid', 'promotional', 'test')),
-  -- The contra account: everything that was ever given, less what was taken back.
+  -- The contra account: everything ever granted, less what was taken back.
   granted bigint not null default 0,
   available bigint not null default 0 constraint available_not_negative check (available >= 0),
   reserved bigint not null default 0 constraint reserved_not_negative check (reserved >= 0),
   spent bigint not null default 0 constraint spent_not_negative check (spent >= 0),
-  -- Credits that were taken back after they were spent or reserved. A contra account, too.
+  -- Credits taken back after they were spent or reserved. Also a contra account.
   debt bigint not null default 0 constraint debt_not_negative check (debt >= 0),
   -- The newest transfer that ledger_lots contains.
   lots_through bigint,
-  -- From then on, the lots must be brought up to date before credits are reserved; null: no lot has credits.
+  -- From this time on, lots must be brought up to date before a reserve; null: no lot has credits.
   lots_due_at timestamptz,
   primary key (account_id, kind),
   constraint double_entry check (granted + debt = available + reserved + spent)
@@ -115,7 +115,7 @@ create table ledger_transfers (
     ('grant', 'adjust', 'reserve', 'capture', 'refund', 'expire', 'clawback', 'repay')),
   reference text not null unique,
   note text,
-  -- Of a grant that makes a lot.
+  -- For a grant that makes a lot.
   expires_at timestamptz,
   -- The grant whose credits an expiry or a clawback takes.
   origin bigint,
@@ -134,10 +134,10 @@ end $$;
 create trigger append_only before update or delete on ledger_transfers
   for each statement execute function refuse_change();
 
--- Granted credits that expire together. Lots and their movements follow from the transfers and are made
--- from them, account by account (ledger/lots.ts).
+-- Granted credits that expire together. Lots and their movements are derived from the transfers,
+-- account by account (ledger/lots.ts).
 create table ledger_lots (
-  -- grant:REFERENCE, or settle:TASK/LOT for credits that came back after their lot had expired.
+  -- grant:REFERENCE, or settle:TASK/LOT for credits refunded after their lot had expired.
   name text primary key,
   account_id text not null,
   kind text not null,
@@ -164,7 +164,7 @@ create index ledger_lot_movements_lot on ledger_lot_movements (lot);
 
 -- storage -------------------------------------------------------------------------------------------
 
--- A stored file. The row commits before its first byte is written, and its id is never used again.
+-- A stored file. The row commits before its first byte is written, and its id is never reused.
 create table stored_objects (
   id text primary key,
   -- By role: a task (input, output, poster), an account (upload), or an attempt, whose id is the job of the
@@ -176,12 +176,13 @@ create table stored_objects (
   size_bytes bigint,
   created_at timestamptz not null default clock_now(),
   delete_after timestamptz,
-  -- Each try to delete the file sets it, so that one that can't be deleted doesn't hold up the others.
+  -- Set by each try to delete the file, so that one that can't be deleted doesn't hold up the
+  -- others.
   delete_retry_at timestamptz,
   deleted_at timestamptz,
   -- When an operator removed the file before the end of its retention.
   taken_down_at timestamptz,
-  -- Of an output: when its poster is drawn; null: not any more.
+  -- For an output: when to draw its poster; null: never again.
   poster_due_at timestamptz,
   poster_tries smallint not null default 0
 );
@@ -217,15 +218,15 @@ create table tasks (
   api_key_id text,
   surface text not null,
   idempotency_key text not null,
-  -- Of the HTTP request that created it.
+  -- The id of the HTTP request that created it.
   request_id text,
-  -- The W3C trace context of that request, while tracing is on: the spans of its steps join its trace.
+  -- The W3C trace context of that request, if traced: the spans of the task's steps join its trace.
   traceparent text,
 
   -- The validated request, defaults filled in.
   request jsonb not null,
   seed bigint not null,
-  -- What `adaptive` became; null until the inputs are measured.
+  -- What `adaptive` resolved to; null until the inputs are measured.
   aspect_ratio text,
   provider text not null,
 
@@ -238,17 +239,17 @@ create table tasks (
   phase text not null check (phase in
     ('reserved', 'ingesting', 'submitting', 'generating', 'archiving', 'held', 'completed', 'failed')),
   held_cause text check (held_cause in ('acceptance', 'outcome')),
-  -- How often it was held for its outcome: the more often, the longer until the next read.
+  -- How often it was held for its outcome; each time the next read waits longer.
   outcome_holds integer not null default 0,
-  -- When a client was given a response that it may rely on.
+  -- When a client got a response that it can rely on.
   announced_at timestamptz,
   wait_until timestamptz not null,
 
-  -- When the next step is due, and which lease (a number that grows) holds the task until when.
+  -- When the next step is due; and the lease, a growing number, with its expiry.
   due_at timestamptz,
   lease bigint not null default 0,
   leased_until timestamptz,
-  -- Failures of the service itself in the present phase, for the backoff.
+  -- Internal failures in the current phase, for the backoff.
   internal_failures integer not null default 0,
   -- When an attempt was first not accepted: SUBMIT_RETRY_SECONDS count from here.
   refused_at timestamptz,
@@ -261,7 +262,7 @@ create table tasks (
   error_code text,
   error_message text,
   error_details jsonb,
-  -- Of a failed task: whether the provider charges for it all the same; null: nobody knows.
+  -- For a failed task: whether the provider charges for it anyway; null: unknown.
   provider_billed boolean,
   created_at timestamptz not null default clock_now(),
   updated_at timestamptz not null default clock_now(),
@@ -290,8 +291,8 @@ create index tasks_due_in_pool on tasks (
 create index tasks_ingest on tasks (account_id, due_at)
   where phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video';
 
--- How many tasks of an account are fetching their files. It is volatile, so it sees what was committed
--- until it is called, also after the calling statement has waited for a lock.
+-- How many tasks of an account are fetching their files. It is volatile, so it sees everything
+-- committed before the call, even if the calling statement waited for a lock.
 create function fetching_tasks(account text) returns bigint language sql volatile as $$
   select count(*) from tasks
   where account_id = account and phase in ('reserved', 'ingesting')
@@ -307,8 +308,8 @@ create table task_history (
 );
 create index task_history_task on task_history (task_id, at);
 
--- An Idempotency-Key. While task_id is null it is released: the next create with the same body starts a
--- new task.
+-- An Idempotency-Key. It is released while task_id is null: the next create with the same body
+-- starts a new task.
 create table idempotency_keys (
   account_id text not null,
   surface text not null,
@@ -319,12 +320,12 @@ create table idempotency_keys (
   primary key (account_id, surface, key)
 );
 
--- One try to hand a task to a provider, on record before its first byte is sent.
+-- One try to hand a task to a provider, recorded before its first byte is sent.
 create table attempts (
   id text primary key,
   task_id text not null references tasks,
   provider text not null,
-  -- Which account at which address it was sent to, as a digest: absence elsewhere proves nothing.
+  -- Digest of the address and account that it was sent to: absence elsewhere proves nothing.
   provider_identity text,
   state text not null default 'in_flight'
     check (state in ('in_flight', 'unknown', 'accepted', 'rejected', 'not_sent', 'absent')),
@@ -351,7 +352,7 @@ create index attempts_with_possible_job on attempts (provider, send_before)
 create index attempts_reconciled on attempts (outcome_by, state) where outcome_by in ('find', 'callback');
 create index attempts_assumed on attempts (provider) where outcome_by = 'assumption';
 
--- A finding about an attempt, from one source. The same finding again only increases the counter.
+-- A finding about an attempt, from one source. A repeated finding only increases the counter.
 create table evidence (
   attempt_id text not null references attempts,
   source text not null check (source in ('sender', 'find', 'callback', 'operator')),
@@ -368,9 +369,9 @@ create index evidence_jobs on evidence ((finding->>'job')) where source = 'callb
 create index evidence_sender_jobs on evidence ((finding->>'job'))
   where source = 'sender' and finding->>'job' is not null;
 
--- A job that an attempt has at its provider and that no task uses: it came to light after the task had
--- ended, or beside the job that the task got. suspected: an unsigned callback named it, and nobody has
--- looked yet.
+-- A job that an attempt has at its provider and that no task uses: it came to light after the task
+-- had ended, or in addition to the task's job. suspected: an unsigned callback named it, and nobody
+-- has checked yet.
 create table orphan_jobs (
   provider text not null,
   job_id text not null,
@@ -383,7 +384,7 @@ create table orphan_jobs (
   checked_at timestamptz,
   -- When it was reported in the log.
   reported_at timestamptz,
-  -- When an operator has seen it: it is neither listed nor counted any more.
+  -- When an operator acknowledged it: from then on it is neither listed nor counted.
   acknowledged_at timestamptz,
   primary key (provider, job_id)
 );
@@ -399,11 +400,12 @@ create table cancel_requests (
   task_id text primary key,
   requested_by text not null,
   requested_at timestamptz not null default clock_now(),
-  -- requested: the provider was not asked yet. accepted: it cancels the job, or has cancelled it.
+  -- requested: the provider has not been asked yet. accepted: it cancels the job, or has cancelled
+  -- it.
   state text not null default 'requested' check (state in ('requested', 'accepted', 'refused')),
   -- When a worker may ask the provider; later after a failure.
   ask_after timestamptz not null default clock_now(),
-  -- What the provider said, or the last failure to ask it.
+  -- The provider's reply, or the last failure to ask it.
   cause text
 );
 create index cancel_requests_open on cancel_requests (ask_after) where state = 'requested';
@@ -420,17 +422,17 @@ create table job_times (
   primary key (provider, model, resolution, video_seconds)
 );
 
--- A worker process. One that was not seen for a while is dead.
+-- A worker process. One not seen for a while is dead.
 create table workers (
   id text primary key,
   -- The providers that it has configured.
   providers text[] not null,
-  -- How many tasks it ingests at a time.
+  -- How many tasks it ingests at once.
   ingest_places integer not null,
   seen_at timestamptz not null
 );
 
--- The only row: the latest time that a worker has read from the database's clock. A clock that is behind it
+-- The only row: the latest time that a worker has read from the database's clock. A clock behind it
 -- was set back.
 create table clock_marks (
   one_row boolean primary key default true check (one_row),
@@ -445,13 +447,14 @@ insert into clock_marks (latest) values (clock_now());
 create table uploads (
   object_id text primary key references stored_objects,
   account_id text not null references accounts,
-  -- Whose quota it uses: SHA-256 of the mailbox, which may have several accounts.
+  -- Whose quota it counts against: SHA-256 of the mailbox, which may have several accounts.
   mailbox_hash bytea not null,
   kind text not null check (kind in ('image', 'video')),
-  -- As displayed, with the orientation applied; null: sent to the bucket by a link, and not measured.
+  -- As displayed, with the orientation applied; null: uploaded to the bucket by a link, not
+  -- measured.
   width integer,
   height integer,
-  -- Of a video, as measured.
+  -- For a video, as measured.
   duration_seconds double precision,
   -- How many days after its last use it is kept.
   lasts_days smallint not null default 7,
@@ -463,17 +466,17 @@ create index uploads_mailbox on uploads (mailbox_hash);
 
 -- providers -----------------------------------------------------------------------------------------
 
--- A job of the local renderer or of a test key: their own record, as a foreign provider would keep one.
+-- A job of the local renderer or of a test key: their own record, like that of an outside provider.
 -- barred: a find found no job of that attempt, so none may come any more.
 create table local_jobs (
   id text primary key,
   spec jsonb not null,
   state text not null default 'queued'
     check (state in ('barred', 'queued', 'rendering', 'succeeded', 'failed')),
-  -- A job of a test key works until then; its state is the one after that.
+  -- A test key's job works until then; `state` is the one that follows.
   ends_at timestamptz,
   leased_until timestamptz,
-  -- Grows with each start; only the latest start may finish the job.
+  -- Grows with each start, as a fencing token: only the latest start may finish the job.
   renders integer not null default 0,
   object_id text,
   cause text,
@@ -481,8 +484,8 @@ create table local_jobs (
 );
 create index local_jobs_waiting on local_jobs (created_at) where state in ('queued', 'rendering');
 
--- When the next call of one kind may be made on a quota, whichever process makes it. Unlogged: a crash of
--- the database starts the count anew.
+-- When the next call of one kind may be made on a quota, whichever process makes it. Unlogged: a
+-- crash of the database resets the count.
 create unlogged table provider_turns (
   quota text not null,
   purpose text not null,
@@ -492,26 +495,26 @@ create unlogged table provider_turns (
   primary key (quota, purpose)
 ) with (fillfactor = 50);
 
--- What was observed of a provider that takes no jobs. A row without closed_until only counts failures.
+-- The circuit breaker of a provider. A row without closed_until only counts failures.
 create table provider_outages (
   provider text primary key,
-  -- Submits in a row that failed, and when the last one did.
+  -- Consecutive failed submits, and when the last one failed.
   failures integer not null,
   failed_at timestamptz not null,
   cause jsonb not null,
-  -- How often in a row the provider was closed: each time is longer.
+  -- Consecutive closings of the provider: each lasts longer.
   closings integer not null default 0,
   closed_since timestamptz,
-  -- Until then nothing is submitted; after it, one submit at a time, until one gets through.
+  -- Until then nothing is submitted; afterwards, one submit at a time until one gets through.
   closed_until timestamptz,
   -- The one submit under way after closed_until ends before this time.
   probe_until timestamptz,
-  -- After closed_until, the next create passes at this time.
+  -- After closed_until, the next create is let through at this time.
   next_create_at timestamptz,
   constraint closed_providers_have_times check ((closed_until is null) = (closed_since is null))
 );
 
--- What an operator has paused: all creates (`creates`), or the submits to a provider (its name).
+-- An operator's pause: of all creates (`creates`), or of submits to a provider (its name).
 create table pauses (
   subject text primary key,
   reason text not null,
@@ -521,25 +524,25 @@ create table pauses (
 
 -- webhooks (docs/decisions/0047-webhooks.md) ---------------------------------------------------------
 
--- An address of a customer that events are sent to.
+-- A customer's URL that events are sent to.
 create table webhook_endpoints (
   id text primary key,
   account_id text not null,
-  -- Which tasks it hears of: those of live keys or of test keys.
+  -- Which tasks' events it gets: those of live keys or of test keys.
   mode text not null default 'live' check (mode in ('live', 'test')),
   -- null: events are only kept in the log.
   url text,
   description text,
   events text[] not null,
   secret text not null,
-  -- The secret before the last one: both sign until this time.
+  -- The previous secret: both sign until this time.
   earlier_secret text,
   earlier_secret_until timestamptz,
   created_at timestamptz not null default clock_now(),
   disabled_at timestamptz,
   disabled_because text check (disabled_because in ('owner', 'gone', 'failing')),
   deleted_at timestamptz,
-  -- Since its last success: turns in which every delivery failed, and since when.
+  -- Since the last success: turns in which every delivery failed, and since when.
   failures integer not null default 0,
   failing_since timestamptz,
   -- How long the slowest delivery of the last turn with a success took; null: there was none.
@@ -548,7 +551,7 @@ create table webhook_endpoints (
   paused_until timestamptz,
   -- One process at a time delivers to an endpoint.
   leased_until timestamptz,
-  -- A mail that is to be written to its owner: what happened, and what did it; null: none.
+  -- A mail to write to its owner: what happened, and what caused it; null: none.
   notice text check (notice in ('created', 'replaced', 'moved', 'gone', 'failing')),
   notice_from text,
   -- When the last mail about the endpoint was written.
@@ -566,12 +569,12 @@ create table webhook_deliveries (
   endpoint_id text not null,
   type text not null,
   task_id text,
-  -- What the event says if it is not about a task, which is read when the event is sent.
+  -- The event's data, unless it is about a task, which is read when the event is sent.
   data jsonb,
   created_at timestamptz not null default clock_now(),
   state text not null default 'waiting' check (state in ('waiting', 'delivered', 'failed')),
   attempts integer not null default 0,
-  -- When it is sent next; null: not any more.
+  -- When it is sent next; null: never again.
   due_at timestamptz default clock_now(),
   unique (endpoint_id, event_id)
 );
@@ -597,7 +600,7 @@ create table webhook_attempts (
 
 -- sign-in -------------------------------------------------------------------------------------------
 
--- Where a person is signed in: one browser.
+-- A person's session in one browser.
 create table sessions (
   id text primary key,
   -- SHA-256 of the token in the cookie.
@@ -609,9 +612,9 @@ create table sessions (
   expires_at timestamptz not null,
   -- How the person signed in: code, passkey, github, google, oidc.
   method text not null,
-  -- The network of the client, not its address.
+  -- The client's network, not its address.
   network text,
-  -- The name of the browser and of its system.
+  -- The name of the browser and its operating system.
   browser text,
   -- When the person last proved who they are; null: not since the sign-in.
   proved_at timestamptz
@@ -628,8 +631,8 @@ create table sign_in_codes (
 );
 create index sign_in_codes_expires on sign_in_codes (expires_at);
 
--- A mailed code that proves, in the session that asked for it, that its person is still the same. It signs
--- nobody in. Without a foreign key: the code of an ended session is of no use, and expires.
+-- A mailed code that reauthenticates the person in the session that asked for it. It signs nobody
+-- in. No foreign key: the code of an ended session is useless, and expires.
 create table proof_codes (
   session_id text primary key,
   code_hash bytea not null,
@@ -638,7 +641,7 @@ create table proof_codes (
 );
 create index proof_codes_expires on proof_codes (expires_at);
 
--- A key of a person's device that signs challenges.
+-- A key on a person's device that signs challenges.
 create table passkeys (
   -- The credential's id, in base64url.
   id text primary key,
@@ -655,16 +658,16 @@ create index passkeys_account on passkeys (account_id);
 -- A challenge for a passkey to sign. It is deleted when it is used.
 create table passkey_challenges (
   challenge text primary key,
-  -- Of the person who adds a passkey.
+  -- Set for a person who adds a passkey.
   account_id text references accounts,
-  -- The session in which a passkey proves that its person is still the same.
+  -- The session that is being reauthenticated with a passkey.
   session_id text,
   expires_at timestamptz not null
 );
 create index passkey_challenges_expires on passkey_challenges (expires_at);
 create index passkey_challenges_account on passkey_challenges (account_id);
 
--- A person's account elsewhere, by which they sign in.
+-- A person's account elsewhere, used to sign in.
 create table identities (
   -- github, or the address of an OpenID Connect issuer.
   issuer text not null,
@@ -688,8 +691,9 @@ create table sign_in_starts (
 );
 create index sign_in_starts_expires on sign_in_starts (expires_at);
 
--- A mailbox that has had the promotional credits of a new account (SIGNUP_CREDITS). The row outlives the
--- account by a year: deleting the account and signing up again gives no further credits.
+-- A mailbox that has received the promotional credits of a new account (SIGNUP_CREDITS). The row
+-- outlives the account by a year: deleting the account and signing up again gives no further
+-- credits.
 create table signup_grants (
   -- SHA-256 of the mailbox.
   address_hash bytea primary key,
@@ -698,10 +702,11 @@ create table signup_grants (
 create index signup_grants_granted on signup_grants (granted_at);
 
 
--- billing (docs/decisions/0030-billing.md) -----------------------------------------------------------
--- Prices are in minor units, such as cents. Columns that begin with stripe_ have ids of objects at Stripe, but
--- stripe_mode and stripe_account: the mode and the account at Stripe in which the ids of the row hold
--- (account null: not known).
+-- billing (docs/decisions/0030-billing.md)
+-- ----------------------------------------------------------- Prices are in minor units, such as
+-- cents. Columns that begin with stripe_ hold ids of Stripe objects, except stripe_mode and
+-- stripe_account: the Stripe mode and account that the row's ids belong to (account null: not
+-- known).
 
 -- A pack or a plan, edited by operators.
 create table offers (
@@ -720,7 +725,7 @@ create table offers (
   check ((kind = 'plan') = (period is not null))
 );
 
--- The terms behind a price at Stripe that a subscription may have. They never change.
+-- The terms of a Stripe price that a subscription may have. They never change.
 create table plan_prices (
   stripe_price text primary key,
   stripe_product text not null,
@@ -732,7 +737,7 @@ create table plan_prices (
   currency text not null,
   period text not null,
   expires_days integer,
-  -- Since when nobody can subscribe to the price, because it was archived at Stripe.
+  -- When the price was archived at Stripe: nobody can subscribe to it any more.
   gone_at timestamptz
 );
 create index plan_prices_plan on plan_prices (plan_id);
@@ -745,7 +750,7 @@ create table portal_configurations (
   stripe_account text
 );
 
--- The customer at Stripe of an account, in one mode and account there.
+-- An account's Stripe customer, in one Stripe mode and account.
 create table stripe_customers (
   account_id text not null references accounts,
   stripe_mode text not null check (stripe_mode in ('test', 'live')),
@@ -761,12 +766,12 @@ create table billing_accounts (
   account_id text primary key references accounts,
   -- A mail is sent when the available paid credits fall below this; null: none.
   alert_below bigint check (alert_below > 0),
-  -- When the mail and the event of the present shortage were written; null: there is no shortage.
+  -- When the mail and the event about the current shortage were written; null: no shortage.
   alerted_at timestamptz,
   -- The pack that is bought when the available paid credits fall below reload_below; null: none.
   reload_pack text references offers,
   reload_below bigint check (reload_below > 0),
-  -- The most that is spent so in a calendar month (UTC).
+  -- The most that automatic purchases may cost in a calendar month (UTC).
   reload_limit bigint check (reload_limit > 0),
   -- Why no pack is bought any more until the customer switches it on again.
   reload_stopped text,
@@ -786,7 +791,7 @@ create table subscriptions (
   stripe_checkout text unique,
   checkout_url text,
   stripe_subscription text unique,
-  -- opening: Checkout is not completed. expired: it never was. Otherwise the word of Stripe.
+  -- opening: Checkout is not completed. expired: it never was. Otherwise Stripe's status.
   state text not null default 'opening',
   renews_at timestamptz,
   -- When it ends, if it was canceled.
@@ -797,7 +802,7 @@ create table subscriptions (
   created_at timestamptz not null default clock_now(),
   settled_at timestamptz
 );
--- What is open in test mode does not keep an account from buying in live mode.
+-- A subscription in test mode does not keep an account from buying in live mode.
 create unique index subscriptions_one_live_of_mode on subscriptions
   (account_id, stripe_mode, coalesce(stripe_account, ''))
   where state not in ('canceled', 'incomplete_expired', 'expired');
@@ -809,7 +814,8 @@ create table orders (
   account_id text not null references accounts,
   -- pack: by Checkout. reload: a pack bought automatically. invoice: an invoice of a subscription.
   kind text not null check (kind in ('pack', 'reload', 'invoice')),
-  -- What was sold, and for how much: never changes. No credits: no plan explains any line of the invoice.
+  -- What was sold, and for how much; never changes. No credits: no plan matches any line of the
+  -- invoice.
   offer_id text not null references offers,
   subscription_id text references subscriptions,
   credits bigint not null check (credits >= 0),
@@ -821,14 +827,14 @@ create table orders (
 
   stripe_mode text not null check (stripe_mode in ('test', 'live')),
   stripe_account text,
-  -- The Checkout session, the payment intent, or the invoice; null: not known to be opened.
+  -- The Checkout session, payment intent or invoice; null: not known to be open.
   stripe_id text unique,
   checkout_url text,
-  -- The payment intent, and what was paid in all, with taxes.
+  -- The payment intent, and the total paid, including taxes.
   stripe_payment text,
   amount bigint,
   refunded bigint not null default 0,
-  -- What a dispute takes now; dispute: Stripe's word for its state.
+  -- The amount now in dispute; dispute: Stripe's status of it.
   disputed bigint not null default 0,
   dispute text,
   receipt_url text,
@@ -837,12 +843,13 @@ create table orders (
   -- mismatched: another amount or currency was paid.
   state text not null default 'pending'
     check (state in ('pending', 'paid', 'failed', 'expired', 'mismatched')),
-  -- The credits that are booked, by so many movements: order:ID:1, order:ID:2...
+  -- The credits booked, and the number of movements: order:ID:1, order:ID:2...
   booked bigint not null default 0,
   movements integer not null default 0,
   expires_at timestamptz,
-  -- Of a failed automatic purchase whose payment was not found: until then a charge that was sent may still
-  -- take effect, and counts as spent; null: it was looked for, or no charge can be under way.
+  -- For a failed automatic purchase whose payment was not found: until then a charge already sent
+  -- may still take effect and counts as spent; null: it was looked for, or no charge can be under
+  -- way.
   may_be_paid_until timestamptz,
   revision bigint not null default 0,
   due_at timestamptz default clock_now() + interval '1 minute',
@@ -868,12 +875,12 @@ create table order_payments (
   primary key (stripe_payment, order_id)
 );
 
--- An invoice or a payment at Stripe that an operator asked about, since no order has it. A worker looks for
--- the order, or makes it. Old rows are deleted.
+-- A Stripe invoice or payment without an order that an operator asked about. A worker finds or
+-- makes the order. Old rows are deleted.
 create table payment_looks (
   stripe_id text primary key,
   asked_at timestamptz not null default clock_now(),
-  -- When a worker looks; null: it has.
+  -- When a worker looks; null: done.
   due_at timestamptz default clock_now(),
   -- What it found: an order, or why there is none.
   order_id text references orders,
@@ -882,7 +889,7 @@ create table payment_looks (
 create index payment_looks_due on payment_looks (due_at) where due_at is not null;
 create index payment_looks_asked on payment_looks (asked_at);
 
--- An event of Stripe that was received: it wakes its order or subscription once.
+-- A received Stripe event, which wakes its order or subscription once.
 create table stripe_events (
   id text primary key,
   type text not null,
@@ -893,14 +900,15 @@ create index stripe_events_received on stripe_events (received_at);
 
 -- mail ----------------------------------------------------------------------------------------------
 
--- A mail to the owner of an account that is still to be sent, written with what it tells of.
+-- The outbox: a mail to an account's owner still to be sent, written together with the change that
+-- it reports.
 create table mails (
   id text primary key,
   account_id text not null,
   subject text not null,
   text text not null,
   created_at timestamptz not null default clock_now(),
-  -- When a process may take it up, again if the last try has not ended.
+  -- When a process may take it, or retake it if the last try has not ended.
   due_at timestamptz not null default clock_now(),
   tries integer not null default 0
 );
@@ -910,7 +918,7 @@ create index mails_account on mails (account_id);
 
 -- operator ------------------------------------------------------------------------------------------
 
--- What an operator has changed by a command, written in the transaction of the change.
+-- An operator's change by a command, written in the transaction of the change.
 create table operator_actions (
   id bigint generated always as identity primary key,
   at timestamptz not null default clock_now(),
@@ -931,10 +939,10 @@ create table audit_runs (
   id bigint generated always as identity primary key,
   actor text not null,
   started_at timestamptz not null default clock_now(),
-  -- Set every few seconds while it runs. If it is old, the process has died.
+  -- Heartbeat while it runs. If it is old, the process has died.
   seen_at timestamptz not null default clock_now(),
   ended_at timestamptz,
-  -- Null for an audit that could not be finished.
+  -- Null if the audit could not be finished.
   found integer,
   problems jsonb,
   failure text
@@ -944,7 +952,7 @@ create unique index one_audit_at_a_time on audit_runs ((ended_at is null)) where
 
 -- site ----------------------------------------------------------------------------------------------
 
--- A file of /packages/, as it was served first. Lockfiles of customers have its digest, so it is kept when
+-- A file of /packages/, as first served. Customers' lockfiles have its digest, so it is kept when
 -- the service has a newer version.
 create table client_packages (
   name text primary key,
@@ -957,15 +965,15 @@ create table client_packages (
 -- database (docs/decisions/0019-restored-database.md) -------------------------------------------------
 -- The table `migrations` is made by the program that migrates.
 
--- The only row, which each worker advances every few seconds. A database that was restored from a back-up,
--- or replaced by a replica that lags behind, has an older row than the workers remember, or another server.
+-- The only row, which each worker advances every few seconds. A database restored from a back-up,
+-- or replaced by a lagging replica, has an older row than the workers remember, or another server.
 create table database_marks (
   one_row boolean primary key default true check (one_row),
   epoch uuid not null default gen_random_uuid(),
-  -- Epochs that an operator ended by `framewright restored`.
+  -- Epochs that an operator ended with `framewright restored`.
   retired_epochs uuid[] not null default '{}',
   beat bigint not null default 0,
-  -- Where the row was written last: the server, its timeline, and this table in it.
+  -- Where the row was last written: the server, its timeline, and this table in it.
   system_identifier text,
   timeline text,
   table_oid text

@@ -84,7 +84,7 @@ async function askForCancel({ db, log, providers }: CancelDeps, taskId: string):
       ? await cancelAt(provider, job.job_id)
       : { kind: 'refused', cause: 'the task has ended meanwhile' };
   } catch (error) {
-    log.warn({ err: error, task: taskId }, 'a job could not be cancelled; it is tried again');
+    log.warn({ err: error, task: taskId }, 'a job could not be cancelled; will retry');
     await db.query(RESPONDED, [taskId, 'requested', storable(String(error))]);
     return;
   }

@@ -235,7 +235,7 @@ export function rememberMark(
     known = result.mark;
     await writeMark(file, known).catch((error) => {
       if (!isDiskFull(error)) throw error;
-      log.warn({ err: error }, 'the disk is full: the database mark is written later');
+      log.warn({ err: error }, 'the disk is full: the database mark will be written later');
     });
   };
 }

@@ -48,7 +48,7 @@ export function startInterval(
         () => 'done' as const,
         (error: Error) => {
           if (!signal.aborted)
-            log.warn({ err: error.message }, `${name} failed; it runs again in ${seconds} s`);
+            log.warn({ err: error.message }, `${name} failed; next run in ${seconds} s`);
           return 'failed' as const;
         },
       );

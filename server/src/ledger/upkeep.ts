@@ -33,7 +33,7 @@ async function tryUpdate({ db, log }: { db: Database; log: Log }, balance: Balan
     await db.transaction((tx) => bringUpToDate(tx, balance));
     return true;
   } catch (err) {
-    const message = 'the lots of a balance were not updated: run the audit if this goes on';
+    const message = 'the lots of a balance were not updated: run the audit if this persists';
     log.warn({ err, account: balance.accountId, kind: balance.kind }, message);
     return false;
   }

@@ -20,7 +20,7 @@ export async function openStorage(settings: StorageSettings, log: Log): Promise<
     retried: (object, error) =>
       log.warn({ object, bucket, err: String(error) }, 'putting an object failed; it is repeated'),
     replaces: () =>
-      log.warn({ bucket }, 'the store can not refuse to replace an object (If-None-Match)'),
+      log.warn({ bucket }, 'the store ignores If-None-Match, so a put may replace an object'),
   });
 }
 

@@ -100,10 +100,7 @@ async function submitOnce(
 /** Logs the outcomes that an operator should know at once. */
 function logOutcome(log: Log, outcome: SubmitOutcome, ids: object): void {
   if (outcome.kind === 'unknown') {
-    log.warn(
-      { ...ids, cause: outcome.cause },
-      'it is not known whether the provider accepted a task',
-    );
+    log.warn({ ...ids, cause: outcome.cause }, 'unknown whether the provider accepted a task');
   }
   if (outcome.kind === 'rejected' && outcome.fault === 'operator') {
     log.error(

@@ -63,7 +63,10 @@ async function drawOne(deps: PosterDeps, output: DueOutput): Promise<'drawn' | '
     await writeStream(await storage.open(output.id), filePath);
     const drawn = await posterMaker.draw(filePath, { source: task.provider, signal });
     if (drawn.kind === 'refused') {
-      log.warn({ task: task.id, cause: drawn.explanation }, 'the video gives no poster');
+      log.warn(
+        { task: task.id, cause: drawn.explanation },
+        'no poster can be drawn from the video',
+      );
       await giveUpPoster(db, output.id, output.tries);
       return 'refused';
     }

@@ -158,7 +158,7 @@ async function withConnection<T>(
   try {
     return await work(session);
   } catch (error) {
-    isSound = !mayBeConnections(error);
+    isSound = !mayBeConnectionFailure(error);
     throw error;
   } finally {
     client.release(!isSound || (session.wasRefused && pool.pooler === 'named'));
@@ -171,7 +171,7 @@ async function withConnection<T>(
  * become a read-only standby, or a migration may have changed the columns that a statement was
  * prepared for.
  */
-function mayBeConnections(error: unknown): boolean {
+function mayBeConnectionFailure(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
   return error instanceof pg.DatabaseError && !error.code?.startsWith('23');
 }

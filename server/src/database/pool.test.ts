@@ -4,7 +4,7 @@ import { createTestDatabase, quiet } from '../../test/database.ts';
 import { openSwallowingProxy } from '../../test/faults/swallowing-proxy.ts';
 import { until } from '../../test/until.ts';
 import { DatabaseUnavailable, isDatabaseUnavailable, openDatabase, statement } from './database.ts';
-import { watchForOutage } from './pool.ts';
+import { createCircuitBreaker } from './pool.ts';
 
 const ONE = statement('test_one', 'select 1 as one');
 const SLEEP = statement('test_sleep', 'select pg_sleep(60)');
@@ -39,7 +39,7 @@ test('during an outage work fails at once, and it succeeds soon after the outage
   const one = () => db.query(ONE);
   await one();
   proxy.swallow();
-  // The first one waits for a response; those that wait for a connection learn of the outage.
+  // The first one waits for a response; those that wait for a connection learn of the breaker.
   await Promise.all(Array.from({ length: 9 }, () => assert.rejects(one(), isDatabaseUnavailable)));
   const failure = await db.query(ONE).catch((error: unknown) => error);
   assert.ok(isDatabaseUnavailable(failure), String(failure));
@@ -54,22 +54,22 @@ test('during an outage work fails at once, and it succeeds soon after the outage
 
 test('work that waits when an outage begins fails with its cause', async () => {
   const causes = [new Error('no response')];
-  const outage = watchForOutage({
+  const breaker = createCircuitBreaker({
     log: quiet,
     attempt: async () => {
       const cause = causes.pop();
       if (cause) throw cause;
     },
   });
-  outage.check();
-  const waiting = outage.orBegins(new Promise(() => {}));
-  outage.suspect();
+  breaker.check();
+  const waiting = breaker.failFast(new Promise(() => {}));
+  breaker.probe();
   await assert.rejects(waiting, /no response/);
-  assert.throws(() => outage.check(), /no response/);
+  assert.throws(() => breaker.check(), /no response/);
   await until(
     async () => {
       try {
-        outage.check();
+        breaker.check();
         return true;
       } catch {
         return false;
@@ -77,5 +77,5 @@ test('work that waits when an outage begins fails with its cause', async () => {
     },
     (isOver) => isOver,
   );
-  outage.close();
+  breaker.stop();
 });

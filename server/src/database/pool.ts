@@ -58,14 +58,14 @@ export function openPool(options: {
   pool.on('acquire', (client) => idle.delete(client));
   pool.on('release', (_error, client) => idle.add(client));
   pool.on('remove', (client) => idle.delete(client));
-  const outage = watchForOutage({ attempt: () => attempt(settings), log });
+  const breaker = createCircuitBreaker({ attempt: () => attempt(settings), log });
   const distrust = () => {
     for (const client of idle) {
       distrusted.add(client);
       client.connection.stream.destroy(new NoResponse('another connection got no response'));
     }
     idle.clear();
-    outage.suspect();
+    breaker.probe();
   };
   return {
     pooler,
@@ -74,17 +74,17 @@ export function openPool(options: {
     },
     /** @throws pg's error or {@link NoResponse} when no connection is available now */
     async connect() {
-      outage.check();
+      breaker.check();
       if (pool.waitingCount >= MAX_WAITING) throw new Error('too much work waits for a connection');
       const lending = pool.connect();
       try {
-        return (await outage.orBegins(lending)) as LentConnection;
+        return (await breaker.failFast(lending)) as LentConnection;
       } catch (error) {
         lending.then(
           (client) => client.release(true),
           () => {},
         );
-        if (!(error instanceof pg.DatabaseError) && !isClosed) outage.suspect();
+        if (!(error instanceof pg.DatabaseError) && !isClosed) breaker.probe();
         throw error;
       }
     },
@@ -92,7 +92,7 @@ export function openPool(options: {
     distrust,
     close() {
       isClosed = true;
-      outage.close();
+      breaker.stop();
       return pool.end();
     },
   };
@@ -122,23 +122,23 @@ const TRY_SECONDS = 0.25;
  * The circuit breaker for the server. During an outage work fails at once, and one connection at a
  * time probes the server until it responds again.
  */
-export interface DatabaseOutage {
+export interface CircuitBreaker {
   /** Probes the server, because a connection failed or a response did not come. */
-  suspect(): void;
+  probe(): void;
   /** @throws the cause of the outage, if there is one */
   check(): void;
   /** Waits for the work, unless an outage begins. @throws the cause of the outage */
-  orBegins<T>(work: Promise<T>): Promise<T>;
-  close(): void;
+  failFast<T>(work: Promise<T>): Promise<T>;
+  stop(): void;
 }
 
 /** @param attempt opens a new connection, runs a statement and closes the connection */
-export function watchForOutage(deps: { attempt(): Promise<void>; log: Log }): DatabaseOutage {
+export function createCircuitBreaker(deps: { attempt(): Promise<void>; log: Log }): CircuitBreaker {
   const { attempt, log } = deps;
   const waiting = new Set<(cause: unknown) => void>();
   let cause: unknown;
   let isTrying = false;
-  let isClosed = false;
+  let isStopped = false;
 
   const begin = (failure: unknown) => {
     if (cause === undefined) log.error({ err: textOf(failure) }, 'the database does not respond');
@@ -148,7 +148,7 @@ export function watchForOutage(deps: { attempt(): Promise<void>; log: Log }): Da
   };
   const tryUntilItResponds = async () => {
     const startedAt = performance.now();
-    while (!isClosed) {
+    while (!isStopped) {
       const failure = await attempt().then(
         () => undefined,
         (error: unknown) => error ?? new Error('the database does not respond'),
@@ -160,11 +160,11 @@ export function watchForOutage(deps: { attempt(): Promise<void>; log: Log }): Da
     if (cause === undefined) return;
     cause = undefined;
     const seconds = (performance.now() - startedAt) / 1000;
-    if (!isClosed) log.info({ seconds }, 'the database responds again');
+    if (!isStopped) log.info({ seconds }, 'the database responds again');
   };
   return {
-    suspect() {
-      if (isTrying || isClosed) return;
+    probe() {
+      if (isTrying || isStopped) return;
       isTrying = true;
       void tryUntilItResponds().finally(() => {
         isTrying = false;
@@ -173,13 +173,13 @@ export function watchForOutage(deps: { attempt(): Promise<void>; log: Log }): Da
     check() {
       if (cause !== undefined) throw cause;
     },
-    orBegins: (work) =>
+    failFast: (work) =>
       new Promise((resolve, reject) => {
         waiting.add(reject);
         work.then(resolve, reject).finally(() => waiting.delete(reject));
       }),
-    close() {
-      isClosed = true;
+    stop() {
+      isStopped = true;
     },
   };
 }

@@ -4,7 +4,7 @@ import { lockObject, removeStoredUploads } from '../storage/removal.ts';
 import { isOwnUpload } from '../uploads/uploads.ts';
 
 // Uses the index tasks_ingest.
-const taskInNeedOf = queryFirst<[accountId: string, url: string], { id: string }>(
+const taskUsingUpload = queryFirst<[accountId: string, url: string], { id: string }>(
   'upload_task_in_need',
   `select id from tasks
    where account_id = $1 and phase in ('reserved', 'ingesting')
@@ -27,7 +27,7 @@ export function deleteUpload(
     if (!(await isOwnUpload(tx, id, accountId))) return false;
     // A create renews the upload before it commits, so it has committed or will find it deleted.
     await lockObject(tx, id);
-    const task = await taskInNeedOf(tx, accountId, `upload:${id}`);
+    const task = await taskUsingUpload(tx, accountId, `upload:${id}`);
     if (task) throw inUse(task.id);
     await removeStoredUploads(tx, [id]);
     return true;

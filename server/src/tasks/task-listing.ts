@@ -158,7 +158,7 @@ type Listed = Pick<TaskListing, 'id' | 'account_id' | 'surface' | 'provider' | '
 export type HeldTask = Listed & { held_cause: string; held_since: Date };
 
 /** The most tasks in one decision, so that an operator can read the list. */
-const MOST = 1000;
+const MAX_TASKS = 1000;
 
 const FIND = namedStatement(
   'operator_held_to_decide',
@@ -170,7 +170,7 @@ const FIND = namedStatement(
        and held_cause = coalesce(:cause::text, held_cause))
    select id, account_id, surface, held_cause, provider, credits, held_since from held
    where held_since <= (select clock_now()) - :hours::float8 * interval '1 hour'
-   order by held_since, id limit ${MOST}`,
+   order by held_since, id limit ${MAX_TASKS}`,
 );
 
 /**

@@ -22,8 +22,8 @@ import {
   superseded,
 } from '../tasks/transitions.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
+import { cachingMeasurer } from './caching-measurer.ts';
 import { recheckDelaySeconds } from './generate.ts';
-import { rememberingMeasurer } from './remembering-measurer.ts';
 
 export interface ArchiveDeps {
   db: Database;
@@ -103,7 +103,7 @@ async function writePoster(filePath: string, poster: Buffer): Promise<OutputFile
 async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<Measurement> {
   const { exactOutput, repeatsOutputs } = deps.providerOf(task).capabilities;
   const { outputMeasurer, outputFrames: frames } = deps;
-  const measurer = repeatsOutputs ? rememberingMeasurer(outputMeasurer) : outputMeasurer;
+  const measurer = repeatsOutputs ? cachingMeasurer(outputMeasurer) : outputMeasurer;
   const options = {
     accountId: task.account_id,
     source: task.provider,

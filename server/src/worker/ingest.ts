@@ -104,8 +104,8 @@ async function copyAll(deps: IngestDeps, task: Task): Promise<TaskInput[]> {
       if (stop.signal.aborted) throw error;
       if (error instanceof MediaRefused) refused.set(input, error);
       // An exhausted budget or an internal failure says nothing about the other files.
-      const isOfThis = error instanceof MediaRefused && error.refusal.reason !== 'too_large';
-      if (isOfThis) deadline ??= setTimeout(() => stop.abort(error), MORE_REFUSALS_MS);
+      const isAboutThisFile = error instanceof MediaRefused && error.refusal.reason !== 'too_large';
+      if (isAboutThisFile) deadline ??= setTimeout(() => stop.abort(error), MORE_REFUSALS_MS);
       else stop.abort(error); // later calls change nothing, so the reason is the first failure
       throw error;
     }

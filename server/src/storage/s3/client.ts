@@ -61,7 +61,7 @@ export function errorStatus(error: unknown): number | undefined {
 }
 
 /** Transient refusals: the same request may succeed later. */
-const PASSING_CODES = new Set([
+const TRANSIENT_CODES = new Set([
   'BadDigest',
   'ConditionalRequestConflict',
   'ExpiredToken',
@@ -73,11 +73,11 @@ const PASSING_CODES = new Set([
 ]);
 
 /** Whether a retry of the same call may succeed. */
-export function mayPass(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   const status = errorStatus(error);
   if (status === undefined)
     return error instanceof Error && !('syscall' in error && error.syscall === 'open');
-  return status >= 500 || status === 408 || status === 429 || PASSING_CODES.has(errorCode(error));
+  return status >= 500 || status === 408 || status === 429 || TRANSIENT_CODES.has(errorCode(error));
 }
 
 /**
@@ -87,7 +87,7 @@ export function mayPass(error: unknown): boolean {
 const OPEN_SECONDS = 5;
 /** A read fails when the store sends nothing for this long while its bytes are wanted. */
 const SILENCE_MS = 30_000;
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 
 /**
  * Opens an object or a range of it. The bytes of a whole object are compared with the checksum that
@@ -104,13 +104,13 @@ export async function openObjectStream(
     Key,
     ...(range ? { Range: `bytes=${range.first}-${range.last}` } : { ChecksumMode: 'ENABLED' }),
   });
-  const { Body } = await inTime((options) => client.send(get, options));
+  const { Body } = await withDeadline((options) => client.send(get, options));
   if (!(Body instanceof Readable)) throw new Error('the store sent no body');
-  return observed(Body);
+  return failingWhenSilent(Body);
 }
 
 /** Ends a call that gets no response in time. The body of its response may take longer. */
-export async function inTime<Response>(
+export async function withDeadline<Response>(
   call: (options: { abortSignal: AbortSignal }) => Promise<Response>,
 ): Promise<Response> {
   const late = new AbortController();
@@ -126,7 +126,7 @@ export async function inTime<Response>(
 }
 
 /** Passes on the bytes of `body`. Fails when the store is silent; `body` ends with its reader. */
-function observed(body: Readable): Readable {
+function failingWhenSilent(body: Readable): Readable {
   let lastMs = performance.now();
   const bytes = new Transform({
     transform(chunk, _encoding, done) {
@@ -140,7 +140,7 @@ function observed(body: Readable): Readable {
     else if (performance.now() - lastMs > SILENCE_MS) {
       body.destroy(new Error(`the storage sent nothing for ${SILENCE_MS / 1000} s`));
     }
-  }, LOOK_MS);
+  }, CHECK_MS);
   pipeline(body, bytes, () => clearInterval(looking));
   return bytes;
 }

@@ -13,11 +13,11 @@ import {
   type CredentialSource,
   errorCode,
   errorStatus,
-  inTime,
-  mayPass,
+  isTransient,
   openObjectStream,
   openS3Client,
   type S3Credentials,
+  withDeadline,
 } from './client.ts';
 import { type PresignedRequest, presignedUrl } from './presign.ts';
 import { probeS3 } from './probe.ts';
@@ -83,7 +83,7 @@ function s3Storage(
     async sizeOf(objectId) {
       try {
         const head = new HeadObjectCommand(place(objectId));
-        return (await inTime((options) => client.send(head, options))).ContentLength;
+        return (await withDeadline((options) => client.send(head, options))).ContentLength;
       } catch (error) {
         if (errorStatus(error) !== 404) throw error;
         return undefined;
@@ -140,7 +140,7 @@ async function putFile(client: S3Client, filePath: string, target: PutTarget): P
       return await putOnce(client, file, target);
     } catch (error) {
       if (errorStatus(error) === 412) return await requireSame(client, file, target);
-      if (attempt === ATTEMPTS || !mayPass(error)) throw error;
+      if (attempt === ATTEMPTS || !isTransient(error)) throw error;
       target.retried(error);
       if (errorCode(error) === 'ExpiredToken') await refreshCredentials(client);
       await delay(target.pauseMs * 2 ** (attempt - 1) * (0.5 + Math.random()));

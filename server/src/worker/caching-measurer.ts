@@ -4,23 +4,23 @@ import { forgetOldest } from '../kernel/forget-oldest.ts';
 import type { Measurement, Measurer } from '../media/measure.ts';
 
 /** How many results are cached. */
-const MAX_FILES = 100;
+const MAX_RESULTS = 100;
 
-const remembering = new WeakMap<Measurer, Measurer>();
+const wrappers = new WeakMap<Measurer, Measurer>();
 
 /**
  * Wraps a measurer in a cache, for small files that repeat: results are keyed by the hash of the
  * bytes and the options.
  */
-export function rememberingMeasurer(measurer: Measurer): Measurer {
-  const known = remembering.get(measurer);
+export function cachingMeasurer(measurer: Measurer): Measurer {
+  const known = wrappers.get(measurer);
   if (known) return known;
-  const wrapped = remembered(measurer);
-  remembering.set(measurer, wrapped);
+  const wrapped = withCache(measurer);
+  wrappers.set(measurer, wrapped);
   return wrapped;
 }
 
-function remembered(measurer: Measurer): Measurer {
+function withCache(measurer: Measurer): Measurer {
   const measured = new Map<string, Measurement>();
   return {
     async measure(file, expected, options = {}) {
@@ -31,7 +31,7 @@ function remembered(measurer: Measurer): Measurer {
       const before = measured.get(name);
       if (before) return before;
       const measurement = await measurer.measure(file, expected, options);
-      forgetOldest(measured, MAX_FILES);
+      forgetOldest(measured, MAX_RESULTS);
       measured.set(name, measurement);
       return measurement;
     },

@@ -23,7 +23,7 @@ const OPENED = statement(
 
 // A second click within half an hour reuses the Checkout. While the first click waits for Stripe
 // (three tries of 10 s), the order has neither a Stripe id nor a URL.
-const SAME = namedStatement(
+const REUSABLE = namedStatement(
   'order_same',
   ['accountId', 'offerId', 'credits', 'price', 'currency', 'savesCard', 'mode', 'account'],
   `select id, stripe_id, checkout_url from orders
@@ -99,8 +99,8 @@ async function orderOnce(
   const { accountId, pack, savesCard, scope } = wanted;
   await tx.query(LOCK, [accountId]);
   const [same] = await tx.query<Opened>(
-    SAME,
-    SAME.values({ ...pack, ...scope, accountId, offerId: pack.id, savesCard }),
+    REUSABLE,
+    REUSABLE.values({ ...pack, ...scope, accountId, offerId: pack.id, savesCard }),
   );
   if (same) return same;
   await requireFewUnpaid(tx, accountId);

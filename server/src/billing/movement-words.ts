@@ -64,7 +64,7 @@ export async function offersOf(
 }
 
 /**
- * A movement's note, if customers may see it: the service's notes on orders, and an operator's
+ * A movement's note, if customers may see it: the service's note on an order, or an operator's
  * reason for correcting the balance. All other notes are for operators only.
  */
 export function publicNote(movement: Described): string | null {

@@ -3,7 +3,7 @@ import { Client } from 'undici';
 
 /** The largest response headers that are accepted. */
 export const HEADERS_BYTES = 16 * 1024;
-/** How long an idle connection stays open. Its host may announce that it closes it earlier. */
+/** How long an idle connection stays open. Its host may announce an earlier close. */
 const KEPT_SECONDS = 20;
 /** How many idle connections one process keeps for one use. */
 const MAX_IDLE = 64;

@@ -50,14 +50,14 @@ export interface NoticeDeps {
 
 /** Writes the mails to owners whose endpoints were created, changed or switched off. */
 export async function mailOwners({ db, publicUrl }: NoticeDeps): Promise<void> {
-  const tellNext = async (tx: Transaction) => {
+  const mailNext = async (tx: Transaction) => {
     const endpoint = await nextNotice(tx);
     if (!endpoint) return false;
     await mailOwner(tx, { accountId: endpoint.account_id, ...mailOf(endpoint, publicUrl()) });
     await markTold(tx, endpoint.id);
     return true;
   };
-  while ((await isNoticeDue(db)) && (await db.transaction(tellNext)));
+  while ((await isNoticeDue(db)) && (await db.transaction(mailNext)));
 }
 
 const SUBJECTS: Record<Notice, string> = {

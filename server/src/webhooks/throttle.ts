@@ -58,8 +58,8 @@ function watchLoop(): () => boolean {
 
 /** How many endpoints of each kind a process delivers to at once. */
 const PLACES: Record<EndpointPlace, number> = { sound: 32, slow: 32, failing: 16 };
-/** The most slow places, with those that turns at sound endpoints move to. */
-const MOST_SLOW = 64;
+/** The most slow places, including those that long turns move to. */
+const MAX_SLOW = 64;
 
 /**
  * The places of a process. A long turn at a sound endpoint moves to a slow place if one is free, so
@@ -74,7 +74,7 @@ export function openDeliveryPlaces(now: () => number) {
   };
   const moveLong = () => {
     for (const [id, since] of taken.sound) {
-      if (now() - since < SLOW_MS || taken.slow.size >= MOST_SLOW) break;
+      if (now() - since < SLOW_MS || taken.slow.size >= MAX_SLOW) break;
       taken.sound.delete(id);
       taken.slow.set(id, since);
     }

@@ -113,7 +113,7 @@ function createPrice(stripe: StripeClient, plan: Offer, key: string): Promise<St
   return createOrRetryWithNewKey(key, (options) => stripe.prices.create(params, options));
 }
 
-const LEAVE = statement(
+const RETIRE = statement(
   'plan_price_leave',
   'update plan_prices set gone_at = coalesce(gone_at, clock_now()) where stripe_price = $1',
 );
@@ -129,7 +129,7 @@ export async function retireIfArchived(
 ): Promise<boolean> {
   if (await isSold(stripe, price)) return false;
   log.warn({ price }, "a plan's price was archived at Stripe; creating a new one");
-  await db.query(LEAVE, [price]);
+  await db.query(RETIRE, [price]);
   return true;
 }
 

@@ -21,7 +21,7 @@ import { sampleAspect } from '../video/demuxer.ts';
 /** Later frames are ignored: two seconds, at 24 frames a second. */
 const MAX_FRAMES = 48;
 /** The least standard deviation of the brightness (0 to 255) of a frame that shows something. */
-const LEAST_DEVIATION = 12;
+const MIN_DEVIATION = 12;
 
 /** Chooses the frame of a video that becomes its poster. */
 export interface PosterChoice extends Disposable {
@@ -42,7 +42,7 @@ export interface PosterChoice extends Disposable {
 export function createPosterChoice(options: { stream: Stream; maxSide: number }): PosterChoice {
   let best: { frame: Frame; deviation: number } | undefined;
   let offered = 0;
-  const isGood = () => (best?.deviation ?? 0) >= LEAST_DEVIATION;
+  const isGood = () => (best?.deviation ?? 0) >= MIN_DEVIATION;
   const isMade = () => offered >= MAX_FRAMES || isGood();
   return {
     isGood,

@@ -167,13 +167,13 @@ export async function readCreateClosures(
   return row;
 }
 
-const CREATE_EACH_SECONDS = 5;
+const CREATE_GAP_SECONDS = 5;
 
 const TRY_CREATE = statement(
   'outage_try_create',
   `update provider_outages
-   set next_create_at = clock_now() + interval '${CREATE_EACH_SECONDS} seconds'
-   where provider = $1 and ${CLOSED_IS_OVER} and ${isOver('next_create_at', CREATE_EACH_SECONDS)}
+   set next_create_at = clock_now() + interval '${CREATE_GAP_SECONDS} seconds'
+   where provider = $1 and ${CLOSED_IS_OVER} and ${isOver('next_create_at', CREATE_GAP_SECONDS)}
    returning provider`,
 );
 

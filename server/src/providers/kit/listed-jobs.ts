@@ -12,7 +12,7 @@ export interface Candidate {
   by: 'mark' | 'likeness' | 'unclear';
 }
 
-/** A provider's list of jobs, and how the attempt's job is told from others in it. */
+/** A provider's list of jobs, and how to tell the attempt's job from others in it. */
 export interface JobList<Row> {
   /** For messages. */
   name: string;

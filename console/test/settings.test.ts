@@ -1,27 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { NO_BROWSER } from './browser.ts';
-import { outdateProof, signedInPage } from './signed-in.ts';
+import { addAuthenticator, outdateProof, signedInPage } from './signed-in.ts';
 import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
-
-/** A device that makes passkeys and uses them without asking. */
-async function addAuthenticator(page: Page): Promise<void> {
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send('WebAuthn.enable');
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-}
 
 let site: Site;
 

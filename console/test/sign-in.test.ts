@@ -5,7 +5,7 @@ import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { type SimulatedOidc, startSimulatedOidc } from '../../simulators/oidc/oidc.ts';
 import { NO_BROWSER } from './browser.ts';
-import { signedInPage } from './signed-in.ts';
+import { addAuthenticator, signedInPage } from './signed-in.ts';
 import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
 
 const options = { skip: NO_BROWSER };
@@ -198,22 +198,6 @@ thoroughly('an issuer that refused is named on the page, as text', options, asyn
   await page.getByRole('alert').getByText('did not sign you in').waitFor();
   assert.equal(await page.locator('main img[src="x"]').count(), 0);
 });
-
-/** An authenticator in the browser that agrees to everything. */
-async function addAuthenticator(page: Page): Promise<void> {
-  const devTools = await page.context().newCDPSession(page);
-  await devTools.send('WebAuthn.enable');
-  await devTools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-}
 
 /** Adds a passkey to the account that is signed in. */
 async function addPasskey(page: Page): Promise<void> {

@@ -26,3 +26,19 @@ export async function outdateProof({ database: { db } }: Site, accountId: string
   const update = `update sessions set created_at = clock_now() - interval '11 minutes'`;
   await sql(db, `${update} where account_id = $1`, [accountId]);
 }
+
+/** A device that makes passkeys and uses them without asking. */
+export async function addAuthenticator(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}

@@ -14,6 +14,15 @@ export interface Client {
   credits(): Promise<ApiResponse>;
 }
 
+/** The body of a create with the lowest price: 60 credits. */
+export const SMALLEST = {
+  model: 'video-2.0-mini',
+  prompt: 'A door that closes',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
+};
+
 /** A small client of the public API. */
 export function client(url: string, secret: string): Client {
   const headers = { authorization: `Bearer ${secret}` };

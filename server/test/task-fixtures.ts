@@ -114,6 +114,13 @@ export async function claimTask(db: Database, taskId: string): Promise<Task> {
   return task;
 }
 
+/** Seconds until a task is due, by the database's clock. */
+export async function dueInSeconds(db: Database, taskId: string): Promise<number> {
+  const text = 'select extract(epoch from due_at - clock_now())::float8 as seconds from tasks';
+  const [row] = await sql<{ seconds: number }>(db, `${text} where id = $1`, [taskId]);
+  return row?.seconds ?? Number.NaN;
+}
+
 export const SUBMIT_TIMEOUT_SECONDS = 30;
 
 /** What the steps that submit and find need, with one provider for all tasks. */

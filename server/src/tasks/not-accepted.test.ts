@@ -5,10 +5,10 @@ import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   bindingFor,
   claimTask,
+  dueInSeconds,
   makeSubmittingTask,
   openTaskFixture,
   requestFor,
-  sql,
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
 import { announce } from './create/idempotency-keys.ts';
@@ -29,16 +29,6 @@ function refuse(task: Task): Promise<StepResult> {
   return db.transaction((tx) => notAccepted(tx, task, options));
 }
 
-/** Seconds until the task is due again, by the frozen clock. */
-async function dueInSeconds(taskId: string): Promise<number | undefined> {
-  const [row] = await sql<{ seconds: number }>(
-    db,
-    'select extract(epoch from due_at - clock_now())::float8 as seconds from tasks where id = $1',
-    [taskId],
-  );
-  return row?.seconds;
-}
-
 test('a task that was not announced fails with its refund and its key is released', async () => {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture);
@@ -57,7 +47,7 @@ test('an announced task is submitted again later, its credits stay reserved', as
   const { task, binding } = await makeSubmittingTask(fixture);
   await announce(db, task.id);
   assert.equal(await refuse(task), 'postponed');
-  assert.equal(await dueInSeconds(task.id), 1);
+  assert.equal(await dueInSeconds(db, task.id), 1);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, reserved: 250 });
   const replayed = await createTask(fixture.deps, requestFor(binding));
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
@@ -83,7 +73,7 @@ test('the pause before the next submit grows from 1 to 30 seconds', async () => 
   ] as const) {
     await freezeClock(db, seconds);
     assert.equal(await refuse(current), 'postponed');
-    assert.equal(await dueInSeconds(task.id), wait, `after ${seconds} s`);
+    assert.equal(await dueInSeconds(db, task.id), wait, `after ${seconds} s`);
     await freezeClock(db, seconds + wait);
     current = await claimTask(db, task.id);
   }

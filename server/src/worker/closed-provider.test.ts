@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   claimTask,
+  dueInSeconds,
   makeSubmittingTask,
   openTaskFixture,
   PRICE,
@@ -33,15 +34,6 @@ function submitWhile(entry: Entry, task: Task): Promise<StepResult> {
   return submitTask({ ...submitDeps(fixture, provider), closures }, task);
 }
 
-async function dueInSeconds(taskId: string): Promise<number> {
-  const [row] = await sql<{ seconds: number }>(
-    db,
-    'select extract(epoch from due_at - clock_now())::float8 as seconds from tasks where id = $1',
-    [taskId],
-  );
-  return row?.seconds ?? Number.NaN;
-}
-
 async function assertNoAttempt({ id }: Task): Promise<void> {
   assert.deepEqual(await sql(db, 'select id from attempts where task_id = $1', [id]), []);
 }
@@ -51,7 +43,7 @@ test('while its provider is closed a task waits without an attempt, announced or
     await freezeClock(db, 0);
     const { task } = await makeSubmittingTask(fixture, { createWaitSeconds });
     assert.equal(await submitWhile(OUTAGE, task), 'postponed');
-    const seconds = await dueInSeconds(task.id);
+    const seconds = await dueInSeconds(db, task.id);
     assert.ok(seconds >= 20 && seconds <= 25, String(seconds));
     await assertNoAttempt(task);
     const { paid } = await balances(db, task.account_id);
@@ -86,9 +78,9 @@ test('the tasks that wait for a provider can be made due at once', async () => {
   const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   assert.equal(await submitWhile(PAUSE, task), 'postponed');
   await wakeWaiting(db, 'another');
-  assert.ok((await dueInSeconds(task.id)) >= 30);
+  assert.ok((await dueInSeconds(db, task.id)) >= 30);
   await wakeWaiting(db, task.provider);
-  assert.equal(await dueInSeconds(task.id), 0);
+  assert.equal(await dueInSeconds(db, task.id), 0);
 });
 
 test('the turn to try ends with the submit, also if it throws', async () => {

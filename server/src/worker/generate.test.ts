@@ -4,6 +4,7 @@ import { detailsOf } from '../../test/attempt-fixtures.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   claimTask,
+  dueInSeconds,
   makeHeldTask,
   makeSubmittingTask,
   openTaskFixture,
@@ -51,15 +52,6 @@ async function generatingTask(seconds: number): Promise<Task> {
   return seconds === 0 ? readTask(fixture.db, task.id) : claimTask(fixture.db, task.id);
 }
 
-async function secondsUntilDue(task: Task): Promise<number> {
-  const [row] = await sql<{ seconds: number }>(
-    fixture.db,
-    `select extract(epoch from due_at - clock_now())::float8 as seconds from tasks where id = $1`,
-    [task.id],
-  );
-  return row?.seconds ?? Number.NaN;
-}
-
 /** Makes the task due and reads it. */
 async function dueAgain(task: Task): Promise<Task> {
   await sql(fixture.db, 'update tasks set due_at = clock_now() where id = $1', [task.id]);
@@ -78,7 +70,7 @@ test('a job that works within the provider’s limit is polled again', async () 
   const task = await generatingTask(LIMIT_SECONDS - 1);
   assert.equal(await generate(depsThatRead(WORKING), task), 'postponed');
   assert.equal(await phaseOf(task), 'generating');
-  assert.equal(await secondsUntilDue(task), 15);
+  assert.equal(await dueInSeconds(fixture.db, task.id), 15);
 });
 
 test('a job is read more often around the time at which such jobs end, and less before', async () => {
@@ -91,7 +83,7 @@ test('a job is read more often around the time at which such jobs end, and less 
       observe: () => {},
     };
     await generate({ ...depsThatRead(WORKING), jobTimes }, task);
-    pauses.push(await secondsUntilDue(task));
+    pauses.push(await dueInSeconds(fixture.db, task.id));
   }
   assert.deepEqual(pauses, [15, 15, 3, 2.4, 2.4, 2.5, 10]);
 });
@@ -104,7 +96,7 @@ test('a job that ended while the service was stopped delays no later reads', asy
   for (let job = 0; job < 5; job += 1) {
     await jobTimes.exchange();
     await generate({ ...depsThatRead(WORKING), jobTimes }, await dueAgain(task));
-    assert.equal(await secondsUntilDue(task), 20 / 4);
+    assert.equal(await dueInSeconds(fixture.db, task.id), 20 / 4);
     jobTimes.observe(task, 20);
   }
 });
@@ -135,7 +127,7 @@ test('a missing job is held, and the task goes on when the provider knows the jo
   const task = await generatingTask(60);
   await generate(depsThatRead(MISSING), task);
   assert.equal(await phaseOf(task), 'held (outcome)');
-  assert.equal(await secondsUntilDue(task), RECONCILE_SECONDS);
+  assert.equal(await dueInSeconds(fixture.db, task.id), RECONCILE_SECONDS);
   const held = await readTask(fixture.db, task.id);
   assert.equal(await recheck(depsThatRead(MISSING), held), 'postponed');
   assert.equal(await phaseOf(task), 'held (outcome)');
@@ -148,7 +140,7 @@ test('each time a task is held again, the pause before the next read doubles', a
   const pauses: number[] = [];
   for (let times = 0; times < 3; times += 1) {
     await generate(depsThatRead(MISSING), await dueAgain(task));
-    pauses.push(await secondsUntilDue(task));
+    pauses.push(await dueInSeconds(fixture.db, task.id));
     await recheck(depsThatRead(WORKING), await dueAgain(task));
   }
   assert.deepEqual(
@@ -168,7 +160,7 @@ test('a callback during a step that moves the task is not lost: the task is due 
   });
   await generate({ ...depsThatRead(MISSING), providerOf: () => provider }, task);
   assert.equal(await phaseOf(task), 'held (outcome)');
-  assert.ok((await secondsUntilDue(task)) <= 0, 'it is due at once');
+  assert.ok((await dueInSeconds(fixture.db, task.id)) <= 0, 'it is due at once');
 });
 
 test('a poll that fails never fails the task', async () => {

@@ -61,6 +61,8 @@ export interface BillingFixture {
   buy(accountId: string, options?: { savesCard?: boolean; packId?: string }): Promise<CreditOrder>;
   /** Opens a Checkout for a plan; returns our id and that of the Checkout session. */
   subscribe(accountId: string, planId: string): Promise<{ id: string; session: string }>;
+  /** A new account with a paid plan of 3000 credits a month; `stripe` is its id there. */
+  subscribed(): Promise<{ accountId: string; id: string; stripe: string }>;
   order(id: string): Promise<CreditOrder>;
   /** Available paid credits, and the debt. */
   balance(accountId: string): Promise<{ available: number; debt: number }>;
@@ -111,6 +113,13 @@ export async function openBillingFixture(options: Options = {}): Promise<Billing
     async subscribe(accountId, planId) {
       const { subscriptionId, url } = await subscribe(deps, { accountId, planId });
       return { id: subscriptionId, session: url.split('/').at(-1) ?? '' };
+    },
+    async subscribed() {
+      const accountId = await fixture.customer();
+      const { id, session } = await fixture.subscribe(accountId, 'hobby');
+      const { subscription } = completeSession(simulator.state, session, 'now');
+      await fixture.settled();
+      return { accountId, id, stripe: subscription ?? '' };
     },
     async order(id) {
       const order = await readOrder(db, id);

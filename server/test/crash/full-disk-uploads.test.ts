@@ -10,6 +10,7 @@ import { openUploads } from '../../src/requests/receive-upload.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
 import { type FreeSpace, openFreeSpace } from '../../src/storage/free-space.ts';
 import { reservedOutputBytes } from '../../src/tasks/expected-output.ts';
+import { SMALLEST } from '../client.ts';
 import { assertError } from '../envelope.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { sql } from '../task-fixtures.ts';
@@ -70,15 +71,6 @@ test('a disk that is full while an upload arrives: try again, and nothing is lef
 
 /** Of a disk of 16 MB, 40 % must stay free of uploads, and 20 % of inputs. */
 const LEFT_BYTES = 6 * MEGABYTE;
-/** Its output is expected to have 2 MB. */
-const SMALLEST = {
-  model: 'video-2.0-mini',
-  prompt: 'A door that closes',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
-
 test('uploads stop while there is room for tasks, and tasks stop while theirs fit', {
   skip,
 }, async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { S3Fault } from '../../../simulators/s3/faults.ts';
 import type { SimulatedS3 } from '../../../simulators/s3/s3.ts';
 import type { Database } from '../../src/database/database.ts';
-import { client } from '../client.ts';
+import { client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
 import { imageBytes } from '../media/media-fixture.ts';
@@ -12,14 +12,6 @@ import { type ServiceProcess, startServiceProcess } from '../service/service-pro
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { assertSound, loadDuring, recoverySeconds, summary } from './load.ts';
-
-const BODY = {
-  model: 'video-2.0-mini',
-  prompt: 'A tide comes in',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
 
 const FAULTS: S3Fault[] = [
   { kind: 'slow', method: 'PUT', seconds: 1 },
@@ -76,7 +68,7 @@ async function assertNamesNoProvider(site: {
   const bytes = await imageBytes('png', 640, 360);
   const imageUrl = host.serve('/frame.png', { kind: 'bytes', bytes });
   const customer = client(service.url, (await makeCustomer(db, 1000)).secret);
-  const body = { ...BODY, mode: 'image-to-video', image_url: imageUrl };
+  const body = { ...SMALLEST, mode: 'image-to-video', image_url: imageUrl };
   const key = crypto.randomUUID();
   s3.faults.plan({ kind: 'slow_down', method: 'PUT', times: 1000 });
   const refused = await customer.create(body, key);

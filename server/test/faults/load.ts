@@ -2,19 +2,12 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../src/database/database.ts';
 import { audit } from '../../src/operator/audit.ts';
-import { type ApiResponse, client } from '../client.ts';
+import { type ApiResponse, client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { type KeyTask, tasksOfKey } from '../service/end-state.ts';
 import type { ServiceProcess } from '../service/service-process.ts';
 import { until } from '../until.ts';
 
-const BODY = {
-  model: 'video-2.0-mini',
-  prompt: 'A tide comes in',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
 const CREDITS = 60;
 /** Between two reads of one client. A key has 30 requests a minute, however long the fault lasts. */
 const PAUSE_SECONDS = 2.2;
@@ -50,7 +43,7 @@ export async function loadDuring(
   const running = customers.map(async ({ secret }, i) => {
     const api = client(service.url, secret);
     const key = keys[i];
-    const create = key && createUntilTaken(load, () => api.create(BODY, key));
+    const create = key && createUntilTaken(load, () => api.create(SMALLEST, key));
     await delay((PAUSE_SECONDS * 1000 * i) / clients); // one after the other
     while (!state.isOver) {
       await observe(load, 'credits', () => api.credits());
@@ -103,7 +96,7 @@ export async function recoverySeconds(
   const { secret } = await makeCustomer(db, CREDITS);
   const key = crypto.randomUUID();
   await until(
-    () => client(service.url, secret).create(BODY, key),
+    () => client(service.url, secret).create(SMALLEST, key),
     ({ status }) => status === 202 || status === 200,
   );
   await completed(db, key);

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type SimulatorProcess, startSimulator } from '../../../simulators/kit/process.ts';
 import { statement } from '../../src/database/database.ts';
 import { audit } from '../../src/operator/audit.ts';
-import { type Client, client } from '../client.ts';
+import { type Client, client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { imageBytes } from '../media/media-fixture.ts';
@@ -18,13 +18,6 @@ import {
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 
-const BODY = {
-  model: 'video-2.0-mini',
-  prompt: 'A door closes',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
 const CREDITS = 100_000;
 /** Tasks that are announced when the outage begins. */
 const TASKS = 3;
@@ -81,7 +74,7 @@ function tasks(): Promise<Row[]> {
 }
 
 function create(customer: Client) {
-  return customer.create({ ...BODY, mode: 'image-to-video', image_url: imageUrl });
+  return customer.create({ ...SMALLEST, mode: 'image-to-video', image_url: imageUrl });
 }
 
 async function makeClient(): Promise<Client> {
@@ -158,7 +151,7 @@ thoroughly('tasks of a paused provider wait, without an attempt, until it is res
   const bytes = await imageBytes('png', 640, 360);
   const next = { kind: 'bytes', bytes } as const;
   const slowUrl = host.serve('/slow.png', { kind: 'after', moment: released, next });
-  const body = { ...BODY, mode: 'image-to-video', image_url: slowUrl };
+  const body = { ...SMALLEST, mode: 'image-to-video', image_url: slowUrl };
   const { body: created } = await customer.create(body);
   await host.requested('/slow.png');
   await runOperatorCommand(env, 'providers', 'pause', 'ark', '--reason', 'planned maintenance');

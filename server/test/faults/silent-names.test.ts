@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { statement } from '../../src/database/database.ts';
-import { type Client, client } from '../client.ts';
+import { type Client, client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { type Answer, startDnsServer } from '../dns-server.ts';
@@ -13,13 +13,6 @@ import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 
-const TEXT = {
-  model: 'video-2.0-mini',
-  prompt: 'A door closes',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
 const CREDITS = 100_000;
 const NOT_SUBMITTED = statement(
   'test_not_submitted',
@@ -31,7 +24,7 @@ function silentRequest(request: number) {
   const urls = (kind: string, count: number) =>
     Array.from({ length: count }, (_, n) => `https://${kind}${n}.r${request}.silent.test/file`);
   return {
-    ...TEXT,
+    ...SMALLEST,
     mode: 'media-to-video',
     reference_image_urls: urls('image', 8),
     reference_video_urls: urls('video', 3),
@@ -96,7 +89,7 @@ test('host names that never resolve delay no other customer', async (t) => {
     client(service.url, hostile.secret).create(silentRequest(request)),
   );
   await until(async () => dns.queries.filter((query) => query.includes('silent')).length, Boolean);
-  const bodies = [TEXT, { ...FRAMES, image_url }, { ...FRAMES, image_url: otherName }];
+  const bodies = [SMALLEST, { ...FRAMES, image_url }, { ...FRAMES, image_url: otherName }];
   const seconds = await createAsOthers(others, bodies);
   t.diagnostic(`creates of others took ${Math.max(...seconds).toFixed(1)} s at most`);
 

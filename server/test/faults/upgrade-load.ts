@@ -1,13 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ApiResponse, client } from '../client.ts';
+import { type ApiResponse, client, SMALLEST } from '../client.ts';
 
-const BODY = {
-  model: 'video-2.0-mini',
-  prompt: 'A bridge at noon',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
 /** A key may make 30 requests in a minute. */
 const ROUNDS_OF_KEY = 9;
 const CUSTOMERS = 2;
@@ -55,7 +48,7 @@ export function startUpgradeLoad(newKey: () => Promise<string>, urls: string[]):
     while (!stopped) {
       const secret = await newKey();
       for (let round = 0; round < ROUNDS_OF_KEY && !stopped; round += 1) {
-        const created = await measured('create', (url) => client(url, secret).create(BODY));
+        const created = await measured('create', (url) => client(url, secret).create(SMALLEST));
         if (created?.status === 202) accepted += 1;
         const id = String(created?.body.id);
         if (created) await measured('read', (url) => client(url, secret).task(id));

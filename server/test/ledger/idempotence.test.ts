@@ -1,24 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
-import { createTestDatabase, quiet } from '../database.ts';
+import { createTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { type CallResult, createHistory, type LedgerHistory, type Movement } from './history.ts';
 import { ledgerProblems } from './ledger-problems.ts';
 import { assertLinearizable } from './linearizability.ts';
-import { runRounds } from './rounds.ts';
+import { openClients, runRounds } from './rounds.ts';
 
 const CLIENTS = 6;
 /** Movements of the same name that each client sends, one after the other. */
 const CALLS_PER_CLIENT = 2;
 
 const database = await createTestDatabase();
-const { url } = database;
-const clients = Array.from({ length: CLIENTS }, () =>
-  openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
-);
+const clients = openClients(database.url, CLIENTS);
 after(async () => {
   const problems = await ledgerProblems(database.db);
   await Promise.all(clients.map((client) => client.close()));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { balances, grant, settle } from '../../src/ledger/ledger.ts';
@@ -12,16 +12,13 @@ import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
 import { reserve } from './reserve.ts';
-import { runRounds } from './rounds.ts';
+import { openClients, runRounds } from './rounds.ts';
 
 const CLIENTS = 8;
 const CALLS = 25;
 
 const database = await createTestDatabase();
-const { url } = database;
-const clients = Array.from({ length: CLIENTS }, () =>
-  openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
-);
+const clients = openClients(database.url, CLIENTS);
 after(async () => {
   await Promise.all(clients.map((client) => client.close()));
   await database.close();

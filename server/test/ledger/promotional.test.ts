@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { balances, grant, settle } from '../../src/ledger/ledger.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
 import type { CreditKind, TaskCredits } from '../../src/ledger/transfer.ts';
-import { createTestDatabase, quiet } from '../database.ts';
+import { createTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
 import { reserve } from './reserve.ts';
-import { runRounds } from './rounds.ts';
+import { openClients, runRounds } from './rounds.ts';
 import { splitProblems } from './split-problems.ts';
 
 const CLIENTS = 8;
@@ -21,10 +21,7 @@ const ACCOUNTS = 3;
 
 const database = await createTestDatabase();
 const { db } = database;
-const { url } = database;
-const clients = Array.from({ length: CLIENTS }, () =>
-  openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
-);
+const clients = openClients(database.url, CLIENTS);
 after(async () => {
   await Promise.all(clients.map((client) => client.close()));
   await database.close();

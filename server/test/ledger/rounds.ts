@@ -1,9 +1,17 @@
 import type { TestContext } from 'node:test';
+import { type Database, openDatabase } from '../../src/database/database.ts';
+import { quiet } from '../database.ts';
 import { createRandom, type Random } from '../random.ts';
 import { replayCommand } from '../replay.ts';
 
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
 const ROUNDS = Number(process.env.FRAMEWRIGHT_LEDGER_ROUNDS ?? 2);
+
+/** Clients of the ledger, each with one connection. */
+export function openClients(url: string, count: number): Database[] {
+  const options = { url, connections: 1, log: quiet, statementSeconds: 30 };
+  return Array.from({ length: count }, () => openDatabase(options));
+}
 
 /**
  * Runs a test in rounds, each with a seed of its own. A failure prints the command that runs its

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../../src/database/database.ts';
-import { createTestDatabase, quiet } from '../database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { createTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import {
   createHistory,
@@ -13,17 +13,14 @@ import {
 } from './history.ts';
 import { ledgerProblems } from './ledger-problems.ts';
 import { assertLinearizable } from './linearizability.ts';
-import { runRounds } from './rounds.ts';
+import { openClients, runRounds } from './rounds.ts';
 
 const CLIENTS = 8;
 const CALLS_PER_CLIENT = 40;
 const ACCOUNTS = 3;
 
 const database = await createTestDatabase();
-const { url } = database;
-const clients = Array.from({ length: CLIENTS }, () =>
-  openDatabase({ url, connections: 1, log: quiet, statementSeconds: 30 }),
-);
+const clients = openClients(database.url, CLIENTS);
 after(async () => {
   await Promise.all(clients.map((client) => client.close()));
   await database.close();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { migrate } from '../../src/database/migrate.ts';
 import { audit } from '../../src/operator/audit.ts';
-import { client } from '../client.ts';
+import { client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import {
   createTestDatabase,
@@ -21,13 +21,6 @@ import { type PgBouncer, startPgBouncer } from './pgbouncer.ts';
 const PROGRAM = process.env.FRAMEWRIGHT_PGBOUNCER ?? '';
 const skip = PROGRAM === '' && 'set FRAMEWRIGHT_PGBOUNCER to the file of a PgBouncer';
 
-const BODY = {
-  model: 'video-2.0-mini',
-  prompt: 'A door closes',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
 const CREDITS = 60;
 
 let database: TestDatabase;
@@ -76,7 +69,7 @@ test('two APIs and two workers share fewer sessions than each would open', { ski
   await using worker = await start('worker');
   await using _second = await start('worker');
   const { accountId, secret } = await makeCustomer(database.db, 10 * CREDITS);
-  const create = (turn: number) => client((turn % 2 ? one : other).url, secret).create(BODY);
+  const create = (turn: number) => client((turn % 2 ? one : other).url, secret).create(SMALLEST);
   const responses = await Promise.all(Array.from({ length: 25 }, (_, turn) => create(turn)));
   const statuses = responses.map(({ status }) => status).sort();
   assert.deepEqual(statuses, [...Array(10).fill(202), ...Array(15).fill(402)]);
@@ -122,7 +115,7 @@ test('the service goes on after its pooler was lost', { skip }, async (t) => {
   const env = environment(lost);
   await using service = await startServiceProcess(env);
   const { secret } = await makeCustomer(database.db, 10 * CREDITS);
-  assert.equal((await client(service.url, secret).create(BODY)).status, 202);
+  assert.equal((await client(service.url, secret).create(SMALLEST)).status, 202);
   const port = Number(lost.host.split(':')[1]);
   await lost[Symbol.asyncDispose]();
   assert.equal((await client(service.url, secret).credits()).status, 503);
@@ -133,5 +126,5 @@ test('the service goes on after its pooler was lost', { skip }, async (t) => {
     (s) => s === 200,
   );
   t.diagnostic(`recovered after ${((performance.now() - lostAt) / 1000).toFixed(1)} s`);
-  assert.equal((await client(service.url, secret).create(BODY)).status, 202);
+  assert.equal((await client(service.url, secret).create(SMALLEST)).status, 202);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { statement } from '../../src/database/database.ts';
 import { METRICS, type MetricName, metric } from '../../src/http/operations/metric-list.ts';
-import { client, send } from '../client.ts';
+import { client, SMALLEST, send } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -11,13 +11,6 @@ import { tasksOfKey } from './end-state.ts';
 import { openOtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
-const BODY = {
-  model: 'video-2.0-mini',
-  prompt: 'An unmistakable prompt',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
 const CREDITS = 60;
 const RECORDED = '0af7651916cd43dd8448eb211c80319c';
 const NOT_RECORDED = '1af7651916cd43dd8448eb211c80319c';
@@ -60,7 +53,7 @@ async function create(traceId: string, flags: string) {
       'idempotency-key': traceId,
       traceparent: `00-${traceId}-${CLIENT_SPAN}-${flags}`,
     },
-    body: JSON.stringify(BODY),
+    body: JSON.stringify(SMALLEST),
   });
   assert.equal(created.status, 202);
   await until(

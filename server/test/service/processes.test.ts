@@ -5,21 +5,13 @@ import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { SOURCES } from '../../../console/build.ts';
 import { audit } from '../../src/operator/audit.ts';
-import { client } from '../client.ts';
+import { client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { tasksOfKey } from './end-state.ts';
 import { runOperatorCommand, type ServiceProcess, startServiceProcess } from './service-process.ts';
-
-const BODY = {
-  model: 'video-2.0-mini',
-  prompt: 'A door closes',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
 
 const CONSOLE = path.join(import.meta.dirname, '../../../console');
 /** What the pages are made of beside their own files, relative to them. */
@@ -105,7 +97,7 @@ async function served(name: string): Promise<number> {
 
 test('the processes of one start share its port, its limits and its metrics', async () => {
   const { secret } = await makeCustomer(database.db, 60);
-  const created = await client(service.url, secret).create(BODY, 'shared');
+  const created = await client(service.url, secret).create(SMALLEST, 'shared');
   assert.equal(created.status, 202);
   await until(
     () => tasksOfKey(database.db, 'shared'),
@@ -153,7 +145,7 @@ test('a process that dies is started again, and the others serve meanwhile', asy
   const isGone = async () => lost.filter(([, pid]) => isAlive(pid)).length;
   await until(isGone, (count) => count === 1);
   assert.deepEqual([...new Set(await statuses(4, secret))], [200]);
-  const { status } = await client(service.url, secret).create(BODY, 'after');
+  const { status } = await client(service.url, secret).create(SMALLEST, 'after');
   assert.equal(status, 202);
   await until(
     () => tasksOfKey(database.db, 'after'),
@@ -181,7 +173,7 @@ test('SIGTERM ends all processes; a client that waits gets its response before',
   const all = [...pids().values()];
   const apis = [...pids()].filter(([name]) => name !== 'worker').map(([, pid]) => pid);
   const { secret } = await makeCustomer(database.db, 60);
-  const created = client(service.url, secret).create({ ...BODY, prompt: 'At the end' }, 'end');
+  const created = client(service.url, secret).create({ ...SMALLEST, prompt: 'At the end' }, 'end');
   await until(
     () => tasksOfKey(database.db, 'end'),
     (tasks) => tasks.length === 1,

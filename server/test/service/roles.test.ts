@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { statement } from '../../src/database/database.ts';
-import { type ApiResponse, client } from '../client.ts';
+import { type ApiResponse, client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -10,13 +10,6 @@ import { until } from '../until.ts';
 import { assertBalance, assertOneVideo, type KeyTask, tasksOfKey } from './end-state.ts';
 import { runOperatorCommand, startServiceProcess } from './service-process.ts';
 
-const BODY = {
-  model: 'video-2.0-mini',
-  prompt: 'A door closes',
-  duration: 4,
-  resolution: '480p',
-  generate_audio: false,
-};
 const CREDITS = 60;
 
 const ATTEMPTS = statement(
@@ -53,7 +46,7 @@ function atOnce(count: number, send: (url: string, turn: number) => Promise<ApiR
 
 test('equal requests with one key, sent to two APIs at once, share one task', async () => {
   const { accountId, secret } = await makeCustomer(database.db, CREDITS);
-  const responses = await atOnce(10, (url) => client(url, secret).create(BODY, 'equal'));
+  const responses = await atOnce(10, (url) => client(url, secret).create(SMALLEST, 'equal'));
   const statuses = responses.map((response) => response.status).sort();
   assert.deepEqual(statuses, [...Array(9).fill(200), 202]);
   const ids = new Set(responses.map((response) => response.body.id));
@@ -67,7 +60,7 @@ test('equal requests with one key, sent to two APIs at once, share one task', as
 test('a task created through one API is read, and its video fetched, through the other', async () => {
   const [one, other] = apis.map((api) => api.url);
   const { secret } = await makeCustomer(database.db, CREDITS);
-  const created = await client(one ?? '', secret).create(BODY, 'elsewhere');
+  const created = await client(one ?? '', secret).create(SMALLEST, 'elsewhere');
   assert.equal(created.status, 202);
   await until(() => tasksOfKey(database.db, 'elsewhere'), isCompleted);
   const read = await client(other ?? '', secret).task(created.body.id);
@@ -106,7 +99,7 @@ test('of 200 creates at once, over ten keys and two APIs, exactly the four paid 
   const more = Array.from({ length: 9 }, () => createKey(database.db, { accountId }));
   const secrets = [secret, ...(await Promise.all(more)).map((key) => key.secret)];
   const responses = await atOnce(200, (url, turn) =>
-    client(url, secrets[turn % 10] ?? '').create(BODY),
+    client(url, secrets[turn % 10] ?? '').create(SMALLEST),
   );
   const accepted = responses.filter((response) => response.status === 202);
   const refused = responses.filter((response) => response.status === 402);

@@ -32,11 +32,8 @@ after(() => fixture.close());
 
 /** An account with a paid plan of 3000 credits a month. */
 async function subscribed() {
-  const accountId = await fixture.customer();
-  const { id, session } = await fixture.subscribe(accountId, 'hobby');
-  const { subscription } = completeSession(fixture.simulator.state, session, 'now');
-  await fixture.settled();
-  return { accountId, id, stripe: subscription ?? '', ...(await read(id)) };
+  const made = await fixture.subscribed();
+  return { ...made, ...(await read(made.id)) };
 }
 
 async function read(id: string) {

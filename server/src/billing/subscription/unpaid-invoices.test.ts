@@ -20,22 +20,13 @@ import { readSubscription } from './subscription.ts';
 const fixture = await openBillingFixture();
 after(() => fixture.close());
 
-/** An account with a paid plan of 3000 credits a month. */
-async function subscribed() {
-  const accountId = await fixture.customer();
-  const { id, session } = await fixture.subscribe(accountId, 'hobby');
-  const { subscription } = completeSession(fixture.simulator.state, session, 'now');
-  await fixture.settled();
-  return { accountId, id, stripe: subscription ?? '' };
-}
-
 async function stateOf(id: string): Promise<string | undefined> {
   return (await readSubscription(fixture.deps.db, id))?.state;
 }
 
 /** A subscription that has ended with an invoice that was not paid. */
 async function endedOwing() {
-  const subscription = await subscribed();
+  const subscription = await fixture.subscribed();
   const { state } = fixture.simulator;
   const card = cardOf(state, state.get('subscription', subscription.stripe).customer);
   if (card) card.declines = true;
@@ -89,7 +80,7 @@ test('a subscription that ended is not looked at when its last invoice is void',
 });
 
 test('all invoices of a subscription are read, however many it has', async () => {
-  const { accountId, id, stripe } = await subscribed();
+  const { accountId, id, stripe } = await fixture.subscribed();
   const { state } = fixture.simulator;
   const [item] = state.get('subscription', stripe).items.data;
   assert.ok(item);
@@ -116,7 +107,7 @@ test('a first invoice that is not paid in time brings nothing, and nothing is du
 });
 
 test('an unpaid subscription brings credits when its invoices are paid', async () => {
-  const { accountId, id, stripe } = await subscribed();
+  const { accountId, id, stripe } = await fixture.subscribed();
   const { state } = fixture.simulator;
   const card = cardOf(state, state.get('subscription', stripe).customer);
   if (card) card.declines = true;

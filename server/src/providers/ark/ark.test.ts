@@ -5,6 +5,8 @@ import { findJobInput, newJobSpec, sendNow } from '../../../test/providers/confo
 import {
   busy,
   failed,
+  failedWith,
+  forced,
   operator,
   request,
   succeeded,
@@ -29,9 +31,6 @@ function start({ apiKey = 'a-key', markAttempts = true } = {}) {
     ['--job-seconds', '0.6'],
   );
 }
-
-const forced = (forcedStatus: string) => ({ forcedStatus });
-const failedWith = (code: string) => ({ ...forced('failed'), quirks: [{ kind: 'fails', code }] });
 
 providerConformance({
   name: 'ark',

@@ -1,7 +1,10 @@
 import {
   busy,
   failed,
+  failedWith,
+  forced,
   operator,
+  REFUSED_BY_STATUS,
   request,
   succeeded,
   working,
@@ -25,12 +28,6 @@ function start(markWithEndUserId = true) {
   );
 }
 
-const forced = (forcedStatus: string) => ({ forcedStatus });
-const failedWith = (code: string) => ({
-  ...forced('COMPLETED'),
-  quirks: [{ kind: 'fails', code }],
-});
-
 providerConformance({
   name: 'fal',
   transport: 'http',
@@ -44,14 +41,9 @@ providerConformance({
     { fault: { code: 'image_too_large' }, becomes: request('invalid_media') },
     { fault: { code: 'unsupported_video_format' }, becomes: request('invalid_media') },
     { fault: { code: 'literal_error' }, becomes: request('invalid_request') },
-    { fault: { status: 400 }, becomes: request('invalid_request') },
     { fault: { code: 'file_download_error' }, becomes: operator },
-    { fault: { status: 401 }, becomes: operator },
-    { fault: { status: 403 }, becomes: operator },
-    { fault: { status: 404 }, becomes: operator },
-    { fault: { status: 418 }, becomes: operator },
     { fault: { status: 429 }, becomes: busy },
-    { fault: { status: 429, retryAfterSeconds: 7 }, becomes: { ...busy, retryAfterSeconds: 7 } },
+    ...REFUSED_BY_STATUS,
   ],
   statuses: [
     { says: 'in the queue', changes: forced('IN_QUEUE'), becomes: working },
@@ -59,27 +51,27 @@ providerConformance({
     { says: 'completed', changes: forced('COMPLETED'), becomes: succeeded },
     {
       says: 'refused because of its content',
-      changes: failedWith('content_policy_violation'),
+      changes: failedWith('content_policy_violation', 'COMPLETED'),
       becomes: failed('content_refused', null),
     },
     {
       says: 'refused for an input that fal could not fetch',
-      changes: failedWith('file_download_error'),
+      changes: failedWith('file_download_error', 'COMPLETED'),
       becomes: failed('provider_failed', null),
     },
     {
       says: 'not started in time',
-      changes: failedWith('request_timeout'),
+      changes: failedWith('request_timeout', 'COMPLETED'),
       becomes: failed('generation_expired', false),
     },
     {
       says: 'its runner disconnected',
-      changes: failedWith('runner_disconnected'),
+      changes: failedWith('runner_disconnected', 'COMPLETED'),
       becomes: failed('provider_failed', false),
     },
     {
       says: 'cancelled',
-      changes: failedWith('client_cancelled'),
+      changes: failedWith('client_cancelled', 'COMPLETED'),
       becomes: failed('provider_failed', null),
     },
   ],

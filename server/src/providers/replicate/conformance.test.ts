@@ -2,7 +2,10 @@ import { TOKEN_WITHOUT_WEBHOOKS } from '../../../../simulators/replicate/replica
 import {
   busy,
   failed,
+  failedWith,
+  forced,
   operator,
+  REFUSED_BY_STATUS,
   request,
   succeeded,
   working,
@@ -18,9 +21,6 @@ function start(apiToken = 'a-token') {
   );
 }
 
-const forced = (forcedStatus: string) => ({ forcedStatus });
-const failedWith = (code: string) => ({ ...forced('failed'), quirks: [{ kind: 'fails', code }] });
-
 providerConformance({
   name: 'replicate',
   transport: 'http',
@@ -34,16 +34,11 @@ providerConformance({
     { fault: { code: 'input.reference_videos.1' }, becomes: request('invalid_media') },
     { fault: { code: 'input.resolution' }, becomes: request('invalid_request') },
     { fault: { code: 'input' }, becomes: request('invalid_request') },
-    { fault: { status: 400 }, becomes: request('invalid_request') },
     { fault: { code: 'webhook' }, becomes: operator },
     { fault: { status: 422 }, becomes: operator },
-    { fault: { status: 401 }, becomes: operator },
     { fault: { status: 402 }, becomes: operator },
-    { fault: { status: 403 }, becomes: operator },
-    { fault: { status: 404 }, becomes: operator },
-    { fault: { status: 418 }, becomes: operator },
     { fault: { status: 429 }, becomes: { ...busy, retryAfterSeconds: 30 } },
-    { fault: { status: 429, retryAfterSeconds: 7 }, becomes: { ...busy, retryAfterSeconds: 7 } },
+    ...REFUSED_BY_STATUS,
   ],
   statuses: [
     { says: 'starting', changes: forced('starting'), becomes: working },

@@ -1,5 +1,13 @@
 import type { RefusalCase, StatusCase } from './subject.ts';
 
+/** Has the simulator say this status of a job. */
+export const forced = (forcedStatus: string) => ({ forcedStatus });
+/** Has it say that a job failed with this code; `status` is its name for jobs that failed. */
+export const failedWith = (code: string, status = 'failed') => ({
+  ...forced(status),
+  quirks: [{ kind: 'fails', code }],
+});
+
 /** What refusals and statuses mean; used by the cases. */
 export const busy = { fault: 'busy' } as const;
 export const operator = { fault: 'operator' } as const;
@@ -12,6 +20,13 @@ export function request(
 
 export const working = { kind: 'working' } as const;
 export const succeeded = { kind: 'succeeded' } as const;
+
+/** Refusals by an HTTP status alone, which hosts mean alike. */
+export const REFUSED_BY_STATUS: RefusalCase[] = [
+  { fault: { status: 400 }, becomes: request('invalid_request') },
+  ...[401, 403, 404, 418].map((status) => ({ fault: { status }, becomes: operator })),
+  { fault: { status: 429, retryAfterSeconds: 7 }, becomes: { ...busy, retryAfterSeconds: 7 } },
+];
 
 export function failed(
   code: 'provider_failed' | 'content_refused' | 'generation_expired',

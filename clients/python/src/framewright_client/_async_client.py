@@ -81,7 +81,7 @@ class AsyncFramewright:
         self.webhooks = AsyncWebhooks(core)
 
     def with_options(self, *, max_retries: int | None = None, timeout: float | None = None) -> Self:
-        """This client with other options, for one call or more. Both have the same connections."""
+        """A copy of this client with other options, sharing its connections."""
         return self._over(self._core.with_options(max_retries, timeout))
 
     async def generate(
@@ -93,7 +93,7 @@ class AsyncFramewright:
         timeout: float | None = None,
         **fields: Unpack[VideoFields],
     ) -> AsyncVideo:
-        """Makes a video, and waits until it is finished.
+        """Creates a video and waits until it is completed.
 
         on_progress: called with the task after each read.
         idempotency_key: your name for this video, such as an order number. With it, the call may be
@@ -116,7 +116,7 @@ class AsyncFramewright:
         headers: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Any operation of the API by its path below the base URL: the JSON of the response.
+        """Calls any API operation by its path below the base URL, and returns the JSON.
 
         A POST that may have arrived is sent again only with an Idempotency-Key. A create always
         has one.
@@ -169,12 +169,12 @@ class AsyncVideos(AsyncResource):
         timeout: float | None = None,
         **fields: Unpack[VideoFields],
     ) -> VideoTask:
-        """Begins a video, and does not wait for it. Files in media fields are uploaded first."""
+        """Creates a task without waiting for it. Files in media fields are uploaded first."""
         call = self._core.call(timeout, key=_calls.key_of(idempotency_key))
         return await _calls.create(call, prompt, fields)
 
     async def quote(self, prompt: str, **fields: Unpack[VideoFields]) -> Quote:
-        """What a create would cost. Nothing is reserved; files in media fields are uploaded."""
+        """The price of a create. Nothing is reserved; files in media fields are uploaded."""
         call = self._core.call()
         body = await _calls.video_body(call, prompt, fields)
         return await self._core.send(Quote, json_request("POST", "/video/quotes", body))
@@ -197,25 +197,25 @@ class AsyncVideos(AsyncResource):
         return self._video(call, await _calls.wait(call, on_progress))
 
     def list(self, **filters: Unpack[ListFilter]) -> AsyncStream[VideoTask]:
-        """All tasks, the newest first. `limit` is how many are read at once."""
+        """Lists all tasks, newest first. `limit` is the page size."""
         return _calls.pages(self._core.call(), TaskList, "/tasks", filters)
 
     async def cancel(self, task: TaskOrId) -> CancelResult:
-        """Asks to end a task. What became of it is in the result."""
+        """Asks to cancel a task. The result says whether it was cancelled."""
         return await self._core.send_of(task, CancelResult, "POST", "/cancel")
 
     async def ledger(self, task: TaskOrId) -> TaskLedger:
-        """How the credits of a task moved."""
+        """The credit movements of a task."""
         return await self._core.send_of(task, TaskLedger, "GET", "/ledger")
 
     async def delete(self, task: TaskOrId) -> None:
-        """Deletes the video of a task. The task stays, and its credits stay spent."""
+        """Deletes a task's video. The task remains, and its credits stay spent."""
         await self._core.send_of(task, dict, "DELETE", "/output")
 
     async def download(
         self, task: TaskOrId, path: str | os.PathLike[str], *, timeout: float | None = None
     ) -> None:
-        """Writes the video of a completed task to a file, which gets its name when it is whole."""
+        """Writes a completed task's video to a file, which appears once it is complete."""
         async with self.stream_download(task, timeout=timeout) as chunks:
             with whole_file(path) as file:
                 async for chunk in chunks:
@@ -225,7 +225,7 @@ class AsyncVideos(AsyncResource):
     async def stream_download(
         self, task: TaskOrId, *, timeout: float | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The bytes of a finished video: `async with client.videos.stream_download(id) as chunks:`.
+        """Streams a completed video: `async with client.videos.stream_download(id) as chunks:`.
 
         A lost connection is continued where it broke. Raises WaitTimeoutError after `timeout`
         seconds.
@@ -250,7 +250,7 @@ class AsyncVideo(CompletedTask):
     _videos: AsyncVideos = field(repr=False, compare=False)
 
     async def download(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
-        """Writes the video to a file, which gets its name when it is whole.
+        """Writes the video to a file, which appears once it is complete.
 
         timeout: seconds until the call ends; else what is left of the timeout of `generate`.
         """
@@ -261,7 +261,7 @@ class AsyncUploads(AsyncResource):
     """Files for media fields."""
 
     async def create(self, file: File, *, content_type: str | None = None) -> Upload:
-        """Uploads an image or a video: a path, its bytes, or an open file. It costs no credits."""
+        """Uploads an image or video (a path, bytes, or an open file) at no cost."""
         call = self._core.call()
         return await _calls.upload(call, file, content_type)
 
@@ -270,7 +270,7 @@ class AsyncUploads(AsyncResource):
         await self._core.send(dict, Request("DELETE", path_of("uploads", upload_id)))
 
     async def presign(self, content_type: str, size_bytes: int) -> PresignedUpload:
-        """An address that takes the bytes of a file by itself, such as from a browser."""
+        """Returns a URL that accepts a file's bytes directly, such as from a browser."""
         body = {"content_type": content_type, "size_bytes": size_bytes}
         request = json_request("POST", "/uploads/presigned", body)
         return await self._core.send(PresignedUpload, request)
@@ -283,7 +283,7 @@ class AsyncCredits(AsyncResource):
         return await self._core.send(CreditBalance, Request("GET", "/credits"))
 
     async def refill_test(self) -> CreditBalance:
-        """Fills up the test credits. Needs a test key."""
+        """Resets the test credits. Needs a test key."""
         return await self._core.send(CreditBalance, Request("POST", "/test-credits"))
 
 
@@ -296,7 +296,7 @@ class AsyncModels(AsyncResource):
 
 
 class AsyncWebhooks(AsyncResource):
-    """Endpoints that hear of events, and what arrives at them."""
+    """Webhook endpoints and their deliveries."""
 
     verify = staticmethod(verify_webhook)
     sign = staticmethod(sign_webhook)
@@ -307,7 +307,7 @@ class AsyncWebhooks(AsyncResource):
     async def create(
         self, *, events: Sequence[Event], url: str | None = None, description: str | None = None
     ) -> WebhookEndpointWithSecret:
-        """Makes an endpoint. Keep its secret: no other response has it."""
+        """Creates an endpoint. Keep its secret: it is returned only once."""
         body = _calls.given({"events": events, "url": url, "description": description})
         request = json_request("POST", "/webhooks", body, repeats=False)
         return await self._core.send(WebhookEndpointWithSecret, request)
@@ -325,7 +325,7 @@ class AsyncWebhooks(AsyncResource):
         description: str | None = None,
         enabled: bool | None = None,
     ) -> WebhookEndpoint:
-        """Changes what is given. `enabled=True` also forgets the failures of before."""
+        """Changes the given fields. `enabled=True` also clears past failures."""
         changes = {
             "events": events,
             "url": url,
@@ -340,7 +340,7 @@ class AsyncWebhooks(AsyncResource):
         await self._core.send(dict, Request("DELETE", path_of("webhooks", endpoint_id)))
 
     async def replace_secret(self, endpoint_id: str) -> WebhookEndpointWithSecret:
-        """A new secret. The one before it signs too, until `earlier_secret_until`."""
+        """Creates a new secret. The previous one also signs until `earlier_secret_until`."""
         path = path_of("webhooks", endpoint_id, "secret")
         request = Request("POST", path, repeats=False)
         return await self._core.send(WebhookEndpointWithSecret, request)
@@ -348,17 +348,17 @@ class AsyncWebhooks(AsyncResource):
     def deliveries(
         self, endpoint_id: str, *, limit: int | None = None
     ) -> AsyncStream[WebhookDelivery]:
-        """The log of an endpoint, the newest event first. `limit` is how many are read at once."""
+        """Lists an endpoint's deliveries, newest event first. `limit` is the page size."""
         call = self._core.call()
         path = path_of("webhooks", endpoint_id, "deliveries")
         return _calls.pages(call, WebhookDeliveryList, path, {"limit": limit})
 
     async def send_again(self, endpoint_id: str, event_id: str) -> WebhookEventId:
-        """Sends an event of the log once more."""
+        """Sends a logged event again."""
         path = path_of("webhooks", endpoint_id, "deliveries", event_id, "send")
         return await self._core.send(WebhookEventId, Request("POST", path))
 
     async def test(self, endpoint_id: str) -> WebhookEventId:
-        """Sends an event `webhook.test`."""
+        """Sends a `webhook.test` event."""
         path = path_of("webhooks", endpoint_id, "test")
         return await self._core.send(WebhookEventId, Request("POST", path))

@@ -81,7 +81,7 @@ class Framewright:
         self.webhooks = Webhooks(client.webhooks)
 
     def with_options(self, *, max_retries: int | None = None, timeout: float | None = None) -> Self:
-        """This client with other options, for one call or more. Both have the same connections."""
+        """A copy of this client with other options, sharing its connections."""
         other = copy.copy(self)
         other._use(self._async.with_options(max_retries=max_retries, timeout=timeout))
         return other
@@ -95,7 +95,7 @@ class Framewright:
         timeout: float | None = None,
         **fields: Unpack[VideoFields],
     ) -> Video:
-        """Makes a video, and waits until it is finished.
+        """Creates a video and waits until it is completed.
 
         on_progress: called with the task after each read.
         idempotency_key: your name for this video, such as an order number. With it, the call may be
@@ -123,7 +123,7 @@ class Framewright:
         headers: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Any operation of the API by its path below the base URL: the JSON of the response.
+        """Calls any API operation by its path below the base URL, and returns the JSON.
 
         A POST that may have arrived is sent again only with an Idempotency-Key. A create always
         has one.
@@ -168,13 +168,13 @@ class Videos:
         timeout: float | None = None,
         **fields: Unpack[VideoFields],
     ) -> VideoTask:
-        """Begins a video, and does not wait for it. Files in media fields are uploaded first."""
+        """Creates a task without waiting for it. Files in media fields are uploaded first."""
         return run(
             self._async.create(prompt, idempotency_key=idempotency_key, timeout=timeout, **fields)
         )
 
     def quote(self, prompt: str, **fields: Unpack[VideoFields]) -> Quote:
-        """What a create would cost. Nothing is reserved; files in media fields are uploaded."""
+        """The price of a create. Nothing is reserved; files in media fields are uploaded."""
         return run(self._async.quote(prompt, **fields))
 
     def get(self, task: TaskOrId) -> VideoTask:
@@ -194,32 +194,32 @@ class Videos:
         return self._video(run(self._async.wait(task, on_progress=on_progress, timeout=timeout)))
 
     def list(self, **filters: Unpack[ListFilter]) -> Stream[VideoTask]:
-        """All tasks, the newest first. `limit` is how many are read at once."""
+        """Lists all tasks, newest first. `limit` is the page size."""
         return iterate(self._async.list(**filters))
 
     def cancel(self, task: TaskOrId) -> CancelResult:
-        """Asks to end a task. What became of it is in the result."""
+        """Asks to cancel a task. The result says whether it was cancelled."""
         return run(self._async.cancel(task))
 
     def ledger(self, task: TaskOrId) -> TaskLedger:
-        """How the credits of a task moved."""
+        """The credit movements of a task."""
         return run(self._async.ledger(task))
 
     def delete(self, task: TaskOrId) -> None:
-        """Deletes the video of a task. The task stays, and its credits stay spent."""
+        """Deletes a task's video. The task remains, and its credits stay spent."""
         run(self._async.delete(task))
 
     def download(
         self, task: TaskOrId, path: str | os.PathLike[str], *, timeout: float | None = None
     ) -> None:
-        """Writes the video of a completed task to a file, which gets its name when it is whole."""
+        """Writes a completed task's video to a file, which appears once it is complete."""
         run(self._async.download(task, path, timeout=timeout))
 
     @contextmanager
     def stream_download(
         self, task: TaskOrId, *, timeout: float | None = None
     ) -> Iterator[Iterator[bytes]]:
-        """The bytes of a finished video: `with client.videos.stream_download(id) as chunks:`.
+        """Streams a completed video: `with client.videos.stream_download(id) as chunks:`.
 
         A lost connection is continued where it broke. Raises WaitTimeoutError after `timeout`
         seconds.
@@ -241,7 +241,7 @@ class Video(CompletedTask):
     _videos: Videos = field(repr=False, compare=False)
 
     def download(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> None:
-        """Writes the video to a file, which gets its name when it is whole.
+        """Writes the video to a file, which appears once it is complete.
 
         timeout: seconds until the call ends; else what is left of the timeout of `generate`.
         """
@@ -255,7 +255,7 @@ class Uploads:
         self._async = resource
 
     def create(self, file: File, *, content_type: str | None = None) -> Upload:
-        """Uploads an image or a video: a path, its bytes, or an open file. It costs no credits."""
+        """Uploads an image or video (a path, bytes, or an open file) at no cost."""
         return run(self._async.create(file, content_type=content_type))
 
     def delete(self, upload_id: str) -> None:
@@ -263,7 +263,7 @@ class Uploads:
         run(self._async.delete(upload_id))
 
     def presign(self, content_type: str, size_bytes: int) -> PresignedUpload:
-        """An address that takes the bytes of a file by itself, such as from a browser."""
+        """Returns a URL that accepts a file's bytes directly, such as from a browser."""
         return run(self._async.presign(content_type, size_bytes))
 
 
@@ -277,7 +277,7 @@ class Credits:
         return run(self._async.get())
 
     def refill_test(self) -> CreditBalance:
-        """Fills up the test credits. Needs a test key."""
+        """Resets the test credits. Needs a test key."""
         return run(self._async.refill_test())
 
 
@@ -293,7 +293,7 @@ class Models:
 
 
 class Webhooks:
-    """Endpoints that hear of events, and what arrives at them."""
+    """Webhook endpoints and their deliveries."""
 
     def __init__(self, resource: AsyncWebhooks) -> None:
         self._async = resource
@@ -307,7 +307,7 @@ class Webhooks:
     def create(
         self, *, events: Sequence[Event], url: str | None = None, description: str | None = None
     ) -> WebhookEndpointWithSecret:
-        """Makes an endpoint. Keep its secret: no other response has it."""
+        """Creates an endpoint. Keep its secret: it is returned only once."""
         return run(self._async.create(events=events, url=url, description=description))
 
     def get(self, endpoint_id: str) -> WebhookEndpoint:
@@ -322,7 +322,7 @@ class Webhooks:
         description: str | None = None,
         enabled: bool | None = None,
     ) -> WebhookEndpoint:
-        """Changes what is given. `enabled=True` also forgets the failures of before."""
+        """Changes the given fields. `enabled=True` also clears past failures."""
         return run(
             self._async.update(
                 endpoint_id, events=events, url=url, description=description, enabled=enabled
@@ -333,17 +333,17 @@ class Webhooks:
         run(self._async.delete(endpoint_id))
 
     def replace_secret(self, endpoint_id: str) -> WebhookEndpointWithSecret:
-        """A new secret. The one before it signs too, until `earlier_secret_until`."""
+        """Creates a new secret. The previous one also signs until `earlier_secret_until`."""
         return run(self._async.replace_secret(endpoint_id))
 
     def deliveries(self, endpoint_id: str, *, limit: int | None = None) -> Stream[WebhookDelivery]:
-        """The log of an endpoint, the newest event first. `limit` is how many are read at once."""
+        """Lists an endpoint's deliveries, newest event first. `limit` is the page size."""
         return iterate(self._async.deliveries(endpoint_id, limit=limit))
 
     def send_again(self, endpoint_id: str, event_id: str) -> WebhookEventId:
-        """Sends an event of the log once more."""
+        """Sends a logged event again."""
         return run(self._async.send_again(endpoint_id, event_id))
 
     def test(self, endpoint_id: str) -> WebhookEventId:
-        """Sends an event `webhook.test`."""
+        """Sends a `webhook.test` event."""
         return run(self._async.test(endpoint_id))

@@ -196,8 +196,8 @@ create index stored_objects_deleted_uploads on stored_objects (deleted_at)
 create index stored_objects_poster_due on stored_objects (poster_due_at)
   where poster_due_at is not null and state = 'ready';
 
--- A secret that signs delivery links, from signs_from (null: at once), and verifies until valid_until (null:
--- for ever).
+-- A secret that signs delivery links, from signs_from (null: at once), and verifies until
+-- valid_until (null: forever).
 create table delivery_secrets (
   id integer primary key,
   secret bytea not null,
@@ -280,7 +280,7 @@ create index tasks_held on tasks (updated_at) where phase = 'held';
 -- The operator's losses: few, and counted by the metrics.
 create index tasks_billed_failures on tasks (provider) where provider_billed and phase = 'failed';
 -- No index names leased_until, so renewing a lease writes to none (a HOT update).
--- Due tasks of a worker pool, per provider. The expression is POOL in tasks/lease.ts.
+-- Due tasks of a worker pool, per provider. The expression is POOL in worker/claim.ts.
 create index tasks_due_in_pool on tasks (
   (case when phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video' then 'ingest'
     when phase in ('reserved', 'ingesting', 'submitting') then 'submit'
@@ -335,7 +335,7 @@ create table attempts (
   cause jsonb,
   created_at timestamptz not null default clock_now(),
   outcome_at timestamptz,
-  -- Who found out its outcome; assumption: the operator's policy.
+  -- Who determined its outcome; assumption: the operator's policy.
   outcome_by text check (outcome_by in ('sender', 'find', 'callback', 'operator', 'assumption')),
   constraint accepted_attempts_have_a_job check ((state = 'accepted') = (job_id is not null))
 );
@@ -484,8 +484,8 @@ create table local_jobs (
 );
 create index local_jobs_waiting on local_jobs (created_at) where state in ('queued', 'rendering');
 
--- When the next call of one kind may be made on a quota, whichever process makes it. Unlogged: a
--- crash of the database resets the count.
+-- When any process may make the next call of one kind on a quota. Unlogged: a crash of the database
+-- resets the count.
 create unlogged table provider_turns (
   quota text not null,
   purpose text not null,
@@ -702,11 +702,10 @@ create table signup_grants (
 create index signup_grants_granted on signup_grants (granted_at);
 
 
--- billing (docs/decisions/0030-billing.md)
--- ----------------------------------------------------------- Prices are in minor units, such as
--- cents. Columns that begin with stripe_ hold ids of Stripe objects, except stripe_mode and
--- stripe_account: the Stripe mode and account that the row's ids belong to (account null: not
--- known).
+-- billing (docs/decisions/0030-billing.md) -----------------------------------------------------------
+-- Prices are in minor units, such as cents. Columns that begin with stripe_ hold ids of Stripe
+-- objects, except stripe_mode and stripe_account: the Stripe mode and account that the row's ids
+-- belong to (account null: not known).
 
 -- A pack or a plan, edited by operators.
 create table offers (
@@ -773,7 +772,7 @@ create table billing_accounts (
   reload_below bigint check (reload_below > 0),
   -- The most that automatic purchases may cost in a calendar month (UTC).
   reload_limit bigint check (reload_limit > 0),
-  -- Why no pack is bought any more until the customer switches it on again.
+  -- Why automatic purchases have stopped until the customer switches them on again.
   reload_stopped text,
   check ((reload_pack is null) = (reload_below is null)),
   check ((reload_pack is null) = (reload_limit is null))

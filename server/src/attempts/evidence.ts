@@ -11,8 +11,8 @@ export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
 const MAX_FINDS = 100;
 
 /**
- * The most distinct callback findings kept per attempt: of verified ones, and again of others.
- * Anyone who knows a callback URL can invent jobs, and each named job costs a read.
+ * The most distinct callback findings kept per attempt: this many verified ones, and as many
+ * others. Anyone who knows a callback URL can invent jobs, and each named job costs a read.
  */
 const MAX_CALLBACKS = 10;
 

@@ -12,7 +12,7 @@ import { IS_ERASED } from './evidence.ts';
 type OrphanState = 'suspected' | 'confirmed' | 'unknown_there';
 
 // A job that belongs to any attempt is not an orphan job. A task without `due_at` has ended, so its
-// attempt can't adopt a job any more.
+// attempt can no longer adopt a job.
 const RECORD = statement(
   'orphan_record',
   `insert into orphan_jobs as o (provider, job_id, attempt_id, task_id, source, state)
@@ -29,7 +29,7 @@ const RECORD = statement(
 );
 
 /**
- * Records the jobs that were named for an attempt and that it can't adopt any more (C16). They are
+ * Records the jobs that were named for an attempt which can no longer adopt them (C16). They are
  * not cancelled, because at some providers a cancel deletes a finished result.
  */
 export async function recordOrphans(tx: Transaction, ...attemptIds: string[]): Promise<void> {

@@ -41,7 +41,7 @@ export async function requireServer(url: string, variable: string): Promise<void
 }
 
 /**
- * Checks that a pooler leads to the same database of the same server as the direct address.
+ * Checks that a pooler leads to the same server and database as the direct URL.
  * @throws UsageError with one line, without the passwords
  */
 export async function requireSameServer(url: string, directUrl: string): Promise<void> {

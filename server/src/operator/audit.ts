@@ -77,7 +77,7 @@ async function auditTasks(
 
 const SETTLEMENTS: Record<string, string> = { completed: 'capture', failed: 'refund' };
 
-/** Each task must have reservations of its credits, by kind, settled the way it ended. */
+/** Each task must have reservations of its credits, by kind, settled if and as it has ended. */
 async function checkReservations(
   tx: Queryable,
   tasks: AuditedTask[],

@@ -7,7 +7,7 @@ import { readTaskFigures } from './listings/figures.ts';
 /** Minutes that are kept. */
 const MINUTES = 120;
 
-/** Counts what this process did in each of the last two hours' minutes, in memory. */
+/** Counts in memory what this process did in each minute of the last two hours. */
 export type RecentMinutes = ReturnType<typeof openRecentMinutes>;
 
 /** @param prefix of the routes that are counted */

@@ -178,8 +178,8 @@ async function createFirstSecret(db: Queryable): Promise<void> {
 export const SECRETS_SECONDS = 5;
 
 /**
- * A new secret signs this long after its rotation: by then every process has read it, so none
- * refuses the links of another.
+ * A new secret starts signing this long after its rotation: by then every process has read it, so
+ * none refuses another's links.
  */
 const SWITCH_SECONDS = 3 * SECRETS_SECONDS;
 

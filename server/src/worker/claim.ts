@@ -29,7 +29,7 @@ export function poolOf({ phase, held_cause, request }: Task): WorkerPool {
 
 const TO_INGEST = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video'`;
 
-/** SQL: the same as {@link poolOf}, word for word the expression of the index tasks_due_in_pool. */
+/** SQL for {@link poolOf}; must match the expression of the index tasks_due_in_pool verbatim. */
 export const POOL = `(case when ${TO_INGEST} then 'ingest'
     when phase in ('reserved', 'ingesting', 'submitting') then 'submit'
     when phase = 'archiving' then 'archive'

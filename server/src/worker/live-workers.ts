@@ -54,7 +54,7 @@ const UNSERVED_TASKS = statement(
    group by provider order by provider`,
 );
 
-/** The live tasks that no running worker can run, except those of the given providers. */
+/** The live tasks that no running worker can serve, except those of the given providers. */
 export function unservedTasks(db: Queryable, providers: string[] = []): Promise<UnservedTasks[]> {
   return db.query(UNSERVED_TASKS, [providers]);
 }

@@ -62,7 +62,7 @@ async function submitNow(
   task: Task,
   provider: Provider,
 ): Promise<StepResult> {
-  // A failure is ignored here: the submit meets the same failure and reports it as its outcome.
+  // A failure is ignored here: the submit will hit it too and report it as its outcome.
   await provider.prepare?.(await inputsFor(deps, task)).catch(() => {});
   // The clock starts before the attempt is recorded, so the time ends no later than `send_before`.
   const mayStillSend = untilSeconds(deps, SEND_WITHIN_SECONDS);
@@ -110,7 +110,9 @@ function logOutcome(log: Log, outcome: SubmitOutcome, ids: object): void {
   }
 }
 
-/** Records the outcome, and retries while the database is down: the provider tells it only once. */
+/**
+ * Records the outcome, and retries while the database is down: the provider reports it only once.
+ */
 async function record(
   deps: SubmitStepDeps,
   task: Task,

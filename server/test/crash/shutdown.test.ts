@@ -258,7 +258,7 @@ for (const [i, PROCESSES] of ['1', '2'].entries()) {
       await until(async () => output().includes('waiting for another process'), Boolean);
       service.kill('SIGINT');
       assert.deepEqual(await once(service, 'exit'), [0, null]);
-      assert.match(output(), /the start still waits: exiting at once/);
+      assert.match(output(), /asked to stop during the start: exiting at once/);
     });
   });
 }

@@ -75,7 +75,7 @@ test('an event of the other mode is refused and not noted', async () => {
   const other = EVENT.replace('"evt_1"', '"evt_live","livemode":true');
   assertError(await post(other, signature(other, WEBHOOK_SECRET)), 'invalid_request');
   assert.equal(await noted(), before);
-  assert.match(lines.splice(0).join(), /of another mode than the key/);
+  assert.match(lines.splice(0).join(), /another mode than the API key/);
 });
 
 test('an event of up to 1 MiB is read, a larger one is not', async () => {

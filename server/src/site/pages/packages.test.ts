@@ -74,7 +74,7 @@ test('the bytes that were served first under a name stay, and the log says so', 
   assert.deepEqual(first.lines, []);
   const { app, lines } = await openProcess('2.0.0', 'changed since');
   assert.equal((await app.inject(`/packages/${nameOf('2.0.0')}`)).body, 'as released');
-  assert.match(JSON.stringify(lines), /framewright-client-2\.0\.0\.tgz.*they stay/);
+  assert.match(JSON.stringify(lines), /framewright-client-2\.0\.0\.tgz.*the old files stay/);
   const page = await app.inject('/packages/');
   assert.ok(page.body.includes(digestOf('as released')), page.body);
   assert.ok(!page.body.includes(digestOf('changed since')));

@@ -18,8 +18,7 @@ import { type Binding, type CheckedRequest, providerOfNew } from '../tasks/creat
 import { expectedOutputBytes } from '../tasks/expected-output.ts';
 import type { Task } from '../tasks/task.ts';
 import { report } from '../telemetry/reports.ts';
-import type { ArrivalDeps } from '../uploads/uploads.ts';
-import { requireUploads } from '../uploads/uploads.ts';
+import { type ArrivalDeps, requireUploads } from '../uploads/uploads.ts';
 import { requireIdempotencyKey } from './idempotency-key.ts';
 import { inRequest, inSpanOf, spanOf } from './spans.ts';
 

@@ -34,15 +34,18 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
   const serve = async (received: IncomingMessage, response: ServerResponse) => {
     const body = await buffer(received);
     const isPost = received.method === 'POST';
-    turn += 1;
-    const start = turn;
-    for (let i = 0; i < 2 * targets.size; i += 1) {
-      const [name, url] = [...targets][(start + i) % targets.size] ?? ['', ''];
+    for (let failures = 0; failures < 2 * targets.size; ) {
+      turn += 1;
+      const [name, url] = [...targets][turn % targets.size] ?? ['', ''];
       if (isPost) countPost(name, 1);
       const answer = await forward(url, received, body).finally(() => {
         if (isPost) countPost(name, -1);
       });
-      if (answer === undefined) continue;
+      if (answer === undefined) {
+        // A read that waits can outlive one drained server after another.
+        if (targets.get(name) === url) failures += 1;
+        continue;
+      }
       response.writeHead(answer.statusCode ?? 502, answer.headers as OutgoingHttpHeaders);
       return await pipeline(answer, response).catch(() => response.destroy());
     }

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { withEmails } from '../../server/src/accounts/accounts.ts';
 import { setOffer } from '../../server/src/billing/offers.ts';
-import { thoroughly } from '../../server/test/runner/thorough.ts';
+import { longTest } from '../../server/test/long.ts';
 import { refund } from '../../simulators/stripe/payments.ts';
 import { NO_BROWSER } from './browser.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
@@ -87,7 +87,7 @@ test(
   },
 );
 
-thoroughly('the prices show strangers what is sold', BROWSER, async () => {
+longTest('the prices show strangers what is sold', BROWSER, async () => {
   const page = await site.newPage();
   await page.goto('/pricing');
   const offers = page.getByRole('table', { name: 'Packs and plans' });
@@ -100,7 +100,7 @@ thoroughly('the prices show strangers what is sold', BROWSER, async () => {
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
 });
 
-thoroughly('who leaves the payment page has paid nothing', BROWSER, async () => {
+longTest('who leaves the payment page has paid nothing', BROWSER, async () => {
   const { page } = await signedInPage(site, { credits: 70 });
   await page.goto('/credits');
   await page.getByRole('button', { name: 'Buy for $50.00: Large' }).click();
@@ -157,7 +157,7 @@ async function buyAndRefund(page: Page, currency: string, text: string): Promise
 /** Money as it is shown after a space that does not break. */
 const nbsp = (text: string) => text.replace(' ', '\u00a0');
 
-thoroughly('money is shown everywhere as Stripe charges it', BROWSER, async () => {
+longTest('money is shown everywhere as Stripe charges it', BROWSER, async () => {
   await sellElsewhere(site);
   const { page } = await signedInPage(site);
   for (const [currency, , text] of ELSEWHERE) await buyAndRefund(page, currency, nbsp(text));

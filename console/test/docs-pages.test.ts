@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { LEFT_OUT } from '../../server/test/runner/thorough.ts';
+import { LONG } from '../../server/test/long.ts';
 import { NO_BROWSER } from './browser.ts';
 import { docsAddresses } from './docs-screenshots.ts';
 import { signedInPage } from './signed-in.ts';
@@ -21,7 +21,7 @@ const WIDTHS = [640, 320];
 
 /** All pages are made alike: usually some stand for all, fewer of the reference and for operators. */
 const isChecked = (address: string, at: number) =>
-  !LEFT_OUT || at % (/reference|operations/.test(address) ? 6 : 2) === 0;
+  LONG || at % (/reference|operations/.test(address) ? 6 : 2) === 0;
 
 test('no page of the documentation has a fault of accessibility', options, async () => {
   const { page } = await signedInPage(site, { email: OPERATOR });

@@ -7,7 +7,7 @@ import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import type { VideoItem } from '../../server/src/site/tasks/gallery.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
-import { thoroughly } from '../../server/test/runner/thorough.ts';
+import { longTest } from '../../server/test/long.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
@@ -60,7 +60,7 @@ async function signedIn(account: string, motion: 'reduce' | 'no-preference' = 'r
 
 const card = (text: string) => page.locator('article', { hasText: text });
 
-thoroughly('without videos it says what to do first', BROWSER, async () => {
+longTest('without videos it says what to do first', BROWSER, async () => {
   const { accountId: empty } = await makeCustomer(site.database.db, 0);
   const stranger = await signedIn(empty);
   await stranger.goto('/videos');
@@ -95,7 +95,7 @@ test('it shows posters, loads no video, and hostile prompts are text', BROWSER, 
 
 const LISTS = /\/console\/api\/tasks(\?|$)/;
 
-thoroughly('a card whose picture is not drawn yet says that it comes', BROWSER, async () => {
+longTest('a card whose picture is not drawn yet says that it comes', BROWSER, async () => {
   const fresh = await signedIn(accountId);
   await fresh.route(LISTS, (route) => withoutPosters(route, new Date()));
   await fresh.goto('/videos');
@@ -129,7 +129,7 @@ test('a video is previewed while it is pointed at, and only then', BROWSER, asyn
   await mover.locator('article video').waitFor();
 });
 
-thoroughly('filters are in the address, and find what they name', BROWSER, async () => {
+longTest('filters are in the address, and find what they name', BROWSER, async () => {
   await page.goto('/videos');
   await page.getByLabel('Text in the prompt').fill('LIGHTHOUSE');
   await page.waitForURL('**/videos?text=LIGHTHOUSE');
@@ -182,7 +182,7 @@ test(
   },
 );
 
-thoroughly('a refresh with another link does not restart the player', BROWSER, async () => {
+longTest('a refresh with another link does not restart the player', BROWSER, async () => {
   const path = `/console/api/tasks/${videoId}`;
   let reads = 0;
   await page.route(`**${path}`, async (route) => {
@@ -231,47 +231,39 @@ test('the page of a video has its credits, its request and its file', BROWSER, a
   await expectNoViolations(page);
 });
 
-thoroughly(
-  'the page of a video whose file vanished says so, and whom to ask',
-  BROWSER,
-  async () => {
-    const { db } = site.database;
-    const [output] = await sql<{ id: string }>(
-      db,
-      'select output_object_id as id from tasks where id = $1',
-      [videoId],
-    );
-    const id = output?.id ?? '';
-    const file = path.join(folder?.path ?? '', 'objects', id.slice(-2), id);
-    await rename(file, `${file}.away`);
-    await page.goto(`/videos/${videoId}`);
-    await page.getByRole('heading', { name: 'The file of this video is missing' }).waitFor();
-    assert.equal(await page.locator('video').count(), 0);
-    await expectNoViolations(page);
-    await rename(`${file}.away`, file);
-    await page.reload();
-    await page.locator('video').waitFor();
-  },
-);
+longTest('the page of a video whose file vanished says so, and whom to ask', BROWSER, async () => {
+  const { db } = site.database;
+  const [output] = await sql<{ id: string }>(
+    db,
+    'select output_object_id as id from tasks where id = $1',
+    [videoId],
+  );
+  const id = output?.id ?? '';
+  const file = path.join(folder?.path ?? '', 'objects', id.slice(-2), id);
+  await rename(file, `${file}.away`);
+  await page.goto(`/videos/${videoId}`);
+  await page.getByRole('heading', { name: 'The file of this video is missing' }).waitFor();
+  assert.equal(await page.locator('video').count(), 0);
+  await expectNoViolations(page);
+  await rename(`${file}.away`, file);
+  await page.reload();
+  await page.locator('video').waitFor();
+});
 
-thoroughly(
-  'the page of a failed task says why, and that nothing was charged',
-  BROWSER,
-  async () => {
-    await page.goto(`/videos/${failedId}`);
-    await settled(page);
-    await page.getByText('It failed: content_refused.').waitFor();
-    await page.getByText('Nothing was charged').waitFor();
-    assert.ok(HOSTILE.startsWith((await page.locator('h1').innerText()).slice(0, -1)));
-    await expectNoViolations(page);
-    const message = 'The provider refused the content of this request.';
-    const update = 'update tasks set error_message = $2 where id = $1';
-    await sql(site.database.db, update, [failedId, message]);
-    await page.reload();
-    await page.getByText(message).waitFor();
-    assert.equal((await page.locator('main').innerText()).match(/refused the/g)?.length, 1);
-  },
-);
+longTest('the page of a failed task says why, and that nothing was charged', BROWSER, async () => {
+  await page.goto(`/videos/${failedId}`);
+  await settled(page);
+  await page.getByText('It failed: content_refused.').waitFor();
+  await page.getByText('Nothing was charged').waitFor();
+  assert.ok(HOSTILE.startsWith((await page.locator('h1').innerText()).slice(0, -1)));
+  await expectNoViolations(page);
+  const message = 'The provider refused the content of this request.';
+  const update = 'update tasks set error_message = $2 where id = $1';
+  await sql(site.database.db, update, [failedId, message]);
+  await page.reload();
+  await page.getByText(message).waitFor();
+  assert.equal((await page.locator('main').innerText()).match(/refused the/g)?.length, 1);
+});
 
 test('the page of a live task follows it', BROWSER, async () => {
   const id = await make(accountId, { prompt: 'Dunes at noon' });

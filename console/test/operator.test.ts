@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
-import { thoroughly } from '../../server/test/runner/thorough.ts';
+import { longTest } from '../../server/test/long.ts';
 import { makeHeldTask, type TaskFixture } from '../../server/test/task-fixtures.ts';
 import { NO_BROWSER } from './browser.ts';
 import { openOverview } from './operator-states.ts';
@@ -69,7 +69,7 @@ test('an operator decides a held task, and sees the record of it', BROWSER, asyn
   await expectNoViolations(page);
 });
 
-thoroughly('held tasks of a filter are shown, then decided together', BROWSER, async () => {
+longTest('held tasks of a filter are shown, then decided together', BROWSER, async () => {
   const { held } = await makeHeldTask(fixture);
   const { page } = await signedInPage(site, { email: OPERATOR });
   await page.goto('/operator/tasks');
@@ -131,7 +131,7 @@ test(
   },
 );
 
-thoroughly('what does not exist is said to be missing, without a retry', BROWSER, async () => {
+longTest('what does not exist is said to be missing, without a retry', BROWSER, async () => {
   await expectNothingAt((await signedInPage(site, { email: OPERATOR })).page);
 });
 

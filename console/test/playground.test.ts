@@ -7,8 +7,8 @@ import { grant } from '../../server/src/ledger/ledger.ts';
 import { audit } from '../../server/src/operator/audit.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
+import { longTest } from '../../server/test/long.ts';
 import { imageBytes } from '../../server/test/media/media-fixture.ts';
-import { thoroughly } from '../../server/test/runner/thorough.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
@@ -271,7 +271,7 @@ test('a discarded request is never sent, and one that had arrived is shown', BRO
   assert.equal((await tasksOf(accountId)).length, 1);
 });
 
-thoroughly('a long address of a file does not widen the page on a phone', BROWSER, async () => {
+longTest('a long address of a file does not widen the page on a phone', BROWSER, async () => {
   const { page } = await signedIn(0);
   await page.setViewportSize({ width: 375, height: 760 });
   await page.getByText('References', { exact: true }).click();
@@ -285,26 +285,22 @@ thoroughly('a long address of a file does not widen the page on a phone', BROWSE
   assert.ok(code && copy && code.x + code.width <= copy.x, 'the button covers no code');
 });
 
-thoroughly(
-  'what is missing, and what became of the request, comes into sight',
-  BROWSER,
-  async () => {
-    const { page } = await signedIn(1000);
-    await page.setViewportSize({ width: 375, height: 760 });
-    const prompt = page.getByLabel('Prompt');
-    await generate(page).click();
-    await page.getByText('Describe the video in').waitFor();
-    assert.ok(await prompt.evaluate((field) => field === document.activeElement));
-    await fillIn(page, 'A lighthouse at dawn');
-    await generate(page).click();
-    const result = page.getByRole('heading', { name: 'Your video' });
-    await result.waitFor();
-    const top = () => result.evaluate((heading) => heading.getBoundingClientRect().top);
-    await until(top, (at) => at >= 0 && at < 760);
-  },
-);
+longTest('what is missing, and what became of the request, comes into sight', BROWSER, async () => {
+  const { page } = await signedIn(1000);
+  await page.setViewportSize({ width: 375, height: 760 });
+  const prompt = page.getByLabel('Prompt');
+  await generate(page).click();
+  await page.getByText('Describe the video in').waitFor();
+  assert.ok(await prompt.evaluate((field) => field === document.activeElement));
+  await fillIn(page, 'A lighthouse at dawn');
+  await generate(page).click();
+  const result = page.getByRole('heading', { name: 'Your video' });
+  await result.waitFor();
+  const top = () => result.evaluate((heading) => heading.getBoundingClientRect().top);
+  await until(top, (at) => at >= 0 && at < 760);
+});
 
-thoroughly(
+longTest(
   'the form and the samples stay where they are, results stand beside them',
   BROWSER,
   async () => {
@@ -380,38 +376,34 @@ test('test mode is one window’s, and makes, cancels and deletes for nothing', 
   assert.deepEqual(await sql(site.database.db, surfaces, [accountId]), [made, made]);
 });
 
-thoroughly(
-  'each page shows the test side in test mode, which a sign-out ends',
-  BROWSER,
-  async () => {
-    const { page, accountId } = await signedIn(1000);
-    await page.goto('/usage?mode=test');
-    await page.getByText('Nothing was used in this period').waitFor();
-    await expectNoViolations(page);
-    for (const title of ['API keys', 'Webhooks', 'Videos']) {
-      await page.getByRole('link', { name: title, exact: true }).first().click();
-      await page.getByText(/No (test key|endpoint|videos) yet/).waitFor();
-      await page.getByText('nothing here costs credits').waitFor();
-    }
-    await page.getByRole('link', { name: 'Credits', exact: true }).first().click();
-    await page.getByText('Purchases are always live').waitFor();
-    await page.getByText('No entries yet').waitFor();
-    await expectNoViolations(page);
-    const wide = [
-      ...(await overflowsOf(page, '/credits')),
-      ...(await overflowsOf(page, '/playground')),
-    ];
-    assert.deepEqual(wide, []);
-    await page.getByLabel('Account').click();
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await settled(page, 'Pay for the video');
-    await become(page, accountId);
-    await page.goto('/credits');
-    await settled(page, 'Credits');
-    await page.getByRole('link', { name: /^1.000.*credits available/ }).waitFor();
-    assert.equal(await page.getByText('nothing here costs credits').count(), 0);
-  },
-);
+longTest('each page shows the test side in test mode, which a sign-out ends', BROWSER, async () => {
+  const { page, accountId } = await signedIn(1000);
+  await page.goto('/usage?mode=test');
+  await page.getByText('Nothing was used in this period').waitFor();
+  await expectNoViolations(page);
+  for (const title of ['API keys', 'Webhooks', 'Videos']) {
+    await page.getByRole('link', { name: title, exact: true }).first().click();
+    await page.getByText(/No (test key|endpoint|videos) yet/).waitFor();
+    await page.getByText('nothing here costs credits').waitFor();
+  }
+  await page.getByRole('link', { name: 'Credits', exact: true }).first().click();
+  await page.getByText('Purchases are always live').waitFor();
+  await page.getByText('No entries yet').waitFor();
+  await expectNoViolations(page);
+  const wide = [
+    ...(await overflowsOf(page, '/credits')),
+    ...(await overflowsOf(page, '/playground')),
+  ];
+  assert.deepEqual(wide, []);
+  await page.getByLabel('Account').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await settled(page, 'Pay for the video');
+  await become(page, accountId);
+  await page.goto('/credits');
+  await settled(page, 'Credits');
+  await page.getByRole('link', { name: /^1.000.*credits available/ }).waitFor();
+  assert.equal(await page.getByText('nothing here costs credits').count(), 0);
+});
 
 test(
   'without credits the playground leads to test mode, which makes a video',
@@ -475,7 +467,7 @@ async function expectEntered(page: Page): Promise<void> {
   await page.getByText('https://media.example.com/harbour.png', { exact: true }).waitFor();
 }
 
-thoroughly('what was entered is there again after the tab has crashed', BROWSER, async () => {
+longTest('what was entered is there again after the tab has crashed', BROWSER, async () => {
   const { page } = await signedIn(1000);
   await fillIn(page, 'A harbour in the fog');
   const devtools = await page.context().newCDPSession(page);
@@ -524,7 +516,7 @@ test('nothing of a person stays in any window after a sign-out', BROWSER, async 
   assert.doesNotMatch(await page.evaluate(() => JSON.stringify(sessionStorage)), /harbour/);
 });
 
-thoroughly(
+longTest(
   'when another account signs in, nothing of the one before is shown or kept',
   BROWSER,
   async () => {

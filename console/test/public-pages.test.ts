@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { thoroughly } from '../../server/test/runner/thorough.ts';
+import { longTest } from '../../server/test/long.ts';
 import { buildPages } from '../build.ts';
 import { NO_BROWSER } from './browser.ts';
 import { expectNoViolations, openSite, type Site, settled } from './site.ts';
@@ -35,7 +35,7 @@ test('the first page plays a video', options, async () => {
   await expectNoViolations(page);
 });
 
-thoroughly('who prefers less motion gets a still and a button', options, async () => {
+longTest('who prefers less motion gets a still and a button', options, async () => {
   const page = await site.newPage({ reducedMotion: 'reduce' });
   await page.goto('/');
   const play = page.getByRole('button', { name: 'Play the sample' });
@@ -68,7 +68,7 @@ test('going to another page moves the focus to its title', options, async () => 
   assert.match(await page.title(), /^Prices/);
 });
 
-thoroughly('where nothing is sold, the prices name no packs', options, async () => {
+longTest('where nothing is sold, the prices name no packs', options, async () => {
   const page = await site.newPage();
   await page.goto('/pricing');
   await page.getByText('Try it in the playground').waitFor();
@@ -88,7 +88,7 @@ test('a page whose file can not be loaded says so', options, async () => {
   await settled(page, 'Prices');
 });
 
-thoroughly('the chosen theme stays, and is there before the first paint', options, async () => {
+longTest('the chosen theme stays, and is there before the first paint', options, async () => {
   const page = await site.newPage({ colorScheme: 'light' });
   await page.goto('/sign-in');
   await page.getByRole('button', { name: 'Use the dark theme' }).click();
@@ -99,7 +99,7 @@ thoroughly('the chosen theme stays, and is there before the first paint', option
   assert.equal(await page.evaluate(theme), undefined, 'it follows the system again');
 });
 
-thoroughly('without a connection the site says so, until it is back', options, async () => {
+longTest('without a connection the site says so, until it is back', options, async () => {
   const page = await site.newPage();
   await page.goto('/sign-in');
   await settled(page);
@@ -113,7 +113,7 @@ thoroughly('without a connection the site says so, until it is back', options, a
   await page.getByText('You are offline').waitFor({ state: 'detached' });
 });
 
-thoroughly('nothing is wider than a phone', options, async () => {
+longTest('nothing is wider than a phone', options, async () => {
   const page = await site.newPage({ viewport: { width: 375, height: 760 } });
   for (const url of ['/', '/pricing', '/sign-in', '/no/such/page']) {
     await page.goto(url);

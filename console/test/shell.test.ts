@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { grant } from '../../server/src/ledger/ledger.ts';
-import { thoroughly } from '../../server/test/runner/thorough.ts';
+import { longTest } from '../../server/test/long.ts';
 import { NO_BROWSER } from './browser.ts';
 import { LONG_EMAIL, overflowsOf, signedInWithLongTexts } from './long-texts.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
@@ -45,7 +45,7 @@ test('the balance is in sight, and the menu works by keyboard', BROWSER, async (
   assert.equal(await menu.evaluate((element) => element === document.activeElement), true);
 });
 
-thoroughly('the balance is read again when its window gets the focus', BROWSER, async () => {
+longTest('the balance is read again when its window gets the focus', BROWSER, async () => {
   const { page, accountId } = await signedInPage(site, { credits: 10 });
   await page.goto('/settings');
   await page.getByRole('link', { name: /^10.*credits available/ }).waitFor();
@@ -68,7 +68,7 @@ test('signing out ends the session, here and in other windows', BROWSER, async (
   assert.equal(new URL(other.url()).searchParams.get('next'), '/usage');
 });
 
-thoroughly('who is no operator is told that there is no such page', BROWSER, async () => {
+longTest('who is no operator is told that there is no such page', BROWSER, async () => {
   const { page } = await signedInPage(site);
   await page.goto('/operator');
   await settled(page, 'Page not found');
@@ -123,7 +123,7 @@ test('what the keyboard reaches is in sight, and it can skip to the content', BR
   assert.ok(await isFocused(theme));
 });
 
-thoroughly(
+longTest(
   'no page scrolls sideways, from 320 to 1920 px, however long its texts',
   BROWSER,
   async () => {

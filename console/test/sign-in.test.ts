@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { thoroughly } from '../../server/test/runner/thorough.ts';
+import { longTest } from '../../server/test/long.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { type SimulatedOidc, startSimulatedOidc } from '../../simulators/oidc/oidc.ts';
 import { NO_BROWSER } from './browser.ts';
@@ -142,7 +142,7 @@ test('a wrong code says so, five of them end the code', options, async () => {
   assert.equal((await page.request.get('/console/api/me')).status(), 401);
 });
 
-thoroughly('an expired code says so', options, async () => {
+longTest('an expired code says so', options, async () => {
   const page = await site.newPage();
   await page.goto('/sign-in');
   const code = await askForCode(page, 'late@example.com');
@@ -190,7 +190,7 @@ test('the buttons of issuers sign in, and lead to where one wanted to go', optio
   await page.getByRole('link', { name: /500.*credits available/ }).waitFor();
 });
 
-thoroughly('an issuer that refused is named on the page, as text', options, async () => {
+longTest('an issuer that refused is named on the page, as text', options, async () => {
   const page = await site.newPage();
   await page.goto('/sign-in?error=denied');
   await page.getByRole('alert').getByText('did not allow').waitFor();

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { createTestDatabase, type TestDatabase } from '../../server/test/database.ts';
-import { LEFT_OUT } from '../../server/test/runner/thorough.ts';
+import { LONG } from '../../server/test/long.ts';
 import {
   type ServiceProcess,
   startServiceProcess,
@@ -129,7 +129,7 @@ const seenInTheDark = new Set<string>();
 /** Usually each page once, whatever is open on it: the colours are those of the whole theme. */
 function inTheDark(page: Page): [['dark', string[]]] | [] {
   const { pathname } = new URL(page.url());
-  if (LEFT_OUT === false) return [['dark', RULES]];
+  if (LONG) return [['dark', RULES]];
   if (seenInTheDark.has(pathname)) return [];
   seenInTheDark.add(pathname);
   return [['dark', OF_COLOURS]];

@@ -7,7 +7,7 @@ import { NO_BROWSER } from './browser.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
 import { codeFromLog, expectNoViolations, settled } from './site.ts';
 
-// The quick run has this file for all pages; each page has a file with its details besides.
+// All pages; most have a file with their details besides, for the long run.
 const BROWSER = { skip: NO_BROWSER };
 const OPERATOR = 'grace@example.com';
 let site: SellingSite;

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { client } from '../test/client.ts';
 import { createTestDatabase } from '../test/database.ts';
-import { inCi, thoroughly } from '../test/runner/thorough.ts';
+import { longTest } from '../test/long.ts';
 import { ask, run } from '../test/service/command-line.ts';
 import { startServiceProcess } from '../test/service/service-process.ts';
 import { sql } from '../test/task-fixtures.ts';
@@ -15,7 +15,7 @@ const database = await createTestDatabase();
 const env = { DATABASE_URL: database.url };
 after(() => database.close());
 
-inCi('commands work on the embedded database while a service uses it', async (t) => {
+longTest('commands work on the embedded database while a service uses it', async (t) => {
   await using folder = await temporaryFolder();
   const embedded = { DATA_DIR: folder.path };
   const service = await startServiceProcess(embedded);
@@ -60,7 +60,7 @@ inCi('commands work on the embedded database while a service uses it', async (t)
   assert.deepEqual(await ask(embedded, 'audit'), { ok: true, problems: [] });
 });
 
-thoroughly('the first command creates the embedded database, the next one opens it', async () => {
+longTest('the first command creates the embedded database, the next one opens it', async () => {
   await using folder = await temporaryFolder();
   const embedded = { DATA_DIR: folder.path };
   await ask(embedded, 'accounts create grace@example.com');
@@ -126,7 +126,7 @@ test('a command in a folder without a database makes none, and says where to run
   assert.deepEqual(await readdir(folder.path), []);
 });
 
-thoroughly('a data folder that can not be used gives a one-line error and exit 2', async () => {
+longTest('a data folder that can not be used gives a one-line error and exit 2', async () => {
   const { code, out, err } = await run({ DATA_DIR: '/dev/null/data' }, 'migrate');
   assert.deepEqual([code, out], [2, '']);
   assert.match(err, /^framewright: the data folder \/dev\/null\/data can't be used: [^\n]+\n$/);

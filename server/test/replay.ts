@@ -1,10 +1,11 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LONG } from './long.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The command that runs a test file again with these variables, from the project's root folder. */
-export function replayCommand(file: string, variables: Record<string, number>): string {
-  const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
-  return [...settings, 'npx node server/test/run.ts', path.relative(ROOT, file)].join(' ');
+/** The command that runs a test file again with this seed, from the project's root folder. */
+export function replayCommand(file: string, seed: number): string {
+  const amount = LONG ? ' FRAMEWRIGHT_TESTS=all' : '';
+  return `FRAMEWRIGHT_SEED=${seed}${amount} npx node server/test/run.ts ${path.relative(ROOT, file)}`;
 }

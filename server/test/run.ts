@@ -6,27 +6,51 @@ import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { bundlePackages } from './runner/bundled-packages.ts';
-import { cpuTime, notedCpuTimes } from './runner/cpu-time.ts';
-import { isLeftOut, leftOutLine } from './runner/left-out.ts';
-import { FILE_LIMIT_MS, programsFor, recordTimes } from './runner/programs.ts';
+import { LONG } from './long.ts';
 
-// Runs the tests on one embedded Postgres in a temporary folder: as much as FRAMEWRIGHT_TESTS asks
-// for, or all of the named files: `node server/test/run.ts [--test-name-pattern=WORDS] [FILE...]`.
+// Runs all tests, or the named files, with Node's test runner and one Postgres in a temporary folder:
+// `node server/test/run.ts [--test-name-pattern=WORDS] [FILE...]`.
 const { values, positionals } = parseArgs({
   options: { 'test-name-pattern': { type: 'string', multiple: true } },
   allowPositionals: true,
 });
 
-const ALL = '{server,embedded-postgres,local-renderer,simulators,console,clients}/**/*.test.ts';
-const isWhole = positionals.length === 0;
-const found = globSync(isWhole ? ALL : positionals, { exclude: (name) => name === 'node_modules' });
-// What is named is tested as a whole.
-if (!isWhole) process.env.FRAMEWRIGHT_TESTS = 'all';
-const { AMOUNT, LEFT_OUT, LEFT_TO_CI } = await import('./runner/thorough.ts');
-const files = found
-  .map((file) => path.relative('', file))
-  .filter((file) => !isLeftOut(file, AMOUNT));
+/** The slow ones first: one that began last would run alone. */
+const ALL = [
+  'server/test/**/*.test.ts',
+  '{console,clients,embedded-postgres,local-renderer}/**/*.test.ts',
+  'server/src/**/*.test.ts',
+  'simulators/**/*.test.ts',
+];
+
+/** Files that only the long run has: they repeat what others show, or show it in other programs. */
+const ONLY_LONG = [
+  'clients/ai-sdk/test/*.test.ts',
+  'clients/cli/test/{killed,packed}.test.ts',
+  'clients/mcp/test/*.test.ts',
+  'clients/typescript/test/{many-runs,package}.test.ts',
+  'console/build.test.ts',
+  'console/test/{credits,gallery,keys,operator,playground,settings,shell,sign-in}.test.ts',
+  'console/test/{docs-pages,public-pages}.test.ts',
+  'embedded-postgres/embedded-postgres.test.ts',
+  'local-renderer/render.test.ts',
+  'server/test/crash/{fencing,full-disk-uploads}.test.ts',
+  'server/test/docs/reference-samples.test.ts',
+  'server/test/faults/{forged-keys,polls-beside-submits}.test.ts',
+  'server/test/faults/{frozen-database,promoted-replica,restored}.test.ts',
+  'server/test/faults/{provider-outage,rolling-restart,rolling-upgrade}.test.ts',
+  'server/test/faults/{heavy-media,silent-names}.test.ts',
+  'server/test/media/{ingest-limits,ingest-memory,linked-packages}.test.ts',
+  'server/test/service/{demo,observability,processes}.test.ts',
+  'simulators/{ark/ark,kit/options}.test.ts',
+];
+
+const exclude = (name: string) => name === 'node_modules';
+const isNamed = positionals.length > 0;
+const leftOut = isNamed || LONG ? [] : globSync(ONLY_LONG, { exclude });
+const files = (isNamed ? positionals : ALL)
+  .flatMap((glob) => globSync(glob, { exclude }))
+  .filter((file) => !leftOut.includes(file));
 if (files.length === 0) {
   console.error(`There is no test file ${positionals.join(' or ')}.`);
   process.exit(1);
@@ -34,12 +58,8 @@ if (files.length === 0) {
 
 const home = await mkdtemp(path.join(await fastestFolder(), 'framewright-test-'));
 process.env.FRAMEWRIGHT_TEST_HOME = home;
-const cpuNotes = path.join(home, 'cpu-notes');
-process.env.FRAMEWRIGHT_CPU_NOTES = cpuNotes;
 // Each process would otherwise strip the types of the same sources again. `npm ci` removes it.
 process.env.NODE_COMPILE_CACHE = path.resolve('node_modules/.cache/compiled');
-// Each process would otherwise load hundreds of files more.
-if (AMOUNT !== 'all') process.env.NODE_OPTIONS = await bundlePackages();
 // Each process that serves the pages would otherwise build them at its start.
 const { buildPages } = await import('../../console/build.ts');
 await buildPages();
@@ -73,92 +93,32 @@ const COVERAGE = {
   coverageExcludeGlobs: ['{embedded-postgres,local-renderer}/test/**', '**/*.test.ts'],
 };
 
-/** Most files wait more than they compute. Eight services at a time are enough for one Postgres. */
-const AT_ONCE = Math.min(8, 3 * availableParallelism());
-
-/** Of the event of a test, or a suite, that has ended. */
-interface Ended {
-  name: string;
-  nesting: number;
-  skip?: string | boolean;
-  details: { type?: string; duration_ms: number };
-}
-
-/** Runs the files, and prints the report. */
-async function runFiles() {
-  const seconds = new Map<string, number>();
-  let leftOut = 0;
+/** Prints the report. @returns whether all tests passed */
+async function runFiles(): Promise<boolean> {
   let succeeded = true;
   const events = run({
-    // The runner looks for names in suites only if these are defined without waiting.
-    files: await programsFor(files, { home, mayShare: !values['test-name-pattern'] }),
-    concurrency: AT_ONCE,
-    execArgv: ['--import', new URL('runner/note-cpu-time.ts', import.meta.url).href],
-    ...(isWhole && { timeout: FILE_LIMIT_MS }),
+    files,
+    // Most files wait more than they compute. Eight services are enough for one Postgres.
+    concurrency: Math.min(8, 3 * availableParallelism()),
     testNamePatterns: values['test-name-pattern'],
+    ...(!LONG && { timeout: 8 * 60_000 }),
     ...(process.env.FRAMEWRIGHT_COVERAGE === '1' && COVERAGE),
   });
-  const note = (file: string, ms: number) => {
-    const name = path.relative('', file);
-    if (files.includes(name)) seconds.set(name, ms / 1000);
-  };
-  // A file has an end of its own in a process, or is a suite of a group.
-  events.on('test:summary', ({ file, duration_ms, success }) => {
-    if (file !== undefined) note(file, duration_ms);
+  events.on('test:summary', ({ success }) => {
     succeeded &&= success;
   });
-  const noteSuite = ({ name, nesting, skip, details }: Ended) => {
-    if (skip && (skip === LEFT_OUT || skip === LEFT_TO_CI)) leftOut += 1;
-    if (nesting === 0 && details.type === 'suite') note(name, details.duration_ms);
-  };
-  events.on('test:pass', noteSuite).on('test:fail', noteSuite);
   const report = events.compose(spec);
   report.pipe(process.stdout);
   await once(report, 'end');
-  return { succeeded, seconds, leftOut };
-}
-
-/** Whether each file has ended. One that ends its process would take the files after it with it. */
-function haveAllEnded(seconds: Map<string, number>): boolean {
-  const lost = files.filter((file) => !seconds.has(file));
-  if (lost.length === 0 || values['test-name-pattern']) return true;
-  console.error(`These test files were not run to their end:\n${lost.join('\n')}`);
-  return false;
-}
-
-/**
- * Prints the CPU time of this process and of all that it waited for, Postgres included: unlike the
- * duration, it says little about what else the machine does.
- */
-function tellCpuTime(): void {
-  const time = cpuTime();
-  if (time) console.log(`${(time.own + time.children).toFixed(0)} s of CPU time`);
-}
-
-/** Prints the slowest files. `FRAMEWRIGHT_RECORD_TIMES=1` writes down how long each one took. */
-async function tellSlowest(seconds: Map<string, number>): Promise<void> {
-  const records = process.env.FRAMEWRIGHT_RECORD_TIMES === '1';
-  const slowest = [...seconds].toSorted(([, a], [, b]) => b - a);
-  const cpu = notedCpuTimes(cpuNotes);
-  const lines = slowest.slice(0, records ? 100 : 10).map(([file, s]) => {
-    const { own, children } = cpu.get(file) ?? { own: 0, children: 0 };
-    const times = [s, own, children].map((time) => time.toFixed(1).padStart(7));
-    return `${times.join('')}  ${file}`;
-  });
-  console.log(`The slowest test files: seconds, of CPU, of children's CPU\n${lines.join('\n')}`);
-  if (records) await recordTimes(slowest);
+  return succeeded;
 }
 
 try {
-  const { succeeded, seconds, leftOut } = await runFiles();
-  if (isWhole) {
-    await tellSlowest(seconds);
-    console.log(leftOutLine(AMOUNT, { files: found.length - files.length, tests: leftOut }));
-  }
-  process.exitCode = succeeded && haveAllEnded(seconds) ? 0 : 1;
+  process.exitCode = (await runFiles()) ? 0 : 1;
+  const hint = `${leftOut.length} files and the skipped tests that say so: FRAMEWRIGHT_TESTS=all npm test`;
+  if (leftOut.length > 0) console.log(`Left to the long run: ${hint}`);
 } finally {
   await pooler?.[Symbol.asyncDispose]();
   await server.close();
   await rm(home, { recursive: true, force: true });
 }
-tellCpuTime();

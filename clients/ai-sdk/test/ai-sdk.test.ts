@@ -13,6 +13,7 @@ import {
 import { testErrorCases } from '../../../server/test/clients/error-cases.ts';
 import { type ClientCase, openClientCase } from '../../../server/test/clients/fault-cases.ts';
 import { proveOrdersOf } from '../../../server/test/clients/orders.ts';
+import { longTest } from '../../../server/test/long.ts';
 import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import type { Plan } from '../../../simulators/kit/faults.ts';
@@ -247,8 +248,9 @@ test('each example of the README makes a video, and a whole file', async () => {
   }
 });
 
-test('with faults and kills, each order is one task, one charge and one whole file', {
-  skip: process.env.FRAMEWRIGHT_GENERATIONS === undefined && 'FRAMEWRIGHT_GENERATIONS=20 runs it',
-}, async (t) => {
-  await proveOrdersOf(new URL('generate-many.ts', import.meta.url), { fixture, t });
-});
+longTest(
+  'with faults and kills, each order is one task, one charge and one whole file',
+  async (t) => {
+    await proveOrdersOf(new URL('generate-many.ts', import.meta.url), { fixture, t });
+  },
+);

@@ -12,12 +12,12 @@ import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { listEndpoints } from '../../../server/src/webhooks/endpoints.ts';
 import { openFaultProxy } from '../../../server/test/clients/fault-proxy.ts';
+import { longTest } from '../../../server/test/long.ts';
 import {
   imageBytes,
   openMediaFixture,
   videoBytes,
 } from '../../../server/test/media/media-fixture.ts';
-import { inCi, thoroughly } from '../../../server/test/runner/thorough.ts';
 import { until } from '../../../server/test/until.ts';
 import { OUTCOMES } from '../src/outcomes.ts';
 import { endOf, FW_COMMAND, type Machine, noTerminal, openMachine } from './fw-process.ts';
@@ -78,7 +78,7 @@ test('a video is made by one create, which is on disk before the first byte is s
 
 const REFERENCED = 'generate A_dance --reference a.png --reference clip.bin -y -o x.mp4';
 
-thoroughly(
+longTest(
   'local files are uploaded, and the seconds of a reference video are measured',
   async () => {
     await using machine = await openOwnMachine();
@@ -126,7 +126,7 @@ test('what is wrong with a command line is said before anything is sent', async 
   assert.equal(await readFile(path.join(machine.folder, 'there.mp4'), 'utf8'), 'mine');
 });
 
-inCi(
+longTest(
   'each kind of failure has its exit code, says what was charged, and shows no key',
   async () => {
     await using machine = await openOwnMachine();
@@ -167,7 +167,7 @@ inCi(
   },
 );
 
-thoroughly('a test of the scripted outcomes finds each one as documented', async () => {
+longTest('a test of the scripted outcomes finds each one as documented', async () => {
   const page = await readFile(new URL('../../../docs/test-keys.md', import.meta.url), 'utf8');
   const words = [...page.matchAll(/^\| `(test-[a-z-]+)` \|/gm)].map(([, word]) => word);
   assert.deepEqual(Object.keys(OUTCOMES), words);
@@ -195,7 +195,7 @@ thoroughly('a test of the scripted outcomes finds each one as documented', async
   assert.equal(slow.code, 0, slow.out + slow.err);
 });
 
-inCi('a test of outcomes waits while the rate window of its key is full', async () => {
+longTest('a test of outcomes waits while the rate window of its key is full', async () => {
   const full = { kind: 'refuse', status: 429, code: 'rate_limited', retryAfterSeconds: 1 } as const;
   const plans = [{ on: 'create', faults: [full] }];
   await using proxy = await openFaultProxy({ target: fixture.url, plans });
@@ -205,7 +205,7 @@ inCi('a test of outcomes waits while the rate window of its key is full', async 
   assert.equal(proxy.requests.filter(({ call }) => call === 'create').length, 2);
 });
 
-inCi(
+longTest(
   'after a kill, two resumes at once download the rest by Range: one task, one charge',
   async () => {
     let child: ReturnType<Machine['start']> | undefined;
@@ -246,37 +246,34 @@ inCi(
   },
 );
 
-thoroughly(
-  'a resume sends an unknown create to no other account and no other service',
-  async () => {
-    let isOver = false;
-    await using proxy = await openWatchedProxy(fixture.url, ({ line, stage }) => {
-      if (isOver || !line.endsWith('/generations') || stage !== 'answered') return undefined;
-      isOver = child?.kill('SIGKILL') === true;
-      return 'cut';
-    });
-    await using machine = await openOwnMachine(proxy.url);
-    const child = machine.start('generate', 'A boat', '--yes');
-    await endOf(child);
-    const own = machine.env.FRAMEWRIGHT_API_KEY ?? '';
-    machine.env.FRAMEWRIGHT_API_KEY = await newTestKey();
-    const other = await machine.fw('resume', '--json');
-    assert.deepEqual([other.code, JSON.parse(other.out)[0].error.kind], [3, 'key']);
-    machine.env.FRAMEWRIGHT_API_KEY = own;
-    machine.env.FRAMEWRIGHT_BASE_URL = 'http://127.0.0.1:9/api/v1';
-    assert.match((await machine.fw('resume')).err, /belongs to http:\/\/127/);
-    machine.env.FRAMEWRIGHT_BASE_URL = `${proxy.url}/api/v1`;
-    machine.env.FRAMEWRIGHT_API_KEY = await newTestKey();
-    const resumed = await machine.fw('resume', '--key-changed', '--json');
-    assert.equal(resumed.code, 0, resumed.err);
-    const [{ file, task }] = JSON.parse(resumed.out);
-    await assertWhole(machine, file, task.id);
-    const taken = await machine.fw('resume', task.id, '-o', 'again.mp4');
-    assert.equal(taken.out, path.join(machine.folder, 'again.mp4\n'), taken.err);
-  },
-);
+longTest('a resume sends an unknown create to no other account and no other service', async () => {
+  let isOver = false;
+  await using proxy = await openWatchedProxy(fixture.url, ({ line, stage }) => {
+    if (isOver || !line.endsWith('/generations') || stage !== 'answered') return undefined;
+    isOver = child?.kill('SIGKILL') === true;
+    return 'cut';
+  });
+  await using machine = await openOwnMachine(proxy.url);
+  const child = machine.start('generate', 'A boat', '--yes');
+  await endOf(child);
+  const own = machine.env.FRAMEWRIGHT_API_KEY ?? '';
+  machine.env.FRAMEWRIGHT_API_KEY = await newTestKey();
+  const other = await machine.fw('resume', '--json');
+  assert.deepEqual([other.code, JSON.parse(other.out)[0].error.kind], [3, 'key']);
+  machine.env.FRAMEWRIGHT_API_KEY = own;
+  machine.env.FRAMEWRIGHT_BASE_URL = 'http://127.0.0.1:9/api/v1';
+  assert.match((await machine.fw('resume')).err, /belongs to http:\/\/127/);
+  machine.env.FRAMEWRIGHT_BASE_URL = `${proxy.url}/api/v1`;
+  machine.env.FRAMEWRIGHT_API_KEY = await newTestKey();
+  const resumed = await machine.fw('resume', '--key-changed', '--json');
+  assert.equal(resumed.code, 0, resumed.err);
+  const [{ file, task }] = JSON.parse(resumed.out);
+  await assertWhole(machine, file, task.id);
+  const taken = await machine.fw('resume', task.id, '-o', 'again.mp4');
+  assert.equal(taken.out, path.join(machine.folder, 'again.mp4\n'), taken.err);
+});
 
-inCi(
+longTest(
   'a resume of a killed create says after a 401 that credits may be reserved, and is kept out only by a process that lives',
   async () => {
     const plans = [{ on: 'create', times: 9, faults: [{ kind: 'drop_after_accepting' } as const] }];
@@ -310,7 +307,7 @@ inCi(
   },
 );
 
-inCi(
+longTest(
   'a service that can not be reached is named, with the cause and the exit code: nothing was sent',
   async () => {
     const plans = [{ on: 'credits', faults: [{ kind: 'refuse', status: 301 } as const] }];
@@ -336,7 +333,7 @@ inCi(
   },
 );
 
-inCi('Ctrl-C ends at once and says how to go on', async () => {
+longTest('Ctrl-C ends at once and says how to go on', async () => {
   await using machine = await openOwnMachine();
   const child = machine.start('generate', 'A boat, test-slow', '--yes');
   const ended = endOf(child);
@@ -370,7 +367,7 @@ async function journalOf(machine: Machine) {
 const IN_TERMINAL =
   'in a terminal the key is not shown, the price is asked for, and a bar is drawn';
 
-inCi(IN_TERMINAL, { skip: noTerminal }, async () => {
+longTest(IN_TERMINAL, { skip: noTerminal }, async () => {
   const key = await newTestKey();
   await using machine = await openMachine({
     FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
@@ -418,7 +415,7 @@ inCi(IN_TERMINAL, { skip: noTerminal }, async () => {
   assert.equal((await machine.fw('credits')).code, 3);
 });
 
-inCi('listen relays an event, whose signature the local server can verify', async () => {
+longTest('listen relays an event, whose signature the local server can verify', async () => {
   const received: { headers: Record<string, string>; body: string }[] = [];
   const local = createServer(async (request, response) => {
     received.push({

@@ -5,13 +5,14 @@ import { after, test } from 'node:test';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { openFaultProxy } from '../../../server/test/clients/fault-proxy.ts';
+import { LONG } from '../../../server/test/long.ts';
 import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { until } from '../../../server/test/until.ts';
 import { endOf, type Machine, openMachine } from './fw-process.ts';
 import { type Moment, openWatchedProxy } from './watched-proxy.ts';
 
 /** How many generations are killed, and how many of them at a time. */
-const RUNS = Number(process.env.FRAMEWRIGHT_GENERATIONS ?? 2);
+const RUNS = LONG ? 200 : 2;
 const AT_ONCE = 6;
 const KILLS = 3;
 const PRICE = 250;

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { FIRST_REQUEST, fwSample, packageUrl } from '../../../console/src/samples.ts';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import { longTest } from '../../../server/test/long.ts';
 import { openMediaFixture } from '../../../server/test/media/media-fixture.ts';
-import { thoroughly } from '../../../server/test/runner/thorough.ts';
 import { VERSION } from '../../typescript/src/version.ts';
 import { EXIT_CODES } from '../src/failure.ts';
 import { noTerminal, openMachine } from './fw-process.ts';
@@ -45,7 +45,7 @@ test('the README names each exit code', () => {
 
 const TITLE = 'the examples of the README and the website make videos with the installed package';
 
-thoroughly(TITLE, { skip: noTerminal }, async () => {
+longTest(TITLE, { skip: noTerminal }, async () => {
   const fixture = await openMediaFixture();
   await using machine = await openMachine({});
   const { folder, env } = machine;

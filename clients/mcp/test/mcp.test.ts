@@ -12,12 +12,12 @@ import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { testErrorCases } from '../../../server/test/clients/error-cases.ts';
 import { openClientCase } from '../../../server/test/clients/fault-cases.ts';
 import { proveOrdersOf, VIDEOS } from '../../../server/test/clients/orders.ts';
+import { longTest } from '../../../server/test/long.ts';
 import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { sql } from '../../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import type { Session } from '../src/generate.ts';
 import { createServer } from '../src/server.ts';
-
 import { type ClientOptions, connectOverHttp, connectOverStdio, MAIN } from './connect.ts';
 
 const MODERN = '2026-07-28';
@@ -269,13 +269,14 @@ test('a read that is refused does not say that the video was not charged', async
   assert.doesNotMatch(told.text, /nothing|same request_id/);
 });
 
-test('with faults and kills, each order is one task, one charge and one whole file', {
-  skip: process.env.FRAMEWRIGHT_GENERATIONS === undefined && 'FRAMEWRIGHT_GENERATIONS=20 runs it',
-}, async (t) => {
-  // Each program starts a server for each few videos: a long run takes more of them.
-  const processes = VIDEOS >= 100 ? 8 : 2;
-  await proveOrdersOf(new URL('generate-many.ts', import.meta.url), { fixture, t, processes });
-});
+longTest(
+  'with faults and kills, each order is one task, one charge and one whole file',
+  async (t) => {
+    // Each program starts a server for each few videos: a long run takes more of them.
+    const processes = VIDEOS >= 100 ? 8 : 2;
+    await proveOrdersOf(new URL('generate-many.ts', import.meta.url), { fixture, t, processes });
+  },
+);
 
 test('a key is in no response', async () => {
   await using client = Object.assign(await overHttp(apiKey), disposable);

@@ -1,18 +1,18 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { unlessLong } from '../../../server/test/long.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 
 /** The folder of the Python SDK. */
 export const FOLDER = path.join(import.meta.dirname, '..');
 
-/** Unset or 1 is python3; it may also name a Python. */
-const given = process.env.FRAMEWRIGHT_PYTHON;
-const PYTHON = given === undefined || given === '1' ? 'python3' : given;
+const PYTHON = 'python3';
 
 /** Why tests that need Python are skipped, if they are. */
 export const withoutPython =
-  given === undefined && 'set FRAMEWRIGHT_PYTHON=1 to test the Python SDK with python3 and PyPI';
+  unlessLong ||
+  (spawnSync(PYTHON, ['-m', 'venv', '--help']).status !== 0 && `there is no ${PYTHON}`);
 
 /** The variables of a program, and its folder. */
 type Own = Record<string, string> & { cwd?: string };

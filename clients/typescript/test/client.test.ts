@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { createTestDatabase } from '../../../server/test/database.ts';
+import { longTest } from '../../../server/test/long.ts';
 import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
-import { inCi } from '../../../server/test/runner/thorough.ts';
 import { startServiceProcess } from '../../../server/test/service/service-process.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
@@ -208,7 +208,7 @@ test('a request names the client and its version, which is that of the package',
   assert.equal(agent, `framewright-typescript/${JSON.parse(manifest).version}`);
 });
 
-inCi('a wait outlives a service that is killed and started again', async () => {
+longTest('a wait outlives a service that is killed and started again', async () => {
   await using folder = await temporaryFolder();
   const database = await createTestDatabase();
   await using _ = { [Symbol.asyncDispose]: () => database.close() };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { LONG, longTest } from '../../test/long.ts';
 import {
   insertInBoxes,
   makeImage,
@@ -13,7 +14,6 @@ import {
   withFlippedBytes,
   withOrientation,
 } from '../../test/media/media-files.ts';
-import { inCi, testOfRow } from '../../test/runner/thorough.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer, type Measurement, type Measurer } from './measure.ts';
@@ -88,11 +88,7 @@ const HEALTHY: [string, TestVideo, seconds: number, frames: number][] = [
   ['every third frame left out', { filters: String.raw`select=mod(n\,3)+eq(n\,0)` }, 1, 17],
 ];
 for (const [i, [title, options, seconds, frames]] of HEALTHY.entries()) {
-  testOfRow(
-    i,
-    8,
-    4,
-  )(`a valid video passes with its exact duration: ${title}`, async () => {
+  (i < 4 ? test : longTest)(`a valid video passes with its exact duration: ${title}`, async () => {
     const facts = await measureVideo(options);
     assertSeconds(facts.durationSeconds, seconds);
     assert.equal(facts.frames, frames);
@@ -116,11 +112,7 @@ const CUTTABLE: [string, TestVideo][] = [
   ['mkv', { format: 'matroska' }],
 ];
 for (const [i, [title, options]] of CUTTABLE.entries()) {
-  testOfRow(
-    i,
-    2,
-    1,
-  )(`a truncated video is refused: ${title}`, async () => {
+  (i === 0 ? test : longTest)(`a truncated video is refused: ${title}`, async () => {
     const whole = await madeVideo({ ...options, seconds: 4 });
     for (const share of [0.01, 0.5, 0.9, 0.99, 0.9999]) {
       const cut = whole.subarray(0, Math.floor(whole.length * share));
@@ -174,10 +166,9 @@ test('a video that refers to data outside of itself is refused', async () => {
   assert.equal(reasonOf(await measureBytes(harmless, 'video')), 'measured');
 });
 
-/** `FRAMEWRIGHT_FLIPPED_FILES=200` for more of them. */
-const FLIPPED_FILES = Number(process.env.FRAMEWRIGHT_FLIPPED_FILES ?? 6);
+const FLIPPED_FILES = LONG ? 200 : 6;
 
-inCi('flipped bytes never make the measurer hang or throw', async () => {
+longTest('flipped bytes never make the measurer hang or throw', async () => {
   const whole = await madeVideo({ seconds: 1, audio: 'with', width: 160, height: 96 });
   const seeds = Array.from({ length: FLIPPED_FILES }, (_, index) => index + 1);
   const outcomes = await Promise.all(
@@ -271,7 +262,7 @@ test('decoding ends at the first frame that is too small or too large', async ()
   }
 });
 
-inCi(
+longTest(
   'decoding ends at the first frame past the bound, and the whole duration is given',
   async () => {
     const file = at('ruled');

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
+import { LONG, longTest } from '../../test/long.ts';
 import { makeVideo, patchBoxes, type TestVideo } from '../../test/media/media-files.ts';
 import { createRandom } from '../../test/random.ts';
-import { inCi, testOfRow } from '../../test/runner/thorough.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { exposeCollector, openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer, type DecodedFrames, type MediaFacts } from './measure.ts';
@@ -64,11 +64,7 @@ const FILES: [string, TestVideo][] = [
 ];
 
 for (const [i, [name, options]] of FILES.entries()) {
-  testOfRow(
-    i,
-    5,
-    1,
-  )(`keyframes show the same facts as all frames: ${name}`, async () => {
+  (i === 0 ? test : longTest)(`keyframes show the same facts as all frames: ${name}`, async () => {
     for (const audio of [null, 'with'] as const) {
       const bytes = await made({ ...options, audio });
       const all = await decode(bytes, 'all');
@@ -88,11 +84,7 @@ function cut(bytes: Buffer, tenth: number): Buffer {
 }
 
 for (const [i, [name, options]] of FILES.entries()) {
-  testOfRow(
-    i,
-    2,
-    1,
-  )(`a cut video is refused either way: ${name}`, async () => {
+  (i === 0 ? test : longTest)(`a cut video is refused either way: ${name}`, async () => {
     const bytes = await made({ ...options, audio: 'with' });
     for (const tenth of TENTHS) {
       for (const frames of ['all', 'keyframes'] as const) {
@@ -102,7 +94,7 @@ for (const [i, [name, options]] of FILES.entries()) {
   });
 }
 
-inCi('a cut video whose headers were made to fit is refused either way', async () => {
+longTest('a cut video whose headers were made to fit is refused either way', async () => {
   const bytes = await made({ ...INDEX_FIRST, audio: 'with' });
   const mdat = bytes.indexOf('mdat');
   for (const tenth of TENTHS.slice(2)) {
@@ -153,11 +145,11 @@ async function refusals(options: TestVideo): Promise<Record<string, [number, num
   return found;
 }
 
-/** `FRAMEWRIGHT_DAMAGED_FILES=11` for all codecs and containers; docs/decisions/0059 has the table. */
-const DAMAGED = FILES.slice(0, Number(process.env.FRAMEWRIGHT_DAMAGED_FILES ?? 1));
+/** docs/decisions/0059 has the table of all codecs and containers. */
+const DAMAGED = FILES.slice(0, LONG ? 11 : 1);
 
 for (const [name, options] of DAMAGED) {
-  inCi(`what each way finds of holes, noise and flipped bits: ${name}`, async (t) => {
+  longTest(`what each way finds of holes, noise and flipped bits: ${name}`, async (t) => {
     const found = await refusals(options);
     t.diagnostic(`${name}: ${JSON.stringify(found)}`);
     // With keyframes a hole is at least in doubt. So it finds no fewer than all frames do.

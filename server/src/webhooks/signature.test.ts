@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { testOfRow } from '../../test/runner/thorough.ts';
+import { longTest } from '../../test/long.ts';
 import { newWebhookSecret, signatureHeaders } from './signature.ts';
 
 interface Delivery {
@@ -163,7 +163,7 @@ const lineOf = ({ secret, headers, body }: Delivery): string =>
 for (const [i, { tab, version, file, ask, compile, run }] of LANGUAGES.entries()) {
   const [program, ...options] = version;
   const skip = spawnSync(program, options).status !== 0 && `there is no ${program}`;
-  testOfRow(i, 1)(`so does the one in ${tab}`, { skip }, () => {
+  (i === 0 ? test : longTest)(`so does the one in ${tab}`, { skip }, () => {
     const cwd = mkdtempSync(path.join(tmpdir(), 'verifier-'));
     try {
       const text = programOf(tab).replace('import (\n', 'import (\n\t"fmt"\n\t"io"\n\t"os"\n');

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import type { Database } from '../../src/database/database.ts';
+import { LONG } from '../long.ts';
 import { imageBytes, type MediaFixture } from '../media/media-fixture.ts';
 import { createRandom, type Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
@@ -15,7 +16,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { openFaultProxy } from './fault-proxy.ts';
 
 /** How many videos are made while the network fails and the clients are killed. */
-export const VIDEOS = Number(process.env.FRAMEWRIGHT_GENERATIONS ?? 10);
+export const VIDEOS = LONG ? 200 : 10;
 
 /** Of video-2.0-mini, 480p, 4 seconds. */
 const PRICE = 60;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ApiResponse } from '../client.ts';
+import { unlessLong } from '../long.ts';
 import {
   assertBalance,
   assertOneVideo,
@@ -11,7 +12,7 @@ import { until } from '../until.ts';
 import { apiBuyer, type Buyer, webBuyer } from './buyers.ts';
 import { type CrashFixture, openCrashFixture } from './crash-fixture.ts';
 import { CUSTOMER_LIVES } from './customer-lives.ts';
-import { crashAtManyPoints, type Story, seed, takesAll } from './rounds.ts';
+import { crashAtManyPoints, type Story, seed } from './rounds.ts';
 
 /** One request for a video, by a buyer of its own. */
 function purchase(fixture: CrashFixture, makeBuyer: typeof webBuyer): Story {
@@ -65,8 +66,7 @@ const PURCHASES = [
   ['from an upload and promotional credits', 'image-to-video', webBuyer, seed % 4 === 2],
 ] as const;
 
-const skipUnless = (isSampled: boolean) =>
-  !(takesAll || isSampled) && 'FRAMEWRIGHT_CRASH_POINTS=all runs it';
+const skipUnless = (isSampled: boolean) => !isSampled && unlessLong;
 
 describe('a service killed at any point of a request', { concurrency: 2 }, () => {
   for (const [title, mode, makeBuyer, isSampled] of PURCHASES) {

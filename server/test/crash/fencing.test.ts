@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ApiResponse, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
+import { unlessLong } from '../long.ts';
 import {
   assertBalance,
   assertOneVideo,
@@ -31,7 +32,6 @@ const PAUSES = [
   { at: 'after object_register_outputs', task: 'same', always: false },
   { at: 'before local_job_finish', task: 'same', always: false },
 ] as const;
-const takesAll = process.env.FRAMEWRIGHT_CRASH_POINTS === 'all';
 
 function isDecided([task]: KeyTask[]): boolean {
   return !['reserved', 'ingesting', 'submitting'].includes(task?.phase ?? 'reserved');
@@ -86,7 +86,7 @@ function assertNewTask(late: ApiResponse, retried: ApiResponse): void {
 
 describe('a service paused for longer than its lease', { concurrency: 2 }, () => {
   for (const { at, task, always } of PAUSES) {
-    const skip = !(always || takesAll) && 'FRAMEWRIGHT_CRASH_POINTS=all runs it';
+    const skip = !always && unlessLong;
     test(`does not change a task that another service finished: ${at}`, { skip }, async () => {
       await using fixture = await openCrashFixture('image-to-video');
       const { late, retried } = await finishElsewhere(fixture, at);

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { onReport } from '../../src/telemetry/reports.ts';
+import { longTest } from '../long.ts';
 import { betweenRenderAndArchive, imageBytes, openMediaFixture } from '../media/media-fixture.ts';
 import { FRAMES } from '../media/refused-media.ts';
-import { inCi, thoroughly } from '../runner/thorough.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -62,7 +62,7 @@ async function measured(): Promise<void> {
   }
 }
 
-thoroughly(
+longTest(
   'a disk too full for the inputs: the task is refunded, and the same key works later',
   {
     skip,
@@ -99,7 +99,7 @@ thoroughly(
   },
 );
 
-inCi('a disk too full for the output: the task waits and loses nothing', { skip }, async () => {
+longTest('a disk too full for the output: the task waits and loses nothing', { skip }, async () => {
   assert.ok(fixture);
   const customer = await fixture.customer(CREDITS);
   const { body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
@@ -118,22 +118,18 @@ inCi('a disk too full for the output: the task waits and loses nothing', { skip 
   assert.equal(phase, 'completed');
 });
 
-thoroughly(
-  'a disk too full for the render: the task waits and loses nothing',
-  { skip },
-  async () => {
-    assert.ok(fixture);
-    const customer = await fixture.customer(CREDITS);
-    const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
-    const freeDisk = await disk.fill();
-    assert.equal(status, 202);
-    const { db } = fixture;
-    await until(
-      () => sql(db, 'select 1 from local_jobs where renders > 0'),
-      (rows) => rows.length > 0,
-    );
-    await freeDisk();
-    const { phase } = await fixture.settled(body.id);
-    assert.equal(phase, 'completed');
-  },
-);
+longTest('a disk too full for the render: the task waits and loses nothing', { skip }, async () => {
+  assert.ok(fixture);
+  const customer = await fixture.customer(CREDITS);
+  const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
+  const freeDisk = await disk.fill();
+  assert.equal(status, 202);
+  const { db } = fixture;
+  await until(
+    () => sql(db, 'select 1 from local_jobs where renders > 0'),
+    (rows) => rows.length > 0,
+  );
+  await freeDisk();
+  const { phase } = await fixture.settled(body.id);
+  assert.equal(phase, 'completed');
+});

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { ApiResponse } from '../client.ts';
+import { LONG } from '../long.ts';
 import { createRandom, shuffled } from '../random.ts';
 import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
 import { until } from '../until.ts';
 import { CRASHING_SERVICE, type CrashFixture } from './crash-fixture.ts';
 
 const NEVER = Number.MAX_SAFE_INTEGER;
-export const seed = Number(process.env.FRAMEWRIGHT_CRASH_SEED ?? Math.floor(Math.random() * 1e6));
-export const takesAll = process.env.FRAMEWRIGHT_CRASH_POINTS === 'all';
+export const seed = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e6));
 
 /** What a client does once, while the service dies at one point of it. */
 export interface Story {
@@ -60,7 +60,7 @@ function pointsOf(service: ServiceProcess): Pick<Round, 'points' | 'last'> {
 /** Numbers from 1 to `total`: all of them, or one that the seed selects. */
 function choosePoints(total: number): number[] {
   const all = Array.from({ length: total }, (_, index) => index + 1);
-  return takesAll ? all : shuffled(all, createRandom(seed)).slice(0, 1);
+  return LONG ? all : shuffled(all, createRandom(seed)).slice(0, 1);
 }
 
 /** Plays a new story for each point, and checks on the next service how the last one ended. */
@@ -72,10 +72,7 @@ export async function crashAtManyPoints(
   let round = await playUntilCrash(fixture, await life.open(), NEVER, undefined);
   assert.ok(round.points > life.leastPoints, `only ${round.points} points were reached`);
   const points = choosePoints(round.points);
-  t.diagnostic(
-    `${points.length} of ${round.points} points, FRAMEWRIGHT_CRASH_SEED=${seed}; ` +
-      'FRAMEWRIGHT_CRASH_POINTS=all tries all of them',
-  );
+  t.diagnostic(`${points.length} of ${round.points} points, FRAMEWRIGHT_SEED=${seed}`);
   for (const point of points) {
     const story = await life.open();
     const next = await playUntilCrash(fixture, story, point, round).catch((cause: unknown) => {

@@ -10,7 +10,7 @@ import { type Database, statement } from '../../src/database/database.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
-import { inCi, LEFT_OUT, LEFT_TO_CI, testOfRow, thoroughly } from '../runner/thorough.ts';
+import { longTest, unlessLong } from '../long.ts';
 import { assertBalance, assertOneVideo, tasksOfKey } from '../service/end-state.ts';
 import {
   type ServiceProcess,
@@ -97,7 +97,7 @@ test('a POST that waits at shutdown gets 202, and its task continues after the n
   await assertBalance(fixture.database.db, accountId, 0);
 });
 
-inCi('clients that keep their connections open do not delay the end of the API', async (t) => {
+longTest('clients that keep their connections open do not delay the end of the API', async (t) => {
   await using fixture = await openCrashFixture('text-to-video');
   const { db } = fixture.database;
   const { secret } = await makeCustomer(db, VIDEO_CREDITS);
@@ -118,7 +118,7 @@ inCi('clients that keep their connections open do not delay the end of the API',
   assert.equal(await ended, 0);
 });
 
-thoroughly('a signal a second later ends the process at once, and no task is lost', async () => {
+longTest('a signal a second later ends the process at once, and no task is lost', async () => {
   await using fixture = await openCrashFixture('image-to-video');
   await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '3600' });
   const { response } = await createStalled(fixture, service);
@@ -135,7 +135,7 @@ thoroughly('a signal a second later ends the process at once, and no task is los
   await assertFinishes(fixture, 'slow', body.id);
 });
 
-inCi('a render is requeued at shutdown, and a step under way is finished', async (t) => {
+longTest('a render is requeued at shutdown, and a step under way is finished', async (t) => {
   await using fixture = await openCrashFixture('text-to-video');
   const { db } = fixture.database;
   const { accountId, secret } = await makeCustomer(db, VIDEO_CREDITS);
@@ -165,7 +165,7 @@ inCi('a render is requeued at shutdown, and a step under way is finished', async
   });
 });
 
-thoroughly(
+longTest(
   'a client that never finishes its request does not delay the end of the service',
   async () => {
     await using fixture = await openCrashFixture('text-to-video');
@@ -193,13 +193,13 @@ const TERMINALS: Record<string, Terminal> = {
   'in a terminal': {
     command: [SCRIPT, '--quiet', '--flush', '--command', 'npm start', '/dev/null'],
     pressCtrlC: (npm) => npm.stdin.write('\x03'),
-    skip: (!hasScript && 'a terminal is made by script of util-linux: it is missing') || LEFT_TO_CI,
+    skip: unlessLong || (!hasScript && 'a terminal is made by script of util-linux: it is missing'),
   },
   'for a group of processes': {
     command: ['npm', 'start'],
     // The terminal signals npm and the service; then npm signals the service as well.
     pressCtrlC: (npm) => process.kill(-(npm.pid ?? 0), 'SIGINT'),
-    skip: (hasScript && LEFT_OUT) || LEFT_TO_CI,
+    skip: unlessLong,
   },
 };
 
@@ -237,12 +237,8 @@ function readOutput(child: ChildProcessWithoutNullStreams): () => string {
   return () => output;
 }
 
-for (const [i, PROCESSES] of ['1', '2'].entries()) {
-  testOfRow(
-    i,
-    1,
-    0,
-  )(`one SIGINT ends a start of ${PROCESSES} that waits for a lock`, async () => {
+for (const PROCESSES of ['1', '2']) {
+  longTest(`one SIGINT ends a start of ${PROCESSES} that waits for a lock`, async () => {
     await using fixture = await openCrashFixture('text-to-video');
     const { db } = fixture.database;
     await db.query(statement('', 'delete from migrations'));
@@ -263,7 +259,7 @@ for (const [i, PROCESSES] of ['1', '2'].entries()) {
   });
 }
 
-inCi('the embedded database is stopped last, by an orderly shutdown', async () => {
+longTest('the embedded database is stopped last, by an orderly shutdown', async () => {
   await using folder = await temporaryFolder();
   const dataDir = path.join(folder.path, 'data');
   await using service = await startServiceProcess({ DATA_DIR: dataDir });

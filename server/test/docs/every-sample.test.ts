@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
-import { inCi } from '../runner/thorough.ts';
+import { longTest } from '../long.ts';
 import { fits, NOT_RUN, PAGES_WITH_SAMPLES, RUN, samplesOfPage } from './page-samples.ts';
 import { openReaders } from './reader.ts';
 
@@ -33,7 +33,7 @@ function sampleOf(file: string, info: string, has: RegExp): string {
   return found?.text ?? assert.fail(`${file} has no such sample`);
 }
 
-inCi('the commands of the README make a video and read it', async () => {
+longTest('the commands of the README make a video and read it', async () => {
   const reader = await readers.newReader();
   const commands = sampleOf('README.md', 'sh', /curl/)
     .replace(/^export FRAMEWRIGHT_API_KEY.*$/m, '')
@@ -43,7 +43,7 @@ inCi('the commands of the README make a video and read it', async () => {
   assert.match(printed, /"id":"task_\w+","status":"processing".*"id":"task_.*"available_credits"/s);
 });
 
-inCi('the steps of the CI pass with a test key', async () => {
+longTest('the steps of the CI pass with a test key', async () => {
   const reader = await readers.newReader();
   const workflow = sampleOf('docs/test-keys.md', 'yaml', /jobs:/);
   const steps = [...workflow.matchAll(/^( +)(?:- )?run: (?:\|\n((?:\1 .*\n)+)|(.*)\n)/gm)];

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { withoutPython } from '../../../clients/python/test/virtual-environment.ts';
 import { pagesWithTables } from '../../src/write-tables.ts';
-import { testOfRow } from '../runner/thorough.ts';
+import { longTest } from '../long.ts';
 import { openReaders, type Reader, type Tool } from './reader.ts';
 
 const GUIDES = path.join(import.meta.dirname, '../../../docs/guides');
@@ -26,13 +26,12 @@ function testGuides(
   tool: Tool,
   skip: string | false,
   run: (reader: Reader, samples: string[]) => Promise<unknown>,
-  usual = 2,
 ): void {
   const all = readdirSync(GUIDES).filter((name) => name.endsWith('.md'));
   const guides = all.filter((guide) => samplesOf(guide, tool).length > 0);
   for (const [i, guide] of guides.entries()) {
     const samples = samplesOf(guide, tool);
-    testOfRow(i, usual, 1)(`the samples of ${guide} work with ${tool}`, { skip }, async () => {
+    (i === 0 ? test : longTest)(`the samples of ${guide} work with ${tool}`, { skip }, async () => {
       await run(await readers.newReader(), samples);
     });
   }
@@ -55,7 +54,7 @@ const together = (tool: Tool) => (reader: Reader, samples: string[]) =>
   reader.run(tool, samples.join('\n'));
 
 testGuides('curl', NO_CURL, inTurn('curl'));
-testGuides('TypeScript', false, together('TypeScript'), Number.POSITIVE_INFINITY);
+testGuides('TypeScript', false, together('TypeScript'));
 testGuides('Python', withoutPython, together('Python'));
 testGuides('fw', false, inTurn('fw'));
 testGuides('MCP', false, inTurn('MCP'));

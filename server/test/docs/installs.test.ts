@@ -15,6 +15,7 @@ import {
   typeScriptSample,
 } from '../../../console/src/samples.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { unlessLong } from '../long.ts';
 import { ask } from '../service/command-line.ts';
 import { freePort, type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -23,7 +24,7 @@ import { until } from '../until.ts';
 // Each install command of the pages, as the running installation shows it, on a machine that has
 // nothing but Node, npm and Python. What others wrote comes from npm and PyPI.
 
-const skip = process.env.FRAMEWRIGHT_INSTALLS === undefined && 'FRAMEWRIGHT_INSTALLS is not set';
+const skip = unlessLong;
 
 let database: TestDatabase;
 let service: ServiceProcess;

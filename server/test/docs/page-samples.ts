@@ -88,12 +88,12 @@ export const NOT_RUN: (Rule & { why: string })[] = [
   {
     file: /(typescript|python|ai-sdk)\/README\.md$/,
     info: /^sh$/,
-    why: 'it needs a registry for what others wrote: FRAMEWRIGHT_INSTALLS runs it',
+    why: 'it needs a registry for what others wrote: FRAMEWRIGHT_TESTS=all runs it',
   },
   {
     file: /mcp\/README\.md$/,
     info: /^sh$/,
-    why: 'the inspector comes from a registry: FRAMEWRIGHT_INSTALLS runs it',
+    why: 'the inspector comes from a registry: FRAMEWRIGHT_TESTS=all runs it',
   },
 ];
 

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { withoutPython } from '../../../clients/python/test/virtual-environment.ts';
-import { testOfRow } from '../runner/thorough.ts';
+import { longTest } from '../long.ts';
 import { openReaders, type Reader, type Readers, type Tool } from './reader.ts';
 
 /** The sources of the reference: the compiler of the server does not follow this import. */
@@ -55,7 +55,7 @@ for (const [i, operation] of operations.entries()) {
     const { operationId } = operation;
     const skip = SKIPPED[tool] ?? false;
     // Usually one of the first two tools, which each operation has, in turn.
-    testOfRow(j === i % 2 ? 0 : 1, 1)(
+    (j === i % 2 ? test : longTest)(
       `the sample of ${operationId} works with ${tool}`,
       { skip },
       async () => {

@@ -5,11 +5,12 @@ import { createKey, newSecret } from '../../src/accounts/api-keys.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
+import { LONG } from '../long.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** How many requests with invented keys are in flight at a time. */
-const IN_FLIGHT = Number(process.env.FRAMEWRIGHT_FORGED_IN_FLIGHT ?? 500);
+const IN_FLIGHT = LONG ? 3000 : 500;
 /** So many that neither of two keys exceeds its 30 requests. */
 const READS_ALONE = 15;
 const READS_BESIDE = 28;

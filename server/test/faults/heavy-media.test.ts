@@ -6,6 +6,7 @@ import { audit } from '../../src/operator/audit.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
+import { LONG } from '../long.ts';
 import { makeHeavyClip } from '../media/heavy-clip.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { startMediaHost } from '../media/media-host.ts';
@@ -18,7 +19,7 @@ import { until } from '../until.ts';
 const CREDITS = 10_000;
 const FRAMES_PER_CLIP = 3600;
 /** The longer side of the clips that decode slowly; 13104 is about the largest that is accepted. */
-const WIDTH = Number(process.env.FRAMEWRIGHT_HEAVY_WIDTH ?? 4096);
+const WIDTH = LONG ? 13_104 : 4096;
 const CREATES = 4;
 const CLIPS = 3;
 const ALL_FILES = CREATES * CLIPS;

@@ -10,6 +10,7 @@ import type { Steps } from '../../src/worker/steps.ts';
 import { submitTask } from '../../src/worker/submit.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import { quiet } from '../database.ts';
+import { LONG } from '../long.ts';
 import {
   makeTask,
   openTaskFixture,
@@ -27,7 +28,7 @@ const BUDGETS: Capabilities['budgets'] = {
   find: { callsPerSecond: 1 },
 };
 /** Jobs in flight, all due to be read at once: far more than can be read in the test's time. */
-const JOBS = Number(process.env.FRAMEWRIGHT_JOBS_IN_FLIGHT ?? 300);
+const JOBS = LONG ? 5000 : 300;
 const CREATES = 10;
 const CREATE_PAUSE_SECONDS = 0.45;
 /** Reads in five seconds. When polls and submits shared their places, 600 jobs made it 300 reads. */

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { openEmbeddedDatabase } from 'embedded-postgres';
 import { openDatabase, statement } from '../../src/database/database.ts';
@@ -10,6 +9,7 @@ import { advanceMark } from '../../src/database/lineage.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { hasTasks } from '../../src/tasks/task-listing.ts';
 import { quiet } from '../database.ts';
+import { longTest } from '../long.ts';
 import { runOperatorCommand, startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -62,39 +62,41 @@ async function copyBase(primary: Awaited<ReturnType<typeof openServer>>, from: s
   await run('chown', [`--reference=${cluster}/PG_VERSION`, ...added]);
 }
 
-const skip = process.env.FRAMEWRIGHT_REPLICA === undefined && 'set FRAMEWRIGHT_REPLICA=1';
-
-test('workers notice that a replica was promoted, and claim nothing until an operator says so', {
-  skip,
-}, async (t) => {
-  await using folder = await temporaryFolder();
-  await chmod(folder.path, 0o755); // the servers may run as another user
-  const [one, two] = ['one', 'two'].map((name) => path.join(folder.path, name)) as [string, string];
-  const primary = await openServer(one);
-  await migrate(primary.server.url);
-  await copyBase(primary, one, two);
-  const replica = await openServer(two, { primary_conninfo: primary.server.url });
-  const known = await advanceMark(primary.db, undefined, { trustsPromotion: false, hasTasks });
-  assert.ok('mark' in known);
-  await until(
-    () => replica.db.query<{ beat: number }>(BEAT),
-    ([row]) => row?.beat === known.mark.beat,
-  );
-  await primary.db.close();
-  await primary.server.close();
-  await sql(replica.db, 'select pg_promote()');
-  const promotedAt = performance.now();
-  const env = { DATABASE_URL: replica.server.url, DATA_DIR: path.join(folder.path, 'data') };
-  try {
-    await using worker = await startServiceProcess({ ...env, ROLES: 'worker' });
-    assert.match(worker.output(), /a replica was promoted.*nothing is claimed/);
-    const open = await sql(replica.db, 'select cause from recoveries where ended_at is null');
-    assert.equal(open.length, 1);
-    await runOperatorCommand(env, 'restored', '--nothing-lost', '--reason', 'fail-over to two');
-    await until(async () => worker.output().includes('the recovery has ended'), Boolean);
-    t.diagnostic(`recovered after ${((performance.now() - promotedAt) / 1000).toFixed(1)} s`);
-  } finally {
-    await replica.db.close();
-    await replica.server.close();
-  }
-});
+longTest(
+  'workers notice that a replica was promoted, and claim nothing until an operator says so',
+  async (t) => {
+    await using folder = await temporaryFolder();
+    await chmod(folder.path, 0o755); // the servers may run as another user
+    const [one, two] = ['one', 'two'].map((name) => path.join(folder.path, name)) as [
+      string,
+      string,
+    ];
+    const primary = await openServer(one);
+    await migrate(primary.server.url);
+    await copyBase(primary, one, two);
+    const replica = await openServer(two, { primary_conninfo: primary.server.url });
+    const known = await advanceMark(primary.db, undefined, { trustsPromotion: false, hasTasks });
+    assert.ok('mark' in known);
+    await until(
+      () => replica.db.query<{ beat: number }>(BEAT),
+      ([row]) => row?.beat === known.mark.beat,
+    );
+    await primary.db.close();
+    await primary.server.close();
+    await sql(replica.db, 'select pg_promote()');
+    const promotedAt = performance.now();
+    const env = { DATABASE_URL: replica.server.url, DATA_DIR: path.join(folder.path, 'data') };
+    try {
+      await using worker = await startServiceProcess({ ...env, ROLES: 'worker' });
+      assert.match(worker.output(), /a replica was promoted.*nothing is claimed/);
+      const open = await sql(replica.db, 'select cause from recoveries where ended_at is null');
+      assert.equal(open.length, 1);
+      await runOperatorCommand(env, 'restored', '--nothing-lost', '--reason', 'fail-over to two');
+      await until(async () => worker.output().includes('the recovery has ended'), Boolean);
+      t.diagnostic(`recovered after ${((performance.now() - promotedAt) / 1000).toFixed(1)} s`);
+    } finally {
+      await replica.db.close();
+      await replica.server.close();
+    }
+  },
+);

@@ -7,9 +7,9 @@ import { audit } from '../../src/operator/audit.ts';
 import { type Client, client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { longTest } from '../long.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { type MediaHost, startMediaHost } from '../media/media-host.ts';
-import { thoroughly } from '../runner/thorough.ts';
 import {
   runOperatorCommand,
   type ServiceProcess,
@@ -145,7 +145,7 @@ test('an operator pauses and resumes a provider, and creates, without a restart'
   await assertCompleted();
 });
 
-thoroughly('tasks of a paused provider wait, without an attempt, until it is resumed', async () => {
+longTest('tasks of a paused provider wait, without an attempt, until it is resumed', async () => {
   const customer = await makeClient();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const bytes = await imageBytes('png', 640, 360);

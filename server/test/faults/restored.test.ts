@@ -9,7 +9,7 @@ import { audit } from '../../src/operator/audit.ts';
 import { type Client, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
-import { thoroughly } from '../runner/thorough.ts';
+import { longTest } from '../long.ts';
 import { runOperatorCommand, startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -143,7 +143,7 @@ test('workers notice a restored database and claim nothing; no job runs twice', 
   }
 });
 
-thoroughly(
+longTest(
   'after a restore of the whole data folder, the command alone prevents a second job',
   async () => {
     await using folder = await temporaryFolder();

@@ -14,8 +14,8 @@ import {
 import { audit } from '../../src/operator/audit.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { longTest } from '../long.ts';
 import { ROOT } from '../repository/sources.ts';
-import { thoroughly } from '../runner/thorough.ts';
 import { serviceEnvironment, startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -98,7 +98,7 @@ async function holdSnapshot({ db }: TestDatabase, isInTheWay: () => boolean) {
   });
 }
 
-thoroughly(
+longTest(
   'processes of this version serve on while the next version expands the schema',
   async (t) => {
     const { database, folder, start, startLoad } = await open(t);

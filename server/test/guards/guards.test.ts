@@ -6,13 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { longTest, unlessLong } from '../long.ts';
 import { ROOT } from '../repository/sources.ts';
-import { isLeftOut } from '../runner/left-out.ts';
 import { GUARDS, type Guard } from './guards.ts';
-
-const wanted = process.env.FRAMEWRIGHT_GUARDS;
-const skip = wanted === undefined && 'FRAMEWRIGHT_GUARDS is not set';
-const chosen = GUARDS.filter(({ file }) => wanted === 'all' || (wanted && file.includes(wanted)));
 
 /** A test that does not end without its guard has not failed. */
 const LIMIT_SECONDS = 300;
@@ -21,7 +17,6 @@ test('each guard stands once in its file, and each run has its test', async () =
   for (const { file, text, test: name, title } of GUARDS) {
     const parts = (await readFile(path.join(ROOT, file), 'utf8')).split(text);
     assert.equal(parts.length, 2, `${file} has ${parts.length - 1} times: ${text}`);
-    assert.ok(!isLeftOut(name, 'quick'), name);
     // Another function than `test` could leave it out.
     const found = new RegExp(`\\btest\\(\\s*'${RegExp.escape(title)}`);
     assert.match(await readFile(path.join(ROOT, name), 'utf8'), found);
@@ -32,7 +27,7 @@ test('each guard stands once in its file, and each run has its test', async () =
 let copy: string;
 
 before(async () => {
-  if (skip) return;
+  if (unlessLong) return;
   copy = await mkdtemp(path.join(tmpdir(), 'framewright-guards-'));
   const { stdout } = await promisify(execFile)('git', ['ls-files', '-coz', '--exclude-standard'], {
     cwd: ROOT,
@@ -44,14 +39,14 @@ before(async () => {
   await symlink(path.join(ROOT, 'node_modules'), path.join(copy, 'node_modules'));
 });
 after(async () => {
-  if (!skip) await rm(copy, { recursive: true, force: true });
+  if (!unlessLong) await rm(copy, { recursive: true, force: true });
 });
 
 /** Runs the test of a guard in the copy, and returns what it prints. */
 async function runTest({ test: file, title }: Guard): Promise<string> {
   const pattern = `--test-name-pattern=${RegExp.escape(title)}`;
   // Inside of a test, Node's runner would print for the outer one.
-  const { NODE_TEST_CONTEXT, FRAMEWRIGHT_TEST_HOME, ...env } = process.env;
+  const { NODE_TEST_CONTEXT, FRAMEWRIGHT_TEST_HOME, FRAMEWRIGHT_TESTS, ...env } = process.env;
   const child = spawn(process.execPath, ['server/test/run.ts', pattern, file], {
     cwd: copy,
     env,
@@ -65,11 +60,9 @@ async function runTest({ test: file, title }: Guard): Promise<string> {
   return printed;
 }
 
-test('without its guard each test fails', { skip }, () => assert.ok(chosen.length > 0));
-
-for (const guard of chosen) {
+for (const guard of GUARDS) {
   const line = guard.text.replace(/\s+/g, ' ').trim();
-  test(`the test fails without its guard: ${guard.file}, ${line}`, async () => {
+  longTest(`the test fails without its guard: ${guard.file}, ${line}`, async () => {
     const file = path.join(copy, guard.file);
     const whole = await readFile(file, 'utf8');
     await writeFile(

@@ -1,11 +1,12 @@
 import type { TestContext } from 'node:test';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { quiet } from '../database.ts';
+import { LONG } from '../long.ts';
 import { createRandom, type Random } from '../random.ts';
 import { replayCommand } from '../replay.ts';
 
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
-const ROUNDS = Number(process.env.FRAMEWRIGHT_LEDGER_ROUNDS ?? 2);
+const ROUNDS = LONG ? 100 : 2;
 
 /** Clients of the ledger, each with one connection. */
 export function openClients(url: string, count: number): Database[] {
@@ -22,7 +23,7 @@ export async function runRounds(t: TestContext, run: (random: Random) => Promise
     try {
       await run(createRandom(SEED + round));
     } catch (error) {
-      const command = replayCommand(t.filePath ?? '', { FRAMEWRIGHT_SEED: SEED + round });
+      const command = replayCommand(t.filePath ?? '', SEED + round);
       t.diagnostic(`this round again: ${command}`);
       throw error;
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { audit } from '../../src/operator/audit.ts';
-import { thoroughly } from '../runner/thorough.ts';
+import { longTest } from '../long.ts';
 import { sql } from '../task-fixtures.ts';
 import { until } from '../until.ts';
 import { betweenRenderAndArchive, deleted, openMediaFixture, videoBytes } from './media-fixture.ts';
@@ -61,7 +61,7 @@ test('a damaged render holds task and credits, and is read again later', async (
   assert.equal((await task.read()).status, 'completed');
 });
 
-thoroughly('a lost render holds its task, which is refunded once the loss is certain', async () => {
+longTest('a lost render holds its task, which is refunded once the loss is certain', async () => {
   const task = await acceptedTask();
   await betweenRenderAndArchive(fixture, task.id, (file) => rm(file));
   const held = await fixture.settled(task.id, 'held');

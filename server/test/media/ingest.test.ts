@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { LEFT_OUT } from '../runner/thorough.ts';
+import { unlessLong } from '../long.ts';
 import { sql } from '../task-fixtures.ts';
 import { until } from '../until.ts';
 import { pngOfClaimedSize } from './media-files.ts';
@@ -28,7 +28,7 @@ async function assertRefusedAll(
   const cases = table.map(([title, body, details], i) =>
     t.test(
       title,
-      { skip: i >= usual && LEFT_OUT },
+      { skip: i >= usual && unlessLong },
       async () => void (await assertMediaRefused(fixture, body, details)),
     ),
   );

@@ -3,7 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
-import { openVirtualEnvironment } from '../../../clients/python/test/virtual-environment.ts';
+import {
+  openVirtualEnvironment,
+  withoutPython,
+} from '../../../clients/python/test/virtual-environment.ts';
 import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
@@ -11,8 +14,7 @@ import { openMediaFixture } from '../media/media-fixture.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** Requests per operation, in each of the phases that draw them. */
-const examples = process.env.FRAMEWRIGHT_SCHEMATHESIS;
-const skip = examples === undefined && 'set FRAMEWRIGHT_SCHEMATHESIS=100 to run Schemathesis';
+const EXAMPLES = 100;
 
 const VERSION = '4.32.5';
 // Without `positive_data_acceptance`: rules of modes, hosts and files are not in the schemas.
@@ -61,7 +63,7 @@ async function openProxy(target: string, newKey: () => Promise<string>) {
 }
 
 test('every response to what Schemathesis invents is one that openapi.json describes', {
-  skip,
+  skip: withoutPython,
 }, async () => {
   const fixture = await openMediaFixture({ environment: { PROVIDER: 'local' } });
   try {
@@ -75,7 +77,7 @@ test('every response to what Schemathesis invents is one that openapi.json descr
       `--url=${proxy.url}`,
       `--header=Authorization: Bearer ${KEY}`,
       `--checks=${CHECKS.join(',')}`,
-      `--max-examples=${examples}`,
+      `--max-examples=${EXAMPLES}`,
       '--continue-on-failure',
       '--no-color',
     ];

@@ -67,5 +67,5 @@ export function describeFailure({ seed, problems }: SimulatedHistory): string {
 
 function commandFor(seed: number): string {
   const file = fileURLToPath(new URL('./simulation.test.ts', import.meta.url));
-  return replayCommand(file, { FRAMEWRIGHT_SEED: seed });
+  return replayCommand(file, seed);
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { longTest } from '../long.ts';
 import { describeFailure, describeSummary, runHistories, type Summary } from './histories.ts';
 
 // The real task machine, ledger and database, under a scheduler that decides by a seed which thread
 // runs, what crashes, what gets lost and what time it is; see simulation/history.ts.
 
-const { FRAMEWRIGHT_SEED: seed, FRAMEWRIGHT_SIMULATE_MINUTES: minutes } = process.env;
+const seed = process.env.FRAMEWRIGHT_SEED;
+const MINUTES = 10;
 /** A few seconds of histories, the same ones each time, which contain each landmark twice. */
 const SEEDS = [0, 7, 11, 24, 51, 54, 56, 65, 70, 71, 90];
 /** How many failures are printed. */
@@ -52,7 +54,7 @@ function assertNoProblems({ failed }: Summary): void {
 }
 
 test('no credit, task or promise is lost, whatever crashes, gets lost or comes late', {
-  skip: (seed ?? minutes) !== undefined && 'a variable asks for other histories',
+  skip: seed !== undefined && 'FRAMEWRIGHT_SEED asks for another history',
 }, async (t) => {
   const summary = await runHistories(SEEDS);
   t.diagnostic(describeSummary(summary));
@@ -61,10 +63,8 @@ test('no credit, task or promise is lost, whatever crashes, gets lost or comes l
   assert.deepEqual(missed, []);
 });
 
-test('FRAMEWRIGHT_SIMULATE_MINUTES: new histories for this many minutes', {
-  skip: minutes === undefined && 'it is not set',
-}, async (t) => {
-  const end = performance.now() + Number(minutes) * 60_000;
+longTest(`new histories for ${MINUTES} minutes`, async (t) => {
+  const end = performance.now() + MINUTES * 60_000;
   const summary = await runHistories(freshSeeds(() => performance.now() < end));
   t.diagnostic(describeSummary(summary));
   t.diagnostic(JSON.stringify(summary.tally, null, 1));
@@ -85,7 +85,7 @@ test('FRAMEWRIGHT_SEED: one history, unit by unit', {
 });
 
 test('a seed gives the same history again, unit by unit', {
-  skip: (seed ?? minutes) !== undefined && 'a variable asks for other histories',
+  skip: seed !== undefined && 'FRAMEWRIGHT_SEED asks for another history',
 }, async () => {
   const traces: string[] = [];
   await runHistories([2, 2], (history) => traces.push(history.trace.join('\n')));

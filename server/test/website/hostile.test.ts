@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import type { Verb, Verbs } from '../../src/operator/verb/verb.ts';
 import { NOUNS } from '../../src/operator/verbs/list.ts';
-import { LEFT_OUT } from '../runner/thorough.ts';
+import { LONG } from '../long.ts';
 import { openSellingWebsite } from './selling-website.ts';
 import { ORIGIN, type TestVisitor } from './website.ts';
 
@@ -152,7 +152,7 @@ function visitors(isOperator: boolean) {
 }
 
 /** Usually each third request: 29 texts are no multiple of it, so that each is sent somewhere. */
-const SHARE = LEFT_OUT ? 3 : 1;
+const SHARE = LONG ? 1 : 3;
 
 test('no hostile text, body or cursor makes a route fail', async () => {
   const next = { session: visitors(false), operator: visitors(true) };

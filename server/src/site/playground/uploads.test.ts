@@ -4,8 +4,8 @@ import { type ClientRequest, request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, before, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
+import { longTest } from '../../../test/long.ts';
 import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
-import { inCi } from '../../../test/runner/thorough.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
@@ -87,7 +87,7 @@ test('a picture is stored, shown again and used by a create', async () => {
   assert.equal(created.body.request.image_url, url);
 });
 
-inCi('a video comes with the seconds that were measured', async () => {
+longTest('a video comes with the seconds that were measured', async () => {
   const visitor = await website.signIn();
   const bytes = await videoBytes({ width: 854, height: 480, seconds: 3 });
   const { body } = await visitor.upload(bytes, { 'content-type': 'video/mp4' });
@@ -113,7 +113,7 @@ test('a storage that fails is no fault of the client: try again', async () => {
   assert.equal((await visitor.upload(picture)).status, 201);
 });
 
-inCi(
+longTest(
   'what is no usable file is refused with the reasons of ingest, and nothing is kept',
   async () => {
     const visitor = await website.signIn();
@@ -235,7 +235,7 @@ test('three accounts leave places for others', async () => {
   assert.equal((await (await website.signIn()).upload(picture)).status, 201);
 });
 
-inCi('six mailboxes that send single bytes do not keep a seventh out', async (t) => {
+longTest('six mailboxes that send single bytes do not keep a seventh out', async (t) => {
   const busy = await openTestWebsite({ uploadGraceSeconds: 0.2 });
   const trickle = setInterval(() => {
     for (const sent of slowUploads) if (!sent.destroyed) sent.write('x');

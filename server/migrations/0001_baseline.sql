@@ -876,7 +876,7 @@ create table order_payments (
 
 -- A Stripe invoice or payment without an order that an operator asked about. A worker finds or
 -- makes the order. Old rows are deleted.
-create table payment_looks (
+create table payment_lookups (
   stripe_id text primary key,
   asked_at timestamptz not null default clock_now(),
   -- When a worker looks; null: done.
@@ -885,8 +885,8 @@ create table payment_looks (
   order_id text references orders,
   answer text
 );
-create index payment_looks_due on payment_looks (due_at) where due_at is not null;
-create index payment_looks_asked on payment_looks (asked_at);
+create index payment_lookups_due on payment_lookups (due_at) where due_at is not null;
+create index payment_lookups_asked on payment_lookups (asked_at);
 
 -- A received Stripe event, which wakes its order or subscription once.
 create table stripe_events (

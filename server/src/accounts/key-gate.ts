@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Queryable, statement } from '../database/database.ts';
 import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { forgetOldest } from '../kernel/forget-oldest.ts';
+import { evictOldest } from '../kernel/evict-oldest.ts';
 import { openFullWindows } from './rate-window.ts';
 
 /**
@@ -90,7 +90,7 @@ function openKnownKeys(db: Queryable, now: () => number) {
   let freeAt = 0;
 
   const add = (id: string) => {
-    forgetOldest(known, MAX_KNOWN);
+    evictOldest(known, MAX_KNOWN);
     known.add(id);
   };
   const load = async () => {
@@ -105,7 +105,7 @@ function openKnownKeys(db: Queryable, now: () => number) {
     return loading;
   };
   const refuse = (id: string) => {
-    forgetOldest(refused, MAX_REFUSED);
+    evictOldest(refused, MAX_REFUSED);
     refused.set(id, now() + REFUSED_MS);
   };
   const lookUpTogether = batch({

@@ -1,6 +1,6 @@
 import { command, type Queryable, statement } from '../database/database.ts';
 import { ApiError, type RatePolicy } from '../kernel/errors.ts';
-import { forgetOldest } from '../kernel/forget-oldest.ts';
+import { evictOldest } from '../kernel/evict-oldest.ts';
 
 /** How many full windows a process remembers. The oldest are evicted. */
 const MAX_KEYS = 10_000;
@@ -54,7 +54,7 @@ export function openFullWindows(
         return work();
       }),
     add(key, until) {
-      forgetOldest(full, MAX_KEYS);
+      evictOldest(full, MAX_KEYS);
       full.set(key, { until, checkAt: now() + TRUSTED_MS });
       return error(until);
     },

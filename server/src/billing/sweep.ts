@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { type Database, namedStatement, type Statement, statement } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import { mailBalances, reloadBalances, type WatchDeps } from './low-balance/watch.ts';
-import { lookForPayment } from './payment-looks.ts';
+import { lookUpPayment } from './payment-lookups.ts';
 import { inScope } from './scope.ts';
 import { settleOrder } from './settle-order.ts';
 import { type BillingDeps, idOf, isMissing } from './stripe-client.ts';
@@ -151,10 +151,10 @@ function dueIn(table: 'orders' | 'subscriptions', settle: Work['settle']): Work 
   };
 }
 
-const CLAIM_LOOKS = statement(
-  'payment_look_claim',
-  `update payment_looks set due_at = clock_now() + interval '2 minutes'
-   where stripe_id = any(array(select stripe_id from payment_looks
+const CLAIM_LOOKUPS = statement(
+  'payment_lookup_claim',
+  `update payment_lookups set due_at = clock_now() + interval '2 minutes'
+   where stripe_id = any(array(select stripe_id from payment_lookups
      where due_at <= (select clock_now()) order by due_at limit ${BATCH} for update skip locked))
    returning stripe_id as id`,
 );
@@ -162,7 +162,7 @@ const CLAIM_LOOKS = statement(
 const WORK: readonly Work[] = [
   dueIn('subscriptions', settleSubscription),
   dueIn('orders', settleOrder),
-  { claim: CLAIM_LOOKS, values: () => [], settle: lookForPayment },
+  { claim: CLAIM_LOOKUPS, values: () => [], settle: lookUpPayment },
 ];
 
 /**
@@ -208,8 +208,8 @@ const FORGET = [
        where received_at < (select clock_now()) - interval '30 days' limit 1000))`,
   ),
   statement(
-    'payment_look_forget',
-    `delete from payment_looks where asked_at < (select clock_now()) - interval '30 days'`,
+    'payment_lookup_forget',
+    `delete from payment_lookups where asked_at < (select clock_now()) - interval '30 days'`,
   ),
 ];
 

@@ -8,7 +8,7 @@ import {
 } from '../accounts/rate-window.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { forgetOldest } from '../kernel/forget-oldest.ts';
+import { evictOldest } from '../kernel/evict-oldest.ts';
 import { noSuchPath } from '../requests/errors.ts';
 import { findSession, hashToken } from '../sign-in/sessions.ts';
 import { readCookie, SESSION_COOKIE } from './auth/cookies.ts';
@@ -77,7 +77,7 @@ function openSessions({ db, publicUrl, adminEmails }: GuardDeps, limits: Limits)
     const session = await limits.run(`session ${id}`, () => findSession(db, token));
     if (!session) known.delete(id);
     else if (!known.has(id)) {
-      forgetOldest(known, MAX_KNOWN);
+      evictOldest(known, MAX_KNOWN);
       known.add(id);
     }
     return session;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { forgetOldest } from '../kernel/forget-oldest.ts';
+import { evictOldest } from '../kernel/evict-oldest.ts';
 import type { Measurement, Measurer } from '../media/measure.ts';
 
 /** How many results are cached. */
@@ -31,7 +31,7 @@ function withCache(measurer: Measurer): Measurer {
       const before = measured.get(name);
       if (before) return before;
       const measurement = await measurer.measure(file, expected, options);
-      forgetOldest(measured, MAX_RESULTS);
+      evictOldest(measured, MAX_RESULTS);
       measured.set(name, measurement);
       return measurement;
     },

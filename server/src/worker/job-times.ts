@@ -1,5 +1,5 @@
 import { type Database, namedStatement, statement } from '../database/database.ts';
-import { forgetOldest } from '../kernel/forget-oldest.ts';
+import { evictOldest } from '../kernel/evict-oldest.ts';
 import type { Task } from '../tasks/task.ts';
 
 /** How long jobs of one kind take, in seconds from their acceptance. */
@@ -75,7 +75,7 @@ export function openJobTimes(db: Database): JobTimes {
   const reads = new Map<string, WorkingRead>();
   return {
     working(taskId, read) {
-      if (!reads.has(taskId)) forgetOldest(reads, REMEMBERED_READS);
+      if (!reads.has(taskId)) evictOldest(reads, REMEMBERED_READS);
       reads.set(taskId, read);
     },
     expected(task) {

@@ -16,7 +16,7 @@ const OWNERS = {
   attempts: 'attempts cancel_requests evidence orphan_jobs',
   worker: 'clock_marks job_times workers',
   uploads: 'uploads',
-  billing: `billing_accounts offers order_payments orders payment_looks plan_prices
+  billing: `billing_accounts offers order_payments orders payment_lookups plan_prices
     portal_configurations stripe_customers stripe_events subscriptions`,
   'sign-in': `identities passkey_challenges passkeys proof_codes sessions sign_in_codes
     sign_in_starts signup_grants`,

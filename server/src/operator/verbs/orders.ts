@@ -9,11 +9,11 @@ import {
   wakeOrder,
 } from '../../billing/credit-order.ts';
 import {
-  askForPayment,
   orderOfPayment,
-  readPaymentLook,
+  readPaymentLookup,
+  requestPaymentLookup,
   STRIPE_PAYMENT,
-} from '../../billing/payment-looks.ts';
+} from '../../billing/payment-lookups.ts';
 import type { Database } from '../../database/database.ts';
 import { Refusal, UsageError } from '../../kernel/errors.ts';
 import { untilFound } from '../../kernel/until-found.ts';
@@ -142,10 +142,10 @@ async function settleByOperator(
   const known = await orderOfPayment(db, id);
   if (known !== undefined) return settleKnown(db, action, { id: known, waitSeconds });
   await performAction(db, action, { target: id }, async (tx) => {
-    await askForPayment(tx, id);
+    await requestPaymentLookup(tx, id);
     return { changed: true };
   });
-  const found = await waitFor({ id, waitSeconds }, () => readPaymentLook(db, id));
+  const found = await waitFor({ id, waitSeconds }, () => readPaymentLookup(db, id));
   if (found.order_id === null) throw new UsageError(`${id} has no order: ${found.answer}`);
   return { ...listingOf(await requireOrder(db, found.order_id)), changed: true };
 }

@@ -6,7 +6,7 @@ import { readOverview } from '../../ledger/overview.ts';
 import { performAction } from '../../operator/actions.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
 import { accountDisabled } from '../../sign-in/enter.ts';
-import { takeSession } from '../auth/cookies.ts';
+import { clearSessionCookie } from '../auth/cookies.ts';
 import { siteRoute } from '../route.ts';
 import { mailTime, tellOwner } from '../tell-owner.ts';
 
@@ -33,7 +33,7 @@ export const postDelete = siteRoute('POST /console/api/account/delete', {
       const what = `Your account will be deleted on ${mailTime(eraseAt)}`;
       return tellOwner(tx, { request, publicUrl }, { accountId, what, more });
     });
-    takeSession(reply, publicUrl());
+    clearSessionCookie(reply, publicUrl());
     return { erase_at: eraseAt };
   },
 });

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { endSession, listSessions, type SessionListing } from '../../sign-in/sessions.ts';
-import { takeSession } from '../auth/cookies.ts';
+import { clearSessionCookie } from '../auth/cookies.ts';
 import { type AsJson, siteRoute } from '../route.ts';
 
 /** A session of the account. */
@@ -37,7 +37,7 @@ interface SignOutDeps {
 const signOut = siteRoute('POST /auth/sign-out', {
   handle: async ({ db, publicUrl }: SignOutDeps, { reply, session }) => {
     await endSession(db, session.sessionId, session.accountId);
-    takeSession(reply, publicUrl());
+    clearSessionCookie(reply, publicUrl());
     return {};
   },
 });

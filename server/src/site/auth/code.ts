@@ -6,7 +6,7 @@ import { enterByCode, sendCode } from '../../sign-in/codes.ts';
 import { normalEmail } from '../../sign-in/email-address.ts';
 import { siteRoute } from '../route.ts';
 import { onReopened } from '../tell-owner.ts';
-import { giveSession, signedInFrom } from './cookies.ts';
+import { setSessionCookie, signedInFrom } from './cookies.ts';
 
 export interface CodeDeps {
   db: Database;
@@ -47,7 +47,7 @@ const postCodeVerify = siteRoute('POST /auth/code/verify', {
     const from = signedInFrom(request, deps.publicUrl());
     const reopening = onReopened({ ...deps, request });
     const entered = await enterByCode({ ...deps, onReopened: reopening }, given, from);
-    giveSession(reply, deps.publicUrl(), entered.token);
+    setSessionCookie(reply, deps.publicUrl(), entered.token);
     return { reopened: entered.reopened };
   },
 });

@@ -45,12 +45,12 @@ export function signedInFrom(
 }
 
 /** Sets a new session's cookie. */
-export function giveSession(reply: FastifyReply, publicUrl: string, token: string): void {
+export function setSessionCookie(reply: FastifyReply, publicUrl: string, token: string): void {
   const cookie = { name: SESSION_COOKIE, value: token, seconds: SESSION_DAYS * 86_400 };
   reply.header('set-cookie', setCookie(publicUrl, cookie));
 }
 
 /** Clears the session cookie. */
-export function takeSession(reply: FastifyReply, publicUrl: string): void {
+export function clearSessionCookie(reply: FastifyReply, publicUrl: string): void {
   reply.header('set-cookie', setCookie(publicUrl, { name: SESSION_COOKIE, value: '', seconds: 0 }));
 }

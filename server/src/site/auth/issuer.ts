@@ -15,7 +15,7 @@ import {
 } from '../../sign-in/issuers/issuer.ts';
 import { siteRoute } from '../route.ts';
 import { type Doing, onReopened, tellOwner } from '../tell-owner.ts';
-import { giveSession, readCookie, setCookie, signedInFrom } from './cookies.ts';
+import { readCookie, setCookie, setSessionCookie, signedInFrom } from './cookies.ts';
 
 export interface IdentityDeps {
   db: Database;
@@ -83,7 +83,7 @@ const getReturn = siteRoute('GET /auth/return/:provider', {
       const doing = { ...deps, request };
       const told = { onReopened: onReopened(doing), onJoined: onJoined(doing) };
       const { token, reopened } = await enterByIdentity({ ...deps, ...told }, confirmed, from);
-      giveSession(reply, publicUrl, token);
+      setSessionCookie(reply, publicUrl, token);
       reply.redirect(reopened ? '/settings?reopened=yes' : start.next);
     } catch (error) {
       giveUp(deps, { request, reply, error, name, next: start.next });

@@ -12,7 +12,7 @@ import {
 } from '../../sign-in/passkeys.ts';
 import { type AsJson, nameSchema, siteRoute } from '../route.ts';
 import { onReopened, tellOwner } from '../tell-owner.ts';
-import { giveSession, signedInFrom } from './cookies.ts';
+import { setSessionCookie, signedInFrom } from './cookies.ts';
 
 export interface PasskeyDeps {
   db: Database;
@@ -48,7 +48,7 @@ const postPasskey = siteRoute('POST /auth/passkey', {
     const from = signedInFrom(request, publicUrl);
     const reopening = onReopened({ ...deps, request });
     const entered = await enterByPasskey({ db, publicUrl, onReopened: reopening }, body, from);
-    giveSession(reply, publicUrl, entered.token);
+    setSessionCookie(reply, publicUrl, entered.token);
     return { reopened: entered.reopened };
   },
 });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Database, statement } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { forgetOldest } from '../../kernel/forget-oldest.ts';
+import { evictOldest } from '../../kernel/evict-oldest.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type DocsDeps, forInstallation } from './docs.ts';
 
@@ -81,7 +81,7 @@ export function openKeptPackages({ db, log, folder }: Deps): KeptPackages {
       if (known) return known;
       if (!(await list()).some((one) => one.name === name)) return undefined;
       const [found] = await db.query<Package>(READ, [name]);
-      forgetOldest(files, MAX_FILES);
+      evictOldest(files, MAX_FILES);
       if (found) files.set(name, found);
       return found;
     },

@@ -1,5 +1,5 @@
 /** Makes room for one more key: once there are `max`, removes the one added first. */
-export function forgetOldest(keys: Map<string, unknown> | Set<string>, max: number): void {
+export function evictOldest(keys: Map<string, unknown> | Set<string>, max: number): void {
   const [oldest] = keys.keys();
   if (keys.size >= max && oldest !== undefined) keys.delete(oldest);
 }

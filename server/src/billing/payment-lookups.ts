@@ -9,22 +9,22 @@ export const STRIPE_PAYMENT = /^(?:in|pi)_[0-9A-Za-z_]{1,100}$/;
 
 /** The order known to have this invoice or payment. */
 export const orderOfPayment = queryValue<[stripeId: string], string | undefined>(
-  'payment_look_known',
+  'payment_lookup_known',
   'select id from orders where stripe_id = $1 or stripe_payment = $1 order by created_at limit 1',
   undefined,
 );
 
 /** Asks a worker to find or create the order of an invoice or payment. */
-export const askForPayment = command<[stripeId: string]>(
-  'payment_look_ask',
-  `insert into payment_looks (stripe_id) values ($1) on conflict (stripe_id) do update
+export const requestPaymentLookup = command<[stripeId: string]>(
+  'payment_lookup_ask',
+  `insert into payment_lookups (stripe_id) values ($1) on conflict (stripe_id) do update
      set asked_at = clock_now(), due_at = clock_now(), order_id = null, answer = null`,
 );
 
 /** @returns undefined while no worker has looked */
-export const readPaymentLook = queryFirst<[stripeId: string], FoundPayment>(
-  'payment_look_read',
-  'select order_id, answer from payment_looks where stripe_id = $1 and due_at is null',
+export const readPaymentLookup = queryFirst<[stripeId: string], FoundPayment>(
+  'payment_lookup_read',
+  'select order_id, answer from payment_lookups where stripe_id = $1 and due_at is null',
 );
 
 /** What a worker found: an order, or why there is none. */
@@ -34,8 +34,8 @@ export interface FoundPayment {
 }
 
 const ANSWER = statement(
-  'payment_look_answer',
-  `update payment_looks set due_at = null, order_id = $2, answer = $3 where stripe_id = $1`,
+  'payment_lookup_answer',
+  `update payment_lookups set due_at = null, order_id = $2, answer = $3 where stripe_id = $1`,
 );
 
 /**
@@ -43,7 +43,7 @@ const ANSWER = statement(
  * of a known subscription.
  * @throws Stripe's error if a request fails
  */
-export async function lookForPayment(deps: BillingDeps, stripeId: string): Promise<void> {
+export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promise<void> {
   const found = await (stripeId.startsWith('in_')
     ? orderOfInvoice(deps, stripeId)
     : orderOfIntent(deps, stripeId)
@@ -66,7 +66,7 @@ function placeOf({ mode, account }: OwnScope): string {
 class Unexplained extends Error {}
 
 const SUBSCRIPTION = statement(
-  'payment_look_subscription',
+  'payment_lookup_subscription',
   `update subscriptions set stripe_subscription = $2, revision = revision + 1
    where stripe_subscription = $2 or (id = $1 and stripe_subscription is null) returning id`,
 );
@@ -91,7 +91,7 @@ async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
 
 // Links a Checkout session whose response was lost, or the payment of an automatic purchase.
 const LINK = statement(
-  'payment_look_link',
+  'payment_lookup_link',
   `update orders set stripe_id = coalesce(stripe_id, $2), revision = revision + 1
    where id = $1 and kind = $3 returning id`,
 );

@@ -10,7 +10,7 @@ import { audit } from '../operator/audit.ts';
 import { disableByOperator, enableByOperator } from '../operator/verbs/accounts.ts';
 import { closeAccount } from '../sign-in/deletion.ts';
 import { buyPack } from './buy-pack.ts';
-import { ordersOf } from './credit-order.ts';
+import { listOrders } from './credit-order.ts';
 import { customerOf } from './customers.ts';
 import { closePaymentPages } from './payment-pages.ts';
 import { settleOrder } from './settle-order.ts';
@@ -47,7 +47,7 @@ async function closeForGood(accountId: string): Promise<void> {
 /** The orders of an account, and the Checkouts that it could pay. */
 async function opened(accountId: string) {
   const { db } = fixture.database;
-  const orders = await ordersOf(db, accountId, { limit: 40 });
+  const orders = await listOrders(db, { accountId, limit: 40 });
   const ids = new Set(orders.map(({ id }) => id));
   const sessions = fixture.simulator.state
     .all('checkout.session')
@@ -181,7 +181,7 @@ test('an invoice of a closed account is logged once; enabled again, the account 
   const { log, lines } = recordingLog();
   const deps = { ...fixture.deps, log };
   await settleDue(deps);
-  const [order] = await ordersOf(db, accountId, { limit: 1 });
+  const [order] = await listOrders(db, { accountId, limit: 1 });
   const settled = async () => {
     const now = await settleOrder(deps, order?.id ?? '');
     return [now.state, now.failure, now.refunded, now.booked];

@@ -5,11 +5,11 @@ import { newId } from '../kernel/ids.ts';
 import { type CreditOrder, insertOrder } from './credit-order.ts';
 import { customerOf, withCustomer } from './customers.ts';
 import { type Offer, readOffer } from './offers.ts';
-import { inScope } from './scope.ts';
 import {
   type BillingDeps,
   createOrRetryWithNewKey,
   ifThere,
+  inScope,
   type StripeClient,
   type StripeScope,
 } from './stripe-client.ts';

@@ -1,11 +1,12 @@
 import { emailOf } from '../accounts/accounts.ts';
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
-import { bestKnown, inScope } from './scope.ts';
 import {
   type BillingDeps,
+  bestKnown,
   createOrRetryWithNewKey,
   idOf,
   ifThere,
+  inScope,
   isRefused,
   type StripeClient,
   type StripeScope,

@@ -1,4 +1,10 @@
-import { namedStatement, type Queryable, queryFirst, statement } from '../database/database.ts';
+import {
+  namedStatement,
+  type Queryable,
+  query,
+  queryFirst,
+  whether,
+} from '../database/database.ts';
 import { formatMoney, moneyUnits } from '../kernel/currency.ts';
 import { Refusal, UsageError } from '../kernel/errors.ts';
 
@@ -22,20 +28,12 @@ export interface Offer {
 
 const COLUMNS = 'id, kind, name, credits, price, currency, period, expires_days, active' as const;
 
-const LIST = statement(
+/** Packs or plans: those on sale first, each group by price. */
+export const listOffers = query<[kind: Offer['kind'], onlyActive: boolean], Offer>(
   'offer_list',
   `select ${COLUMNS} from offers where kind = $1 and (active or not $2::boolean)
    order by active desc, currency, price, id`,
 );
-
-/** Packs or plans: those on sale first, each group by price. */
-export function listOffers(
-  db: Queryable,
-  kind: Offer['kind'],
-  { onlyActive }: { onlyActive: boolean },
-): Promise<Offer[]> {
-  return db.query<Offer>(LIST, [kind, onlyActive]);
-}
 
 /** A pack or plan, even if it is off sale; undefined if there is none. */
 export const readOffer = queryFirst<[kind: Offer['kind'], id: string], Offer>(
@@ -45,9 +43,9 @@ export const readOffer = queryFirst<[kind: Offer['kind'], id: string], Offer>(
 
 const SET = namedStatement(
   'offer_set',
-  ['id', 'kind', 'name', 'credits', 'price', 'currency', 'period', 'expiresDays'],
+  ['id', 'kind', 'name', 'credits', 'price', 'currency', 'period', 'expires_days'],
   `insert into offers (id, kind, name, credits, price, currency, period, expires_days)
-   values (:id, :kind, :name, :credits, :price, :currency, :period, :expiresDays)
+   values (:id, :kind, :name, :credits, :price, :currency, :period, :expires_days)
    on conflict (id) do update set name = excluded.name, credits = excluded.credits,
      price = excluded.price, period = excluded.period,
      expires_days = excluded.expires_days, active = true
@@ -65,9 +63,8 @@ const SET = namedStatement(
  * @throws UsageError if a value is invalid, the currency differs, or the other kind has this id
  */
 export async function setOffer(db: Queryable, offer: Omit<Offer, 'active'>): Promise<boolean> {
-  check(offer);
-  const { expires_days: expiresDays, ...rest } = offer;
-  if ((await db.query(SET, SET.values({ ...rest, expiresDays }))).length > 0) return true;
+  checkPrice(offer);
+  if ((await db.query(SET, SET.values(offer))).length > 0) return true;
   const found = await readOffer(db, offer.kind, offer.id);
   if (found?.currency === offer.currency) return false;
   if (found) throw new UsageError(`${offer.id} is sold in ${found.currency}: use another id`);
@@ -75,17 +72,20 @@ export async function setOffer(db: Queryable, offer: Omit<Offer, 'active'>): Pro
 }
 
 /** Stripe takes only multiples in some currencies. The commands bound the other fields. */
-function check({ price, currency }: Omit<Offer, 'active'>) {
+function checkPrice({ price, currency }: Omit<Offer, 'active'>) {
   const { step } = moneyUnits(currency);
   if (price % step === 0) return;
   const least = formatMoney(step, currency);
-  const bound = `must be divisible by ${step}: Stripe counts ${least} as ${step}`;
-  throw new Refusal('price', price, bound);
+  throw new Refusal(
+    'price',
+    price,
+    `must be divisible by ${step}: Stripe counts ${least} as ${step}`,
+  );
 }
 
-const RETIRE = statement(
+const retire = whether<[kind: Offer['kind'], id: string]>(
   'offer_retire',
-  'update offers set active = false where id = $1 and kind = $2 and active returning id',
+  'update offers set active = false where kind = $1 and id = $2 and active returning id',
 );
 
 /**
@@ -98,7 +98,7 @@ export async function retireOffer(
   kind: Offer['kind'],
   id: string,
 ): Promise<boolean> {
-  if ((await db.query(RETIRE, [id, kind])).length > 0) return true;
+  if (await retire(db, kind, id)) return true;
   if (await readOffer(db, kind, id)) return false;
   throw new UsageError(`there is no ${kind} ${JSON.stringify(id)}`);
 }

@@ -4,8 +4,7 @@ import { takeBackUpTo } from '../ledger/debts.ts';
 import { grantPayment } from '../ledger/ledger.ts';
 import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
 import { CHARGE_SECONDS, mayBePaid, readReload, stopReload } from './low-balance/reload.ts';
-import { isInScope, rememberAccount } from './scope.ts';
-import type { BillingDeps } from './stripe-client.ts';
+import { type BillingDeps, isInScope } from './stripe-client.ts';
 import { isDisputeOpen } from './taken-back.ts';
 import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
 
@@ -25,7 +24,6 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
     const truth = compared(order, await readTruth(deps, order), deps);
     const isBooked = await deps.db.transaction(async (tx) => {
       const isOurs = await book(tx, deps, order, truth);
-      if (isOurs) await rememberAccount(tx, 'orders', order, deps.scope);
       if (isOurs) logChange(deps, order, truth); // before the commit: better twice than never
       return isOurs;
     });
@@ -68,6 +66,7 @@ const CHANGE = namedStatement(
   [
     'id',
     'revision',
+    'account',
     'state',
     'stripeId',
     'payment',
@@ -83,6 +82,7 @@ const CHANGE = namedStatement(
     'isPageOver',
   ],
   `update orders set revision = revision + 1, settled_at = clock_now(), state = :state::text,
+     stripe_account = coalesce(stripe_account, :account),
      stripe_id = coalesce(:stripeId, stripe_id),
      stripe_payment = coalesce(:payment, stripe_payment),
      checkout_url = case when not :isPageOver::boolean then checkout_url end,
@@ -124,6 +124,7 @@ async function book(
     ...truth,
     id,
     revision,
+    account: deps.scope.account,
     nextSeconds: nextPollSeconds(order, truth),
     isWorth: target > 0,
     mayBePaid: mayBePaid(order, truth),

@@ -1,11 +1,10 @@
 import type Stripe from 'stripe';
-import { type Database, namedStatement, type Statement, statement } from '../database/database.ts';
+import { type Database, type Statement, statement } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import { mailBalances, reloadBalances, type WatchDeps } from './low-balance/watch.ts';
 import { lookUpPayment } from './payment-lookups.ts';
-import { inScope } from './scope.ts';
 import { settleOrder } from './settle-order.ts';
-import { type BillingDeps, idOf, isMissing } from './stripe-client.ts';
+import { type BillingDeps, idOf, inScope, isMissing } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
 
 const NOTE = statement(
@@ -14,22 +13,21 @@ const NOTE = statement(
 );
 
 // If Stripe's response to opening the Checkout was lost, the order learns its session here.
-const WAKE_ORDERS = namedStatement(
-  'event_wake_orders',
-  ['id', 'session', 'payment'],
-  `update orders set due_at = clock_now(), revision = revision + 1,
-     stripe_id = coalesce(stripe_id, :session)
-   where id = :id or stripe_id = :session or stripe_payment = :payment
-     or id = any(array(select order_id from order_payments where stripe_payment = :payment))`,
-);
-
-const WAKE_SUBSCRIPTIONS = namedStatement(
-  'event_wake_subscriptions',
-  ['id', 'session', 'stripe'],
-  `update subscriptions set due_at = clock_now(), revision = revision + 1,
-     stripe_checkout = coalesce(stripe_checkout, :session)
-   where id = :id or stripe_subscription = :stripe or stripe_checkout = :session`,
-);
+const WAKE = {
+  order: statement(
+    'event_wake_order',
+    `update orders set due_at = clock_now(), revision = revision + 1,
+       stripe_id = coalesce(stripe_id, $2)
+     where id = $1 or stripe_id = $2 or stripe_payment = $3
+       or id = any(array(select order_id from order_payments where stripe_payment = $3))`,
+  ),
+  subscription: statement(
+    'event_wake_subscription',
+    `update subscriptions set due_at = clock_now(), revision = revision + 1,
+       stripe_checkout = coalesce(stripe_checkout, $2)
+     where id = $1 or stripe_checkout = $2 or stripe_subscription = $3`,
+  ),
+};
 
 /**
  * Records a Stripe event, and makes its order or subscription due. Its content is not used:
@@ -39,41 +37,39 @@ const WAKE_SUBSCRIPTIONS = namedStatement(
 export function recordStripeEvent(db: Database, event: Stripe.Event): Promise<boolean> {
   return db.transaction(async (tx) => {
     if ((await tx.query(NOTE, [event.id, event.type])).length === 0) return false;
-    const { order, subscription } = subjectOf(event);
-    if (order) await tx.query(WAKE_ORDERS, WAKE_ORDERS.values({ ...NO_ORDER, ...order }));
-    if (subscription) {
-      const ids = { ...NO_SUBSCRIPTION, ...subscription };
-      await tx.query(WAKE_SUBSCRIPTIONS, WAKE_SUBSCRIPTIONS.values(ids));
-    }
+    const subject = subjectOf(event);
+    if (!subject) return true;
+    const { is, id = null, session = null, stripe = null } = subject;
+    await tx.query(WAKE[is], [id, session, stripe]);
     return true;
   });
 }
 
-const NO_ORDER = { id: null, session: null, payment: null };
-const NO_SUBSCRIPTION = { id: null, session: null, stripe: null };
+/** What an event is about, and the ids by which it is found here. */
+interface Subject {
+  is: keyof typeof WAKE;
+  id?: string | null | undefined;
+  session?: string;
+  /** The payment of an order, or Stripe's id of a subscription. */
+  stripe?: string | null;
+}
 
-/** Ids by which the statements above find an event's subject. */
-type Ids<Names> = { [Name in keyof Names]?: string | null };
-
-/** An event's subject; nothing for events that don't matter. */
-function subjectOf(event: Stripe.Event): {
-  order?: Ids<typeof NO_ORDER>;
-  subscription?: Ids<typeof NO_SUBSCRIPTION>;
-} {
+/** @returns undefined for events that don't matter */
+function subjectOf(event: Stripe.Event): Subject | undefined {
   switch (event.type) {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
     case 'checkout.session.async_payment_failed':
     case 'checkout.session.expired': {
       const { id: session, metadata } = event.data.object;
-      if (metadata?.subscription) return { subscription: { id: metadata.subscription, session } };
-      return { order: { id: metadata?.order ?? null, session } };
+      if (metadata?.subscription) return { is: 'subscription', id: metadata.subscription, session };
+      return { is: 'order', id: metadata?.order, session };
     }
     case 'payment_intent.succeeded':
     case 'payment_intent.payment_failed':
     case 'payment_intent.canceled': {
-      const { id: payment, metadata } = event.data.object;
-      return { order: { id: metadata.order ?? null, payment } };
+      const { id: stripe, metadata } = event.data.object;
+      return { is: 'order', id: metadata.order, stripe };
     }
     case 'charge.refunded':
     case 'refund.created':
@@ -84,18 +80,18 @@ function subjectOf(event: Stripe.Event): {
     case 'charge.dispute.funds_withdrawn':
     case 'charge.dispute.funds_reinstated':
     case 'charge.dispute.closed':
-      return { order: { payment: idOf(event.data.object.payment_intent) } };
+      return { is: 'order', stripe: idOf(event.data.object.payment_intent) };
     case 'invoice.paid':
     case 'invoice.payment_failed':
-      return { subscription: subscriptionOf(event.data.object) };
+      return subscriptionOf(event.data.object);
     case 'customer.subscription.created':
     case 'customer.subscription.updated':
     case 'customer.subscription.deleted': {
       const { id: stripe, metadata } = event.data.object;
-      return { subscription: { id: metadata.subscription ?? null, stripe } };
+      return { is: 'subscription', id: metadata.subscription, stripe };
     }
     default:
-      return {};
+      return undefined;
   }
 }
 
@@ -107,14 +103,10 @@ interface InvoiceOfEvent {
   subscription_details?: { metadata?: Stripe.Metadata | null } | null;
 }
 
-/** Our id and Stripe's id of an invoice's subscription. */
-function subscriptionOf(invoice: InvoiceOfEvent) {
+function subscriptionOf(invoice: InvoiceOfEvent): Subject {
   const now = invoice.parent?.subscription_details;
-  const metadata = now?.metadata ?? invoice.subscription_details?.metadata;
-  return {
-    id: metadata?.subscription ?? null,
-    stripe: idOf(now?.subscription ?? invoice.subscription),
-  };
+  const { subscription: id } = now?.metadata ?? invoice.subscription_details?.metadata ?? {};
+  return { is: 'subscription', id, stripe: idOf(now?.subscription ?? invoice.subscription) };
 }
 
 /** How many orders a process settles at a time. */
@@ -122,11 +114,8 @@ const BATCH = 8;
 
 interface Work {
   claim: Statement;
-  /** The parameters of the claim. */
   values(deps: BillingDeps): unknown[];
-  /**
-   * For objects that Stripe does not have, such as deleted test data. Another key may find them.
-   */
+  /** For objects that Stripe does not have, such as deleted test data. Another key may. */
   postpone?: Statement;
   settle(deps: BillingDeps, id: string): Promise<unknown>;
 }
@@ -177,20 +166,16 @@ export async function settleDue(deps: BillingDeps): Promise<number> {
   return settled;
 }
 
-async function settleAll(deps: BillingDeps, { claim, values, ...work }: Work): Promise<number> {
+async function settleAll(deps: BillingDeps, work: Work): Promise<number> {
   for (let settled = 0; ; ) {
-    const rows = await deps.db.query<{ id: string }>(claim, values(deps));
+    const rows = await deps.db.query<{ id: string }>(work.claim, work.values(deps));
     const done = await Promise.all(rows.map(({ id }) => isSettled(deps, work, id)));
     settled += done.filter(Boolean).length;
     if (rows.length < BATCH) return settled;
   }
 }
 
-async function isSettled(
-  deps: BillingDeps,
-  { settle, postpone }: Pick<Work, 'settle' | 'postpone'>,
-  id: string,
-): Promise<boolean> {
+async function isSettled(deps: BillingDeps, { settle, postpone }: Work, id: string) {
   try {
     await settle(deps, id);
     return true;
@@ -201,7 +186,8 @@ async function isSettled(
   }
 }
 
-const FORGET = [
+/** Events that Stripe no longer resends, and look-ups that are a month old. */
+const PURGE = [
   statement(
     'event_forget',
     `delete from stripe_events where id = any(array(select id from stripe_events
@@ -213,25 +199,21 @@ const FORGET = [
   ),
 ];
 
-/** Deletes events that Stripe no longer resends, and look-ups that are a month old. */
-async function purgeEvents({ db }: Pick<BillingDeps, 'db'>): Promise<void> {
-  for (const forget of FORGET) await db.query(forget);
-}
-
 const SETTLE_SECONDS = 2;
 const WATCH_SECONDS = 10;
 const PURGE_SECONDS = 3600;
 
 /** Runs billing's periodic jobs in a worker, until the signal aborts. */
 export function startBillingJobs(deps: WatchDeps & { signal: AbortSignal }): void {
-  const { billing, log, signal } = deps;
-  const mailing = { name: 'mails of low balances', log, signal };
-  startInterval(WATCH_SECONDS, mailing, () => mailBalances(deps));
+  const { db, billing, log, signal } = deps;
+  const every = (seconds: number, name: string, work: () => Promise<unknown>) =>
+    startInterval(seconds, { name, log, signal }, work);
+  every(WATCH_SECONDS, 'mails of low balances', () => mailBalances(deps));
   if (!billing) return;
   // Separate, so that mails don't wait for Stripe.
-  const reloading = { name: 'auto-reload', log, signal };
-  startInterval(WATCH_SECONDS, reloading, () => reloadBalances(deps, billing));
-  startInterval(SETTLE_SECONDS, { name: 'orders', log, signal }, () => settleDue(billing));
-  const purging = { name: 'events of Stripe', log, signal };
-  startInterval(PURGE_SECONDS, purging, () => purgeEvents(billing));
+  every(WATCH_SECONDS, 'auto-reload', () => reloadBalances(deps, billing));
+  every(SETTLE_SECONDS, 'orders', () => settleDue(billing));
+  every(PURGE_SECONDS, 'events of Stripe', async () => {
+    for (const purge of PURGE) await db.query(purge);
+  });
 }

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { refund } from '../../../simulators/stripe/payments.ts';
 import { buyPack } from '../../src/billing/buy-pack.ts';
-import { ordersOf } from '../../src/billing/credit-order.ts';
+import { listOrders } from '../../src/billing/credit-order.ts';
 import { orderReload } from '../../src/billing/low-balance/reload.ts';
 import { setReload } from '../../src/billing/low-balance/settings.ts';
 import { settleOrder } from '../../src/billing/settle-order.ts';
@@ -120,7 +120,7 @@ test('an automatic purchase is interrupted anywhere and done again: paid and boo
     await adjust(db, { accountId, kind: 'paid', credits: -900, reference, note: 'test' });
     await setReload(fixture.deps, accountId, { pack_id: 'small', below: 500, monthly_limit: 9000 });
     await step((deps) => orderReload(deps, accountId));
-    const [{ id = '', kind = '' } = {}] = await ordersOf(db, accountId, { limit: 1 });
+    const [{ id = '', kind = '' } = {}] = await listOrders(db, { accountId, limit: 1 });
     assert.equal(kind, 'reload');
     await step((deps) => settleOrder(deps, id));
     assert.equal(await available(accountId), 1100);

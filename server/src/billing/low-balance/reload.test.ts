@@ -4,7 +4,7 @@ import { cardOf, removeCard, saveCard } from '../../../../simulators/stripe/paym
 import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
 import { audit } from '../../operator/audit.ts';
-import { type CreditOrder, ordersOf } from '../credit-order.ts';
+import { type CreditOrder, listOrders } from '../credit-order.ts';
 import { knownCustomer } from '../customers.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { BillingDeps } from '../stripe-client.ts';
@@ -170,7 +170,7 @@ test('a charge is found before its order fails because the card was removed', as
   fixture.simulator.webhooks.release();
   await fixture.settled();
   assert.equal((await fixture.order(id)).booked, 1000);
-  assert.equal((await ordersOf(fixture.deps.db, accountId, { limit: 9 })).length, 2);
+  assert.equal((await listOrders(fixture.deps.db, { accountId, limit: 9 })).length, 2);
 });
 
 test('a failed order counts as spent until its payment was looked for again', async (t) => {

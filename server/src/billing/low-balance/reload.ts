@@ -1,17 +1,16 @@
 import type Stripe from 'stripe';
 import { joinAccount } from '../../accounts/account-sql.ts';
-import { statement, type Transaction } from '../../database/database.ts';
+import { queryFirst, type Transaction, whether } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { paidBalances } from '../../ledger/payments.ts';
 import { mailOwner } from '../../mail/outbox.ts';
 import { type CreditOrder, insertOrder } from '../credit-order.ts';
 import { savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
-import { inScope } from '../scope.ts';
-import type { BillingDeps, StripeClient } from '../stripe-client.ts';
+import { type BillingDeps, inScope, type StripeClient, type StripeMode } from '../stripe-client.ts';
 import { CHARGE_OF_PAYMENT, failedTruth, type Truth, truthOfPayment } from '../truth.ts';
 
-const STOP = statement(
+const stop = whether<[accountId: string, why: string], Transaction>(
   'reload_stop',
   `update billing_accounts set reload_stopped = $2
    where account_id = $1 and reload_pack is not null and reload_stopped is null
@@ -24,14 +23,20 @@ export async function stopReload(
   { publicUrl }: Pick<BillingDeps, 'publicUrl'>,
   { accountId, why }: { accountId: string; why: string },
 ): Promise<void> {
-  if ((await tx.query(STOP, [accountId, why])).length === 0) return;
+  if (!(await stop(tx, accountId, why))) return;
   const text =
     `No more credits are bought automatically for your account: ${why}.\n\n` +
     `Check your card and switch auto-reload on again:\n${publicUrl()}/credits\n`;
   await mailOwner(tx, { accountId, subject: 'Auto-reload is stopped', text });
 }
 
-const LOCK = statement(
+interface Settings {
+  reload_pack: string;
+  reload_below: number;
+  reload_limit: number;
+}
+
+const lockSettings = queryFirst<[accountId: string], Settings, Transaction>(
   'reload_lock',
   `select b.reload_pack, b.reload_below, b.reload_limit
    from billing_accounts b ${joinAccount('b.account_id')}
@@ -40,14 +45,12 @@ const LOCK = statement(
    for update of b`,
 );
 
-interface Settings {
-  reload_pack: string;
-  reload_below: number;
-  reload_limit: number;
-}
-
 // A separate statement after the lock, so that it sees the order of the previous lock holder.
-const ORDERS_OF_MONTH = statement(
+const ordersOfMonth = queryFirst<
+  [accountId: string, StripeMode, stripeAccount: string | null],
+  { is_pending: boolean; spent: number },
+  Transaction
+>(
   'reload_orders',
   `select
      coalesce(bool_or(state = 'pending' or may_be_paid_until is not null), false) as is_pending,
@@ -70,13 +73,9 @@ export function orderReload(
 ): Promise<string | undefined> {
   const { db, scope } = deps;
   return db.transaction(async (tx) => {
-    const [settings] = await tx.query<Settings>(LOCK, [accountId]);
+    const settings = await lockSettings(tx, accountId);
     if (!settings) return undefined;
-    const [orders] = await tx.query<{ is_pending: boolean; spent: number }>(ORDERS_OF_MONTH, [
-      accountId,
-      scope.mode,
-      scope.account,
-    ]);
+    const orders = await ordersOfMonth(tx, accountId, scope.mode, scope.account);
     if (!orders || orders.is_pending) return undefined;
     const pack = await readOffer(tx, 'pack', settings.reload_pack);
     if (!pack?.active) {
@@ -117,19 +116,18 @@ export async function readReload(stripe: StripeClient, order: CreditOrder): Prom
 }
 
 /** Whether to search again, because a failed automatic purchase may still turn out paid. */
-export function mayBePaid(order: CreditOrder, { state, stripeId }: PaymentState): boolean {
+export function mayBePaid(
+  order: CreditOrder,
+  { state, stripeId }: { state: CreditOrder['state']; stripeId: string | null },
+): boolean {
   if (order.kind !== 'reload' || state !== 'failed' || stripeId !== null) return false;
   return order.state === 'pending' || (order.may_be_paid_until !== null && !order.is_last_look);
 }
 
-type PaymentState = { state: CreditOrder['state']; stripeId: string | null };
-
 async function charge(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   const customer = order.stripe_customer;
-  const method = customer === null ? null : await savedMethod(stripe, customer);
-  if (customer === null || method === null) {
-    return searchBeforeFailing(stripe, order, 'no card is saved');
-  }
+  const method = customer && (await savedMethod(stripe, customer));
+  if (!customer || !method) return searchBeforeFailing(stripe, order, 'no card is saved');
   try {
     const payment = await stripe.paymentIntents.create(
       {
@@ -182,7 +180,6 @@ function refusalOf(
   return isSaved && statusCode >= 500 ? 'Stripe failed to charge the card' : undefined;
 }
 
-/** Searches for a payment of an order before failing it. */
 async function searchBeforeFailing(
   stripe: StripeClient,
   order: CreditOrder,
@@ -216,11 +213,8 @@ async function findPayment(
   const ordered = Math.floor(order.created_at.getTime() / 1000);
   // Clocks may differ by an hour.
   const created = { gte: ordered - 3600, lte: ordered + KEY_SECONDS + 3600 };
-  const list = stripe.paymentIntents.list({
-    created,
-    limit: 100,
-    expand: [`data.${CHARGE_OF_PAYMENT}`],
-  });
+  const expand = [`data.${CHARGE_OF_PAYMENT}`];
+  const list = stripe.paymentIntents.list({ created, limit: 100, expand });
   for await (const payment of list) if (payment.metadata.order === order.id) return payment;
   return undefined;
 }

@@ -5,7 +5,7 @@ import {
   statement,
   type Transaction,
 } from '../../database/database.ts';
-import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { knownCustomer, savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
 import type { BillingDeps } from '../stripe-client.ts';
@@ -79,22 +79,20 @@ export async function setReload(
   }
   const { pack_id: packId, below, monthly_limit: limit } = wanted;
   const pack = await readOffer(db, 'pack', packId);
-  if (!pack?.active) throw refused('pack_id', 'This pack is not sold.');
+  if (!pack?.active) throw invalidRequest('This pack is not sold.', { field: 'pack_id' });
   if (limit < pack.price) {
-    throw refused('monthly_limit', 'The monthly limit is lower than the price of the pack.');
+    const message = 'The monthly limit is lower than the price of the pack.';
+    throw invalidRequest(message, { field: 'monthly_limit' });
   }
   const customer = await knownCustomer(db, accountId, scope);
   if (customer === null || (await savedMethod(stripe, customer)) === null) {
-    throw refused('card', 'No card is saved. Buy a pack with “Save this card” first.');
+    const message = 'No card is saved. Buy a pack with “Save this card” first.';
+    throw invalidRequest(message, { field: 'card' });
   }
   await db.transaction(async (tx) => {
     await tx.query(SET_RELOAD, SET_RELOAD.values({ accountId, packId, below, limit }));
     await onSet(tx);
   });
-}
-
-function refused(field: string, message: string): ApiError {
-  return invalidRequest(message, { field });
 }
 
 /** Deletes an erased account's settings. */

@@ -6,7 +6,7 @@ import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { createEndpoint } from '../../webhooks/endpoints.ts';
-import { ordersOf } from '../credit-order.ts';
+import { listOrders } from '../credit-order.ts';
 import { knownCustomer } from '../customers.ts';
 import { stopReload } from './reload.ts';
 import { readLowBalance, setAlert, setReload } from './settings.ts';
@@ -54,7 +54,7 @@ test('a pack is bought once when the balance falls, within the limit of the mont
     await watch();
     assert.equal((await fixture.balance(accountId)).available, expected);
   }
-  assert.equal((await ordersOf(fixture.deps.db, accountId, { limit: 10 })).length, 3);
+  assert.equal((await listOrders(fixture.deps.db, { accountId, limit: 10 })).length, 3);
 });
 
 test('processes that order for many accounts at once order once for each', async () => {
@@ -79,7 +79,7 @@ test('a card that is declined stops it, and the customer is told once', async ()
   assert.deepEqual(await fixture.mailsTo(accountId), ['Auto-reload is stopped']);
   const { auto_reload: reload } = await readLowBalance(fixture.deps.db, accountId);
   assert.equal(reload?.stopped, 'insufficient_funds');
-  const [order] = await ordersOf(fixture.deps.db, accountId, { limit: 1 });
+  const [order] = await listOrders(fixture.deps.db, { accountId, limit: 1 });
   assert.deepEqual([order?.kind, order?.state], ['reload', 'failed']);
   if (card) card.declines = false;
   await setReload(fixture.deps, accountId, RELOAD);
@@ -100,7 +100,7 @@ test('a second stop gets a mail of its own', async () => {
 test('a dispute stops it', async () => {
   const accountId = await fixture.customerWith(999);
   await setReload(fixture.deps, accountId, RELOAD);
-  const [order] = await ordersOf(fixture.deps.db, accountId, { limit: 1 });
+  const [order] = await listOrders(fixture.deps.db, { accountId, limit: 1 });
   openDispute(fixture.simulator.state, order?.stripe_payment ?? '');
   await fixture.settled();
   await watch();

@@ -20,7 +20,7 @@ import {
 import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { audit } from '../../operator/audit.ts';
-import { ordersOf } from '../credit-order.ts';
+import { listOrders } from '../credit-order.ts';
 import { retireOffer, setOffer } from '../offers.ts';
 import { creditsOfInvoices, type InvoiceWithLines } from './invoice-credits.ts';
 import { settleSubscription } from './settle-subscription.ts';
@@ -207,7 +207,7 @@ test('what is too little for a charge brings its credits with the invoice that c
   assert.equal(await available(accountId), 3000 + 9000 + 60);
   renew(state, stripe);
   assert.equal(await available(accountId), 3000 + 9000 + 60 + 9000);
-  const [, order] = await ordersOf(fixture.deps.db, accountId, { limit: 3 });
+  const [, order] = await listOrders(fixture.deps.db, { accountId, limit: 3 });
   assert.deepEqual([order?.credits, order?.price, order?.amount], [9060, 5000, 5030]);
 });
 

@@ -2,13 +2,14 @@ import { hash } from 'node:crypto';
 import type Stripe from 'stripe';
 import { namedStatement, type Queryable, statement } from '../../database/database.ts';
 import { listOffers, type Offer } from '../offers.ts';
-import { bestKnown, inScope } from '../scope.ts';
 import {
   type BillingDeps,
+  bestKnown,
   createOrRetryWithNewKey,
   expanded,
   idOf,
   ifThere,
+  inScope,
   isRefused,
   type StripeClient,
 } from '../stripe-client.ts';
@@ -166,7 +167,7 @@ export async function planPrices(
 /** The prices of all plans on sale, without those that Stripe refuses to create. */
 export async function pricesOfSale(deps: PriceDeps): Promise<PlanPrice[]> {
   const prices: PlanPrice[] = [];
-  for (const plan of await listOffers(deps.db, 'plan', { onlyActive: true })) {
+  for (const plan of await listOffers(deps.db, 'plan', true)) {
     try {
       prices.push(await planPriceOf(deps, plan));
     } catch (err) {

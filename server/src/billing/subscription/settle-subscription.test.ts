@@ -18,7 +18,7 @@ import { endGrace, reopenAccount } from '../../accounts/closing.ts';
 import { audit } from '../../operator/audit.ts';
 import { enableByOperator } from '../../operator/verbs/accounts.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
-import { ordersOf } from '../credit-order.ts';
+import { listOrders } from '../credit-order.ts';
 import { closePaymentPages } from '../payment-pages.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { BillingDeps } from '../stripe-client.ts';
@@ -54,7 +54,7 @@ test('the first period is granted by its invoice, once, and the next one by the 
   renew(fixture.simulator.state, stripe);
   await fixture.settled();
   assert.equal((await fixture.balance(accountId)).available, 6000);
-  const orders = await ordersOf(fixture.deps.db, accountId, { limit: 10 });
+  const orders = await listOrders(fixture.deps.db, { accountId, limit: 10 });
   assert.deepEqual(
     orders.map(({ kind, credits, subscription_id: of }) => [kind, credits, of]),
     [
@@ -155,7 +155,7 @@ test('a cancelled subscription says when it ends, and then ends', async () => {
 
 test('a refunded invoice takes its credits back', async () => {
   const { accountId } = await subscribed();
-  const [order] = await ordersOf(fixture.deps.db, accountId, { limit: 1 });
+  const [order] = await listOrders(fixture.deps.db, { accountId, limit: 1 });
   refund(fixture.simulator.state, order?.stripe_payment ?? '', 1000);
   await fixture.settled();
   assert.equal((await fixture.balance(accountId)).available, 1500);
@@ -317,7 +317,7 @@ test('a line whose price no plan has brings nothing, and operators see which', a
   await fixture.settled();
   assert.equal((await fixture.balance(accountId)).available, 6000);
   const { db } = fixture.deps;
-  const orders = await ordersOf(db, accountId, { limit: 10 });
+  const orders = await listOrders(db, { accountId, limit: 10 });
   const seen = (invoice: string) => {
     const order = orders.find(({ stripe_id: id }) => id === invoice);
     return [order?.state, order?.credits, order?.booked, order?.price, order?.failure];
@@ -327,7 +327,7 @@ test('a line whose price no plan has brings nothing, and operators see which', a
   assert.deepEqual(seen(mixed.id), ['paid', 3000, 3000, 2700, lines(700)]);
   assert.deepEqual(seen(unknown.id), ['mismatched', 0, 0, 800, lines(800)]);
   for (const { id } of orders) await settleOrder(fixture.deps, id);
-  const again = await ordersOf(db, accountId, { limit: 10 });
+  const again = await listOrders(db, { accountId, limit: 10 });
   assert.deepEqual(
     again.map(({ failure }) => failure),
     orders.map(({ failure }) => failure),
@@ -342,7 +342,7 @@ test('an invoice that brings too little is logged once, also if its process dies
   const { log, lines } = recordingLog();
   const deps = { ...fixture.deps, log };
   await assert.rejects(settleSubscription(dying(deps), id), /died/);
-  const [order] = await ordersOf(deps.db, accountId, { limit: 1 });
+  const [order] = await listOrders(deps.db, { accountId, limit: 1 });
   for (let n = 0; n < 2; n += 1) await settleOrder(deps, order?.id ?? '');
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? '', /no plan explains lines of 700 usd/);
@@ -362,7 +362,7 @@ test('lines that no plan explains are shown also when the account is closed', as
   const { db } = fixture.deps;
   await sql(db, 'insert into account_deletions (account_id) values ($1)', [accountId]);
   await fixture.settled();
-  const [order] = await ordersOf(db, accountId, { limit: 1 });
+  const [order] = await listOrders(db, { accountId, limit: 1 });
   assert.equal(order?.state, 'mismatched');
   assert.match(order.failure ?? '', /no plan explains lines of 700 usd/);
 });

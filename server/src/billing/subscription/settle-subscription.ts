@@ -2,10 +2,15 @@ import type Stripe from 'stripe';
 import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { insertOrder } from '../credit-order.ts';
-import { isInScope, rememberAccount } from '../scope.ts';
 import { settleOrder } from '../settle-order.ts';
-import type { OwnScope } from '../stripe-client.ts';
-import { type BillingDeps, idOf, type StripeClient, timeOf } from '../stripe-client.ts';
+import {
+  type BillingDeps,
+  idOf,
+  isInScope,
+  type OwnScope,
+  type StripeClient,
+  timeOf,
+} from '../stripe-client.ts';
 import { LOST_CHECKOUT_SECONDS } from '../truth.ts';
 import {
   creditsOfInvoices,
@@ -179,9 +184,21 @@ async function linesOf(
 // An ended subscription is polled while an invoice of it may be paid, with growing pauses.
 const CHANGE = namedStatement(
   'subscription_change',
-  ['id', 'revision', 'state', 'planId', 'stripe', 'renewsAt', 'endsAt', 'isEnded', 'owes'],
+  [
+    'id',
+    'revision',
+    'account',
+    'state',
+    'planId',
+    'stripe',
+    'renewsAt',
+    'endsAt',
+    'isEnded',
+    'owes',
+  ],
   `update subscriptions set revision = revision + 1, settled_at = clock_now(), state = :state,
      plan_id = coalesce(:planId, plan_id), ends_at = :endsAt::timestamptz,
+     stripe_account = coalesce(stripe_account, :account),
      stripe_subscription = coalesce(:stripe, stripe_subscription),
      renews_at = :renewsAt::timestamptz,
      due_at = case when :isEnded::boolean and not :owes::boolean then null
@@ -207,9 +224,9 @@ async function change(
   const { id, revision, account_id: accountId } = before;
   const { state, planId, renewsAt, endsAt, owes, stripeSubscription: stripe } = truth;
   const isEnded = ENDED.includes(state);
-  const values = { id, revision, state, planId, stripe, renewsAt, endsAt, isEnded, owes };
+  const { account } = scope;
+  const values = { id, revision, account, state, planId, stripe, renewsAt, endsAt, isEnded, owes };
   if ((await tx.query(CHANGE, CHANGE.values(values))).length === 0) return undefined;
-  await rememberAccount(tx, 'subscriptions', before, scope);
   const made: string[] = [];
   for (const { invoice: stripeId, planId, expiresDays, failure, ...price } of truth.paid) {
     const order = newId('order');

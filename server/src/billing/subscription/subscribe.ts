@@ -4,8 +4,12 @@ import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { customerOf, withCustomer } from '../customers.ts';
 import { readOffer } from '../offers.ts';
-import { isInScope } from '../scope.ts';
-import { type BillingDeps, createOrRetryWithNewKey, isMissing } from '../stripe-client.ts';
+import {
+  type BillingDeps,
+  createOrRetryWithNewKey,
+  isInScope,
+  isMissing,
+} from '../stripe-client.ts';
 import { withPlanPrice } from './plan-prices.ts';
 import { settleSubscription } from './settle-subscription.ts';
 import { ENDED, type Subscription, subscriptionOf } from './subscription.ts';

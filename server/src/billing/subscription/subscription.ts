@@ -1,7 +1,6 @@
 import { ACCOUNT_STATE, type AccountState, joinAccount } from '../../accounts/account-sql.ts';
 import { first, type Queryable, queryFirst, statement } from '../../database/database.ts';
-import { inScope, type ScopeColumns } from '../scope.ts';
-import type { StripeScope } from '../stripe-client.ts';
+import { inScope, type ScopeColumns, type StripeScope } from '../stripe-client.ts';
 
 /** A plan that an account pays for in each period. */
 export interface Subscription extends AccountState, ScopeColumns {

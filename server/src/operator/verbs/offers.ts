@@ -73,7 +73,7 @@ function list(kind: Offer['kind']) {
   return verb({
     summary: `List ${kind}s, also those that are not sold any more`,
     fields: {},
-    run: ({ db }) => listOffers(db, kind, { onlyActive: false }),
+    run: ({ db }) => listOffers(db, kind, false),
   });
 }
 

@@ -4,7 +4,6 @@ import {
   listOrders,
   movementNames,
   type OrderState,
-  ordersOf,
   readOrder,
   wakeOrder,
 } from '../../billing/credit-order.ts';
@@ -37,11 +36,8 @@ export const ORDERS = {
       if (account !== undefined && (state !== undefined || disputed)) {
         throw new Refusal('account', account, 'can not be combined with {state} or {disputed}');
       }
-      const orders =
-        account === undefined
-          ? await listOrders(db, { state, disputed, ...page })
-          : await ordersOf(db, await findAccount(db, account), page);
-      return orders.map(listingOf);
+      const accountId = account === undefined ? undefined : await findAccount(db, account);
+      return (await listOrders(db, { accountId, state, disputed, ...page })).map(listingOf);
     },
     runOnConsole: async (run, { db }) => withEmails(db, await run()),
   }),

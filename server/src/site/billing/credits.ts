@@ -89,8 +89,7 @@ const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
 export type OnSale = Awaited<ReturnType<typeof onSale>>;
 
 export async function onSale({ db, billing }: BillingSiteDeps) {
-  const listed = (kind: Offer['kind']) =>
-    billing ? listOffers(db, kind, { onlyActive: true }) : [];
+  const listed = (kind: Offer['kind']) => (billing ? listOffers(db, kind, true) : []);
   const packs = await listed('pack');
   const plans = await listed('plan');
   return {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { buyPack } from '../../billing/buy-pack.ts';
-import { type CreditOrder, ordersOf, readOrder } from '../../billing/credit-order.ts';
+import { type CreditOrder, listOrders, readOrder } from '../../billing/credit-order.ts';
 import { settleOrder } from '../../billing/settle-order.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
@@ -69,7 +69,7 @@ const listOwnOrders = siteRoute('GET /console/api/orders', {
   }),
   handle: async ({ db }: BillingSiteDeps, { query, session: { accountId } }) => {
     const limit = query.limit ?? 20;
-    const orders = await ordersOf(db, accountId, { after: query.cursor ?? null, limit });
+    const orders = await listOrders(db, { accountId, after: query.cursor, limit });
     const next = orders.length < limit ? null : (orders.at(-1)?.id ?? null);
     return { items: orders.map(shown), next };
   },

@@ -1,6 +1,6 @@
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { deleteCustomer } from '../../../../simulators/stripe/named.ts';
-import { ordersOf } from '../../../src/billing/credit-order.ts';
+import { listOrders } from '../../../src/billing/credit-order.ts';
 import { openPortal } from '../../../src/billing/subscription/portal.ts';
 import { subscriptionOf } from '../../../src/billing/subscription/subscription.ts';
 import { type Life, pause, persevere } from './life.ts';
@@ -32,7 +32,7 @@ export const GONE_LIFE: Life = {
     return async () => {
       spent.set(accountId, 0); // not before: other lives draw from these accounts
       if (!(await subscriptionOf(db, accountId, scope))) throw new Error('there is no plan');
-      const orders = await ordersOf(db, accountId, { limit: 10 });
+      const orders = await listOrders(db, { accountId, limit: 10 });
       return orders.map(({ id }) => ({ order: id, credits: 3000 }));
     };
   },

@@ -8,7 +8,7 @@ import {
   renew,
   setCoupon,
 } from '../../../../simulators/stripe/subscriptions.ts';
-import { ordersOf } from '../../../src/billing/credit-order.ts';
+import { listOrders } from '../../../src/billing/credit-order.ts';
 import { readOffer } from '../../../src/billing/offers.ts';
 import { planPriceOf } from '../../../src/billing/subscription/plan-prices.ts';
 import type { Random } from '../../random.ts';
@@ -44,7 +44,7 @@ export const PLAN_LIFE: Life = {
     }
     return async () => {
       spent.set(accountId, own.spent.get(accountId) ?? 0);
-      const orders = await ordersOf(fixture.deps.db, accountId, { limit: 100 });
+      const orders = await listOrders(fixture.deps.db, { accountId, limit: 100 });
       const idOf = new Map(orders.map(({ id, stripe_id: invoice }) => [invoice, id]));
       return creditsDue(bought).map(({ invoice, credits }) => ({
         order: idOf.get(invoice.id) ?? `of ${invoice.id}`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { cardOf, removeCard, saveCard } from '../../../../simulators/stripe/payments.ts';
 import type { State } from '../../../../simulators/stripe/state.ts';
-import { ordersOf } from '../../../src/billing/credit-order.ts';
+import { listOrders } from '../../../src/billing/credit-order.ts';
 import { orderReload } from '../../../src/billing/low-balance/reload.ts';
 import { setReload } from '../../../src/billing/low-balance/settings.ts';
 import { settleOrder } from '../../../src/billing/settle-order.ts';
@@ -37,7 +37,7 @@ export const RELOAD_LIFE: Life = {
       const paid = paidOrders(simulator.state, customer).filter((id) => id !== first.id);
       assert.ok(paid.length * 1000 <= LIMIT, `${paid.length} purchases of ${accountId}`);
       assert.equal(new Set(paid).size, paid.length, 'an order was charged twice');
-      const orders = await ordersOf(deps.db, accountId, { limit: 100 });
+      const orders = await listOrders(deps.db, { accountId, limit: 100 });
       return orders.map(({ id, kind }) => {
         return { order: id, credits: kind === 'pack' || paid.includes(id) ? 1000 : 0 };
       });

@@ -9,7 +9,7 @@ import {
   payByHand,
   renew,
 } from '../../../../simulators/stripe/subscriptions.ts';
-import { ordersOf } from '../../../src/billing/credit-order.ts';
+import { listOrders } from '../../../src/billing/credit-order.ts';
 import type { Random } from '../../random.ts';
 import { type Life, pause } from './life.ts';
 
@@ -35,7 +35,7 @@ export const UNPAID_PLAN_LIFE: Life = {
     const { status } = state.get('subscription', stripe ?? '');
     if (status === 'incomplete') expireIncomplete(state, stripe ?? '');
     return async () => {
-      const orders = await ordersOf(fixture.deps.db, accountId, { limit: 100 });
+      const orders = await listOrders(fixture.deps.db, { accountId, limit: 100 });
       const idOf = new Map(orders.map(({ id, stripe_id: invoice }) => [invoice, id]));
       return invoicesOf(state, customer)
         .filter((invoice) => invoice.status === 'paid')

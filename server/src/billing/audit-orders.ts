@@ -43,8 +43,8 @@ const MOVEMENTS = statement(
 
 /**
  * Checks that each order's booked credits equal its worth and the sum of its transfers on its
- * account; that no payment was booked for two orders; and that each transfer naming an order is one
- * of its movements.
+ * account; that no payment was booked for two orders; and that transfers name only movements of
+ * orders.
  */
 export async function auditOrders(
   db: Pick<Database, 'snapshot'>,

@@ -59,9 +59,8 @@ const RECENT = statement(
 const MAX_UNPAID = 20;
 
 /**
- * Opens a Checkout for a pack. The terms are stored in an order before Stripe is called.
+ * Opens a Checkout for a pack. The order is stored before Stripe is called.
  * @param wanted.savesCard whether the card may be used for automatic purchases later
- * @returns the order, and the URL of the payment page
  * @throws ApiError `not_found` if the pack is not sold, `rate_limited`; Stripe's error
  */
 export async function buyPack(
@@ -109,7 +108,6 @@ async function orderOnce(
   return { id, stripe_id: null, checkout_url: null };
 }
 
-/** Whether nobody has completed the Checkout of an order yet. */
 async function canBePaid(stripe: StripeClient, { stripe_id: id }: Opened): Promise<boolean> {
   if (id === null) return false;
   const session = await ifThere(stripe.checkout.sessions.retrieve(id));

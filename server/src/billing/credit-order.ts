@@ -4,7 +4,6 @@ import {
   type Queryable,
   query,
   queryFirst,
-  statement,
   whether,
 } from '../database/database.ts';
 import { customerIn } from './customers.ts';
@@ -46,11 +45,11 @@ export interface CreditOrder extends AccountState, ScopeColumns {
   receipt_url: string | null;
   /** Why it was not paid, or why only part of the payment is booked. */
   failure: string | null;
-  /** Until then, a failed order may still turn out paid; null: it can't (low-balance/reload.ts). */
+  /** Until then, a failed reload may still turn out paid; null: it can't. */
   may_be_paid_until: Date | null;
   /** Whether that time has passed: a payment not found now does not exist. */
   is_last_look: boolean;
-  /** The credits booked for it so far, spent or not. */
+  /** Credits so far, spent or not. */
   booked: number;
   movements: number;
   expires_at: Date | null;
@@ -107,7 +106,7 @@ const INSERT = namedStatement(
 const NO_INVOICE = { subscriptionId: null, stripeId: null, failure: null };
 
 /**
- * Inserts an order for a pack at its current terms, or for a paid invoice of a subscription.
+ * Inserts an order for a pack at its current terms, or for a subscription's paid invoice.
  * `savesCard`: whether its Checkout also saves the card.
  * @returns false if the invoice has an order already
  */
@@ -130,24 +129,25 @@ export async function insertOrder(
   return (await db.query(INSERT, values)).length > 0;
 }
 
-/** The names of all ledger movements of an order. */
+/** The names of an order's ledger movements. */
 export function movementNames({ id, movements }: Pick<CreditOrder, 'id' | 'movements'>): string[] {
   return Array.from({ length: movements }, (_, i) => `order:${id}:${i + 1}`);
 }
 
 function listWhere(name: string, account: string) {
-  return statement(
+  return namedStatement(
     name,
-    `${ORDERS} where ${account} and ($2::text is null or o.state = $2)
-       and (o.dispute is not null or not $3::boolean) and ($4::text is null
-         or (o.created_at, o.id) < (select c.created_at, c.id from orders c where c.id = $4))
-     order by o.created_at desc, o.id desc limit $5`,
+    ['accountId', 'state', 'disputed', 'after', 'limit'],
+    `${ORDERS} where ${account} and (:state::text is null or o.state = :state)
+       and (o.dispute is not null or not :disputed::boolean) and (:after::text is null
+         or (o.created_at, o.id) < (select c.created_at, c.id from orders c where c.id = :after))
+     order by o.created_at desc, o.id desc limit :limit`,
   );
 }
 
 // Two statements, so that a plan for one account uses its index.
-const LIST = listWhere('order_list', '$1::text is null');
-const LIST_OF_ACCOUNT = listWhere('order_list_of_account', 'o.account_id = $1');
+const LIST = listWhere('order_list', ':accountId::text is null');
+const LIST_OF_ACCOUNT = listWhere('order_list_of_account', 'o.account_id = :accountId');
 
 interface OrderFilter {
   /** undefined: of all accounts. */
@@ -164,13 +164,10 @@ interface OrderFilter {
 export function listOrders(db: Queryable, filter: OrderFilter): Promise<CreditOrder[]> {
   const { accountId = null, state = null, disputed = false, after = null, limit } = filter;
   const list = accountId === null ? LIST : LIST_OF_ACCOUNT;
-  return db.query<CreditOrder>(list, [accountId, state, disputed, after, limit]);
+  return db.query<CreditOrder>(list, list.values({ accountId, state, disputed, after, limit }));
 }
 
-/**
- * Makes an order due, so that a worker syncs it with Stripe.
- * @returns whether it exists
- */
+/** @returns whether it exists */
 export const wakeOrder = whether<[id: string]>(
   'order_wake',
   `update orders set due_at = clock_now(), revision = revision + 1 where id = $1 returning id`,

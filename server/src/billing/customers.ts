@@ -15,9 +15,8 @@ import {
 type CustomerDeps = Pick<BillingDeps, 'db' | 'stripe' | 'scope'>;
 
 /**
- * Runs `work` with the account's Stripe customer, which its first purchase creates. If Stripe
- * refuses because the customer was deleted or belongs to another Stripe account, retries with a new
- * customer.
+ * Runs `work` with the account's Stripe customer, created if missing. If Stripe refuses because the
+ * customer is gone, retries with a new one.
  */
 export async function withCustomer<Result>(
   deps: CustomerDeps,
@@ -33,7 +32,6 @@ export async function withCustomer<Result>(
   }
 }
 
-/** The account's Stripe customer, created if missing. */
 export async function customerOf(deps: CustomerDeps, accountId: string): Promise<string> {
   const known = await knownCustomer(deps.db, accountId, deps.scope);
   return known ?? makeCustomer(deps, accountId, null);
@@ -94,7 +92,7 @@ export async function saveCustomer(
   return saved?.stripe_customer ?? customer;
 }
 
-/** SQL: the customer of an account in a scope. */
+/** SQL */
 export function customerIn(accountId: string, mode: string, account: string): string {
   return `(select c.stripe_customer from stripe_customers c
      where c.account_id = ${accountId} and ${inScope('c', mode, account)}

@@ -1,7 +1,6 @@
 import { type Queryable, statement } from '../database/database.ts';
 import type { BalanceKind, BalanceName, Reason } from '../ledger/transfer.ts';
 
-/** The facts behind a movement's description. */
 export interface Described {
   kind: BalanceKind;
   reason: Reason;
@@ -10,7 +9,6 @@ export interface Described {
   note: string | null;
 }
 
-/** The order that a movement belongs to; null: none. */
 export function orderIdOf({ reference }: Pick<Described, 'reference'>): string | null {
   return /^(?:grant|clawback|debt):order:(ord_[0-9A-Za-z]{24}):\d+$/.exec(reference)?.[1] ?? null;
 }
@@ -27,10 +25,7 @@ const WORDS: Record<Exclude<Reason, 'grant' | 'clawback'>, string> = {
   repay: 'Paid off what you owed',
 };
 
-/**
- * Describes a movement for the customer.
- * @param offers the names of the offers sold, by order id
- */
+/** @param offers the names of the offers sold, by order id */
 export function describeMovement(movement: Described, offers: Map<string, string>): string {
   const { kind, reason, from } = movement;
   if (kind === 'test' && reason === 'grant') return 'The first test credits';
@@ -64,8 +59,8 @@ export async function offersOf(
 }
 
 /**
- * A movement's note, if customers may see it: the service's note on an order, or an operator's
- * reason for correcting the balance. All other notes are for operators only.
+ * The service's note on an order, or an operator's reason for a correction. All other notes are for
+ * operators only.
  */
 export function publicNote(movement: Described): string | null {
   const isPublic = movement.reason === 'adjust' || orderIdOf(movement) !== null;

@@ -16,13 +16,10 @@ export interface Offer {
   credits: number;
   /** In minor units of the currency, such as cents, as Stripe counts them. */
   price: number;
-  /** Three lower-case letters. */
   currency: string;
-  /** Plans only. */
   period: 'month' | 'year' | null;
   /** Days until the credits expire; null: never. */
   expires_days: number | null;
-  /** Whether it can be bought. */
   active: boolean;
 }
 
@@ -57,8 +54,8 @@ const SET = namedStatement(
 );
 
 /**
- * Creates or changes a pack or plan. Existing orders and subscriptions keep their terms. The
- * currency is fixed: customers have set the limits of their automatic purchases in it.
+ * Creates or changes a pack or plan; existing orders and subscriptions keep their terms. The
+ * currency is fixed: customers' spending limits are in it.
  * @returns false if nothing changed
  * @throws UsageError if a value is invalid, the currency differs, or the other kind has this id
  */
@@ -89,8 +86,8 @@ const retire = whether<[kind: Offer['kind'], id: string]>(
 );
 
 /**
- * Takes a pack or plan off sale. Subscriptions to the plan continue.
- * @returns false if it was off sale already
+ * Takes a pack or plan off sale. Subscriptions continue.
+ * @returns false if it was off sale
  * @throws UsageError if there is none
  */
 export async function retireOffer(

@@ -27,7 +27,7 @@ export const readPaymentLookup = queryFirst<[stripeId: string], FoundPayment>(
   'select order_id, answer from payment_lookups where stripe_id = $1 and due_at is null',
 );
 
-/** What a worker found: an order, or why there is none. */
+/** Null order: `answer` says why there is none. */
 export interface FoundPayment {
   order_id: string | null;
   answer: string | null;
@@ -39,8 +39,8 @@ const ANSWER = statement(
 );
 
 /**
- * Finds the order of an invoice or payment, and settles it. Creates a missing order for an invoice
- * of a known subscription.
+ * Finds the order of an invoice or payment, and settles it. A missing order of a known
+ * subscription's invoice is created.
  * @throws Stripe's error if a request fails
  */
 export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promise<void> {
@@ -89,7 +89,7 @@ async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
   );
 }
 
-// Links a Checkout session whose response was lost, or the payment of an automatic purchase.
+// Its response may have been lost.
 const LINK = statement(
   'payment_lookup_link',
   `update orders set stripe_id = coalesce(stripe_id, $2), revision = revision + 1

@@ -15,15 +15,13 @@ const WAKE = [
 ];
 
 /**
- * Closes the payment pages of a closed or disabled account, by making its unpaid orders and its
- * running plan due. A worker then ends the Checkout and adapts the plan to the account
- * (`followAccount`), also once it is reopened.
+ * Makes the unpaid orders and the running plan of a closed, disabled or reopened account due. A
+ * worker then ends the Checkout and adapts the plan (`followAccount`).
  */
 export async function closePaymentPages(tx: Transaction, accountId: string): Promise<void> {
   for (const wake of WAKE) await tx.query(wake, [accountId]);
 }
 
-/** Closes an account's payment pages, and deletes its low-balance settings. */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   await closePaymentPages(tx, accountId);
   await tx.query(DELETE_LOW_BALANCE, [accountId]);

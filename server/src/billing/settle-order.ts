@@ -108,10 +108,7 @@ const OTHER_PAYMENTS = statement(
    on conflict do nothing`,
 );
 
-/**
- * Books the difference, in the transaction that changes the order.
- * @returns false if the order changed since it was read
- */
+/** @returns false if the order changed since it was read */
 async function book(
   tx: Transaction,
   deps: BillingDeps,
@@ -165,7 +162,7 @@ async function give(tx: Transaction, order: CreditOrder, credits: number, expire
   await tx.query(BOOKED, [id, credits, 1]);
 }
 
-/** Expired credits can't be clawed back: they stay booked. */
+/** Expired credits can't be clawed back and stay booked. */
 async function takeBack(
   tx: Transaction,
   order: CreditOrder,
@@ -190,7 +187,7 @@ const WATCHED_DAYS = 180;
 
 /**
  * Seconds until Stripe is polled without an event; null: never. The pauses grow with the order's
- * age, so a lost event only delays the change.
+ * age.
  */
 function nextPollSeconds(
   order: CreditOrder,

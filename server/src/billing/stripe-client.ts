@@ -3,10 +3,8 @@ import type Stripe from 'stripe';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
-/** How to reach Stripe, or its simulator. */
 export interface StripeSettings {
   secretKey: string;
-  /** Signs the events that Stripe sends. */
   webhookSecret: string;
   /** undefined: Stripe itself. */
   baseUrl: string | undefined;
@@ -58,13 +56,11 @@ export interface BillingDeps {
   db: Database;
   log: Log;
   stripe: StripeClient;
-  /** Where the ids that Stripe returns are valid. */
   scope: OwnScope;
   /** The URL that browsers reach, without a trailing slash. */
   publicUrl: () => string;
 }
 
-/** Billing, with the secret that signs its webhook. */
 export interface Billing extends BillingDeps {
   webhookSecret: string;
 }
@@ -89,7 +85,7 @@ export async function openStripe(
   });
 }
 
-/** The scope of a secret or restricted key, such as `sk_test_...` or `rk_live_...`. */
+/** From keys such as `sk_test_...` or `rk_live_...`. */
 export function scopeOfKey(secretKey: string): OwnScope {
   const mode = /^[a-z]+_live_/.test(secretKey) ? 'live' : 'test';
   return { mode, account: null, isAccountHidden: false };
@@ -115,7 +111,6 @@ export async function learnAccount({
   }
 }
 
-/** Whether an error is one of Stripe's, such as `StripeCardError`. */
 function isOfKind(error: unknown, type: `Stripe${string}`): boolean {
   return error instanceof Error && Object(error).type === type;
 }
@@ -130,7 +125,7 @@ export function isMissing(error: unknown): boolean {
   return isRefused(error) && Object(error).code === 'resource_missing';
 }
 
-/** The object; undefined if Stripe has none with the given id. */
+/** undefined if Stripe has no object with the given id. */
 export function ifThere<Said>(asked: Promise<Said>): Promise<Said | undefined> {
   return asked.catch((error: unknown) => {
     if (isMissing(error)) return undefined;

@@ -30,8 +30,8 @@ const WAKE = {
 };
 
 /**
- * Records a Stripe event, and makes its order or subscription due. Its content is not used:
- * settling reads Stripe. A repeated event does nothing.
+ * Records a Stripe event, and makes its order or subscription due. Only its ids are used: settling
+ * reads Stripe.
  * @returns false if it was recorded before
  */
 export function recordStripeEvent(db: Database, event: Stripe.Event): Promise<boolean> {
@@ -109,7 +109,6 @@ function subscriptionOf(invoice: InvoiceOfEvent): Subject {
   return { is: 'subscription', id, stripe: idOf(now?.subscription ?? invoice.subscription) };
 }
 
-/** How many orders a process settles at a time. */
 const BATCH = 8;
 
 interface Work {
@@ -155,9 +154,8 @@ const WORK: readonly Work[] = [
 ];
 
 /**
- * Settles the subscriptions and orders that are due: woken by an event, polled because an event may
- * be lost, or looked up for an operator. Safe in several processes at once. Failed ones are due
- * again after two minutes.
+ * Settles what is due: woken by an event, polled because events may get lost, or looked up for an
+ * operator. Safe in several processes. Failed ones are due again after two minutes.
  * @returns how many were settled
  */
 export async function settleDue(deps: BillingDeps): Promise<number> {

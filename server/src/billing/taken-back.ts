@@ -20,7 +20,6 @@ export async function takenBack(stripe: StripeClient, charge: Stripe.Charge): Pr
   return { refunded, disputed: sum(taken), dispute };
 }
 
-/** The sum over several charges. */
 export function takenTogether(parts: TakenBack[]): TakenBack {
   return {
     refunded: sum(parts.map(({ refunded }) => refunded)),
@@ -47,9 +46,8 @@ async function refundedOf(stripe: StripeClient, charge: Stripe.Charge): Promise<
 }
 
 /**
- * How much of a charge a dispute takes. A chargeback takes its amount from its start, before the
- * bank moves money, until it is won. An inquiry (`warning_...`) or a prevented dispute takes only
- * the money that it moved.
+ * A chargeback takes its amount from its start, before the bank moves money, until it is won. An
+ * inquiry (`warning_...`) or a prevented dispute takes only the money that it moved.
  */
 async function takenBy(
   stripe: StripeClient,
@@ -63,11 +61,7 @@ async function takenBy(
   return (await withdrawnBy(stripe, charge, dispute)) ?? (isChargeback ? charge.amount : 0);
 }
 
-/**
- * How much money a dispute has moved, as a share of the charge, because the currencies of the
- * dispute and of the seller's account may differ.
- * @returns undefined: nothing
- */
+/** The money a dispute has moved, as a share of the charge: their currencies may differ. */
 async function withdrawnBy(
   stripe: StripeClient,
   charge: Stripe.Charge,
@@ -88,7 +82,6 @@ async function withdrawnBy(
 /** The states in which a dispute has ended, most severe first. */
 const ENDED = ['lost', 'prevented', 'won', 'warning_closed'];
 
-/** Whether a dispute may still change. */
 export function isDisputeOpen(dispute: string | null): boolean {
   return dispute !== null && !ENDED.includes(dispute);
 }

@@ -36,16 +36,12 @@ const NOTHING: Truth = {
   isPageOver: false,
 };
 
-/** Expanded when a payment intent is read. */
 export const CHARGE_OF_PAYMENT = 'latest_charge.refunds';
 
 /** After this time, nobody can pay a Checkout session whose URL was lost. */
 export const LOST_CHECKOUT_SECONDS = 25 * 3600;
 
-/**
- * Reads a Checkout order from Stripe. Closes the payment page of a disabled account: nobody could
- * use the credits.
- */
+/** Closes the payment page of a disabled account: nobody could use the credits. */
 export async function readCheckoutOrder(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   if (order.stripe_id === null) {
     const isOver = order.age_seconds > LOST_CHECKOUT_SECONDS;
@@ -81,7 +77,6 @@ function stateOfSession(
   return payment === null ? 'pending' : stateOfPayment(payment);
 }
 
-/** The state of a payment without Checkout. */
 export async function truthOfPayment(
   stripe: StripeClient,
   payment: Stripe.PaymentIntent,
@@ -108,8 +103,8 @@ function stateOfPayment({ status }: Stripe.PaymentIntent): Truth['state'] {
 }
 
 /**
- * Reads an invoice order from Stripe. Its invoice was paid when the order was made, perhaps in
- * parts: refunds and disputes of each part count.
+ * The invoice was paid when the order was made, perhaps in parts: refunds and disputes of each part
+ * count.
  */
 export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   const invoice = await stripe.invoices.retrieve(order.stripe_id ?? '', { expand: ['payments'] });
@@ -131,7 +126,7 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
   };
 }
 
-/** The paid payments of an invoice, which comes with only the first ones, of any status. */
+/** An invoice comes with only its first payments, of any status. */
 async function paymentsOf(
   stripe: StripeClient,
   { id, payments }: Stripe.Invoice,
@@ -142,7 +137,7 @@ async function paymentsOf(
   return all.filter(({ status }) => status === 'paid');
 }
 
-/** The refunds and disputes of one payment of an invoice, which may also pay other invoices. */
+/** The payment may also pay other invoices. */
 async function readPart(
   stripe: StripeClient,
   { payment, amount_paid: paid }: Stripe.InvoicePayment,
@@ -159,7 +154,7 @@ async function readPart(
   return { ...charge, refunded: ofInvoice(refunded), disputed: ofInvoice(disputed) };
 }
 
-/** The refunds and disputes of a payment's charge, read with {@link CHARGE_OF_PAYMENT}. */
+/** The payment must be read with {@link CHARGE_OF_PAYMENT}. */
 async function readCharge(
   stripe: StripeClient,
   payment: Stripe.PaymentIntent | null,
@@ -170,10 +165,7 @@ async function readCharge(
   return { ...read, receiptUrl: charge.receipt_url, ...(await takenBack(stripe, charge)) };
 }
 
-/**
- * A paid order's current worth: its credits, less the share that was refunded or is disputed,
- * rounded down.
- */
+/** A paid order's credits, less the share that was refunded or is disputed, rounded down. */
 export function worth(
   credits: number,
   { amount, refunded, disputed }: Pick<Truth, 'amount' | 'refunded' | 'disputed'>,
@@ -182,7 +174,7 @@ export function worth(
   return share(credits, amount - refunded - disputed, amount);
 }
 
-/** The credits for a part of an amount, rounded down. */
+/** Rounds down. */
 export function share(credits: number, part: number, amount: number): number {
   if (part >= amount) return credits;
   return part <= 0 ? 0 : Number((BigInt(credits) * BigInt(part)) / BigInt(amount));

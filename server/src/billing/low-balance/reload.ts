@@ -62,9 +62,9 @@ const ordersOfMonth = queryFirst<
 );
 
 /**
- * Orders the chosen pack if the account is short of credits. However many processes check the
- * account, one order is open at a time and a month's orders stay within the limit. A failed order
- * counts as open while its payment may still appear. Settling the order charges the card.
+ * Orders the chosen pack if the account is short of credits; settling the order charges the card.
+ * However many processes check the account, one order is open at a time and a month's orders stay
+ * within the limit. A failed order counts as open while its payment may still appear.
  * @returns the id of the new order; undefined: nothing was ordered
  */
 export function orderReload(
@@ -98,8 +98,8 @@ export function orderReload(
 const KEY_SECONDS = 20 * 3600;
 
 /**
- * How long after a charge was sent its payment may appear: several times as long as a process
- * spends on sending one (30 seconds for the card and 30 for the charge).
+ * How long after a charge its payment may appear: ten times as long as a process spends on sending
+ * one (30 seconds for the card and 30 for the charge).
  */
 export const CHARGE_SECONDS = 600;
 
@@ -202,10 +202,7 @@ async function readPayment(stripe: StripeClient, id: string): Promise<Truth> {
   return truthOfPayment(stripe, await stripe.paymentIntents.retrieve(id, { expand }));
 }
 
-/**
- * Finds the payment of an order whose response was lost. Searches all customers, since the account
- * may have a new one by now.
- */
+/** Searches all customers, since the account may have a new one by now. */
 async function findPayment(
   stripe: StripeClient,
   order: CreditOrder,

@@ -31,15 +31,14 @@ export async function readLowBalance(db: Queryable, accountId: string) {
     row.reload_pack !== null && {
       pack_id: row.reload_pack,
       below: row.reload_below,
-      /** The spending limit per calendar month, in minor units of the pack's currency. */
+      /** Per calendar month, in minor units of the pack's currency. */
       monthly_limit: row.reload_limit,
       /** Why it stopped; null: it has not. */
       stopped: row.reload_stopped,
     };
   return {
-    /** Sends a mail when fewer credits are available; null: never. */
+    /** null: never. */
     alert_below: row?.alert_below ?? null,
-    /** null: off. */
     auto_reload: reload || null,
   };
 }
@@ -95,7 +94,6 @@ export async function setReload(
   });
 }
 
-/** Deletes an erased account's settings. */
 export const DELETE_LOW_BALANCE = statement(
   'low_balance_forget',
   `update billing_accounts set alert_below = null, reload_pack = null, reload_below = null,

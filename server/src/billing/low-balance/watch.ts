@@ -37,8 +37,7 @@ interface Watched {
 }
 
 /**
- * Buys the chosen pack for accounts that are short of credits. Safe in several processes at once:
- * one pack is bought.
+ * Buys the chosen pack for accounts that run low. Safe in several processes: one pack is bought.
  */
 export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<void> {
   return forEachWatched(deps, async (watched, available) => {
@@ -49,10 +48,7 @@ export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<v
   });
 }
 
-/**
- * Writes low-balance mails and events. Safe in several processes at once: each is written once per
- * shortage.
- */
+/** Writes low-balance mails and events, once per shortage, however many processes run it. */
 export function mailBalances(deps: WatchDeps): Promise<void> {
   return forEachWatched(deps, async (watched, available) => {
     const { account_id: accountId, alert_below: alertBelow } = watched;
@@ -68,7 +64,6 @@ export function mailBalances(deps: WatchDeps): Promise<void> {
   });
 }
 
-/** Handles the accounts that asked for a mail or a purchase when credits run low. */
 async function forEachWatched(
   { db, log }: WatchDeps,
   handle: (watched: Watched, available: number) => Promise<void>,
@@ -91,7 +86,7 @@ async function forEachWatched(
   }
 }
 
-// The available credits are above the limit again: the next shortage gets a mail and an event.
+// The next shortage gets a mail and an event again.
 const REARM = statement(
   'low_balance_rearm',
   'update billing_accounts set alerted_at = null where account_id = $1',

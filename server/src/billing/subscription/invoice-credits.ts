@@ -3,7 +3,6 @@ import { idOf } from '../stripe-client.ts';
 import { share } from '../truth.ts';
 import type { PlanPrice } from './plan-prices.ts';
 
-/** A paid invoice that is worth credits. */
 export interface PaidInvoice {
   invoice: string;
   planId: string;
@@ -52,7 +51,7 @@ export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): P
   });
 }
 
-/** In the order in which Stripe applied the customer's balance to them. */
+/** In the order in which Stripe applied the customer's balance. */
 function byTime(invoices: InvoiceWithLines[]): InvoiceWithLines[] {
   const time = ({ status_transitions: at, created }: InvoiceWithLines) =>
     at.finalized_at ?? created;
@@ -100,9 +99,9 @@ function soldOn(
 type Deficits = Map<string, number>;
 
 /**
- * An invoice's credits, less those that earlier plan changes within the same period should have
- * given back: so two changes bring no more than one. A change that gives money back leaves a
- * balance instead, which pays for the next one.
+ * Subtracts what earlier plan changes in the period should have given back: two changes bring no
+ * more than one. A change that gives money back leaves a balance instead, which pays for the next
+ * one.
  */
 function lessDeficit(invoice: InvoiceWithLines, credits: number, deficits: Deficits): number {
   const change = invoice.lines.find(isProration);
@@ -113,7 +112,6 @@ function lessDeficit(invoice: InvoiceWithLines, credits: number, deficits: Defic
   return Math.max(0, left);
 }
 
-/** Whether a discount of 100 % makes all of it free. */
 function isFree({ lines }: InvoiceWithLines): boolean {
   return lines.every((line) => line.amount <= discountOf(line));
 }
@@ -123,7 +121,7 @@ function isProration({ parent }: Stripe.InvoiceLineItem): boolean {
   return details?.proration ?? false;
 }
 
-/** The note for operators on lines that were paid with new money and bring no credits. */
+/** A note for operators on lines that bring no credits. */
 function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[]): string | null {
   if (lines.length === 0 || invoice.amount_due <= 0) return null;
   const amount = lines.reduce((sum, line) => sum + line.amount, 0);
@@ -155,16 +153,14 @@ function isGivenBack({ amount, parent }: Stripe.InvoiceLineItem): boolean {
   return amount < 0 || Boolean(details?.proration_details?.credited_items);
 }
 
-/** The lines that started the periods of a subscription. */
 function periodLines(invoices: InvoiceWithLines[], subscription: string | null) {
   const own = invoices.filter((invoice) => subscriptionOfInvoice(invoice) === subscription);
   return own.flatMap(({ lines }) => lines.filter((line) => !isProration(line)));
 }
 
 /**
- * The share of its period that a proration covers, by time, as Stripe computes its amount. A trial
- * costs and brings nothing. A period that no line started has the plan's calendar length: the
- * seller chose the day on which the subscription renews.
+ * By time, as Stripe computes the amount. A trial costs and brings nothing. A period that no line
+ * started has the plan's calendar length: the seller chose the renewal day.
  */
 function shareOfPeriod(
   { period: { start, end } }: Stripe.InvoiceLineItem,
@@ -177,7 +173,7 @@ function shareOfPeriod(
   return Math.min(1, (end - start) / (end - first));
 }
 
-/** One month or year earlier; the last day, if that month is too short. */
+/** The last day, if that month is too short. */
 function oneBefore(end: number, period: PlanPrice['period']): number {
   const date = new Date(end * 1000);
   const day = date.getUTCDate();
@@ -196,8 +192,8 @@ interface Owed {
 const NOTHING: Owed = { amount: 0, credits: 0, price: undefined };
 
 /**
- * Splits an invoice's sales and the debt before it into the part that it pays and the debt after
- * it. The rest is paid from the balance, or given back.
+ * Splits sales and earlier debt into the part that this invoice pays and the debt after it. The
+ * rest is paid from the balance, or given back.
  */
 function divide(invoice: InvoiceWithLines, sold: Sold, before: Owed): { now: Owed; later: Owed } {
   const { total, amount_due: due, starting_balance: start } = invoice;

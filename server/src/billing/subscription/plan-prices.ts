@@ -56,7 +56,7 @@ export type PriceDeps = Pick<BillingDeps, 'db' | 'stripe' | 'scope' | 'log'>;
 
 /**
  * Runs `work` with a plan's Stripe price. If Stripe refuses because the price was archived or
- * belongs to another account, retries with a new price.
+ * belongs to another account, retries with a new one.
  */
 export async function withPlanPrice<Result>(
   deps: PriceDeps,
@@ -72,7 +72,6 @@ export async function withPlanPrice<Result>(
   }
 }
 
-/** The Stripe price with a plan's terms, created if missing. */
 export async function planPriceOf(
   { db, stripe, scope }: PriceDeps,
   plan: Offer,
@@ -120,8 +119,7 @@ const RETIRE = statement(
 );
 
 /**
- * Stops offering a price if nobody can subscribe to it any more. Its terms stay, for subscriptions
- * that have it.
+ * Stops offering a price that was archived at Stripe. Existing subscriptions keep its terms.
  * @returns whether it stopped
  */
 export async function retireIfArchived(
@@ -155,7 +153,7 @@ const BY_PRICE = statement(
   `select ${COLUMNS} from plan_prices where stripe_price = any($1)`,
 );
 
-/** The terms of Stripe prices, without prices that belong to no plan. */
+/** Leaves out prices that belong to no plan. */
 export async function planPrices(
   db: Queryable,
   stripePrices: string[],
@@ -164,7 +162,7 @@ export async function planPrices(
   return new Map(rows.map((row) => [row.stripe_price, row]));
 }
 
-/** The prices of all plans on sale, without those that Stripe refuses to create. */
+/** Leaves out prices that Stripe refuses to create. */
 export async function pricesOfSale(deps: PriceDeps): Promise<PlanPrice[]> {
   const prices: PlanPrice[] = [];
   for (const plan of await listOffers(deps.db, 'plan', true)) {

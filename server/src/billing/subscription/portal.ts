@@ -6,8 +6,7 @@ import { type BillingDeps, createOrRetryWithNewKey, ifThere, isRefused } from '.
 import { digest, type PlanPrice, pricesOfSale, retireIfArchived } from './plan-prices.ts';
 
 /**
- * Opens Stripe's Customer Portal: cards, invoices, plan changes, cancellation.
- * @returns its URL
+ * Opens Stripe's Customer Portal.
  * @throws ApiError `not_found` if the account has bought nothing yet; Stripe's error
  */
 export async function openPortal(deps: BillingDeps, accountId: string): Promise<string> {
@@ -44,8 +43,8 @@ async function isGone({ stripe }: BillingDeps, configuration: string): Promise<b
 }
 
 /**
- * The portal configuration that offers the plans now on sale. If Stripe refuses them, customers can
- * still cancel, and change their card.
+ * Offers the plans on sale. If Stripe refuses them, customers can still cancel and change their
+ * card.
  * @param gone the configuration that it replaces
  */
 async function configuration(deps: BillingDeps, gone?: string): Promise<string> {

@@ -22,14 +22,12 @@ import {
 import { planPrices } from './plan-prices.ts';
 import { ENDED, readSubscription, type Subscription } from './subscription.ts';
 
-/** A subscription's current state at Stripe. */
 interface SubscriptionTruth {
   state: string;
   planId: string | null;
   stripeSubscription: string | null;
   renewsAt: Date | null;
   endsAt: Date | null;
-  /** Its paid invoices that are worth credits. */
   paid: PaidInvoice[];
   /** Whether an invoice may still be paid, even after the subscription has ended. */
   owes: boolean;
@@ -45,8 +43,8 @@ const NOTHING = {
 };
 
 /**
- * Syncs a subscription with Stripe, and settles an order for each of its paid invoices, including
- * the first: a completed Checkout brings no credits.
+ * Syncs a subscription with Stripe, and settles an order for each of its paid invoices. A completed
+ * Checkout brings no credits.
  * @param options.endsLostCheckout whether a Checkout whose URL was lost counts as expired
  * @throws Error if there is no such subscription; Stripe's error if a request fails
  */
@@ -94,9 +92,8 @@ const STOPPED = 'renewal_stopped';
 
 /**
  * Adapts a plan to its account, so that a closed account pays nothing more. While the owner can
- * still reopen the account, a paid plan only stops renewing, and continues if the account is
- * reopened before its period ends. Otherwise it is cancelled. A customer's own cancellation stays.
- * Idempotent: Stripe stores what was done, with the change.
+ * still reopen the account, a paid plan only stops renewing; otherwise it is cancelled. A
+ * customer's own cancellation stays. Idempotent: Stripe stores what was done, with the change.
  */
 function followAccount(
   stripe: StripeClient,
@@ -172,7 +169,7 @@ async function describe(
   };
 }
 
-/** All lines of an invoice, which comes with only the first ten. */
+/** An invoice comes with only its first ten lines. */
 async function linesOf(
   stripe: BillingDeps['stripe'],
   { id, lines }: Stripe.Invoice,

@@ -35,9 +35,7 @@ const END = statement(
 );
 
 /**
- * Opens a Checkout for a plan. An account has one subscription at a time; plans are changed in the
- * Customer Portal.
- * @returns the URL of the payment page
+ * Opens a Checkout for a plan. An account has one subscription at a time.
  * @throws ApiError `not_found` if the plan is not sold, `invalid_request` if the account has a
  *   subscription; Stripe's error
  */
@@ -70,7 +68,7 @@ function subscribedAlready(): ApiError {
   return invalidRequest('You have a subscription. Change its plan instead.', { field: 'plan_id' });
 }
 
-/** Reuses an uncompleted Checkout for the same plan, or closes it. */
+/** Reuses an open Checkout for the same plan, or closes it. */
 async function reuseOrEnd(deps: BillingDeps, before: Subscription, planId: string) {
   if (before.state !== 'opening') {
     if (await isAtStripe(deps, before)) throw subscribedAlready();

@@ -2,7 +2,6 @@ import { ACCOUNT_STATE, type AccountState, joinAccount } from '../../accounts/ac
 import { first, type Queryable, queryFirst, statement } from '../../database/database.ts';
 import { inScope, type ScopeColumns, type StripeScope } from '../stripe-client.ts';
 
-/** A plan that an account pays for in each period. */
 export interface Subscription extends AccountState, ScopeColumns {
   id: string;
   account_id: string;
@@ -23,7 +22,6 @@ export interface Subscription extends AccountState, ScopeColumns {
   age_seconds: number;
 }
 
-/** The states in which a subscription has ended. */
 export const ENDED: readonly string[] = ['canceled', 'incomplete_expired', 'expired'];
 
 const SUBSCRIPTIONS = `select s.id, s.account_id, ${ACCOUNT_STATE}, s.plan_id,
@@ -44,7 +42,7 @@ const NEWEST = statement(
    order by s.created_at desc, s.id desc limit 1`,
 );
 
-/** The newest subscription of an account, even if it has ended; without a scope, in any. */
+/** Even if it has ended; without a scope, in any. */
 export async function subscriptionOf(
   db: Queryable,
   accountId: string,

@@ -3,7 +3,7 @@
 import { priceOf } from '../../server/src/catalog/price.ts';
 import { openDatabase } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
-import { fingerprintOf } from '../../server/src/tasks/create/fingerprint.ts';
+import { fingerprintOf } from '../../server/src/requests/bodies.ts';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { createTask } from '../../server/test/create-task.ts';
 import { requestOf } from '../../server/test/requests.ts';

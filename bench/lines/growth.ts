@@ -146,7 +146,7 @@ const RELEASE = statement(
 /** Leases due tasks, of those that the creates have left, and releases them. */
 async function claimAndRelease(db: Database): Promise<void> {
   const limits = new Map([['local', CLAIM_PLACES]]);
-  const tasks = await claimDue(db, 'submit', { places: CLAIM_PLACES, limits, accountLimit: 1 });
+  const tasks = await claimDue(db, 'submit', { slots: CLAIM_PLACES, limits, accountLimit: 1 });
   if (tasks.length < CLAIM_PLACES) throw new Error(`only ${tasks.length} tasks were due`);
   await db.query(RELEASE, [tasks.map(({ id }) => id)]);
 }

@@ -32,7 +32,7 @@ import {
 } from './storage/free-space.ts';
 import { openLinks, SECRETS_SECONDS } from './storage/links.ts';
 import { instrumentedStorage, openStorage } from './storage/open-storage.ts';
-import { reservedOutputBytes } from './tasks/expected-output.ts';
+import { reservedOutputBytes } from './tasks/create/new-task.ts';
 import { createWaiting } from './tasks/waiting.ts';
 import { openWakeUps } from './tasks/wake-ups.ts';
 import { warnOfUnserved } from './worker/live-workers.ts';

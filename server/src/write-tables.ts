@@ -7,7 +7,7 @@ import { MAX_WAIT_SECONDS } from './http/public/get-task.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
 import { FIELD_TABLES } from './providers/registry.ts';
 import { BODY_BYTES } from './requests/bodies.ts';
-import { KEY_SHAPE } from './requests/idempotency-key.ts';
+import { KEY_SHAPE } from './requests/create-flow.ts';
 import { MAX_UPLOAD_BYTES } from './requests/receive-upload.ts';
 import { MAX_ENDPOINTS } from './webhooks/endpoints.ts';
 

@@ -4,8 +4,8 @@ import { type Database, type Queryable, statement } from '../src/database/databa
 import { audit } from '../src/operator/audit.ts';
 import { openClosures } from '../src/providers/circuit-breaker/closures.ts';
 import type { Provider } from '../src/providers/provider.ts';
+import { fingerprintOf } from '../src/requests/bodies.ts';
 import type { CreateDeps } from '../src/tasks/create/create.ts';
-import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
 import type { Binding, CheckedRequest } from '../src/tasks/create/new-task.ts';
 import { FREE } from '../src/tasks/lease.ts';
 import { TASK_COLUMNS, type Task } from '../src/tasks/task.ts';

@@ -39,7 +39,7 @@ export function openFullWindows(
   errorOf: (seconds: number) => ApiError,
 ): FullWindows {
   const full = new Map<string, { until: number; checkAt: number }>();
-  const inTurn = createTurns();
+  const exclusively = createKeyedMutex();
   const error = (until: number) => errorOf(Math.max(1, Math.ceil((until - now()) / 1000)));
   const check = (key: string) => {
     const entry = full.get(key);
@@ -49,7 +49,7 @@ export function openFullWindows(
   };
   return {
     run: (key, work) =>
-      inTurn(key, () => {
+      exclusively(key, () => {
         check(key);
         return work();
       }),
@@ -66,7 +66,7 @@ export function openFullWindows(
  * reason that is not the client's request (the database is unavailable), the calls queued behind it
  * fail with the same error at once.
  */
-export function createTurns() {
+export function createKeyedMutex() {
   const last = new Map<string, Promise<void>>();
   return async <T>(id: string, work: () => Promise<T>): Promise<T> => {
     const previous = last.get(id);

@@ -1,6 +1,6 @@
 import { namedStatement, statement, type Transaction, together } from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
-import { NotTogether, sharedWork } from '../database/shared-work.ts';
+import { RetryAlone, sharedWork } from '../database/shared-work.ts';
 import { reclaimLease } from '../tasks/lease.ts';
 import { notAccepted } from '../tasks/not-accepted.ts';
 import type { FailureCode, Task } from '../tasks/task.ts';
@@ -85,7 +85,7 @@ export const acceptShared = sharedWork<Acceptance, Task | undefined>({
     try {
       return await db.transaction((tx) => acceptAll(tx, items));
     } catch (error) {
-      if (error instanceof NotTogether && items.length === 1) return [undefined];
+      if (error instanceof RetryAlone && items.length === 1) return [undefined];
       throw error;
     }
   },
@@ -106,7 +106,7 @@ async function acceptAll(tx: Transaction, items: Acceptance[]): Promise<Task[]> 
     task ? [{ ...task, known_job: (items[i] as Acceptance).jobId }] : [],
   );
   if (recorded.length === items.length && all.length === items.length) return all;
-  throw new NotTogether('not every attempt is open, or not every task is leased');
+  throw new RetryAlone('not every attempt is open, or not every task is leased');
 }
 
 const RECORD = namedStatement(

@@ -35,7 +35,7 @@ test('during a recovery nothing is claimed, and no attempt begins under a lease 
   const { task: waiting } = await makeTask(fixture);
   const { task: leased } = await makeSubmittingTask(fixture);
   await begin();
-  const claimable = { places: 9, limits: new Map([[waiting.provider, 9]]), accountLimit: 9 };
+  const claimable = { slots: 9, limits: new Map([[waiting.provider, 9]]), accountLimit: 9 };
   assert.deepEqual(await claimDue(db, 'submit', claimable), []);
   await assert.rejects(insertAttempt(db, leased, 'identity'), Superseded);
   await recover();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { DatabaseUnavailable, statement, violatedConstraint } from './database.ts';
-import { NotTogether, sharedWork } from './shared-work.ts';
+import { RetryAlone, sharedWork } from './shared-work.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -67,7 +67,7 @@ test('items that can not be done together are done alone', async () => {
     keyOf: String,
     async work(_db, numbers) {
       sizes.push(numbers.length);
-      if (numbers.length > 1) throw new NotTogether('not these');
+      if (numbers.length > 1) throw new RetryAlone('not these');
       return numbers;
     },
   });

@@ -51,8 +51,8 @@ export function sharedWork<Item, Result>(
 }
 
 /** Thrown by shared work to roll back, so that each of its items is tried alone. */
-export class NotTogether extends Error {
-  override name = 'NotTogether';
+export class RetryAlone extends Error {
+  override name = 'RetryAlone';
 }
 
 /** Whether the work was certainly not committed: no response was lost. */

@@ -3,7 +3,7 @@ import type { Database, Queryable } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { fileEnding } from '../kernel/file-endings.ts';
 import type { Log } from '../kernel/log.ts';
-import { notNow } from '../requests/errors.ts';
+import { storageUnavailable } from '../requests/errors.ts';
 import { spanOf } from '../requests/spans.ts';
 import type { Links } from '../storage/links.ts';
 import { readObject, type StoredObject } from '../storage/objects.ts';
@@ -138,7 +138,7 @@ async function fromStorage<Result>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ObjectMissing)) throw notNow('read', error);
+    if (!(error instanceof ObjectMissing)) throw storageUnavailable('read', error);
     throw (await hasVanished(deps, id)) ? missing(id) : deleted();
   }
 }

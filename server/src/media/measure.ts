@@ -39,7 +39,7 @@ export interface Measurer {
   close?(): Promise<void>;
 }
 
-interface MeasureOptions {
+export interface MeasureOptions {
   /** Accounts take turns; all files without an account count as one account's. */
   accountId?: string;
   /** Who made the file: see {@link DecodeChildren}. */

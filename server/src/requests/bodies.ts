@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { invalidRequest } from '../kernel/errors.ts';
-import { parseBody } from '../tasks/create/fingerprint.ts';
+import { type ApiError, invalidRequest } from '../kernel/errors.ts';
 
 export interface BodyReading {
   /** Larger bodies are refused with 413. */
@@ -62,4 +62,90 @@ export function requireJsonType(contentType: string | undefined): void {
     field: 'Content-Type',
     reason: 'not_json',
   });
+}
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** How many levels deep a body may be nested (C5). */
+const MAX_DEPTH = 32;
+
+/** Where in the body a value is: its field, and its index if the field is a list. */
+type Place = { field: string; entry?: number };
+
+const WHOLE_BODY: Place = { field: 'body' };
+
+function malformed(place: Place, reason: string, message: string, cause?: unknown): ApiError {
+  return invalidRequest(message, { ...place, reason }, cause);
+}
+
+/**
+ * Parses a request body. If a name occurs twice in an object, its last value counts.
+ * @throws ApiError `invalid_request` when it is not strict UTF-8, not JSON, nested more than 32
+ * levels, or holds U+0000, a lone surrogate or a number beyond the range of doubles
+ */
+export function parseBody(bytes: Uint8Array): Json {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw malformed(WHOLE_BODY, 'not_utf8', 'The body is not valid UTF-8.', cause);
+  }
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw malformed(WHOLE_BODY, 'not_json', 'The body is not valid JSON.', cause);
+  }
+  checkValue(value, 1, WHOLE_BODY);
+  return value;
+}
+
+function checkValue(value: Json, depth: number, place: Place): void {
+  if (typeof value === 'string') checkText(value, place);
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    const message = `${place.field} holds a number that is out of range.`;
+    throw malformed(place, 'number_out_of_range', message);
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > MAX_DEPTH) {
+    const message = `The body is nested more than ${MAX_DEPTH} levels deep.`;
+    throw malformed(place, 'too_deep', message);
+  }
+  for (const [key, member] of Object.entries(value)) {
+    checkText(key, place);
+    checkValue(member, depth + 1, placeOf(key, { depth, isList: Array.isArray(value), place }));
+  }
+}
+
+function placeOf(key: string, parent: { depth: number; isList: boolean; place: Place }): Place {
+  if (parent.depth === 1 && !parent.isList) return { field: key };
+  return parent.depth === 2 && parent.isList
+    ? { ...parent.place, entry: Number(key) }
+    : parent.place;
+}
+
+function checkText(text: string, place: Place): void {
+  if (text.includes('\u0000') || !text.isWellFormed()) {
+    const message = `${place.field} may hold neither U+0000 nor lone surrogates.`;
+    throw malformed(place, 'invalid_character', message);
+  }
+}
+
+/** The canonical JSON text of a value: RFC 8785. */
+export function canonicalJson(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1)) // by UTF-16 code units, as the RFC requires
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+  return `{${members.join(',')}}`;
+}
+
+/**
+ * The fingerprint of a body; identical bodies have the same fingerprint (C5). It is the SHA-256 of
+ * the canonical JSON of the body as sent, before defaults are filled in. Key order and white space
+ * do not change it; a default that the client sends does.
+ */
+export function fingerprintOf(body: Json): Buffer {
+  return createHash('sha256').update(canonicalJson(body)).digest();
 }

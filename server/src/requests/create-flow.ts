@@ -4,7 +4,7 @@ import type { Price } from '../catalog/price.ts';
 import { checkRequest, type GenerationRequest, withUploads } from '../catalog/request.ts';
 import { testOutcomeOf } from '../catalog/test-outcomes.ts';
 import type { Queryable } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
+import { ApiError, invalidRequest } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { insufficientCredits } from '../ledger/reserve.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
@@ -12,14 +12,17 @@ import type { HostRules } from '../outbound/addresses.ts';
 import { allowNextCreate, tryCreate } from '../providers/circuit-breaker/outages.ts';
 import { DiskFull, type FreeSpace } from '../storage/free-space.ts';
 import type { CreateDeps, Created } from '../tasks/create/create.ts';
-import { fingerprintOf, type Json } from '../tasks/create/fingerprint.ts';
-import { type KnownKey, replay } from '../tasks/create/idempotency-keys.ts';
-import { type Binding, type CheckedRequest, providerOfNew } from '../tasks/create/new-task.ts';
-import { expectedOutputBytes } from '../tasks/expected-output.ts';
+import { type BoundKey, replay } from '../tasks/create/idempotency-keys.ts';
+import {
+  type Binding,
+  type CheckedRequest,
+  expectedOutputBytes,
+  providerOfNew,
+} from '../tasks/create/new-task.ts';
 import type { Task } from '../tasks/task.ts';
 import { report } from '../telemetry/reports.ts';
 import { type ArrivalDeps, requireUploads } from '../uploads/uploads.ts';
-import { requireIdempotencyKey } from './idempotency-key.ts';
+import { fingerprintOf, type Json } from './bodies.ts';
 import { inRequest, inSpanOf, spanOf } from './spans.ts';
 
 export interface PricingDeps extends ArrivalDeps {
@@ -56,7 +59,7 @@ export interface CreateSurface {
   /** @throws ApiError when the request may not create */
   callerOf(request: FastifyRequest): Pick<Binding, 'accountId' | 'surface' | 'apiKey'>;
   /** Looks up the Idempotency-Key, before the body is checked. */
-  readKey(request: FastifyRequest, binding: Binding): Promise<KnownKey | undefined>;
+  readKey(request: FastifyRequest, binding: Binding): Promise<BoundKey | undefined>;
   closuresOf(request: FastifyRequest): Promise<CreateClosures>;
   create(checked: CheckedRequest): Promise<Created>;
   /** Waits after the task is stored, if the client asked for it. */
@@ -75,7 +78,7 @@ async function store(
   checked: CheckedRequest,
 ): Promise<Created> {
   const { binding } = checked;
-  refuseIfAsked(checked);
+  throwSimulatedRefusal(checked);
   const created = await createUnlessClosed(deps.db, providerOfNew(deps, binding), closures, () =>
     createWithSpace(deps.space, checked, () => create(checked)),
   );
@@ -150,7 +153,7 @@ const WAIT_SECONDS = 2;
  * Simulates the refusal that a test key's prompt asks for.
  * @throws ApiError `rate_limited`, `insufficient_credits`
  */
-function refuseIfAsked({ binding, request, price }: CheckedRequest): void {
+function throwSimulatedRefusal({ binding, request, price }: CheckedRequest): void {
   if (binding.surface !== TEST_SURFACE) return;
   const outcome = testOutcomeOf(request.prompt);
   if (outcome === 'rate-limited') throw windowIsFull(WAIT_SECONDS);
@@ -158,7 +161,10 @@ function refuseIfAsked({ binding, request, price }: CheckedRequest): void {
 }
 
 /** Whether a test key's prompt asks for `insufficient_credits`. */
-export function asksForTooFew(surface: string, { prompt }: GenerationRequest): boolean {
+export function simulatesInsufficientCredits(
+  surface: string,
+  { prompt }: GenerationRequest,
+): boolean {
   return surface === TEST_SURFACE && testOutcomeOf(prompt) === 'insufficient-credits';
 }
 
@@ -210,28 +216,46 @@ const FULL_SECONDS = 30;
  * @throws ApiError as {@link createUnlessClosed}
  */
 async function createWithSpace<T>(
-  space: Pick<FreeSpace, 'withSpace'>,
+  space: Pick<FreeSpace, 'withOutputSpace'>,
   { request, binding }: CheckedRequest,
   create: () => Promise<T>,
 ): Promise<T> {
   try {
     const bytes = expectedOutputBytes(request, binding.surface);
-    return await space.withSpace('input', bytes, create);
+    return await space.withOutputSpace(bytes, create);
   } catch (error) {
     throw error instanceof DiskFull ? notTaken(FULL_SECONDS, error) : error;
   }
 }
 
-function inWords(seconds: number): string {
-  return seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
-}
-
 function notTaken(retryAfterSeconds: number, cause?: unknown): ApiError {
-  const wait = inWords(retryAfterSeconds);
+  const minutes = Math.ceil(retryAfterSeconds / 60);
+  const wait = retryAfterSeconds < 120 ? `${retryAfterSeconds} seconds` : `${minutes} minutes`;
   const message = `New tasks are not taken now, and nothing was reserved. Try again in ${wait}.`;
   return new ApiError('service_busy', message, {
     details: { reason: 'not_taken' },
     retryAfterSeconds,
     cause,
   });
+}
+
+/** The format of an Idempotency-Key, for schemas. */
+export const KEY_SHAPE = { minLength: 1, maxLength: 160, pattern: '^[a-zA-Z0-9._:-]+$' };
+const WELL_FORMED = new RegExp(KEY_SHAPE.pattern);
+
+/** The Idempotency-Key of a request; undefined if it is missing or malformed. */
+export function wellFormedKey({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
+  const key = String(headers['idempotency-key'] ?? '');
+  return key.length <= KEY_SHAPE.maxLength && WELL_FORMED.test(key) ? key : undefined;
+}
+
+/** @throws ApiError `invalid_request` if it is missing or malformed */
+function requireIdempotencyKey(request: FastifyRequest): string {
+  const key = wellFormedKey(request);
+  if (key !== undefined) return key;
+  const message =
+    `Send an Idempotency-Key of ${KEY_SHAPE.minLength} to ${KEY_SHAPE.maxLength} characters from ` +
+    'a-z, A-Z, 0-9, ".", "_", ":", "-".';
+  const reason = request.headers['idempotency-key'] ? 'malformed' : 'required';
+  throw invalidRequest(message, { field: 'Idempotency-Key', reason });
 }

@@ -1,5 +1,5 @@
 import { cancelOwn, NotCancellable, type OwnCancel } from '../attempts/cancel.ts';
-import { deleteOutput } from '../attempts/delete-output.ts';
+import { deleteOutput } from '../attempts/erase.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { Links } from '../storage/links.ts';

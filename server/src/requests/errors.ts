@@ -9,7 +9,6 @@ import {
 } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
-import { consequenceOf } from './create-errors.ts';
 import { brokenRule, refusedUrls, ruleSentence } from './refused-fields.ts';
 
 declare module 'fastify' {
@@ -113,7 +112,7 @@ export function wrongMethod(allowed: string): ApiError {
 }
 
 /** The error when the storage or the disk fails. */
-export function notNow(done: 'stored' | 'read', cause: unknown): ApiError {
+export function storageUnavailable(done: 'stored' | 'read', cause: unknown): ApiError {
   const message = `The file can not be ${done} at the moment. Try again in a few seconds.`;
   return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
 }
@@ -144,4 +143,41 @@ export function rateLimitHeaders(
     ratelimit: `"${name}";r=${remaining};t=${resetSeconds}`,
     'ratelimit-policy': `"${name}";q=${max};w=${seconds}`,
   };
+}
+
+/** What an error of a create means for its credits, and how to retry. */
+interface Consequence {
+  code: ApiError['code'];
+  /** Which errors of this code; undefined: all others. */
+  when?: 'task_id' | 'not_taken' | 'refunded' | undefined;
+  /** `reserved` also if it is unknown whether they were. */
+  charged: 'no' | 'reserved' | 'refunded';
+  /** The Idempotency-Key for a retry with the same body. `never`: it can't succeed. */
+  retry: 'same_key' | 'new_key' | 'never';
+}
+
+/** All errors of a create; docs/ERRORS.md has the same table. The first matching row wins. */
+export const CREATE_ERRORS: readonly Consequence[] = [
+  { code: 'invalid_request', when: 'task_id', charged: 'refunded', retry: 'new_key' },
+  { code: 'invalid_request', charged: 'no', retry: 'never' },
+  { code: 'unauthorized', charged: 'no', retry: 'same_key' },
+  { code: 'insufficient_credits', charged: 'no', retry: 'same_key' },
+  { code: 'idempotency_conflict', charged: 'no', retry: 'new_key' },
+  { code: 'payload_too_large', charged: 'no', retry: 'never' },
+  { code: 'rate_limited', charged: 'no', retry: 'same_key' },
+  { code: 'internal_error', charged: 'no', retry: 'same_key' },
+  { code: 'service_busy', when: 'refunded', charged: 'refunded', retry: 'same_key' },
+  { code: 'service_busy', when: 'not_taken', charged: 'no', retry: 'same_key' },
+  { code: 'service_busy', charged: 'reserved', retry: 'same_key' },
+];
+
+/** The members that a create adds to an error's `details`. */
+export function consequenceOf({ code, details = {} }: ApiError): object {
+  const fits = (when: Consequence['when']) => {
+    if (when === 'task_id') return details.task_id !== undefined;
+    if (when === 'not_taken') return details.reason === 'not_taken';
+    return when === undefined || details.credits === when;
+  };
+  const row = CREATE_ERRORS.find((one) => one.code === code && fits(one.when));
+  return row === undefined ? {} : { charged: row.charged, retry: row.retry };
 }

@@ -6,12 +6,12 @@ import { ApiError, invalidRequest } from '../kernel/errors.ts';
 import { hasPaid } from '../ledger/payments.ts';
 import { mailboxOf } from '../sign-in/email-address.ts';
 import { DiskFull } from '../storage/free-space.ts';
-import { requireRoom, type Uploader } from '../uploads/quota.ts';
+import { requireQuota, type Uploader } from '../uploads/quota.ts';
 import { type ReceiveDeps, type Received, receiveUpload } from '../uploads/receive.ts';
 import { readUpload, UPLOAD_DAYS, type Upload } from '../uploads/uploads.ts';
 import { requirePlain } from './bodies.ts';
-import { notNow } from './errors.ts';
-import { createPlaces, type UploadPlace } from './upload-places.ts';
+import { storageUnavailable } from './errors.ts';
+import { openUploadSlots, type UploadSlot } from './upload-slots.ts';
 
 const MEGABYTE = 2 ** 20;
 
@@ -44,7 +44,7 @@ export type Uploads = ReturnType<typeof openUploads>;
 
 export function openUploads(deps: UploadDeps) {
   const { db } = deps;
-  const places = createPlaces({ graceSeconds: deps.uploadGraceSeconds });
+  const slots = openUploadSlots({ graceSeconds: deps.uploadGraceSeconds });
   return {
     /**
      * Stores the body of a request.
@@ -54,8 +54,8 @@ export function openUploads(deps: UploadDeps) {
       const { expected, sizeBytes } = declared(request.headers);
       const uploader = await admitUpload(db, owner, sizeBytes);
       const file = { uploader, expected, sizeBytes };
-      const comer = { ...uploader, isPaying: await hasPaid(db, owner.accountId) };
-      return places.run(comer, (place) => receive(deps, file, { reply, place }));
+      const requester = { ...uploader, isPaying: await hasPaid(db, owner.accountId) };
+      return slots.run(requester, (slot) => receive(deps, file, { reply, slot }));
     },
   };
 }
@@ -75,7 +75,7 @@ export async function admitUpload(
     mailbox: mailboxOf(email),
     lastsDays: UPLOAD_DAYS[surface],
   };
-  await requireRoom(db, uploader, sizeBytes);
+  await requireQuota(db, uploader, sizeBytes);
   return uploader;
 }
 
@@ -88,7 +88,7 @@ export function acceptStreams(scope: FastifyInstance): void {
 async function receive(
   deps: UploadDeps,
   file: Omit<Received, 'signal' | 'bytes'>,
-  { reply, place }: { reply: FastifyReply; place: UploadPlace },
+  { reply, slot }: { reply: FastifyReply; slot: UploadSlot },
 ): Promise<string> {
   const { raw } = reply;
   const gone = new AbortController();
@@ -97,9 +97,9 @@ async function receive(
   });
   const body = reply.request.body as Readable;
   const bytes = uploadBody(body, deps.minUploadRate ?? MIN_UPLOAD_RATE, (arrived) => {
-    place.arrived += arrived;
+    slot.arrived += arrived;
   });
-  place.bytes = bytes;
+  slot.bytes = bytes;
   try {
     return await receiveUpload(deps, { ...file, bytes, signal: gone.signal });
   } catch (cause) {
@@ -109,7 +109,7 @@ async function receive(
     if (gone.signal.aborted || isOfBody)
       throw refused({ reason: 'incomplete', message: 'The upload broke off. Try again.', cause });
     if (cause instanceof DiskFull) throw noSpace(cause);
-    throw notNow('stored', cause); // a full disk or a failing storage
+    throw storageUnavailable('stored', cause); // a full disk or a failing storage
   } finally {
     bytes.destroy(); // a failure before the body was read must not leave it paused for ever
   }

@@ -3,7 +3,7 @@ import { ApiError } from '../kernel/errors.ts';
 import type { SendMail } from '../mail/mailer.ts';
 import { checkPasskey, passkeyFailed, usePasskey } from './check-passkey.ts';
 import { CODE_MINUTES, makeCode, PROOF_CODES, tryCode, useCode } from './codes.ts';
-import { noteProof, PROOF_MINUTES, type Session } from './sessions.ts';
+import { PROOF_MINUTES, recordProof, type Session } from './sessions.ts';
 
 /** What needs a fresh proof: a stolen session must not be enough. */
 export const ACTS = {
@@ -77,7 +77,7 @@ export async function proveByCode(
   await tryCode(db, PROOF_CODES, given);
   await db.transaction(async (tx) => {
     await useCode(tx, PROOF_CODES, given);
-    await noteProof(tx, sessionId);
+    await recordProof(tx, sessionId);
   });
 }
 
@@ -91,6 +91,6 @@ export async function proveByPasskey(
   if (checked.accountId !== accountId) throw passkeyFailed();
   await db.transaction(async (tx) => {
     await usePasskey(tx, checked);
-    await noteProof(tx, sessionId);
+    await recordProof(tx, sessionId);
   });
 }

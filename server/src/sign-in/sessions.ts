@@ -132,7 +132,7 @@ export async function findSession(db: Queryable, token: string): Promise<Session
  * Records a fresh proof in a session.
  * @returns false if the session has ended
  */
-export const noteProof = whether<[sessionId: string]>(
+export const recordProof = whether<[sessionId: string]>(
   'session_prove',
   'update sessions set proved_at = clock_now() where id = $1 returning id',
 );

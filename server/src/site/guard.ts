@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rateKeyOf } from '../accounts/client-network.ts';
 import {
   countRequest,
-  createTurns,
+  createKeyedMutex,
   openRateMemory,
   type RateLimit,
 } from '../accounts/rate-window.ts';
@@ -72,7 +72,7 @@ function openLimits(db: Database) {
  */
 function openSessions({ db, publicUrl, adminEmails }: GuardDeps, limits: Limits) {
   const known = new Set<string>();
-  const inTurn = createTurns();
+  const exclusively = createKeyedMutex();
   const find = async (token: string, id: string) => {
     const session = await limits.run(`session ${id}`, () => findSession(db, token));
     if (!session) known.delete(id);
@@ -89,7 +89,7 @@ function openSessions({ db, publicUrl, adminEmails }: GuardDeps, limits: Limits)
       if (token === undefined) throw notSignedIn();
       const id = hashToken(token).toString('base64url');
       const look = () => find(token, id);
-      const session = await (known.has(id) ? look() : inTurn(rateKeyOf(request.ip), look));
+      const session = await (known.has(id) ? look() : exclusively(rateKeyOf(request.ip), look));
       if (!session) {
         await limits.countAddress(request);
         throw notSignedIn();

@@ -51,12 +51,17 @@ export interface FreeSpace {
   /** Measures the disk, and reads how many bytes the outputs of live tasks will need. */
   refresh(): Promise<void>;
   /**
-   * Runs work that stores this many bytes, now or later, if the disk has room for them besides what
-   * is reserved. They count until a later refresh sees what the work has stored. Makes no system
-   * call.
+   * Runs an upload of this many bytes if the disk has room for them besides what is reserved. They
+   * count until a later refresh sees what was stored. Makes no system call.
    * @throws DiskFull before the work begins
    */
-  withSpace<T>(use: SpaceUse, bytes: number, work: () => Promise<T>): Promise<T>;
+  withUploadSpace<T>(bytes: number, work: () => Promise<T>): Promise<T>;
+  /**
+   * The same for a create whose task will store an output of this many bytes. It leaves the floor of
+   * `input` free, so that the task's files can be stored too.
+   * @throws DiskFull before the work begins
+   */
+  withOutputSpace<T>(bytes: number, work: () => Promise<T>): Promise<T>;
   /**
    * Passes through the bytes that are about to be written.
    * @throws DiskFull in the stream, once the disk is too full for this use
@@ -66,7 +71,7 @@ export interface FreeSpace {
 
 /** Promised bytes that no measurement includes yet. */
 interface Pending {
-  use: SpaceUse;
+  use: 'upload' | 'output';
   bytes: number;
   isDone: boolean;
 }
@@ -82,10 +87,23 @@ export function openFreeSpace(options: {
 }): FreeSpace {
   let disk: Disk | undefined;
   let reservedBytes = 0;
-  const pendingBytes = { upload: 0, input: 0, output: 0 };
+  const pendingBytes = { upload: 0, output: 0 };
   const pending = new Set<Pending>();
   const forget = (one: Pending) => {
     if (pending.delete(one)) pendingBytes[one.use] -= one.bytes;
+  };
+  const whilePending = async <T>(use: Pending['use'], bytes: number, work: () => Promise<T>) => {
+    const one = { use, bytes, isDone: false };
+    pending.add(one);
+    pendingBytes[use] += bytes;
+    try {
+      const result = await work();
+      one.isDone = true;
+      return result;
+    } catch (error) {
+      forget(one);
+      throw error;
+    }
   };
   const floorOf = ({ floors }: Disk, use: SpaceUse) =>
     floors[options.hasObjects ? use : FLOOR_OF_TEMPORARY[use]];
@@ -113,22 +131,15 @@ export function openFreeSpace(options: {
       if (asked.status === 'rejected') throw asked.reason;
       for (const one of done) forget(one);
     },
-    async withSpace(use, bytes, work) {
-      if (use === 'input' && !options.hasObjects) return work(); // its output is stored elsewhere
+    async withUploadSpace(bytes, work) {
+      requireFree('upload', pendingBytes.output + pendingBytes.upload + bytes);
+      return whilePending('upload', bytes, work);
+    },
+    async withOutputSpace(bytes, work) {
+      if (!options.hasObjects) return work(); // outputs are stored elsewhere
       // Uploads under way take no space from tasks: they end at their own floor.
-      const uploads = use === 'upload' ? pendingBytes.upload : 0;
-      requireFree(use, pendingBytes.input + uploads + bytes);
-      const promised = { use, bytes, isDone: false };
-      pending.add(promised);
-      pendingBytes[use] += bytes;
-      try {
-        const result = await work();
-        promised.isDone = true;
-        return result;
-      } catch (error) {
-        forget(promised);
-        throw error;
-      }
+      requireFree('input', pendingBytes.output + bytes);
+      return whilePending('output', bytes, work);
     },
     async *whileFree(use, bytes) {
       for await (const part of bytes) {

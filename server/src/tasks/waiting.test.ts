@@ -153,7 +153,7 @@ test('a read that waits ends when its time is over, its client has gone or all i
   assert.equal(waiting.end({ ...READ, taskId: task.id }), undefined);
 });
 
-test('reads have a number of places per key and per process, and free them', async () => {
+test('reads have a number of slots per key and per process, and free them', async () => {
   const waiting = createWaiting({ db: fixture.db, log: quiet });
   const { task } = await makeTask(fixture);
   const enter = (keyId: string) => waiting.end({ ...READ, taskId: task.id, keyId });

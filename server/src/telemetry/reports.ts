@@ -7,8 +7,8 @@ export interface Reports {
   batch: { batch: string; items: number; seconds: number };
   /** One claim of due tasks by a worker pool of this process. */
   claim: { pool: string; tasks: number; seconds: number };
-  /** A worker pool began (1) or ended (-1) to work on a task; `places`: the most at a time. */
-  place: { pool: string; change: 1 | -1; places: number };
+  /** A worker pool began (1) or ended (-1) to work on a task; `slots`: the most at a time. */
+  slot: { pool: string; change: 1 | -1; slots: number };
   /** One step of a task. */
   step: { phase: string; result: 'moved' | 'postponed' | 'superseded' | 'failed'; seconds: number };
   /** A task left a phase after `seconds`. */

@@ -50,7 +50,7 @@ const STORED = namedStatement(
  * Checks that a file fits into the mailbox's quota, beside stored uploads and those being written.
  * @throws ApiError `invalid_request` with the reason `quota_exceeded`
  */
-export async function requireRoom(
+export async function requireQuota(
   db: Queryable,
   uploader: Uploader,
   sizeBytes: number,
@@ -63,13 +63,17 @@ export async function requireRoom(
   const kind = (await hasPaid(db, accountId)) ? 'paid' : 'unpaid';
   if (stored + sizeBytes <= QUOTA_BYTES[kind]) return;
   const details = { limit_bytes: QUOTA_BYTES[kind], stored_bytes: stored };
-  throw invalidRequest(NO_ROOM[kind], { field: 'file', reason: 'quota_exceeded', ...details });
+  throw invalidRequest(QUOTA_EXCEEDED[kind], {
+    field: 'file',
+    reason: 'quota_exceeded',
+    ...details,
+  });
 }
 
 const LASTS =
   `An upload is deleted ${UPLOAD_DAYS.website} days after its last use, and one that was made by ` +
   'the API after one day.';
-const NO_ROOM = {
+const QUOTA_EXCEEDED = {
   paid: `No more room: your uploads together may have ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
   unpaid:
     `No more room: your uploads together may have ${QUOTA_BYTES.unpaid / MEGABYTE} MB until ` +
@@ -97,7 +101,7 @@ const INSERT = namedStatement(
 /**
  * Inserts an upload's row before its file is stored. From here on it counts in the quota.
  * @returns the id of the upload
- * @throws ApiError as {@link requireRoom}; `unauthorized`
+ * @throws ApiError as {@link requireQuota}; `unauthorized`
  */
 export function registerUpload(db: Database, file: Registered): Promise<string> {
   const { uploader, sizeBytes } = file;
@@ -105,7 +109,7 @@ export function registerUpload(db: Database, file: Registered): Promise<string> 
     if (!(await lockOpenAccount(tx, uploader.accountId)))
       throw new ApiError('unauthorized', 'This account is disabled.');
     await tx.query(LOCK_MAILBOX, [mailboxHash(uploader)]);
-    await requireRoom(tx, uploader, sizeBytes);
+    await requireQuota(tx, uploader, sizeBytes);
     return insert(tx, file);
   });
 }

@@ -41,8 +41,7 @@ export interface Received {
  *   DiskFull
  */
 export function receiveUpload(deps: ReceiveDeps, received: Received): Promise<string> {
-  const receive = () => receiveAndStore(deps, received);
-  return deps.space.withSpace('upload', received.sizeBytes, receive);
+  return deps.space.withUploadSpace(received.sizeBytes, () => receiveAndStore(deps, received));
 }
 
 function receiveAndStore(deps: ReceiveDeps, received: Received): Promise<string> {

@@ -7,13 +7,13 @@ import {
 } from '../database/database.ts';
 
 /** `failing`: every delivery of its last turn failed; `slow`: one of them took long. */
-export type EndpointPlace = 'sound' | 'slow' | 'failing';
+export type EndpointSlot = 'sound' | 'slow' | 'failing';
 
 /** A leased endpoint, with what a delivery to it needs. */
 export interface LeasedEndpoint {
   id: string;
   account_id: string;
-  place: EndpointPlace;
+  slot: EndpointSlot;
   mode: 'live' | 'test';
   url: string;
   /** The current secret, and for a day the previous one. */
@@ -38,10 +38,10 @@ const OPEN = 'e.disabled_at is null and e.deleted_at is null';
 /** A delivery that takes longer is slow. */
 export const SLOW_MS = 1000;
 
-const PLACE = `case when e.failures > 0 then 'failing' when e.took_ms > ${SLOW_MS} then 'slow'
+const SLOT = `case when e.failures > 0 then 'failing' when e.took_ms > ${SLOW_MS} then 'slow'
      else 'sound' end`;
 
-const COLUMNS = `e.id, e.account_id, e.mode, e.url, ${PLACE} as place,
+const COLUMNS = `e.id, e.account_id, e.mode, e.url, ${SLOT} as slot,
      array_remove(array[e.secret, case when e.earlier_secret_until > clock_now()
        then e.earlier_secret end], null) as secrets`;
 
@@ -62,7 +62,7 @@ const CLAIM = namedStatement(
   ['sound', 'slow', 'failing'],
   `${WAITING},
    due as (
-     select e.id, w.due_at, ${PLACE} as place, leased.endpoints
+     select e.id, w.due_at, ${SLOT} as slot, leased.endpoints
        + row_number() over (partition by e.account_id order by w.due_at) as of_account
      from waiting w join webhook_endpoints e on e.id = w.endpoint_id
        cross join lateral (
@@ -71,14 +71,14 @@ const CLAIM = namedStatement(
            and o.leased_until between clock_now()
              and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds') leased
      where w.due_at <= clock_now() and ${OPEN} and not ${RESTS} and ${FREE}),
-   placed as materialized (
-     select id, place,
-       row_number() over (partition by place order by of_account, due_at) as number
+   numbered as materialized (
+     select id, slot,
+       row_number() over (partition by slot order by of_account, due_at) as number
      from due where of_account <= ${MAX_PER_ACCOUNT})
    update webhook_endpoints e
    set leased_until = clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds'
-   where e.id = any(array(select id from placed
-       where number <= case place when 'failing' then :failing::int
+   where e.id = any(array(select id from numbered
+       where number <= case slot when 'failing' then :failing::int
          when 'slow' then :slow::int else :sound::int end))
      and ${OPEN} and ${FREE}
    returning ${COLUMNS}`,
@@ -92,13 +92,13 @@ export const NEXT_DELIVERY = `(${WAITING}
 /**
  * Leases endpoints with due deliveries: one of each account before a second of any, longest waiting
  * first.
- * @param places how many of each kind
+ * @param slots how many of each kind
  */
 export function claimEndpoints(
   db: Queryable,
-  places: Record<EndpointPlace, number>,
+  slots: Record<EndpointSlot, number>,
 ): Promise<LeasedEndpoint[]> {
-  return db.query<LeasedEndpoint>(CLAIM, CLAIM.values(places));
+  return db.query<LeasedEndpoint>(CLAIM, CLAIM.values(slots));
 }
 
 /**

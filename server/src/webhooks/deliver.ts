@@ -16,7 +16,7 @@ import {
 import { mailOwners, type NoticeDeps } from './notices.ts';
 import { type DeliveryAttempt, isDelivered, recordTurn } from './outcome.ts';
 import { signatureHeaders } from './signature.ts';
-import { createPace, type DeliveryPace, openDeliveryPlaces } from './throttle.ts';
+import { createPace, type DeliveryPace, openDeliverySlots } from './throttle.ts';
 
 /** How long a process keeps an endpoint before others get their turn. */
 const TURN_SECONDS = 10;
@@ -43,7 +43,7 @@ type PacedDeps = DeliverDeps & { pace: DeliveryPace };
  *   for the given time
  */
 export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
-  const places = openDeliveryPlaces(() => performance.now());
+  const slots = openDeliverySlots(() => performance.now());
   const pace = createPace();
   const turns = new Set<Promise<void>>();
   startInterval(MAIL_SECONDS, { name: 'mails of webhooks', log: deps.log, signal }, () =>
@@ -53,10 +53,10 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
     CLAIM_SECONDS,
     { name: 'webhooks', log: deps.log, signal },
     async () => {
-      const free = places.free();
+      const free = slots.free();
       if (pace.isBehind()) return;
       for (const endpoint of await claimEndpoints(deps.db, free)) {
-        const leave = places.take(endpoint);
+        const leave = slots.take(endpoint);
         const turn = takeTurns({ ...deps, pace }, endpoint, signal).finally(() => {
           leave();
           turns.delete(turn);
@@ -87,7 +87,7 @@ export async function deliverDue(
   const endsAt = performance.now() + TURN_SECONDS * 1000;
   let endpoint: LeasedEndpoint | undefined = leased;
   while (endpoint && !signal.aborted && performance.now() < endsAt) {
-    const limit = endpoint.place === 'failing' ? 1 : deps.pace.atOnce();
+    const limit = endpoint.slot === 'failing' ? 1 : deps.pace.atOnce();
     const due = await dueDeliveries(deps.db, endpoint.id, limit);
     if (due.length === 0) break;
     await deps.pace.begin(due.length, signal);

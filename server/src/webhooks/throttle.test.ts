@@ -95,7 +95,7 @@ test('customers whose endpoints are slow delay the events of no other one', asyn
   await fetch.close();
   await sql(fixture.db, 'update webhook_deliveries set due_at = clock_now()');
   const sound = await claimEndpoints(fixture.db, { ...ALL, slow: 0 });
-  assert.equal(sound.length, 1, 'the slow ones get slow places from now on');
+  assert.equal(sound.length, 1, 'the slow ones get slow slots from now on');
   const rest = await claimEndpoints(fixture.db, { ...ALL, sound: 0 });
   assert.deepEqual(rest.map(({ id }) => id).sort(), slow.sort());
 });
@@ -120,7 +120,7 @@ test('the deliveries of a process begin at a bounded rate, and in order', async 
   assert.equal(busy.isBehind(), true, '20 a second');
 });
 
-test('each customer gets a place before one gets its second', async () => {
+test('each customer gets a slot before one gets its second', async () => {
   await sql(fixture.db, 'update webhook_endpoints set deleted_at = clock_now()');
   const earlier = await customerWith(4, 'quick');
   const later = await customerWith(2, 'quick');

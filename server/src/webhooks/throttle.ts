@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type EndpointPlace, type LeasedEndpoint, SLOW_MS } from './claim.ts';
+import { type EndpointSlot, type LeasedEndpoint, SLOW_MS } from './claim.ts';
 
 /**
  * Deliveries that a process starts per second, and how many an endpoint gets at once. Each takes 1
@@ -57,17 +57,17 @@ function watchLoop(): () => boolean {
 }
 
 /** How many endpoints of each kind a process delivers to at once. */
-const PLACES: Record<EndpointPlace, number> = { sound: 32, slow: 32, failing: 16 };
-/** The most slow places, including those that long turns move to. */
+const SLOTS: Record<EndpointSlot, number> = { sound: 32, slow: 32, failing: 16 };
+/** The most slow slots, including those that long turns move to. */
 const MAX_SLOW = 64;
 
 /**
- * The places of a process. A long turn at a sound endpoint moves to a slow place if one is free, so
+ * The slots of a process. A long turn at a sound endpoint moves to a slow slot if one is free, so
  * that an endpoint that is slow for the first time stops delaying the others.
  * @param now milliseconds of a monotonic clock
  */
-export function openDeliveryPlaces(now: () => number) {
-  const taken: Record<EndpointPlace, Map<string, number>> = {
+export function openDeliverySlots(now: () => number) {
+  const taken: Record<EndpointSlot, Map<string, number>> = {
     sound: new Map(),
     slow: new Map(),
     failing: new Map(),
@@ -79,18 +79,18 @@ export function openDeliveryPlaces(now: () => number) {
       taken.slow.set(id, since);
     }
   };
-  const left = (place: EndpointPlace) => Math.max(0, PLACES[place] - taken[place].size);
+  const left = (slot: EndpointSlot) => Math.max(0, SLOTS[slot] - taken[slot].size);
   return {
     /** How many endpoints of each kind may be claimed now. */
-    free(): Record<EndpointPlace, number> {
+    free(): Record<EndpointSlot, number> {
       moveLong();
       return { sound: left('sound'), slow: left('slow'), failing: left('failing') };
     },
-    /** @returns a function that frees the place, whichever it is by then */
-    take({ id, place }: LeasedEndpoint): () => void {
-      taken[place].set(id, now());
+    /** @returns a function that frees the slot, whichever it is by then */
+    take({ id, slot }: LeasedEndpoint): () => void {
+      taken[slot].set(id, now());
       return () => {
-        for (const places of Object.values(taken)) places.delete(id);
+        for (const slots of Object.values(taken)) slots.delete(id);
       };
     },
   };

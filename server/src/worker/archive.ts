@@ -1,11 +1,19 @@
-import { writeFile } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { frameSize } from '../catalog/frame-size.ts';
 import type { AspectRatio, Resolution } from '../catalog/models.ts';
 import { type Database, type Transaction, together } from '../database/database.ts';
-import { NotTogether, sharedWork } from '../database/shared-work.ts';
+import { RetryAlone, sharedWork } from '../database/shared-work.ts';
+import { evictOldest } from '../kernel/evict-oldest.ts';
 import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
-import type { DecodedFrames, Measurement, Measurer, MediaFacts } from '../media/measure.ts';
+import type {
+  DecodedFrames,
+  Measurement,
+  MeasureOptions,
+  Measurer,
+  MediaFacts,
+} from '../media/measure.ts';
 import { POSTER_SIDE } from '../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';
 import { markReady } from '../storage/objects.ts';
@@ -22,7 +30,6 @@ import {
   superseded,
 } from '../tasks/transitions.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
-import { cachingMeasurer } from './caching-measurer.ts';
 import { recheckDelaySeconds } from './generate.ts';
 
 export interface ArchiveDeps {
@@ -103,17 +110,20 @@ async function writePoster(filePath: string, poster: Buffer): Promise<OutputFile
 async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<Measurement> {
   const { exactOutput, repeatsOutputs } = deps.providerOf(task).capabilities;
   const { outputMeasurer, outputFrames: frames } = deps;
-  const measurer = repeatsOutputs ? cachingMeasurer(outputMeasurer) : outputMeasurer;
   const options = {
     accountId: task.account_id,
     source: task.provider,
     // All test videos look the same.
     ...(deps.drawsPosters && task.surface !== TEST_SURFACE && { posterSide: POSTER_SIDE }),
   };
-  const measured = await measurer.measure(filePath, 'video', { ...options, frames });
+  const measure = (asked: MeasureOptions) =>
+    repeatsOutputs
+      ? measureCached(outputMeasurer, filePath, asked)
+      : outputMeasurer.measure(filePath, 'video', asked);
+  const measured = await measure({ ...options, frames });
   if (!exactOutput || frames === 'all' || measured.kind !== 'measured') return measured;
   const differences = outputDifferences(expectationOf(task), measured.facts);
-  return differences.length === 0 ? measured : measurer.measure(filePath, 'video', options);
+  return differences.length === 0 ? measured : measure(options);
 }
 
 /**
@@ -183,7 +193,7 @@ async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]
 
 function notLeased(items: Completion[]): Error {
   const [first] = items;
-  if (items.length > 1 || !first) return new NotTogether('not every task is leased');
+  if (items.length > 1 || !first) return new RetryAlone('not every task is leased');
   return superseded(first.task);
 }
 
@@ -237,4 +247,30 @@ export function outputDifferences(asked: Expectation, facts: MediaFacts): string
     );
   }
   return differences;
+}
+
+/** How many results are cached. */
+const MAX_RESULTS = 100;
+
+const cachedResults = new WeakMap<Measurer, Map<string, Measurement>>();
+
+/**
+ * Measures small videos that repeat: results are cached by the hash of the bytes and the options.
+ */
+async function measureCached(
+  measurer: Measurer,
+  filePath: string,
+  options: MeasureOptions,
+): Promise<Measurement> {
+  const cached = cachedResults.get(measurer) ?? new Map<string, Measurement>();
+  cachedResults.set(measurer, cached);
+  const { frames, posterSide } = options;
+  const bytesHash = hash('sha256', await readFile(filePath));
+  const key = `${frames} ${posterSide} ${bytesHash}`;
+  const known = cached.get(key);
+  if (known) return known;
+  const measurement = await measurer.measure(filePath, 'video', options);
+  evictOldest(cached, MAX_RESULTS);
+  cached.set(key, measurement);
+  return measurement;
 }

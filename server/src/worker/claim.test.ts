@@ -18,14 +18,14 @@ beforeEach(async () => {
 });
 
 interface Asked {
-  places?: number;
+  slots?: number;
   providers?: Record<string, number>;
   accountLimit?: number;
 }
 
 function claims(pool: WorkerPool, asked: Asked = {}): Promise<Task[]> {
-  const { places = 100, providers = { scripted: places }, accountLimit = 4 } = asked;
-  return claimDue(db, pool, { places, limits: new Map(Object.entries(providers)), accountLimit });
+  const { slots = 100, providers = { scripted: slots }, accountLimit = 4 } = asked;
+  return claimDue(db, pool, { slots, limits: new Map(Object.entries(providers)), accountLimit });
 }
 
 const idsOf = (tasks: Task[]) => tasks.map(({ id }) => id).sort();
@@ -80,17 +80,17 @@ test('each pool claims its own tasks', async () => {
   }
 });
 
-test('a claim leases as many tasks as it has places, those first that have been due longest', async () => {
+test('a claim leases as many tasks as it has slots, those first that have been due longest', async () => {
   const ids = await makeTasks(5);
-  assert.deepEqual(idsOf(await claims('submit', { places: 2 })), ids.slice(0, 2).sort());
-  assert.deepEqual(idsOf(await claims('submit', { places: 0 })), []);
-  assert.deepEqual(idsOf(await claims('submit', { places: 9 })), ids.slice(2).sort());
+  assert.deepEqual(idsOf(await claims('submit', { slots: 2 })), ids.slice(0, 2).sort());
+  assert.deepEqual(idsOf(await claims('submit', { slots: 0 })), []);
+  assert.deepEqual(idsOf(await claims('submit', { slots: 9 })), ids.slice(2).sort());
 });
 
 test('workers that claim at once get different tasks, and together all of them', async () => {
   const ids = await makeTasks(30);
   const claimed = await Promise.all(
-    Array.from({ length: 6 }, () => claims('submit', { places: 5 })),
+    Array.from({ length: 6 }, () => claims('submit', { slots: 5 })),
   );
   assert.deepEqual(idsOf(claimed.flat()), ids.sort());
   assert.ok(claimed.flat().every(({ lease }) => lease === 1));
@@ -100,7 +100,7 @@ test('a claim passes over tasks that another claim has locked', async () => {
   const ids = await makeTasks(2);
   const gone = await db.transaction(async (tx) => {
     const limits = new Map([['scripted', 1]]);
-    const first = await claimDue(tx, 'submit', { places: 1, limits, accountLimit: 4 });
+    const first = await claimDue(tx, 'submit', { slots: 1, limits, accountLimit: 4 });
     // The first claim has not committed; a wait for it would end with a failure after 3 seconds.
     return [...first, ...(await claims('submit'))];
   });
@@ -111,7 +111,7 @@ test('workers that claim tasks to ingest at once get different tasks, in the end
   const ids = await makeIngestTasks(20);
   const claimed: Task[] = [];
   for (let rounds = 0; claimed.length < ids.length && rounds < 20; rounds += 1) {
-    const claiming = Array.from({ length: 4 }, () => claims('ingest', { places: 5 }));
+    const claiming = Array.from({ length: 4 }, () => claims('ingest', { slots: 5 }));
     claimed.push(...(await Promise.all(claiming)).flat());
   }
   assert.deepEqual(idsOf(claimed), ids.sort());
@@ -170,7 +170,7 @@ test('when many workers claim at once, an account never fetches more than its li
     const mine = await makeIngestTasks(9);
     await shareAccount(mine);
     const claimed = await Promise.all(
-      Array.from({ length: 10 }, () => claims('ingest', { places: 1 })),
+      Array.from({ length: 10 }, () => claims('ingest', { slots: 1 })),
     );
     const count = claimed.flat().length;
     assert.ok(count <= 4, `${count} tasks were claimed`);
@@ -186,18 +186,18 @@ test('tasks to ingest are taken from each account in turn', async () => {
   const busy = await makeIngestTasks(6);
   await shareAccount(busy);
   const others = await makeIngestTasks(2);
-  const claimed = await claims('ingest', { places: 4, accountLimit: 6 });
+  const claimed = await claims('ingest', { slots: 4, accountLimit: 6 });
   assert.deepEqual(idsOf(claimed), [...busy.slice(0, 2), ...others].sort());
   for (const task of claimed) await release(db, task);
 });
 
-test('two accounts with slow hosts leave most places to others', async () => {
-  const rules = createClaimRules({ providers: [], ingestPlaces: 32, monotonic: () => 0 });
+test('two accounts with slow hosts leave most slots to others', async () => {
+  const rules = createClaimRules({ providers: [], ingestSlots: 32, monotonic: () => 0 });
   const accountLimit = rules.accountLimit();
   for (let account = 0; account < 2; account += 1) await shareAccount(await makeIngestTasks(12));
-  const slow = await claims('ingest', { places: 32, accountLimit });
+  const slow = await claims('ingest', { slots: 32, accountLimit });
   assert.equal(slow.length, 8);
   const [other] = await makeIngestTasks(1);
-  const claimed = await claims('ingest', { places: 32 - slow.length, accountLimit });
+  const claimed = await claims('ingest', { slots: 32 - slow.length, accountLimit });
   assert.deepEqual(idsOf(claimed), [other]);
 });

@@ -6,7 +6,7 @@ import { LEASE_SECONDS } from '../tasks/transitions.ts';
 import { NEXT_DELIVERY } from '../webhooks/claim.ts';
 
 /**
- * The worker pool that runs a task. Each has its own places, so that slow downloads, many polls,
+ * The worker pool that runs a task. Each has its own slots, so that slow downloads, many polls,
  * finds short of rate budget and outputs queued for the one decoder delay only their own kind.
  */
 export const WORKER_POOLS = ['ingest', 'submit', 'poll', 'find', 'archive'] as const;
@@ -56,10 +56,10 @@ const LEASE = `update tasks set lease = lease + 1,
      leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
    where id = any(array(select id from chosen)) and ${NO_RECOVERY} returning ${TASK_COLUMNS}`;
 
-const PARAMETERS = ['providers', 'limits', 'places'] as const;
+const PARAMETERS = ['providers', 'limits', 'slots'] as const;
 
 const choose = (due: string) => `with due as materialized (${due}),
-     chosen as materialized (select id from due order by due_at limit :places) ${LEASE}`;
+     chosen as materialized (select id from due order by due_at limit :slots) ${LEASE}`;
 
 // An attempt in flight without a lease was left by a dead worker: its job must be found.
 const IN_FLIGHT = `attempts.state = 'in_flight'`;
@@ -78,7 +78,7 @@ const CLAIM_FIND = namedStatement(
      held as materialized (${duePerProvider('tasks', dueIn('find'))}),
      chosen as materialized (
        select id from (select id, due_at, 1 as part from left_in_flight
-         union all select id, due_at, 2 from held) as due order by part, due_at limit :places)
+         union all select id, due_at, 2 from held) as due order by part, due_at limit :slots)
    ${LEASE}`,
 );
 
@@ -100,7 +100,7 @@ const INGEST_LOCK = 7_100_001;
 // go round-robin to the accounts.
 const CLAIM_INGEST = namedStatement(
   'task_claim_ingest',
-  ['providers', 'places', 'accountLimit'],
+  ['providers', 'slots', 'accountLimit'],
   `with recursive locked as materialized (select pg_advisory_xact_lock(${INGEST_LOCK})),
      waiting (account_id) as (
        (select account_id from tasks where ${TO_INGEST} order by account_id limit 1)
@@ -114,7 +114,7 @@ const CLAIM_INGEST = namedStatement(
        where account_id is not null),
      ranked as materialized (
        select picked.id, picked.due_at, fetching.tasks
-         + row_number() over (partition by fetching.account_id order by picked.due_at) as place
+         + row_number() over (partition by fetching.account_id order by picked.due_at) as slot
        from fetching cross join lateral (
          select tasks.id, tasks.due_at from tasks
          where ${TO_INGEST} and tasks.account_id = fetching.account_id
@@ -123,7 +123,7 @@ const CLAIM_INGEST = namedStatement(
          limit greatest(0, :accountLimit::int - fetching.tasks)) as picked),
      chosen as materialized (
        select id from tasks
-       where id = any(array(select id from ranked order by place, due_at limit :places))
+       where id = any(array(select id from ranked order by slot, due_at limit :slots))
          and tasks.due_at <= ${NOW} and ${FREE}
        for update skip locked)
    ${LEASE}`,
@@ -172,7 +172,7 @@ export async function findDueWork(
 /** What a worker may claim. */
 export interface Claimable {
   /** The most tasks in all. */
-  places: number;
+  slots: number;
   /** The providers whose tasks it runs, with the most tasks of each. */
   limits: ReadonlyMap<string, number>;
   /** How many tasks of one account may fetch files at once, across all processes. */
@@ -186,12 +186,12 @@ export interface Claimable {
 export function claimDue(
   db: Queryable,
   pool: WorkerPool,
-  { places, limits, accountLimit }: Claimable,
+  { slots, limits, accountLimit }: Claimable,
 ): Promise<Task[]> {
   const providers = [...limits.keys()];
   if (pool === 'ingest') {
-    return db.query(CLAIM_INGEST, CLAIM_INGEST.values({ providers, places, accountLimit }));
+    return db.query(CLAIM_INGEST, CLAIM_INGEST.values({ providers, slots, accountLimit }));
   }
   const sql = CLAIM[pool];
-  return db.query(sql, sql.values({ providers, limits: [...limits.values()], places }));
+  return db.query(sql, sql.values({ providers, limits: [...limits.values()], slots }));
 }

@@ -16,9 +16,9 @@ import {
 import { balances } from '../ledger/ledger.ts';
 import { reconcile } from '../operator/reconcile.ts';
 import type { JobStatus } from '../providers/provider.ts';
-import { responseFor } from '../tasks/create/response.ts';
 import { readTask, type Task } from '../tasks/task.ts';
 import { wakeTask } from '../tasks/transitions.ts';
+import { responseFor } from '../tasks/waiting.ts';
 import { type GenerateDeps, generate, recheck } from './generate.ts';
 import { openJobTimes } from './job-times.ts';
 import { submitTask } from './submit.ts';

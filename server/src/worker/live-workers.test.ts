@@ -6,14 +6,14 @@ const OWN = ['ark'];
 
 function rulesAt(clock: { seconds: number }) {
   const monotonic = () => clock.seconds * 1000;
-  return createClaimRules({ providers: OWN, ingestPlaces: 32, monotonic });
+  return createClaimRules({ providers: OWN, ingestSlots: 32, monotonic });
 }
 
 test('tasks of a provider that no worker has for a minute are claimed, before their submit only', () => {
   const clock = { seconds: 1000 };
   const rules = rulesAt(clock);
   const report = (unservedProviders: string[]) =>
-    rules.update({ ingestPlaces: 32, unservedProviders });
+    rules.update({ ingestSlots: 32, unservedProviders });
   report(['fal']);
   clock.seconds += 59;
   report(['fal']);
@@ -29,11 +29,11 @@ test('tasks of a provider that no worker has for a minute are claimed, before th
   assert.deepEqual(rules.providers('submit'), OWN);
 });
 
-test('the limit of an account grows with the places of all workers', () => {
+test('the limit of an account grows with the slots of all workers', () => {
   const rules = rulesAt({ seconds: 0 });
   assert.equal(rules.accountLimit(), 4);
-  rules.update({ ingestPlaces: 96, unservedProviders: [] });
+  rules.update({ ingestSlots: 96, unservedProviders: [] });
   assert.equal(rules.accountLimit(), 12);
-  rules.update({ ingestPlaces: 0, unservedProviders: [] }); // its own row is not seen
+  rules.update({ ingestSlots: 0, unservedProviders: [] }); // its own row is not seen
   assert.equal(rules.accountLimit(), 4);
 });

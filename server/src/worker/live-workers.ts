@@ -24,17 +24,17 @@ const IS_UNSERVED = `not exists (select from workers
 
 const REPORT = namedStatement(
   'worker_report',
-  ['id', 'providers', 'ingestPlaces'],
+  ['id', 'providers', 'ingestSlots'],
   `with forgotten as (delete from workers where seen_at < ${NOW} - interval '1 day')
    insert into workers as w (id, providers, ingest_places, seen_at)
-   values (:id, :providers, :ingestPlaces, clock_now())
+   values (:id, :providers, :ingestSlots, clock_now())
    on conflict (id) do update set seen_at = excluded.seen_at`,
 );
 
 const readFleet = queryFirst<[], Fleet>(
   'worker_fleet',
   `select
-     (select coalesce(sum(ingest_places), 0)::int from workers where ${IS_ALIVE}) as "ingestPlaces",
+     (select coalesce(sum(ingest_places), 0)::int from workers where ${IS_ALIVE}) as "ingestSlots",
      array(
        select distinct provider from tasks
        where ${POOL} in ('submit', 'ingest') and due_at is not null and ${IS_UNSERVED}
@@ -68,7 +68,7 @@ export const reportGone = command<[workerId: string]>(
 /** What a worker needs to know of the other workers. */
 export interface Fleet {
   /** How many tasks all running workers together ingest at once. */
-  ingestPlaces: number;
+  ingestSlots: number;
   /** Providers of tasks not yet submitted that no running worker has. */
   unservedProviders: string[];
 }
@@ -76,10 +76,10 @@ export interface Fleet {
 /** Reports that this worker runs, and reads what all running workers have. */
 export async function reportAlive(
   db: Database,
-  worker: { id: string; providers: string[]; ingestPlaces: number },
+  worker: { id: string; providers: string[]; ingestSlots: number },
 ): Promise<Fleet> {
   await db.query(REPORT, REPORT.values(worker));
-  return (await readFleet(db)) ?? { ingestPlaces: 0, unservedProviders: [] };
+  return (await readFleet(db)) ?? { ingestSlots: 0, unservedProviders: [] };
 }
 
 /**
@@ -89,20 +89,20 @@ export async function reportAlive(
 const UNSERVED_AFTER_SECONDS = 60;
 
 /**
- * One account may have an eighth of the ingest places of all workers, so that the slow hosts of a
- * few accounts leave places for the others.
+ * One account may have an eighth of the ingest slots of all workers, so that the slow hosts of a
+ * few accounts leave slots for the others.
  */
 const SHARE_OF_ACCOUNT = 1 / 8;
 
 /** @param monotonic milliseconds by a clock of this process that never goes back */
 export function createClaimRules(options: {
   providers: string[];
-  ingestPlaces: number;
+  ingestSlots: number;
   monotonic(): number;
 }) {
   const { providers: own, monotonic } = options;
   const unservedSince = new Map<string, number>();
-  let { ingestPlaces } = options;
+  let { ingestSlots } = options;
   const unserved = () =>
     [...unservedSince]
       .filter(([, since]) => monotonic() - since >= UNSERVED_AFTER_SECONDS * 1000)
@@ -110,7 +110,7 @@ export function createClaimRules(options: {
   return {
     /** Takes the other workers into account. */
     update(fleet: Fleet) {
-      ingestPlaces = Math.max(options.ingestPlaces, fleet.ingestPlaces);
+      ingestSlots = Math.max(options.ingestSlots, fleet.ingestSlots);
       for (const provider of unservedSince.keys()) {
         if (!fleet.unservedProviders.includes(provider)) unservedSince.delete(provider);
       }
@@ -126,7 +126,7 @@ export function createClaimRules(options: {
       return pool === 'submit' || pool === 'ingest' ? [...own, ...unserved()] : own;
     },
     /** How many tasks of one account may fetch files at once, across all processes. */
-    accountLimit: () => Math.max(1, Math.floor(ingestPlaces * SHARE_OF_ACCOUNT)),
+    accountLimit: () => Math.max(1, Math.floor(ingestSlots * SHARE_OF_ACCOUNT)),
   };
 }
 

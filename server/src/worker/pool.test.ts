@@ -5,7 +5,7 @@ import { until } from '../../test/until.ts';
 import type { Task } from '../tasks/task.ts';
 import { createPool } from './pool.ts';
 
-/** A pool of two places whose work ends when the test says so. */
+/** A pool of two slots whose work ends when the test says so. */
 function openPool(due: string[] = [], monotonic = () => 0) {
   const stopping = new AbortController();
   const ends = new Map<string, () => void>();
@@ -14,14 +14,14 @@ function openPool(due: string[] = [], monotonic = () => 0) {
   let mostAtOnce = 0;
   const pool = createPool({
     name: 'test',
-    places: 2,
+    slots: 2,
     log: quiet,
     stopping: stopping.signal,
     monotonic,
-    async claim(places) {
-      claims.push(places);
+    async claim(slots) {
+      claims.push(slots);
       await new Promise(setImmediate);
-      return due.splice(0, places).map(taskOf);
+      return due.splice(0, slots).map(taskOf);
     },
     work: ({ id }) =>
       new Promise<void>((resolve) => {
@@ -55,11 +55,11 @@ function taskOf(id: string): Task {
   return { id } as Task;
 }
 
-test('a pool without a free place claims as soon as one is free, and never too much', async () => {
+test('a pool without a free slot claims as soon as one is free, and never too much', async () => {
   const { pool, claims, ends, begun, mostAtOnce, stop } = openPool(['c', 'd', 'e']);
   for (const id of ['a', 'b']) assert.ok(pool.take(taskOf(id)));
   await pool.fill();
-  assert.deepEqual(claims, [], 'no place is free');
+  assert.deepEqual(claims, [], 'no slot is free');
   ends.get('a')?.();
   await begun('c');
   assert.deepEqual(claims, [1]);
@@ -67,14 +67,14 @@ test('a pool without a free place claims as soon as one is free, and never too m
   ends.get('c')?.();
   await begun('e');
   assert.ok(
-    claims.every((places) => places <= 2),
+    claims.every((slots) => slots <= 2),
     String(claims),
   );
   assert.equal(mostAtOnce(), 2);
   await stop();
 });
 
-test('tasks that come while a claim is under way get no place that it may fill', async () => {
+test('tasks that come while a claim is under way get no slot that it may fill', async () => {
   const { pool, claims, ends, begun, mostAtOnce, stop } = openPool(['c', 'd']);
   const filled = pool.fill();
   for (const id of ['a', 'b']) assert.ok(pool.take(taskOf(id)));
@@ -86,18 +86,18 @@ test('tasks that come while a claim is under way get no place that it may fill',
   await begun('b');
   assert.equal(mostAtOnce(), 2);
   assert.ok(
-    claims.every((places) => places > 0),
+    claims.every((slots) => slots > 0),
     String(claims),
   );
   await stop();
 });
 
-test('a leased task waits for a place, in turns with due tasks; too many are refused', async () => {
+test('a leased task waits for a slot, in turns with due tasks; too many are refused', async () => {
   const { pool, ends, begun, stop } = openPool(['due 1', 'due 2']);
   const order: string[] = [];
   for (const id of ['a', 'b', 'c', 'd']) assert.ok(pool.take(taskOf(id)), id);
   assert.ok(!pool.take(taskOf('e')), 'two work and two wait, and none has ended');
-  await pool.fill(); // finds no free place
+  await pool.fill(); // finds no free slot
   for (const end of ['a', 'b']) {
     const before = new Set(ends.keys());
     ends.get(end)?.();
@@ -110,7 +110,7 @@ test('a leased task waits for a place, in turns with due tasks; too many are ref
   await stop();
 });
 
-test('more tasks may wait while places become free quickly', async () => {
+test('more tasks may wait while slots become free quickly', async () => {
   let milliseconds = 0;
   const { pool, ends, begun, stop } = openPool([], () => milliseconds);
   for (const id of ['a', 'b', 'c', 'd']) assert.ok(pool.take(taskOf(id)));
@@ -128,11 +128,11 @@ test('more tasks may wait while places become free quickly', async () => {
   await stop();
 });
 
-test('tasks that wait for a place are given back when the process stops', async () => {
+test('tasks that wait for a slot are given back when the process stops', async () => {
   const { pool, givenBack, stop } = openPool();
   for (const id of ['a', 'b', 'c']) assert.ok(pool.take(taskOf(id)));
   const stopped = stop();
-  assert.deepEqual(givenBack, ['c'], 'at once, not when a place is free');
+  assert.deepEqual(givenBack, ['c'], 'at once, not when a slot is free');
   await stopped;
   assert.ok(!pool.take(taskOf('d')));
 });

@@ -7,43 +7,43 @@ export type Pool = ReturnType<typeof createPool>;
 
 interface PoolOptions {
   name: string;
-  places: number;
+  slots: number;
   log: Log;
   /** When it aborts, nothing more is claimed. */
   stopping: AbortSignal;
   /** Leases at most this many tasks. */
-  claim(places: number): Promise<Task[]>;
+  claim(slots: number): Promise<Task[]>;
   /** Works on a leased task. Must not throw. */
   work(task: Task): Promise<void>;
   /** Milliseconds of a clock that is never set back. */
   monotonic?(): number;
 }
 
-/** How long a task may queue for a place while more tasks queue than the pool has places. */
+/** How long a task may queue for a slot while more tasks queue than the pool has slots. */
 const MAX_WAIT_SECONDS = 1;
 
 export function createPool(options: PoolOptions) {
-  const { name, places, log, stopping, claim, work } = options;
+  const { name, slots, log, stopping, claim, work } = options;
   const inProgress = new Set<Promise<void>>();
-  /** Leased tasks waiting for a place, handed over by another pool of this process. */
+  /** Leased tasks waiting for a slot, handed over by another pool of this process. */
   const waiting: Task[] = [];
-  /** The places that a claim under way may fill. */
+  /** The slots that a claim under way may fill. */
   let claiming = 0;
   let filling: Promise<void> | undefined;
   let isAskedAgain = false;
-  /** Whether more tasks may be due than there were places for. */
+  /** Whether more tasks may be due than there were slots for. */
   let mayHaveMore = false;
-  /** Whether the last free place went to a claim: claimed and waiting tasks alternate. */
+  /** Whether the last free slot went to a claim: claimed and waiting tasks alternate. */
   let wasClaimed = false;
-  const speed = trackSpeed(places, options.monotonic);
+  const speed = trackSpeed(slots, options.monotonic);
 
-  const isFree = () => inProgress.size + claiming < places;
+  const isFree = () => inProgress.size + claiming < slots;
   const start = (task: Task) => {
-    report('place', { pool: name, change: 1, places });
+    report('slot', { pool: name, change: 1, slots });
     const working = work(task).finally(() => {
       inProgress.delete(working);
       speed.ended();
-      report('place', { pool: name, change: -1, places });
+      report('slot', { pool: name, change: -1, slots });
       fillFreePlace();
     });
     inProgress.add(working);
@@ -60,7 +60,7 @@ export function createPool(options: PoolOptions) {
     if (stopping.aborted) return;
     mayHaveMore ||= !isFree();
     if (!isFree()) return;
-    const free = places - inProgress.size;
+    const free = slots - inProgress.size;
     claiming = free;
     const startedAt = performance.now();
     try {
@@ -92,20 +92,20 @@ export function createPool(options: PoolOptions) {
   stopping.addEventListener('abort', startWaiting);
   return {
     /**
-     * Claims due tasks for the free places and starts them; without a free place, as soon as there
+     * Claims due tasks for the free slots and starts them; without a free slot, as soon as there
      * is one. Calls during a claim share the next one.
      */
     fill,
     /**
-     * Starts a leased task, or queues it for a place. Queued and due tasks alternate, so neither
+     * Starts a leased task, or queues it for a slot. Queued and due tasks alternate, so neither
      * delays the other for long.
-     * @returns false when as many tasks are queued as the pool has places and one more would wait
+     * @returns false when as many tasks are queued as the pool has slots and one more would wait
      *   for over a second: another process may be faster
      */
     take(task: Task): boolean {
       if (stopping.aborted) return false;
       if (waiting.length === 0 && isFree()) start(task);
-      else if (waiting.length < places || speed.isSoon(waiting.length)) waiting.push(task);
+      else if (waiting.length < slots || speed.isSoon(waiting.length)) waiting.push(task);
       else return false;
       return true;
     },
@@ -117,19 +117,19 @@ export function createPool(options: PoolOptions) {
   };
 }
 
-/** Tracks when the last tasks ended, as many as the pool has places. */
-function trackSpeed(places: number, monotonic = () => performance.now()) {
+/** Tracks when the last tasks ended, as many as the pool has slots. */
+function trackSpeed(slots: number, monotonic = () => performance.now()) {
   const ends: number[] = [];
   return {
     ended() {
       ends.push(monotonic());
-      if (ends.length > places) ends.shift();
+      if (ends.length > slots) ends.shift();
     },
     /** Whether this many tasks will probably end soon. */
     isSoon(tasks: number): boolean {
       const [oldest] = ends;
-      if (oldest === undefined || ends.length < places) return false;
-      return (monotonic() - oldest) * tasks < MAX_WAIT_SECONDS * 1000 * places;
+      if (oldest === undefined || ends.length < slots) return false;
+      return (monotonic() - oldest) * tasks < MAX_WAIT_SECONDS * 1000 * slots;
     },
   };
 }

@@ -10,9 +10,9 @@ test('a warning names each provider of live tasks that no running worker has, an
     for (const providerName of ['fal', 'fal', 'replicate', 'local']) {
       await makeTask(fixture, { providerName });
     }
-    const other = { id: 'other', providers: ['local', 'replicate'], ingestPlaces: 8 };
+    const other = { id: 'other', providers: ['local', 'replicate'], ingestSlots: 8 };
     const fleet = await reportAlive(fixture.db, other);
-    assert.deepEqual(fleet, { ingestPlaces: 8, unservedProviders: ['fal'] });
+    assert.deepEqual(fleet, { ingestSlots: 8, unservedProviders: ['fal'] });
     assert.deepEqual(await unservedTasks(fixture.db), [{ provider: 'fal', tasks: 2 }]);
     const { log, lines } = recordingLog();
     const configured = new Map([['local', {}]]);

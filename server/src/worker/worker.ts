@@ -18,7 +18,7 @@ import type { Steps } from './steps.ts';
  * How many tasks one process works on at once in each worker pool. Many ingests only wait for slow
  * hosts; two files at a time are decoded.
  */
-const PLACES: Record<WorkerPool, number> = {
+const SLOTS: Record<WorkerPool, number> = {
   ingest: 32,
   submit: 32,
   poll: 32,
@@ -53,7 +53,7 @@ export function createWorker(deps: WorkerDeps) {
   const own = { id: crypto.randomUUID(), providers: [...deps.providers.keys()] };
   const rules = createClaimRules({
     providers: own.providers,
-    ingestPlaces: PLACES.ingest,
+    ingestSlots: SLOTS.ingest,
     monotonic: () => performance.now(),
   });
   const leases = new Map<string, number>();
@@ -64,13 +64,13 @@ export function createWorker(deps: WorkerDeps) {
   const openPool = (name: WorkerPool): Pool =>
     createPool({
       name,
-      places: PLACES[name],
+      slots: SLOTS[name],
       log,
       stopping: stopping.signal,
-      async claim(places) {
-        const limits = new Map(rules.providers(name).map((provider) => [provider, places]));
+      async claim(slots) {
+        const limits = new Map(rules.providers(name).map((provider) => [provider, slots]));
         if (name === 'poll') await limitToTurns(deps, limits);
-        return claimDue(db, name, { places, limits, accountLimit: rules.accountLimit() });
+        return claimDue(db, name, { slots, limits, accountLimit: rules.accountLimit() });
       },
       async work(task) {
         await inTrace(task.traceparent, () =>
@@ -99,7 +99,7 @@ export function createWorker(deps: WorkerDeps) {
     void pools[pool].fill();
   };
   const report = async () => {
-    rules.update(await reportAlive(db, { ...own, ingestPlaces: PLACES.ingest }));
+    rules.update(await reportAlive(db, { ...own, ingestSlots: SLOTS.ingest }));
   };
   const renewLeases = async () => {
     if (leases.size > 0) await renew(db, leases);
@@ -155,11 +155,11 @@ function startSweeping(
   const sweepNow = startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal }, sweep);
 }
 
-/** A poll far from its turn would only occupy a place while it waits. */
+/** A poll far from its turn would only occupy a slot while it waits. */
 async function limitToTurns({ providers }: WorkerDeps, limits: Map<string, number>): Promise<void> {
-  for (const [provider, places] of limits) {
+  for (const [provider, slots] of limits) {
     const turns = await providers.get(provider)?.nearReads?.();
-    if (turns !== undefined) limits.set(provider, Math.min(places, turns));
+    if (turns !== undefined) limits.set(provider, Math.min(slots, turns));
   }
 }
 

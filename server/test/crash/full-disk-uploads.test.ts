@@ -9,7 +9,7 @@ import { createMeasurer } from '../../src/media/measure.ts';
 import { openUploads } from '../../src/requests/receive-upload.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
 import { type FreeSpace, openFreeSpace } from '../../src/storage/free-space.ts';
-import { reservedOutputBytes } from '../../src/tasks/expected-output.ts';
+import { reservedOutputBytes } from '../../src/tasks/create/new-task.ts';
 import { SMALLEST } from '../client.ts';
 import { assertError } from '../envelope.ts';
 import { imageBytes } from '../media/media-fixture.ts';
@@ -104,8 +104,8 @@ test('an upload counts from its first byte, and ends when others have filled the
 }, async () => {
   await space.refresh();
   const never = new Promise<void>(() => {});
-  void space.withSpace('upload', 4 * MEGABYTE, () => never);
-  const ofOther = space.withSpace('upload', 2 * MEGABYTE, async () => {});
+  void space.withUploadSpace(4 * MEGABYTE, () => never);
+  const ofOther = space.withUploadSpace(2 * MEGABYTE, async () => {});
   await assert.rejects(ofOther, { name: 'DiskFull' });
   let freeDisk = async () => {};
   const parts = async function* () {

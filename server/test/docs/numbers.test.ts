@@ -101,7 +101,7 @@ const FACTS: Fact[] = [
     said: { ERRORS: ['less than half a megabyte arrived in 30 seconds'] },
   },
   {
-    file: 'requests/upload-places.ts',
+    file: 'requests/upload-slots.ts',
     code: 'ofMailbox: 3,',
     said: { uploads: ['three at a time'] },
   },
@@ -215,7 +215,7 @@ const FACTS: Fact[] = [
     said: { ERRORS: ['more than 5 redirects'] },
   },
   {
-    file: 'tasks/create/fingerprint.ts',
+    file: 'requests/bodies.ts',
     code: 'MAX_DEPTH = 32;',
     said: { ERRORS: ['more than 32 levels'] },
   },

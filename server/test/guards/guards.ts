@@ -102,7 +102,7 @@ const TASKS = [
       title: 'a task that failed before it was announced',
     },
   ]),
-  ...guards('tasks/create/response.ts', 'tasks/create/response.test.ts', [
+  ...guards('tasks/waiting.ts', 'tasks/response.test.ts', [
     {
       text: "if (task.phase !== 'held' || task.announced_at !== null) return task;",
       broken: 'return task;',

@@ -5,7 +5,7 @@ import { fastify } from 'fastify';
 import { resolved } from '../../../console/docs/openapi.ts';
 import { errorResponses } from '../../src/http/public/schemas.ts';
 import { ERROR_STATUS, errorCodesOf, OWN_ERROR_CODES } from '../../src/kernel/errors.ts';
-import { CREATE_ERRORS } from '../../src/requests/create-errors.ts';
+import { CREATE_ERRORS } from '../../src/requests/errors.ts';
 import { VideoTaskSchema } from '../../src/requests/video-task.ts';
 import { FAILURE_CODES } from '../../src/tasks/task.ts';
 import { OPENAPI_FILE } from '../../src/write-openapi.ts';

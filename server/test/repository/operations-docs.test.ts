@@ -100,7 +100,7 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
   metrics.countResponse({ route: '/', status: 200, seconds: 1 });
   report('batch', { batch: 'admit', items: 1, seconds: 1 });
   report('claim', { pool: 'ingest', tasks: 1, seconds: 1 });
-  report('place', { pool: 'ingest', change: 1, places: 1 });
+  report('slot', { pool: 'ingest', change: 1, slots: 1 });
   report('step', { phase: 'reserved', result: 'moved', seconds: 1 });
   report('phase', { phase: 'reserved', seconds: 1 });
   report('end', { outcome: 'completed', seconds: 1 });

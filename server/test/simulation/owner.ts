@@ -1,6 +1,6 @@
 import { beginCancel, NotCancellable } from '../../src/attempts/cancel.ts';
 import { askForCancels } from '../../src/attempts/cancel-requests.ts';
-import { deleteOutput } from '../../src/attempts/delete-output.ts';
+import { deleteOutput } from '../../src/attempts/erase.ts';
 import type { Database } from '../../src/database/database.ts';
 import { refillTestCredits } from '../../src/ledger/test-credits.ts';
 import { readTasks } from '../../src/tasks/task.ts';

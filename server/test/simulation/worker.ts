@@ -80,11 +80,11 @@ async function claimSome(
   { random, trace, providerState, testState }: Simulation,
   db: Database,
 ): Promise<{ pool: WorkerPool; tasks: Task[] } | undefined> {
-  const places = random.whole(1, 3);
+  const slots = random.whole(1, 3);
   const names = [providerState.profile.name, testState.profile.name];
-  const limits = new Map(names.map((name) => [name, places]));
+  const limits = new Map(names.map((name) => [name, slots]));
   for (const pool of shuffled(WORKER_POOLS, random)) {
-    const tasks = await claimDue(db, pool, { places, limits, accountLimit: random.whole(1, 4) });
+    const tasks = await claimDue(db, pool, { slots, limits, accountLimit: random.whole(1, 4) });
     // In an order that does not depend on their random ids.
     tasks.sort((a, b) => trace.nameOf(a.id).localeCompare(trace.nameOf(b.id)));
     if (tasks.length > 0) return { pool, tasks };

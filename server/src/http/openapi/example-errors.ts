@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify';
 import { ApiError, type ERROR_STATUS, type ErrorDetails } from '../../kernel/errors.ts';
-import { consequenceOf } from '../../requests/create-errors.ts';
+import { consequenceOf } from '../../requests/errors.ts';
 import { EXAMPLE_NEW_TASK, EXAMPLE_TASK } from '../public/schemas.ts';
 
 /** An error envelope response, as made by errorResponses. */

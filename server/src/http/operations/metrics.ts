@@ -104,7 +104,7 @@ function countReports(
   recent: ReturnType<typeof openRecentMinutes>,
 ): () => void {
   const atWork = gauge('framewright_pool_tasks');
-  const allPlaces = gauge('framewright_pool_places');
+  const allSlots = gauge('framewright_pool_places');
   const disk = gauge('framewright_disk_bytes');
   const countVanished = (role: string, by?: number) =>
     inc('framewright_vanished_files_total', { role }, by);
@@ -129,9 +129,9 @@ function countReports(
       observe('framewright_claim_seconds', { pool }, seconds);
       inc('framewright_claimed_tasks_total', { pool }, tasks);
     }),
-    onReport('place', ({ pool, change, places }) => {
+    onReport('slot', ({ pool, change, slots }) => {
       atWork.inc({ pool }, change);
-      allPlaces.set({ pool }, places);
+      allSlots.set({ pool }, slots);
     }),
     onReport('credits', ({ movement, credits }) => {
       inc('framewright_transfers_total', { movement });

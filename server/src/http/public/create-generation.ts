@@ -9,16 +9,16 @@ import {
   type CreateClosures,
   type CreateFlowDeps,
   createFlow,
+  wellFormedKey,
 } from '../../requests/create-flow.ts';
-import { wellFormedKey } from '../../requests/idempotency-key.ts';
 import { inSpanOf } from '../../requests/spans.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';
 import { taskCreator } from '../../tasks/create/create.ts';
-import { KEY_OF_CALLER, type KnownKey } from '../../tasks/create/idempotency-keys.ts';
-import { awaitResponse } from '../../tasks/create/response.ts';
+import { type BoundKey, KEY_OF_CALLER } from '../../tasks/create/idempotency-keys.ts';
 import { publicColumns } from '../../tasks/task.ts';
 import type { Waiting } from '../../tasks/waiting.ts';
+import { awaitResponse } from '../../tasks/waiting.ts';
 import { callerOf, endpoint, fusedRead } from './endpoint.ts';
 import { EXAMPLE_NEW_TASK, EXAMPLE_TASK, errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 
@@ -29,7 +29,7 @@ export interface CreateGenerationDeps extends CreateFlowDeps {
 }
 
 /** The Idempotency-Key's row; all null for a new key. */
-type KeyColumns = { [Column in keyof KnownKey]: KnownKey[Column] | null };
+type KeyColumns = { [Column in keyof BoundKey]: BoundKey[Column] | null };
 
 /** The row read by the statement that admits a create. */
 type CreateColumns = KeyColumns & CreateClosures;

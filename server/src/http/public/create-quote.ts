@@ -7,7 +7,11 @@ import { GenerationBodySchema, type GenerationRequest } from '../../catalog/requ
 import type { Database } from '../../database/database.ts';
 import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
 import { requireJsonType } from '../../requests/bodies.ts';
-import { asksForTooFew, type PricingDeps, priceRequest } from '../../requests/create-flow.ts';
+import {
+  type PricingDeps,
+  priceRequest,
+  simulatesInsufficientCredits,
+} from '../../requests/create-flow.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { callerOf, endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses } from './schemas.ts';
@@ -86,7 +90,7 @@ export const createQuote = endpoint<QuoteDeps, { Body: GenerationRequest }>('POS
           output_seconds: parts.outputSeconds,
           reference_seconds: parts.referenceSeconds,
           available_credits: available,
-          enough: spendable >= price.credits && !asksForTooFew(surface, body),
+          enough: spendable >= price.credits && !simulatesInsufficientCredits(surface, body),
         };
       },
     };

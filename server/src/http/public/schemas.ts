@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { errorCodesOf, OWN_ERROR_CODES, type OwnErrorCode } from '../../kernel/errors.ts';
-import { KEY_SHAPE } from '../../requests/idempotency-key.ts';
+import { KEY_SHAPE } from '../../requests/create-flow.ts';
 import { VideoTaskSchema } from '../../requests/video-task.ts';
 
 const RefusedInputSchema = Type.Object(

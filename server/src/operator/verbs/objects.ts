@@ -1,5 +1,5 @@
 import { findAccount } from '../../accounts/accounts.ts';
-import { takeDownOutput } from '../../attempts/delete-output.ts';
+import { takeDownOutput } from '../../attempts/erase.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import {

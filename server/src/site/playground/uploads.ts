@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
-import { notNow } from '../../requests/errors.ts';
+import { storageUnavailable } from '../../requests/errors.ts';
 import {
   acceptStreams,
   noUpload,
@@ -75,7 +75,7 @@ const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   handle: async (deps: SiteUploadDeps, { params, reply, session: { accountId } }) => {
     const { id, ...upload } = await existing(deps.db, { accountId, id: params.id });
     const bytes = await deps.storage.open(id).catch(async (cause: unknown) => {
-      if (!(cause instanceof ObjectMissing)) throw notNow('read', cause);
+      if (!(cause instanceof ObjectMissing)) throw storageUnavailable('read', cause);
       await hasVanished(deps, id);
       throw noUpload();
     });

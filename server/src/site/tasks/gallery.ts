@@ -11,11 +11,11 @@ import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished } from '../../storage/vanished.ts';
 import { API_SURFACE, WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import {
+  accountPoster,
   type ListedTask,
   listAccountTasks,
   parseCursor,
-} from '../../tasks/gallery/listed-tasks.ts';
-import { accountPoster } from '../../tasks/gallery/task-record.ts';
+} from '../../tasks/gallery/account-tasks.ts';
 import { type AsJson, ModeSchema, siteRoute } from '../route.ts';
 import { PHASE_LABELS, shownStatus } from './task-words.ts';
 import { dayAfter, startOfDay } from './usage.ts';

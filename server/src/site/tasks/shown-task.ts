@@ -4,7 +4,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import { type TaskMovement, taskMovements } from '../../ledger/statement.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import type { Links } from '../../storage/links.ts';
-import { readTaskRecord, type TaskRecord } from '../../tasks/gallery/task-record.ts';
+import { readTaskRecord, type TaskRecord } from '../../tasks/gallery/account-tasks.ts';
 import { publicColumns, readOwned, type Task } from '../../tasks/task.ts';
 import { type AsJson, siteRoute } from '../route.ts';
 import { videoItem } from './gallery.ts';

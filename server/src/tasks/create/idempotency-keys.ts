@@ -13,7 +13,7 @@ import { TASK_COLUMNS, type Task } from '../task.ts';
 import type { Binding, NewTask } from './new-task.ts';
 
 /** A bound key: the fingerprint of its body, and its task unless the key was released. */
-export interface KnownKey {
+export interface BoundKey {
   fingerprint: Buffer;
   task_id: string | null;
 }
@@ -26,7 +26,7 @@ export const KEY_OF_CALLER = {
 } as const;
 
 /** The row of a key; undefined if the key is new. */
-export const readBoundKey = queryFirst<[accountId: string, surface: string, key: string], KnownKey>(
+export const readBoundKey = queryFirst<[accountId: string, surface: string, key: string], BoundKey>(
   'key_read',
   `select fingerprint, task_id from idempotency_keys
    where account_id = $1 and surface = $2 and key = $3`,
@@ -40,7 +40,7 @@ export const readBoundKey = queryFirst<[accountId: string, surface: string, key:
  */
 export async function replay(
   db: Database,
-  known: KnownKey,
+  known: BoundKey,
   { fingerprint }: Pick<Binding, 'fingerprint'>,
 ): Promise<Task | undefined> {
   if (!known.fingerprint.equals(fingerprint)) {

@@ -15,14 +15,14 @@ const UPLOADS_AT_ONCE = { all: 10, ofMailbox: 3, first: 6, paying: 2 };
 const SLOW_UPLOAD = { bytesPerSecond: 125_000, graceSeconds: 5 };
 
 /** The account that wants to upload a file. */
-export interface Comer {
+export interface UploadRequester {
   mailbox: string;
   /** Whether the account was ever given paid credits. */
   isPaying: boolean;
 }
 
 /** The slot of one upload. */
-export interface UploadPlace extends Comer {
+export interface UploadSlot extends UploadRequester {
   since: number;
   /** Bytes received so far. */
   arrived: number;
@@ -35,45 +35,45 @@ export interface UploadPlace extends Comer {
  * mailbox without a slot takes that of the slowest upload, if that is slow.
  * @param options.seconds a monotonic clock
  */
-export function createPlaces({
+export function openUploadSlots({
   seconds = () => performance.now() / 1000,
   graceSeconds = SLOW_UPLOAD.graceSeconds,
 } = {}) {
-  const taken = new Set<UploadPlace>();
-  const rate = ({ arrived, since }: UploadPlace) => arrived / (seconds() - since);
-  const mayGoTo = (comer: Comer) => (place: UploadPlace) =>
-    isArriving(place) &&
-    (comer.isPaying || !place.isPaying) &&
-    seconds() - place.since >= graceSeconds &&
-    rate(place) < SLOW_UPLOAD.bytesPerSecond;
-  const slowestFor = (comer: Comer) =>
-    [...taken].filter(mayGoTo(comer)).sort((one, other) => rate(one) - rate(other))[0];
+  const taken = new Set<UploadSlot>();
+  const rate = ({ arrived, since }: UploadSlot) => arrived / (seconds() - since);
+  const mayGoTo = (requester: UploadRequester) => (slot: UploadSlot) =>
+    isArriving(slot) &&
+    (requester.isPaying || !slot.isPaying) &&
+    seconds() - slot.since >= graceSeconds &&
+    rate(slot) < SLOW_UPLOAD.bytesPerSecond;
+  const slowestFor = (requester: UploadRequester) =>
+    [...taken].filter(mayGoTo(requester)).sort((one, other) => rate(one) - rate(other))[0];
   return {
     /** @throws ApiError `service_busy` */
-    async run<T>(comer: Comer, work: (place: UploadPlace) => Promise<T>): Promise<T> {
-      const own = [...taken].filter(({ mailbox }) => mailbox === comer.mailbox).length;
-      if (UPLOADS_AT_ONCE.all - taken.size <= keptFrom(comer, own)) {
-        const slowest = own === 0 ? slowestFor(comer) : undefined;
+    async run<T>(requester: UploadRequester, work: (slot: UploadSlot) => Promise<T>): Promise<T> {
+      const own = [...taken].filter(({ mailbox }) => mailbox === requester.mailbox).length;
+      if (UPLOADS_AT_ONCE.all - taken.size <= keptFrom(requester, own)) {
+        const slowest = own === 0 ? slowestFor(requester) : undefined;
         if (!slowest) throw busy('Too many files are being uploaded at the moment.');
         taken.delete(slowest);
         slowest.bytes?.destroy(busy('The file arrives slowly, and others wait.'));
       }
-      const place = { ...comer, since: seconds(), arrived: 0 };
-      taken.add(place);
-      return work(place).finally(() => taken.delete(place));
+      const slot = { ...requester, since: seconds(), arrived: 0 };
+      taken.add(slot);
+      return work(slot).finally(() => taken.delete(slot));
     },
   };
 }
 
 /** How many free slots are reserved for others. */
-function keptFrom({ isPaying }: Comer, own: number): number {
+function keptFrom({ isPaying }: UploadRequester, own: number): number {
   const { ofMailbox, first, paying, all } = UPLOADS_AT_ONCE;
   if (own >= ofMailbox) return all;
   if (own > 0) return first;
   return isPaying ? 0 : paying;
 }
 
-function isArriving({ bytes }: UploadPlace): boolean {
+function isArriving({ bytes }: UploadSlot): boolean {
   return bytes !== undefined && !bytes.writableEnded && !bytes.destroyed;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../kernel/errors.ts';
-import { consequenceOf } from './create-errors.ts';
+import { consequenceOf } from './errors.ts';
 
 test('a create that reserved says whether its credits are reserved or refunded', () => {
   const task_id = 'task_1';

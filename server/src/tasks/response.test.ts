@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { quiet } from '../../../test/database.ts';
-import { makeSubmittingTask, makeTask, openTaskFixture, sql } from '../../../test/task-fixtures.ts';
-import { openDatabase } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
-import { notAccepted } from '../not-accepted.ts';
-import { type FailureCode, type Phase, readTask, type Task } from '../task.ts';
-import { createWaiting } from '../waiting.ts';
-import { announce } from './idempotency-keys.ts';
-import { awaitResponse } from './response.ts';
+import { quiet } from '../../test/database.ts';
+import { makeSubmittingTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
+import { openDatabase } from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { announce } from './create/idempotency-keys.ts';
+import { notAccepted } from './not-accepted.ts';
+import { type FailureCode, type Phase, readTask, type Task } from './task.ts';
+import { awaitResponse, createWaiting } from './waiting.ts';
 
 const fixture = await openTaskFixture();
 const waiting = createWaiting({ db: fixture.db, log: quiet });

@@ -1,7 +1,8 @@
-import { type Database, namedStatement } from '../../database/database.ts';
+import { type Database, namedStatement, queryFirst } from '../../database/database.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
-import { hasReadyFile, posterOf } from '../../storage/object-sql.ts';
-import type { Phase, Task } from '../task.ts';
+import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { hasReadyFile, objectsOfTask, posterOf } from '../../storage/object-sql.ts';
+import { HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from '../task.ts';
 
 /** A task in the list of an account. */
 export interface ListedTask {
@@ -152,4 +153,101 @@ export function parseCursor(position: string): Cursor | undefined {
   const afterAt = `${day}T${time}${hours}${minutes}`;
   const isTime = readIsoTime(afterAt) !== undefined && !afterAt.startsWith('0000');
   return isTime ? { afterAt, afterId } : undefined;
+}
+
+/** The record of a stored file. Times in records are ISO strings. */
+interface RecordedFile {
+  id: string;
+  role: string;
+  state: 'writing' | 'ready' | 'deleting' | 'deleted';
+  media_type: string;
+  size_bytes: number | null;
+  delete_after: string | null;
+  taken_down_at: string | null;
+}
+
+/** Why a task moved, as its account may see it. */
+interface HistoryCause {
+  cancelled_by?: 'customer' | 'operator';
+  /** The reason of an operator who cancelled the task. */
+  operator?: string | null;
+}
+
+/** A task with the records that its account may see. */
+export interface TaskRecord extends Task {
+  api_key_id: string | null;
+  request_id: string | null;
+  output_facts: {
+    mediaType: string;
+    width: number;
+    height: number;
+    durationSeconds: number;
+    frames: number;
+    videoCodec: string;
+    audio: { codec: string } | null;
+  } | null;
+  /** Its transitions after the create, oldest first. */
+  history: { at: string; phase: Phase; cause: HistoryCause | null }[];
+  files: RecordedFile[];
+}
+
+const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
+
+/** An account's task on any surface, if there is one. */
+export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRecord>(
+  'gallery_task',
+  `select ${TASK_COLUMNS}, ${EXTRA}, ${HISTORY_OF_TASK} as history,
+     ${objectsOfTask('tasks.id')} as files
+   from tasks where account_id = $1 and id = $2`,
+);
+
+/** The stored poster of an account's task, if there is one. */
+export const accountPoster = queryFirst<
+  [accountId: string, taskId: string],
+  { id: string; size_bytes: number }
+>(
+  'gallery_poster',
+  `select p.id, p.size_bytes from tasks cross join lateral (${posterOf('tasks.id')}) p
+   where tasks.account_id = $1 and tasks.id = $2`,
+);
+
+/** An account's tasks created on one day with one model and API key. */
+export interface UsageRow {
+  /** UTC, as 2026-11-22. */
+  day: string;
+  model: string;
+  surface: string;
+  /** null: a task of the website. */
+  api_key_id: string | null;
+  tasks: number;
+  videos: number;
+  failed: number;
+  /** Charged or reserved, minus refunds. */
+  credits: number;
+}
+
+const READ = namedStatement(
+  'gallery_usage',
+  ['accountId', 'isTest', 'from', 'until'],
+  `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day,
+     request->>'model' as model, surface, api_key_id,
+     count(*)::int as tasks, (count(*) filter (where phase = 'completed'))::int as videos,
+     (count(*) filter (where phase = 'failed'))::int as failed,
+     coalesce(sum(credits) filter (where phase <> 'failed'), 0)::bigint as credits
+   from tasks
+   where account_id = :accountId and created_at >= :from::timestamptz
+     and created_at < :until::timestamptz and (surface = '${TEST_SURFACE}') = :isTest::boolean
+   group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+);
+
+/**
+ * An account's usage in a period by UTC day, model, surface and API key: of test tasks only, or of
+ * all others.
+ */
+export function accountUsage(
+  db: Database,
+  accountId: string,
+  wanted: { isTest: boolean; from: Date; until: Date },
+): Promise<UsageRow[]> {
+  return db.query<UsageRow>(READ, READ.values({ accountId, ...wanted }));
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { ApiError } from '../../kernel/errors.ts';
-import { canonicalJson, fingerprintOf, type Json, parseBody } from './fingerprint.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { canonicalJson, fingerprintOf, type Json, parseBody } from './bodies.ts';
 
 function parse(text: string): Json {
   return parseBody(Buffer.from(text));

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { openUploadSlots, type UploadRequester } from './upload-slots.ts';
+
+let clock = 0;
+
+/** Uploads that begin now, and bring so many bytes. Each is listed when it has ended early. */
+function openSlots() {
+  clock = 0;
+  const slots = openUploadSlots({ seconds: () => clock });
+  const ended: string[] = [];
+  const begin = (requester: UploadRequester, arrived: number) =>
+    slots.run(requester, (slot) => {
+      const { promise, reject } = Promise.withResolvers<void>();
+      const bytes = new PassThrough().on('error', reject);
+      Object.assign(slot, { bytes, arrived });
+      promise.catch(() => ended.push(requester.mailbox));
+      return promise;
+    });
+  /** The reason for which an upload is refused; undefined if it is received. */
+  const refusal = (requester: UploadRequester, arrived = 0) =>
+    Promise.race([begin(requester, arrived).catch((error) => error.code), settled()]);
+  return { refusal, ended };
+}
+
+const unpaid = (mailbox: string) => ({ mailbox, isPaying: false });
+const paying = (mailbox: string) => ({ mailbox, isPaying: true });
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+async function fill(slots: ReturnType<typeof openSlots>, arrived: (mailbox: string) => number) {
+  for (const mailbox of ['a', 'a', 'a', 'b', 'c', 'd', 'e', 'f']) {
+    assert.equal(await slots.refusal(unpaid(mailbox), arrived(mailbox)), undefined, mailbox);
+  }
+}
+
+test('six slow mailboxes do not keep a seventh out: the slowest upload ends', async () => {
+  const slots = openSlots();
+  await fill(slots, (mailbox) => (mailbox === 'd' ? 10 : 1000));
+  clock = 1;
+  assert.equal(await slots.refusal(unpaid('g')), 'service_busy', 'they have only begun');
+  clock = 60;
+  assert.equal(await slots.refusal(unpaid('a')), 'service_busy', 'it has slots');
+  assert.equal(await slots.refusal(unpaid('g')), undefined);
+  await settled();
+  assert.deepEqual(slots.ended, ['d']);
+});
+
+test('uploads that are fast keep their slots, and two are left for paying customers', async () => {
+  const slots = openSlots();
+  await fill(slots, () => 10_000_000);
+  clock = 10;
+  assert.equal(await slots.refusal(unpaid('g')), 'service_busy');
+  assert.equal(await slots.refusal(paying('h')), undefined);
+  assert.equal(await slots.refusal(paying('i')), undefined);
+  assert.equal(await slots.refusal(paying('j')), 'service_busy');
+  clock = 20; // h and i are slow now
+  assert.equal(await slots.refusal(unpaid('g')), 'service_busy');
+  assert.equal(await slots.refusal(paying('j')), undefined);
+  await settled();
+  assert.deepEqual(slots.ended, ['h']);
+});

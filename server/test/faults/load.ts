@@ -103,14 +103,6 @@ export async function recoverySeconds(
   return { ready, completed: seconds() };
 }
 
-/** Waits until a client got a 503. */
-export async function metByClients({ seen }: Observed): Promise<void> {
-  await until(
-    async () => [...seen.keys()],
-    (names) => names.some((name) => name.endsWith(' 503')),
-  );
-}
-
 /** The status of /readyz. */
 export async function readiness(service: ServiceProcess): Promise<number> {
   return (await fetch(`${service.url}/readyz`)).status;

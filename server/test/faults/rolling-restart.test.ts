@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createKey } from '../../src/accounts/api-keys.ts';
 import { audit } from '../../src/operator/audit.ts';
-import { makeCustomer } from '../customer.ts';
-import { createTestDatabase } from '../database.ts';
-import { startServiceProcess } from '../service/service-process.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { startUpgradeLoad } from './upgrade-load.ts';
+import { openDeployment } from './upgrade-load.ts';
 
 /** Sends the load to the addresses that are ready, as a load balancer does, until it is stopped. */
 function balance(urls: string[], use: (ready: string[]) => Promise<void>) {
@@ -32,26 +27,13 @@ function balance(urls: string[], use: (ready: string[]) => Promise<void>) {
 }
 
 test('both APIs and the worker are restarted under load, and no request fails', async (t) => {
-  const cleanup = new AsyncDisposableStack(); // the last first
-  t.after(() => cleanup.disposeAsync());
-  const database = await createTestDatabase();
-  cleanup.defer(() => database.close());
-  const folder = cleanup.use(await temporaryFolder());
-  const env = { DATABASE_URL: database.url, DATA_DIR: folder.path, DRAIN_SECONDS: '1' };
-  const start = async (own: Record<string, string>) =>
-    cleanup.use(await startServiceProcess({ ...env, ...own }));
+  const { database, cleanup, start, startLoad } = await openDeployment(t);
   const startApi = (url?: string) =>
-    start({ ROLES: 'api', ...(url ? { PORT: new URL(url).port } : {}) });
+    start({ ROLES: 'api', DRAIN_SECONDS: '1', ...(url && { PORT: new URL(url).port }) });
   let worker = await start({ ROLES: 'worker' });
   const apis = [await startApi(), await startApi()];
   const urls = apis.map(({ url }) => url);
-  // Their tasks go the same ways, and nothing is rendered for them.
-  const makeKey = async () => {
-    const { accountId } = await makeCustomer(database.db, 0);
-    return (await createKey(database.db, { accountId, mode: 'test' })).secret;
-  };
-  const load = startUpgradeLoad(makeKey, urls);
-  cleanup.defer(() => load.stop());
+  const load = startLoad(urls);
   cleanup.defer(balance(urls, (ready) => load.use(ready)));
   const goesOn = async () => {
     const before = load.accepted();

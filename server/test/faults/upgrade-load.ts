@@ -1,11 +1,41 @@
+import path from 'node:path';
+import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createKey } from '../../src/accounts/api-keys.ts';
 import { type ApiResponse, client, SMALLEST } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
+import { createTestDatabase } from '../database.ts';
+import { startServiceProcess } from '../service/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A key may make 30 requests in a minute. */
 const ROUNDS_OF_KEY = 9;
 const CUSTOMERS = 2;
 /** Each create is rendered, which takes about a second of CPU time. */
 const PAUSE_MS = 2000;
+
+/** A database, and what starts processes of the service on it and sends them requests. */
+export async function openDeployment(t: TestContext) {
+  const cleanup = new AsyncDisposableStack(); // the last first
+  t.after(() => cleanup.disposeAsync());
+  const database = await createTestDatabase();
+  cleanup.defer(() => database.close());
+  const folder = cleanup.use(await temporaryFolder());
+  const env = { DATABASE_URL: database.url, DATA_DIR: path.join(folder.path, 'data') };
+  const start = async (own: Record<string, string>, program?: string[]) =>
+    cleanup.use(await startServiceProcess({ ...env, ...own }, program));
+  // Tasks of test keys go the same ways, and nothing is rendered for them.
+  const makeKey = async () => {
+    const { accountId } = await makeCustomer(database.db, 0);
+    return (await createKey(database.db, { accountId, mode: 'test' })).secret;
+  };
+  const startLoad = (urls: string[], newKey = makeKey) => {
+    const load = startUpgradeLoad(newKey, urls);
+    cleanup.defer(() => load.stop());
+    return load;
+  };
+  return { database, env, folder: folder.path, cleanup, start, startLoad };
+}
 
 export interface UpgradeLoad {
   /**
@@ -26,7 +56,7 @@ export interface UpgradeLoad {
  * Customers who create tasks and read their tasks and credits, one request after the other.
  * @param newKey gives the secret of an API key that was not used yet
  */
-export function startUpgradeLoad(newKey: () => Promise<string>, urls: string[]): UpgradeLoad {
+function startUpgradeLoad(newKey: () => Promise<string>, urls: string[]): UpgradeLoad {
   const failures: string[] = [];
   let [targets, accepted, slowest, turn] = [urls, 0, 0, 0];
   const underWay = new Set<Promise<unknown>>();

@@ -11,12 +11,12 @@ import {
   type TestDatabase,
   throughPooler,
 } from '../database.ts';
-import { openRestartingDatabase } from '../faults/restarting-database.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { type PgBouncer, startPgBouncer } from './pgbouncer.ts';
+import { openRestartingDatabase } from './restarting-database.ts';
 
 const PROGRAM = process.env.FRAMEWRIGHT_PGBOUNCER ?? '';
 const skip = PROGRAM === '' && 'set FRAMEWRIGHT_PGBOUNCER to the file of a PgBouncer';

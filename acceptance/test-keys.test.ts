@@ -4,7 +4,7 @@ import { assertCommonHeaders, assertError, assertVideoTask } from './assertions.
 import { type ApiResponse, send, sendOnce } from './deployment.ts';
 import { call, createTest, inTestMode, movements, testKey, waitForEnd } from './test-mode.ts';
 
-// Each word that decides what becomes of a test task (docs/test-keys.md).
+// Each word that decides what becomes of a test task (docs/customers/test-keys.md).
 
 interface Ended {
   status: 'completed' | 'failed';

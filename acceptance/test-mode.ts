@@ -14,7 +14,7 @@ export function testKey(number: number): string {
   return keys[number % keys.length] ?? '';
 }
 
-/** A create of a test task. The word says what becomes of it (docs/test-keys.md). */
+/** A create of a test task. The word says what becomes of it (docs/customers/test-keys.md). */
 export function createTest(
   word: string,
   options: { key: string; headers?: Record<string, string> },

@@ -45,7 +45,8 @@ let isAnyMissed = false;
 for (const [name, printLine] of Object.entries(LINES)) {
   if (wanted.length === 0 || wanted.includes(name)) await printLine();
 }
-if (isAnyMissed) print('\nWhy a target is missed: docs/performance.md says what limits each line.');
+if (isAnyMissed)
+  print('\nWhy a target is missed: docs/operators/performance.md says what limits each line.');
 
 async function printThroughput(): Promise<void> {
   print(`${CLIENTS} clients; ${ROUNDS} rounds of ${ROUND_SECONDS} s per side, in turns`);

@@ -39,7 +39,7 @@ export const SOURCES = [
   '../clients/packing',
   ...['typescript', 'ai-sdk', 'cli', 'mcp'].flatMap(sourcesOfClient),
   ...['src', 'examples', 'pyproject.toml', 'LICENSE'].map((name) => `../clients/python/${name}`),
-  '../docs/guides/pictures',
+  '../docs/customers/pictures',
   ...[GUIDES, OPERATIONS].flatMap(filesOf).map((file) => `../${file}`),
 ];
 

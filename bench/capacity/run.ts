@@ -1,6 +1,6 @@
 /**
  * `node bench/capacity/run.ts`: what creates at some rates, and tasks that are kept, cost; from the
- * measured costs of units (units.json). The page is docs/scaling.md.
+ * measured costs of units (units.json). The page is docs/operators/scaling.md.
  */
 import { readFile } from 'node:fs/promises';
 import type { Units } from './units.ts';

@@ -31,9 +31,9 @@ export interface Book {
   chapters: Chapter[];
 }
 
-/** An entry for docs/guides/{slug}.md. */
+/** An entry for docs/customers/{slug}.md. */
 const guide = (slug: string, short?: string): Entry =>
-  Object.assign({ slug, file: `docs/guides/${slug}.md` }, short && { short });
+  Object.assign({ slug, file: `docs/customers/${slug}.md` }, short && { short });
 
 /** Customers' pages. The reference is added from openapi.json (reference.ts). */
 export const GUIDES: Book = {
@@ -53,19 +53,19 @@ export const GUIDES: Book = {
       title: 'Build',
       entries: [
         guide('paying-once', 'Paying exactly once'),
-        { slug: 'errors', file: 'docs/ERRORS.md', short: 'Errors and money' },
-        { slug: 'test-keys', file: 'docs/test-keys.md', short: 'Test keys and CI' },
-        { slug: 'uploads', file: 'docs/uploads.md' },
-        { slug: 'webhooks', file: 'docs/webhooks.md' },
+        { slug: 'errors', file: 'docs/customers/ERRORS.md', short: 'Errors and money' },
+        guide('test-keys', 'Test keys and CI'),
+        guide('uploads'),
+        guide('webhooks'),
         guide('limits'),
-        { slug: 'media-rules', file: 'docs/media-rules.md' },
+        guide('media-rules'),
       ],
     },
     {
       title: 'Tools',
       entries: [
         guide('packages', 'Install a client'),
-        { slug: 'curl', file: 'docs/api.md', short: 'curl' },
+        { slug: 'curl', file: 'docs/customers/api.md', short: 'curl' },
         { slug: 'typescript', file: 'clients/typescript/README.md', short: 'TypeScript' },
         { slug: 'python', file: 'clients/python/README.md', short: 'Python' },
         { slug: 'ai-sdk', file: 'clients/ai-sdk/README.md', short: 'AI SDK' },
@@ -89,7 +89,7 @@ export function filesOf({ chapters }: Book): string[] {
   return chapters.flatMap(({ entries }) => entries.map(({ file }) => file));
 }
 
-const operations = (slug: string): Entry => ({ slug, file: `docs/operations/${slug}.md` });
+const operations = (slug: string): Entry => ({ slug, file: `docs/operators/${slug}.md` });
 
 /** Operators' pages, visible to operators only. */
 export const OPERATIONS: Book = {
@@ -99,7 +99,7 @@ export const OPERATIONS: Book = {
     {
       title: 'Begin',
       entries: [
-        { slug: 'overview', file: 'docs/operations/README.md', short: 'Overview' },
+        { slug: 'overview', file: 'docs/operators/README.md', short: 'Overview' },
         ...['console', 'commands', 'sign-in', 'storage', 'outbound', 'upgrades'].map(operations),
       ],
     },
@@ -121,7 +121,14 @@ export const OPERATIONS: Book = {
     },
     {
       title: 'Watch and grow',
-      entries: ['metrics', 'tracing', 'many-processes', 'database-roles'].map(operations),
+      entries: [
+        'metrics',
+        'tracing',
+        'performance',
+        'scaling',
+        'many-processes',
+        'database-roles',
+      ].map(operations),
     },
   ],
 };

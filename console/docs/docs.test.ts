@@ -87,8 +87,8 @@ test('a name of a place is used once in a page', () => {
 
 test('every guide, every page for operators and every operation is in the contents', () => {
   for (const [name, book] of [
-    ['docs/guides', GUIDES],
-    ['docs/operations', OPERATIONS],
+    ['docs/customers', GUIDES],
+    ['docs/operators', OPERATIONS],
   ] as const) {
     const files = readdirSync(path.join(ROOT, name)).filter((file) => file.endsWith('.md'));
     const known = filesOf(book);

@@ -4,7 +4,7 @@ import { filled, type Given, type RequestParts, type Result, type Route } from '
 export class ApiFailure extends Error {
   /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** A code of docs/ERRORS.md; `offline` without a response. */
+  /** A code of docs/customers/ERRORS.md; `offline` without a response. */
   readonly code: string;
   /** The response's request id; undefined without a response. */
   readonly requestId: string | undefined;

@@ -74,14 +74,14 @@ function fieldsTable({ table: fields, shown = (name) => name }: ShownFields): st
 
 /** The tables of each page of docs/, by their markers. */
 const TABLES: Record<string, Record<string, () => string>> = {
-  'guides/prices.md': {
+  'customers/prices.md': {
     prices: () => prices('standard'),
     'reference prices': () => prices('referenced'),
   },
-  'guides/limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
+  'customers/limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
   ...Object.fromEntries(
     FIELD_TABLES.map(({ name, fields }) => {
-      return [`providers/${name}.md`, { fields: () => fieldsTable(fields) }];
+      return [`operators/providers/${name}.md`, { fields: () => fieldsTable(fields) }];
     }),
   ),
 };

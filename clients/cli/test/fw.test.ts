@@ -168,7 +168,10 @@ longTest(
 );
 
 longTest('a test of the scripted outcomes finds each one as documented', async () => {
-  const page = await readFile(new URL('../../../docs/test-keys.md', import.meta.url), 'utf8');
+  const page = await readFile(
+    new URL('../../../docs/customers/test-keys.md', import.meta.url),
+    'utf8',
+  );
   const words = [...page.matchAll(/^\| `(test-[a-z-]+)` \|/gm)].map(([, word]) => word);
   assert.deepEqual(Object.keys(OUTCOMES), words);
   let reads = 0;

@@ -1,5 +1,5 @@
 /**
- * The outcomes of a test key's create, by the word `test-...` in its prompt. docs/test-keys.md
+ * The outcomes of a test key's create, by the word `test-...` in its prompt. docs/customers/test-keys.md
  * lists them for customers.
  */
 export const TEST_OUTCOMES = [

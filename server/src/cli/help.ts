@@ -44,7 +44,7 @@ nothing. A list takes --limit N (100 rows, at most 1000) and --after CURSOR, for
 The commands also work while a service runs. They read these of its variables: DATA_DIR (./.data),
 DATABASE_URL (the embedded database under DATA_DIR), DATABASE_DIRECT_URL. Most of them refuse to run
 where there is no database yet.
-docs/operations/README.md lists all variables.
+docs/operators/README.md lists all variables.
 `;
 
 const EXAMPLE = `
@@ -87,7 +87,7 @@ function fieldsOf({ fields, words = [] }: Verb): string {
   return named.map(([name, about]) => `\n        ${name.padEnd(width)}  ${about}`).join('');
 }
 
-/** The table of all verbs in docs/operations/commands.md. */
+/** The table of all verbs in docs/operators/commands.md. */
 export async function verbTable(): Promise<string> {
   const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
   const rows = nouns

@@ -66,7 +66,7 @@ async function isUpToDate(client: pg.Client, files: readonly MigrationFile[]): P
   return pendingFiles(files, applied).length === 0;
 }
 
-const ADVICE = 'see docs/operations/database-roles.md.';
+const ADVICE = 'see docs/operators/database-roles.md.';
 
 /** @throws UsageError when migrations are pending that the role may not run here */
 async function requireOwner(client: pg.Client): Promise<void> {

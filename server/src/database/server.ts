@@ -112,7 +112,7 @@ function poolerFound(variable: string): UsageError {
       : 'Set DATABASE_DIRECT_URL to the address of Postgres itself';
   return new UsageError(
     `${variable} is the address of a connection pooler. ${advice}: see ` +
-      'docs/operations/many-processes.md.',
+      'docs/operators/many-processes.md.',
   );
 }
 
@@ -167,7 +167,7 @@ export async function requireSessionSettings(db: Database, allowsVolatile: boole
   throw new UsageError(
     `the sessions behind the connection pooler have other settings than the service needs: ` +
       `${problems.join('; ')}. Set them in the pooler or for the role: see ` +
-      'docs/operations/many-processes.md.',
+      'docs/operators/many-processes.md.',
   );
 }
 

@@ -2,7 +2,7 @@
  * Every error code that a client can receive, with its HTTP status. The first ten are the
  * contract's (section "Errors"), with `method_not_allowed`; the next three belong to one operation
  * each. The next five belong to delivery links, the rest to the website: both are outside the
- * versioned API. docs/ERRORS.md explains each code to clients.
+ * versioned API. docs/customers/ERRORS.md explains each code to clients.
  */
 export const ERROR_STATUS = {
   unauthorized: 401,

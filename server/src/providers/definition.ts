@@ -77,7 +77,7 @@ export interface ProviderDefinition<Settings> {
   /** undefined: all its jobs are elsewhere. */
   ownJobs?: OwnJobs;
   /**
-   * For docs/providers/NAME.md; undefined: there is no such page.
+   * For docs/operators/providers/NAME.md; undefined: there is no such page.
    * `shown`: how the page writes a name.
    */
   fields?: { table: FieldTable; shown?(name: string): string };

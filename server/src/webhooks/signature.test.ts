@@ -15,12 +15,12 @@ interface Delivery {
   isGenuine: boolean;
 }
 
-const page = readFileSync(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/customers/webhooks.md', import.meta.url), 'utf8');
 
 /** The program that the page for customers shows in a tab. */
 function programOf(tab: string): string {
   const [, program] = new RegExp(`^\`\`\`\\w+ tab=${tab}\n(.*?)^\`\`\``, 'ms').exec(page) ?? [];
-  assert.ok(program, `docs/webhooks.md has a program for ${tab}`);
+  assert.ok(program, `docs/customers/webhooks.md has a program for ${tab}`);
   return program;
 }
 

@@ -45,7 +45,7 @@ longTest('the commands of the README make a video and read it', async () => {
 
 longTest('the steps of the CI pass with a test key', async () => {
   const reader = await readers.newReader();
-  const workflow = sampleOf('docs/test-keys.md', 'yaml', /jobs:/);
+  const workflow = sampleOf('docs/customers/test-keys.md', 'yaml', /jobs:/);
   const steps = [...workflow.matchAll(/^( +)(?:- )?run: (?:\|\n((?:\1 .*\n)+)|(.*)\n)/gm)];
   const commands = steps.map(([, , block, line]) => block ?? line ?? '');
   const [install = '', ...own] = commands;
@@ -69,7 +69,7 @@ const request = { prompt: 'A boat, test-failed' };`;
 test('the variables that the guides set are those of the tools', async () => {
   const reader = await readers.newReader();
   const { FRAMEWRIGHT_BASE_URL: url = '', FRAMEWRIGHT_API_KEY: key = '' } = reader.env;
-  const sample = sampleOf('docs/guides/quickstart.md', 'sh tab=all', /export/)
+  const sample = sampleOf('docs/customers/quickstart.md', 'sh tab=all', /export/)
     .replace('http://127.0.0.1:8080', new URL(url).origin)
     .replace('fw_test_...', key);
   delete reader.env.FRAMEWRIGHT_BASE_URL;

@@ -8,7 +8,7 @@ import { pagesWithTables } from '../../src/write-tables.ts';
 import { longTest } from '../long.ts';
 import { openReaders, type Reader, type Tool } from './reader.ts';
 
-const GUIDES = path.join(import.meta.dirname, '../../../docs/guides');
+const GUIDES = path.join(import.meta.dirname, '../../../docs/customers');
 const NO_CURL = spawnSync('curl', ['--version']).error ? 'curl is not installed' : false;
 
 const readers = await openReaders();

@@ -20,13 +20,13 @@ const FACTS: Fact[] = [
   {
     file: 'config/config.ts',
     code: "'RETENTION_DAYS', 30,",
-    said: { 'guides/waiting': ['deleted after 30 days'] },
+    said: { waiting: ['deleted after 30 days'] },
   },
   {
     file: 'accounts/key-gate.ts',
     code: 'REQUESTS_PER_WINDOW = 30;',
     said: {
-      'guides/limits': ['may send 30 requests in any 60 seconds', 'in the next 60 seconds'],
+      limits: ['may send 30 requests in any 60 seconds', 'in the next 60 seconds'],
       ERRORS: ['more than 30 requests in 60 seconds', '30 requests in any 60 seconds'],
       'test-keys': ['30 requests a minute', 'may send 30 requests in 60 seconds'],
       webhooks: ['half of the 30 requests a minute'],
@@ -37,28 +37,28 @@ const FACTS: Fact[] = [
   {
     file: 'catalog/limits.ts',
     code: 'PROMPT_CHARACTERS = { min: 3, max: 4000 }',
-    said: { 'guides/inputs': ['3 to 4000 characters'] },
+    said: { inputs: ['3 to 4000 characters'] },
   },
   {
     file: 'catalog/limits.ts',
     code: 'REFERENCE_IMAGES = 8;',
-    said: { 'guides/inputs': ['up to eight pictures'] },
+    said: { inputs: ['up to eight pictures'] },
   },
   {
     file: 'catalog/limits.ts',
     code: 'REFERENCE_VIDEOS = 3;',
-    said: { 'guides/inputs': ['three videos', 'up to 3'] },
+    said: { inputs: ['three videos', 'up to 3'] },
   },
   {
     file: 'catalog/limits.ts',
     code: 'DURATION_SECONDS = { min: 4, max: 15 }',
-    said: { 'guides/inputs': ['4 to 15, in seconds'], 'guides/moving': ['4 to 15'] },
+    said: { inputs: ['4 to 15, in seconds'], moving: ['4 to 15'] },
   },
   {
     file: 'catalog/limits.ts',
     code: 'REFERENCE_SECONDS = { min: 2, max: 15 }',
     said: {
-      'guides/inputs': ['2 to 15 seconds each, 15 together'],
+      inputs: ['2 to 15 seconds each, 15 together'],
       ERRORS: ['does not last 2 to 15 seconds'],
       'media-rules': ['It lasts 2 to 15 seconds', 'past 15 seconds'],
     },
@@ -72,7 +72,7 @@ const FACTS: Fact[] = [
     file: 'catalog/limits.ts',
     code: 'SHORT_SIDE = { min: 480, max: 720 }',
     said: {
-      'guides/inputs': ['480 to 720 pixels'],
+      inputs: ['480 to 720 pixels'],
       ERRORS: ['480 to 720 pixels'],
       'media-rules': ['480 to 720 pixels'],
     },
@@ -81,7 +81,7 @@ const FACTS: Fact[] = [
     file: 'catalog/limits.ts',
     code: 'INPUT_BYTES = 268_435_456;',
     said: {
-      'guides/inputs': ['256 MB for all files of a request'],
+      inputs: ['256 MB for all files of a request'],
       ERRORS: ['exceed 268435456 bytes'],
       uploads: ['may have 256 MB'],
       'media-rules': ['268,435,456 bytes (256 MB)'],
@@ -140,7 +140,7 @@ const FACTS: Fact[] = [
     file: 'http/public/get-task.ts',
     code: 'MAX_WAIT_SECONDS = 30;',
     said: {
-      'guides/waiting': ['one every 30 seconds', '(1 to 30)'],
+      waiting: ['one every 30 seconds', '(1 to 30)'],
       api: ['(1 to 30 seconds)'],
     },
   },
@@ -174,7 +174,7 @@ const FACTS: Fact[] = [
     code: 'DELIVERY_SECONDS = 15;',
     said: {
       webhooks: ['within 15 seconds'],
-      'guides/going-live': ['within 15 seconds'],
+      'going-live': ['within 15 seconds'],
     },
   },
   {
@@ -260,7 +260,7 @@ const FACTS: Fact[] = [
     file: 'media/measure.ts',
     code: 'imagePixels: 64_000_000,',
     said: {
-      'guides/inputs': ['at most 64 megapixels'],
+      inputs: ['at most 64 megapixels'],
       'media-rules': ['At most 64,000,000 pixels (64 megapixels)'],
     },
   },
@@ -292,7 +292,7 @@ const FACTS: Fact[] = [
   {
     file: '../../console/src/docs/test-key.ts',
     code: 'DAYS_VALID = 7;',
-    said: { 'guides/quickstart': ['for seven days'], 'test-keys': ['after seven days'] },
+    said: { quickstart: ['for seven days'], 'test-keys': ['after seven days'] },
   },
 ];
 
@@ -328,7 +328,8 @@ const plain = (markdown: string) =>
     .replaceAll(/[`*]/g, '')
     .replaceAll(/\s+/g, ' ');
 
-const fileOf = (page: string) => (page.startsWith('clients/') ? `${page}.md` : `docs/${page}.md`);
+const fileOf = (page: string) =>
+  page.startsWith('clients/') ? `${page}.md` : `docs/customers/${page}.md`;
 
 test('the code has each number that the list of limits names', () => {
   for (const { file, code } of FACTS) {
@@ -361,7 +362,7 @@ test('pages for customers have no limit that is not in the list', () => {
 });
 
 test('the prices in sentences are those of the table', () => {
-  const pages = ['guides/quickstart', 'guides/prices', 'test-keys'].map(fileOf);
+  const pages = ['quickstart', 'prices', 'test-keys'].map(fileOf);
   const text = pages.map((file) => plain(read(file))).join(' ');
   for (const phrase of PRICES) assert.ok(text.includes(phrase), phrase);
 });

@@ -29,8 +29,8 @@ interface Rule {
   has?: RegExp;
 }
 
-const GUIDE = /^docs\/guides\//;
-const COMMANDS = /^docs\/(api|uploads|test-keys|webhooks)\.md$/;
+const GUIDE = /^docs\/customers\//;
+const COMMANDS = /^docs\/customers\/(api|uploads|test-keys|webhooks)\.md$/;
 
 /** The tests that run samples, in files relative to the root. The first rule that fits counts. */
 export const RUN: (Rule & { by: string })[] = [

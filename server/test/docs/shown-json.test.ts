@@ -21,7 +21,7 @@ interface Schema {
 const { schemas }: { schemas: Record<string, Schema> } = JSON.parse(
   read('openapi.json'),
 ).components;
-const ERRORS = read('docs/ERRORS.md');
+const ERRORS = read('docs/customers/ERRORS.md');
 
 /** A member that only such a value has, and its name in openapi.json. */
 const SHAPES = {

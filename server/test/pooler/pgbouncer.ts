@@ -76,7 +76,7 @@ ${(await keepsNames(program)) ? 'max_prepared_statements = 500' : ''}
 /** A line of the file that many-processes.md shows, so that the tests run with it. */
 async function documentedLine(setting: string): Promise<string> {
   const page = await readFile(
-    new URL('../../../docs/operations/many-processes.md', import.meta.url),
+    new URL('../../../docs/operators/many-processes.md', import.meta.url),
   );
   const line = new RegExp(`^ *(${setting} = .*)$`, 'm').exec(page.toString())?.[1];
   if (line === undefined) throw new Error(`many-processes.md does not show ${setting}`);

@@ -11,7 +11,7 @@ import { FAILURE_CODES } from '../../src/tasks/task.ts';
 import { OPENAPI_FILE } from '../../src/write-openapi.ts';
 
 /** What customers read, and what operators read of the website's own API. */
-const PAGES = ['ERRORS.md', 'operations/console.md'];
+const PAGES = ['customers/ERRORS.md', 'operators/console.md'];
 const texts = PAGES.map((name) =>
   readFile(new URL(`../../../docs/${name}`, import.meta.url), 'utf8'),
 );

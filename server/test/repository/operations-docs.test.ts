@@ -49,16 +49,16 @@ function sorted(names: Iterable<string>): string[] {
   return [...new Set(names)].sort();
 }
 
-const OPERATIONS = PAGES.filter((name) => name.startsWith('docs/operations/'));
+const OPERATIONS = PAGES.filter((name) => name.startsWith('docs/operators/'));
 /** The providers that have variables, each with a page of its own. */
 const PROVIDERS = PROVIDER_NAMES.filter((name) => neededVariables(name).length > 0);
 const TABLES = [
-  ...['README', 'tracing', 'sign-in', 'billing'].map((name) => `docs/operations/${name}.md`),
+  ...['README', 'tracing', 'sign-in', 'billing'].map((name) => `docs/operators/${name}.md`),
   ...PROVIDERS.map(pageOfProvider),
 ];
 
 function pageOfProvider(provider: string): string {
-  return `docs/providers/${provider}.md`;
+  return `docs/operators/providers/${provider}.md`;
 }
 
 // Metrics
@@ -155,7 +155,7 @@ test('/metrics shows the metrics of the list, each with its labels', () => {
 });
 
 test('every metric is explained, with all its labels', () => {
-  const all = seriesIn(page('docs/operations/metrics.md'));
+  const all = seriesIn(page('docs/operators/metrics.md'));
   const explained = all.filter(({ selector }) => /^\w+(,\w+)*$/.test(selector));
   assert.deepEqual(sorted(explained.map(({ name }) => name)), metrics);
   for (const { name, labels } of explained) {
@@ -169,7 +169,7 @@ test('the rules ask for values that there are', async () => {
     (await read('server/src/providers/instrumented.ts')) +
     (await read('server/src/attempts/callback.ts')) +
     (await read('server/src/telemetry/reports.ts'));
-  const rules = page('docs/operations/alerts.yml');
+  const rules = page('docs/operators/alerts.yml');
   for (const phase of groups(rules, /phase="(\w+)"/g)) assert.ok(phase in TRANSITIONS, phase);
   const words = groups(rules, /(?:outcome|result|call)!?="(\w+)"/g).filter(
     (word) => word !== 'failed',
@@ -180,7 +180,7 @@ test('the rules ask for values that there are', async () => {
 // Alert rules
 
 /** The rules by their names, each as the text of its block. */
-const rules = page('docs/operations/alerts.yml')
+const rules = page('docs/operators/alerts.yml')
   .split(/^ {6}- alert: /m)
   .slice(1);
 
@@ -192,7 +192,7 @@ test('each alert has an expression, a severity, and words that say what to do', 
     assert.match(rule, /^ {10}severity: (critical|warning)$/m);
     assert.match(rule, /^ {10}summary: \S/m);
     assert.match(rule, /^ {10}description: >-\n {12}\S/m);
-    assert.match(rule, /^ {10}runbook: docs\/operations\/\S+\.md#\S+$/m);
+    assert.match(rule, /^ {10}runbook: docs\/operators\/\S+\.md#\S+$/m);
     const expression = rule.slice(0, rule.indexOf('        labels:'));
     for (const [open, close] of ['()', '{}', '[]']) {
       const count = (mark = '') => expression.split(mark).length;
@@ -202,7 +202,7 @@ test('each alert has an expression, a severity, and words that say what to do', 
 });
 
 test('the rules indent with spaces and quote what YAML would read otherwise', () => {
-  for (const line of page('docs/operations/alerts.yml').split('\n')) {
+  for (const line of page('docs/operators/alerts.yml').split('\n')) {
     assert.doesNotMatch(line, /\t/);
     const [, value = ''] = /^ +(?:- )?\w+: (.*)$/.exec(line) ?? [];
     if (!/^["']/.test(value)) assert.doesNotMatch(value, /^[{[&*!|%@`]|: |\s#/, line);
@@ -311,7 +311,7 @@ test('the shares of a rate limit on the page are those of the code', async () =>
     const [share] = groups(files.join('\n'), new RegExp(`const ${name} = ([\\d.]+);`, 'g'));
     return `${Math.round(Number(share) * 100)} %`;
   };
-  const told = groups(page('docs/operations/README.md'), /(\d+ %) of\s(?:a provider's|its) limit/g);
+  const told = groups(page('docs/operators/README.md'), /(\d+ %) of\s(?:a provider's|its) limit/g);
   assert.deepEqual(told, [percent('SHARE_OF_RATE'), percent('SHARE_OF_FIND_RATE')]);
 });
 
@@ -362,7 +362,7 @@ test('every command is shown to operators, with each of its options', async () =
 });
 
 test('the table of all commands is fresh: npm run docs', async () => {
-  const [, table = ''] = (await read('docs/operations/commands.md')).split('## All commands\n');
+  const [, table = ''] = (await read('docs/operators/commands.md')).split('## All commands\n');
   assert.equal(table.trim(), await verbTable());
 });
 

@@ -24,7 +24,7 @@ async function callsOfService(): Promise<Set<string>> {
 
 /** The rows of the table: the access that each permission gives, and its calls. */
 async function rowsOfPage() {
-  const text = await readFile(path.join(ROOT, 'docs/operations/billing.md'), 'utf8');
+  const text = await readFile(path.join(ROOT, 'docs/operators/billing.md'), 'utf8');
   const [, section = ''] = text.split(HEADING);
   const [table = ''] = section.split(/\n\*\*|\n## /);
   return [...table.matchAll(/^\| ([^|]+) \| (read|write) \| ([^|]+) \|$/gm)].map(

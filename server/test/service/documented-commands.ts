@@ -40,7 +40,7 @@ export async function commandsOf(walk: Walk, pages: string[]): Promise<string> {
 
 /** Prepares the folder as the pages say. */
 export async function prepareFolder({ folder, receiverPort }: Walk): Promise<void> {
-  const page = await readFile(new URL('docs/webhooks.md', ROOT), 'utf8');
+  const page = await readFile(new URL('docs/customers/webhooks.md', ROOT), 'utf8');
   const [genuine = '', receiver = ''] = programsOf(page, 'js');
   const files = {
     'genuine.mjs': genuine,

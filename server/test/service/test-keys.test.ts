@@ -11,7 +11,7 @@ import { type Client, client, send } from '../client.ts';
 import { openMediaFixture } from '../media/media-fixture.ts';
 import { sql } from '../task-fixtures.ts';
 
-const PAGE = new URL('../../../docs/test-keys.md', import.meta.url);
+const PAGE = new URL('../../../docs/customers/test-keys.md', import.meta.url);
 const PRICE = 250;
 
 const fixture = await openMediaFixture({
@@ -32,7 +32,7 @@ async function tester(): Promise<Client> {
 const refill = (authorization: string) =>
   send(`${fixture.url}/api/v1/test-credits`, { method: 'POST', headers: { authorization } });
 
-/** The rows of the table of docs/test-keys.md: the word, and the status of the response. */
+/** The rows of the table of docs/customers/test-keys.md: the word, and the status of the response. */
 async function documented(): Promise<Map<string, number>> {
   const rows = (await readFile(PAGE, 'utf8')).matchAll(/^\| `test-([a-z-]+)` \|.*\| (\d{3})\b/gm);
   return new Map([...rows].map(([, word = '', status]) => [word, Number(status)]));

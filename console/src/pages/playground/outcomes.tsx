@@ -3,7 +3,7 @@ import { useMode } from '../../session.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select } from '../../ui/form/controls.tsx';
 
-/** The outcome of a test video, by the word in its prompt (docs/test-keys.md). */
+/** The outcome of a test video, by the word in its prompt (docs/customers/test-keys.md). */
 const OUTCOMES: Record<TestOutcome, string> = {
   completed: 'It is completed after about 2 seconds',
   slow: 'It is completed after 30 seconds',

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { METRICS, type MetricName, metric } from './metric-list.ts';
 
 /** The file that operators import into Grafana. */
-const DASHBOARD_FILE = new URL('../../../../docs/operations/dashboard.json', import.meta.url);
+const DASHBOARD_FILE = new URL('../../../../docs/operators/dashboard.json', import.meta.url);
 
 interface Panel {
   id: number;

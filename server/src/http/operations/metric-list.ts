@@ -32,8 +32,8 @@ function histogram(labels: string[], help: string, buckets: readonly number[]) {
 }
 
 /**
- * Every metric we export. docs/operations/dashboard.json has a panel for each, and
- * docs/operations/metrics.md explains them.
+ * Every metric we export. docs/operators/dashboard.json has a panel for each, and
+ * docs/operators/metrics.md explains them.
  */
 export const METRICS = {
   framewright_tasks: databaseGauge(['phase'], 'Tasks that have not ended, by phase'),

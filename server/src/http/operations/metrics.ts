@@ -23,7 +23,7 @@ const LAG_SAMPLE_SECONDS = 0.25;
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * Creates the metrics and a server with `/metrics`; docs/operations/metrics.md explains each.
+ * Creates the metrics and a server with `/metrics`; docs/operators/metrics.md explains each.
  * @param processName names this process where one start runs several: the supervisor collects
  *   their metrics, labelled with this name
  */

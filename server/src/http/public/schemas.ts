@@ -13,7 +13,7 @@ const RefusedInputSchema = Type.Object(
   { title: 'RefusedInput', additionalProperties: true },
 );
 
-/** The members that clients branch on. Errors may have more: docs/ERRORS.md lists them. */
+/** The members that clients branch on. Errors may have more: docs/customers/ERRORS.md lists them. */
 const ErrorDetailsSchema = Type.Object(
   {
     charged: Type.Optional(

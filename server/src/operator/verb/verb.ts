@@ -64,7 +64,7 @@ interface Facts<Name extends string> {
 
 /**
  * An operator's command, defined once: the command line, its help, the console's routes and
- * dialogs, the recorded action and the table in docs/operations/commands.md are derived from it.
+ * dialogs, the recorded action and the table in docs/operators/commands.md are derived from it.
  */
 export interface Verb<Of extends Fields = Fields, Result = unknown, Shown = unknown>
   extends Facts<string> {

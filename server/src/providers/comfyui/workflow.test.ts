@@ -81,7 +81,7 @@ for (const [what, text, expected] of [
 }
 
 test('the docs page has every placeholder', async () => {
-  const page = new URL('../../../../docs/providers/comfyui.md', import.meta.url);
+  const page = new URL('../../../../docs/operators/providers/comfyui.md', import.meta.url);
   const text = await readFile(page, 'utf8');
   for (const placeholder of PLACEHOLDERS)
     assert.ok(text.includes(`{{${placeholder}}}`), placeholder);

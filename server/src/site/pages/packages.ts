@@ -117,7 +117,7 @@ export interface PackagesDeps extends DocsDeps {
 
 type Row = Awaited<ReturnType<KeptPackages['list']>>[number];
 
-/** The placeholder for the list in docs/guides/packages.md. */
+/** The placeholder for the list in docs/customers/packages.md. */
 const PLACE = '<div id="packages"></div>';
 
 /** Serves the packages, and the page that lists them. */

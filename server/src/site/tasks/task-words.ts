@@ -42,7 +42,7 @@ export const HELD_WORDS: Record<NonNullable<Task['held_cause']>, string> = {
 const SAME = 'You can run the same request again.';
 const LATER = 'You can run the same request again later.';
 
-/** What to do about each failure (docs/ERRORS.md). */
+/** What to do about each failure (docs/customers/ERRORS.md). */
 const ADVICE: Record<Exclude<FailureCode, 'cancelled'>, string> = {
   invalid_media:
     'Run it again with another file, or with the same one if its host was only down for a while.',

@@ -3,6 +3,7 @@ import { REQUESTS_PER_WINDOW, WINDOW_SECONDS } from './accounts/key-gate.ts';
 import * as limits from './catalog/limits.ts';
 import { MODELS, RESOLUTIONS } from './catalog/models.ts';
 import { PRICE_TABLE } from './catalog/price.ts';
+import { METRICS } from './http/operations/metric-list.ts';
 import { MAX_WAIT_SECONDS } from './http/public/get-task.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
 import { FIELD_TABLES } from './providers/registry.ts';
@@ -72,12 +73,21 @@ function fieldsTable({ table: fields, shown = (name) => name }: ShownFields): st
   return table(['Field', 'Sent as'], rows);
 }
 
+/** Every metric with its labels. */
+function metricsTable(): string {
+  const rows = Object.entries(METRICS).map(([name, { kind, labels, help }]) => {
+    return [`\`${name}{${labels}}\``, kind, help];
+  });
+  return table(['Metric', 'Kind', 'Counts'], rows);
+}
+
 /** The tables of each page of docs/, by their markers. */
 const TABLES: Record<string, Record<string, () => string>> = {
   'customers/prices.md': {
     prices: () => prices('standard'),
     'reference prices': () => prices('referenced'),
   },
+  'operators/metrics.md': { metrics: metricsTable },
   'customers/limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
   ...Object.fromEntries(
     FIELD_TABLES.map(({ name, fields }) => {

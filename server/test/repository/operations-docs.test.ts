@@ -154,16 +154,6 @@ test('/metrics shows the metrics of the list, each with its labels', () => {
   }
 });
 
-test('every metric is explained, with all its labels', () => {
-  const all = seriesIn(page('docs/operators/metrics.md'));
-  const explained = all.filter(({ selector }) => /^\w+(,\w+)*$/.test(selector));
-  assert.deepEqual(sorted(explained.map(({ name }) => name)), metrics);
-  for (const { name, labels } of explained) {
-    const given = shown.get(name) ?? shown.get(`${name}_sum`);
-    assert.deepEqual(sorted(labels), sorted(given ?? []), name);
-  }
-});
-
 test('the rules ask for values that there are', async () => {
   const known =
     (await read('server/src/providers/instrumented.ts')) +

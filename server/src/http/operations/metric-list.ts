@@ -113,7 +113,7 @@ export const METRICS = {
   ),
   framewright_provider_calls_total: counter(
     ['provider', 'call', 'outcome'],
-    'Calls of providers, by outcome; a rejected submit is rejected_request|busy|operator',
+    'Calls of providers, by outcome; a rejected submit is rejected_request, rejected_busy or rejected_operator',
   ),
   framewright_provider_call_seconds: histogram(
     ['provider', 'call'],

@@ -1,9 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Book, type Entry, GUIDES, OPERATIONS, WRITTEN_ORIGIN } from './contents.ts';
+import {
+  type Book,
+  type Entry,
+  entriesOf,
+  GUIDES,
+  OPERATIONS,
+  WRITTEN_ORIGIN,
+} from './contents.ts';
 import { escapeHtml } from './html.ts';
-import { linkedMarkdown, renderMarkdown, type Section } from './markdown.ts';
+import { linkedMarkdown, renderMarkdown } from './markdown.ts';
 import { readOpenApi } from './openapi.ts';
 import { referenceOf } from './reference.ts';
 import { addressOf, type DocsPage, pageBody, titleOf } from './template.ts';
@@ -13,11 +20,6 @@ const ROOT = path.join(import.meta.dirname, '../..');
 /** The placeholder for the installation's origin in the packages' READMEs. */
 const EXAMPLE_ORIGIN = 'https://video.example.com';
 
-interface Page extends DocsPage {
-  sections: Section[];
-  source: string;
-}
-
 /**
  * Writes the docs beside the built pages: per page a folder with `index.html` and its Markdown, the
  * search index, and the lists for programs. decisions/0057 says why this is not a site of its own.
@@ -26,8 +28,9 @@ interface Page extends DocsPage {
 export async function buildDocs(folder: string): Promise<void> {
   const template = path.join(folder, 'docs.html');
   const html = await readFile(template, 'utf8');
-  for (const book of [guidesWithReference(), OPERATIONS]) {
-    const pages = pagesOf(book);
+  const guides = { ...GUIDES, chapters: { ...GUIDES.chapters, ...reference.chapters } };
+  for (const book of [guides, OPERATIONS]) {
+    const pages = entriesOf(book).map((entry) => pageOf(book, entry));
     for (const page of pages) await writePage(folder, html, { page, pages });
     await writeFile(inFolder(folder, `${book.path}/search.json`), searchIndex(pages));
     if (book.path === GUIDES.path) {
@@ -49,18 +52,11 @@ function notFound(book: Book): DocsPage {
   const title = 'There is no such page';
   const html = `<h1>${title}</h1>
 <p>The address is wrong, or the page has another one now. The search and the contents find it.</p>`;
-  return { book, entry: { slug: '', file: '' }, title, html, headings: [] };
+  const entry = { slug: '', file: '' };
+  return { book, entry, title, html, headings: [], sections: [], source: '' };
 }
 
-function guidesWithReference(): Book {
-  return { ...GUIDES, chapters: [...GUIDES.chapters, ...reference.chapters] };
-}
-
-function pagesOf(book: Book): Page[] {
-  return book.chapters.flatMap(({ entries }) => entries.map((entry) => pageOf(book, entry)));
-}
-
-function pageOf(book: Book, entry: Entry): Page {
+function pageOf(book: Book, entry: Entry): DocsPage {
   const found = reference.pages.find((one) => one.entry === entry);
   if (found) return Object.assign({ book }, found);
   const written = readFileSync(path.join(ROOT, entry.file), 'utf8');
@@ -72,10 +68,7 @@ function pageOf(book: Book, entry: Entry): Page {
 
 /** The short title of the page for a file. */
 function nameOf(file: string): string | undefined {
-  const entries = [GUIDES, OPERATIONS]
-    .flatMap(({ chapters }) => chapters)
-    .flatMap((one) => one.entries);
-  const entry = entries.find((one) => one.file === file);
+  const entry = [GUIDES, OPERATIONS].flatMap(entriesOf).find((one) => one.file === file);
   if (!entry) return undefined;
   const [, heading] = /^# (.*)$/m.exec(readFileSync(path.join(ROOT, file), 'utf8')) ?? [];
   return entry.short ?? heading;
@@ -90,7 +83,7 @@ function markdownAddress(file: string): string | undefined {
 /** The URL of a file's page; undefined if it has none. */
 function pageAddress(file: string): string | undefined {
   for (const book of [GUIDES, OPERATIONS]) {
-    const entry = book.chapters.flatMap(({ entries }) => entries).find((one) => one.file === file);
+    const entry = entriesOf(book).find((one) => one.file === file);
     if (entry) return addressOf(book, entry);
   }
   return file === 'openapi.json' ? '/openapi.json' : undefined;
@@ -101,22 +94,22 @@ const inFolder = (folder: string, address: string) => path.join(folder, ...addre
 async function writePage(
   folder: string,
   html: string,
-  { page, pages }: { page: Page; pages: Page[] },
+  { page, pages }: { page: DocsPage; pages: DocsPage[] },
 ): Promise<void> {
   const place = inFolder(folder, addressOf(page.book, page.entry));
   await mkdir(place, { recursive: true });
-  const title = `${titleOf(page.entry, page.title)} · Framewright`;
+  const title = `${titleOf(page)} · Framewright`;
   const document = html
     .replace('<title>Framewright</title>', () => `<title>${title}</title>${descriptionOf(page)}`)
     .replace('<!-- page -->', () => pageBody(page, pages));
   await writeFile(path.join(place, 'index.html'), document);
-  if (page.source) await writeFile(`${place}.md`, page.source);
+  await writeFile(`${place}.md`, page.source);
 }
 
 const MAX_DESCRIPTION = 155;
 
 /** The description for search engines: the start of the text. */
-function descriptionOf({ title, sections }: Page): string {
+function descriptionOf({ title, sections }: DocsPage): string {
   const text = (sections.find((one) => one.text.trim() !== '')?.text ?? title).trim();
   const short = text.replaceAll(/\s+/g, ' ').slice(0, MAX_DESCRIPTION + 1);
   const whole = short.length > MAX_DESCRIPTION ? short.replace(/\s\S*$/, '…') : short;
@@ -127,13 +120,13 @@ function descriptionOf({ title, sections }: Page): string {
  * The searchable texts: [address, page, heading, text]. A field shared by several operations
  * appears once.
  */
-function searchIndex(pages: Page[]): string {
+function searchIndex(pages: DocsPage[]): string {
   const known = new Set<string>();
   const rows = pages.flatMap((page) =>
     (page.sections.length > 0 ? page.sections : [{ heading: page.title, id: '', text: '' }]).map(
       ({ heading, id, text }) => [
         `${addressOf(page.book, page.entry)}#${id}`,
-        titleOf(page.entry, page.title),
+        titleOf(page),
         heading,
         text.replaceAll(/\s+/g, ' ').trim(),
       ],
@@ -146,17 +139,14 @@ function searchIndex(pages: Page[]): string {
   return JSON.stringify(rows.filter(isNew));
 }
 
-async function writeLists(folder: string, pages: Page[]): Promise<void> {
-  const urlOf = ({ book, entry }: Page) => `${WRITTEN_ORIGIN}${addressOf(book, entry)}`;
-  const line = (page: Page) => `- [${titleOf(page.entry, page.title)}](${urlOf(page)}.md)`;
-  const written = pages.filter(({ source }) => source !== '');
+async function writeLists(folder: string, pages: DocsPage[]): Promise<void> {
+  const urlOf = ({ book, entry }: DocsPage) => `${WRITTEN_ORIGIN}${addressOf(book, entry)}`;
+  const lines = pages.map((page) => `- [${titleOf(page)}](${urlOf(page)}.md)`);
   const head = '# Framewright\n\n> A video-generation API with prepaid credits.\n\n';
   const api = `- [OpenAPI](${WRITTEN_ORIGIN}/openapi.json): each operation and field\n`;
-  await writeFile(path.join(folder, 'llms.txt'), `${head}${written.map(line).join('\n')}\n${api}`);
-  await writeFile(
-    path.join(folder, 'llms-full.txt'),
-    written.map(({ source }) => source).join('\n\n'),
-  );
+  await writeFile(path.join(folder, 'llms.txt'), `${head}${lines.join('\n')}\n${api}`);
+  const texts = pages.map(({ source }) => source).join('\n\n');
+  await writeFile(path.join(folder, 'llms-full.txt'), texts);
   const urls = pages.map((page) => `<url><loc>${urlOf(page)}</loc></url>`);
   const sitemap = `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${urls.join('')}</urlset>

@@ -19,16 +19,12 @@ export interface Entry {
   short?: string;
 }
 
-export interface Chapter {
-  title: string;
-  entries: Entry[];
-}
-
 export interface Book {
   /** The URL path of its pages. */
   path: string;
   title: string;
-  chapters: Chapter[];
+  /** Its pages, by the title of their chapter. */
+  chapters: Record<string, Entry[]>;
 }
 
 /** An entry for docs/customers/{slug}.md. */
@@ -39,54 +35,46 @@ const guide = (slug: string, short?: string): Entry =>
 export const GUIDES: Book = {
   path: '/docs',
   title: 'Documentation',
-  chapters: [
-    {
-      title: 'Start',
-      entries: [
-        guide('quickstart', 'Your first video'),
-        guide('inputs', 'Text, frames, references'),
-        guide('prices', 'Prices and quotes'),
-        guide('waiting', 'Waiting for a video'),
-      ],
-    },
-    {
-      title: 'Build',
-      entries: [
-        guide('paying-once', 'Paying exactly once'),
-        { slug: 'errors', file: 'docs/customers/ERRORS.md', short: 'Errors and money' },
-        guide('test-keys', 'Test keys and CI'),
-        guide('uploads'),
-        guide('webhooks'),
-        guide('limits'),
-        guide('media-rules'),
-      ],
-    },
-    {
-      title: 'Tools',
-      entries: [
-        guide('packages', 'Install a client'),
-        { slug: 'curl', file: 'docs/customers/api.md', short: 'curl' },
-        { slug: 'typescript', file: 'clients/typescript/README.md', short: 'TypeScript' },
-        { slug: 'python', file: 'clients/python/README.md', short: 'Python' },
-        { slug: 'ai-sdk', file: 'clients/ai-sdk/README.md', short: 'AI SDK' },
-        { slug: 'cli', file: 'clients/cli/README.md', short: 'fw, the command line' },
-        { slug: 'mcp', file: 'clients/mcp/README.md', short: 'MCP server' },
-      ],
-    },
-    {
-      title: 'Go live',
-      entries: [
-        guide('going-live', 'The checklist'),
-        guide('moving', 'Moving from another API'),
-        guide('changelog', 'Changes'),
-      ],
-    },
-  ],
+  chapters: {
+    Start: [
+      guide('quickstart', 'Your first video'),
+      guide('inputs', 'Text, frames, references'),
+      guide('prices', 'Prices and quotes'),
+      guide('waiting', 'Waiting for a video'),
+    ],
+    Build: [
+      guide('paying-once', 'Paying exactly once'),
+      { slug: 'errors', file: 'docs/customers/ERRORS.md', short: 'Errors and money' },
+      guide('test-keys', 'Test keys and CI'),
+      guide('uploads'),
+      guide('webhooks'),
+      guide('limits'),
+      guide('media-rules'),
+    ],
+    Tools: [
+      guide('packages', 'Install a client'),
+      { slug: 'curl', file: 'docs/customers/api.md', short: 'curl' },
+      { slug: 'typescript', file: 'clients/typescript/README.md', short: 'TypeScript' },
+      { slug: 'python', file: 'clients/python/README.md', short: 'Python' },
+      { slug: 'ai-sdk', file: 'clients/ai-sdk/README.md', short: 'AI SDK' },
+      { slug: 'cli', file: 'clients/cli/README.md', short: 'fw, the command line' },
+      { slug: 'mcp', file: 'clients/mcp/README.md', short: 'MCP server' },
+    ],
+    'Go live': [
+      guide('going-live', 'The checklist'),
+      guide('moving', 'Moving from another API'),
+      guide('changelog', 'Changes'),
+    ],
+  },
 };
 
+export function entriesOf({ chapters }: Book): Entry[] {
+  return Object.values(chapters).flat();
+}
+
 /** The files of a book, relative to the root of the repository. */
-export function filesOf({ chapters }: Book): string[] {
-  return chapters.flatMap(({ entries }) => entries.map(({ file }) => file));
+export function filesOf(book: Book): string[] {
+  return entriesOf(book).map(({ file }) => file);
 }
 
 const operations = (slug: string): Entry => ({ slug, file: `docs/operators/${slug}.md` });
@@ -95,40 +83,28 @@ const operations = (slug: string): Entry => ({ slug, file: `docs/operators/${slu
 export const OPERATIONS: Book = {
   path: '/docs/operations',
   title: 'Operating Framewright',
-  chapters: [
-    {
-      title: 'Begin',
-      entries: [
-        { slug: 'overview', file: 'docs/operators/README.md', short: 'Overview' },
-        ...['console', 'commands', 'sign-in', 'storage', 'outbound', 'upgrades'].map(operations),
-      ],
-    },
-    {
-      title: 'Money',
-      entries: ['billing', 'credits'].map(operations),
-    },
-    {
-      title: 'When something is wrong',
-      entries: [
-        'held-tasks',
-        'provider-outage',
-        'full-disk',
-        'lost-database',
-        'restore',
-        'webhooks',
-        'load',
-      ].map(operations),
-    },
-    {
-      title: 'Watch and grow',
-      entries: [
-        'metrics',
-        'tracing',
-        'performance',
-        'scaling',
-        'many-processes',
-        'database-roles',
-      ].map(operations),
-    },
-  ],
+  chapters: {
+    Begin: [
+      { slug: 'overview', file: 'docs/operators/README.md', short: 'Overview' },
+      ...['console', 'commands', 'sign-in', 'storage', 'outbound', 'upgrades'].map(operations),
+    ],
+    Money: ['billing', 'credits'].map(operations),
+    'When something is wrong': [
+      'held-tasks',
+      'provider-outage',
+      'full-disk',
+      'lost-database',
+      'restore',
+      'webhooks',
+      'load',
+    ].map(operations),
+    'Watch and grow': [
+      'metrics',
+      'tracing',
+      'performance',
+      'scaling',
+      'many-processes',
+      'database-roles',
+    ].map(operations),
+  },
 };

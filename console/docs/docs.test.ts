@@ -7,7 +7,7 @@ import MiniSearch from 'minisearch';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { buildPages } from '../build.ts';
 import { openFinder } from '../src/docs/find.ts';
-import { filesOf, GUIDES, OPERATIONS } from './contents.ts';
+import { entriesOf, filesOf, GUIDES, OPERATIONS } from './contents.ts';
 import { headingId, renderMarkdown } from './markdown.ts';
 import { copyDocs } from './standalone.ts';
 
@@ -111,7 +111,7 @@ test('every guide, every page for operators and every operation is in the conten
 
 test('a page has its Markdown beside it, and is in the lists for programs', () => {
   const read = (name: string) => readFileSync(path.join(folder, name), 'utf8');
-  const guides = GUIDES.chapters.flatMap(({ entries }) => entries);
+  const guides = entriesOf(GUIDES);
   for (const { slug, file } of guides) {
     const [heading = ''] = readFileSync(path.join(ROOT, file), 'utf8').split('\n');
     const markdown = read(`docs/${slug}.md`);

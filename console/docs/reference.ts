@@ -1,6 +1,5 @@
-import type { Chapter, Entry } from './contents.ts';
 import { escapeHtml, headingHtml, sampleHtml, tabsHtml, textHtml, tryItLink } from './html.ts';
-import type { Heading, Section } from './markdown.ts';
+import type { Section } from './markdown.ts';
 import {
   type ApiResponse,
   exampleOf,
@@ -11,26 +10,18 @@ import {
   typeOf,
 } from './openapi.ts';
 import { exampleBody, operationSamples, toolsWithout } from './operation-samples.ts';
+import type { DocsPage } from './template.ts';
 
-/** The reference page for an operation. */
-interface ReferencePage {
-  entry: Entry;
-  title: string;
-  html: string;
-  headings: Heading[];
-  /** As Markdown. */
-  source: string;
-  sections: Section[];
-}
+type ReferencePage = Omit<DocsPage, 'book'>;
 
 /** The reference's chapters: a page per operation, grouped as in openapi.json. */
 export function referenceOf({ tags, operations }: OpenApi) {
   const pages = operations.map(pageOf);
-  const chapters = tags.map<Chapter>(({ name }) => ({
-    title: `Reference: ${name}`,
-    entries: pages.filter((_, at) => operations[at]?.tags[0] === name).map(({ entry }) => entry),
-  }));
-  return { chapters, pages };
+  const chapters = tags.map(({ name }) => {
+    const inside = pages.filter((_, at) => operations[at]?.tags[0] === name);
+    return [`Reference: ${name}`, inside.map(({ entry }) => entry)] as const;
+  });
+  return { chapters: Object.fromEntries(chapters), pages };
 }
 
 function pageOf(operation: Operation): ReferencePage {
@@ -167,7 +158,8 @@ function errorCodeOf(example: unknown): string | undefined {
 
 /** The reference page of an operation as Markdown. */
 function operationMarkdown(operation: Operation): string {
-  const { method, path, summary, description, parameters = [], requestBody } = operation;
+  const { method, path, summary, description, requestBody } = operation;
+  const parameters = parametersOf(operation);
   const missing = toolsWithout(operation);
   const samples = operationSamples(operation).map(
     ({ tool, language, text }) => `### ${tool}\n\n${fence(language, text)}`,
@@ -182,13 +174,7 @@ function operationMarkdown(operation: Operation): string {
     missing.length > 0 && `Not in ${missing.join(', ')}.`,
     parameters.length > 0 && '## Parameters',
     parameters
-      .map(({ name, in: place, required, description: text, schema }) =>
-        fieldLine(
-          `${name} (${place})`,
-          { ...schema, ...(text && { description: text }) },
-          required,
-        ),
-      )
+      .map(({ name, note, schema, required }) => fieldLine(`${name} (${note})`, schema, required))
       .join('\n'),
     body && '## Body',
     body && fieldLines(body, '').join('\n'),

@@ -1,27 +1,22 @@
 import type { Book, Entry } from './contents.ts';
 import { escapeHtml } from './html.ts';
-import type { Heading } from './markdown.ts';
+import type { Heading, Rendered } from './markdown.ts';
 
 /** A page of a book, ready for the frame. */
-export interface DocsPage {
+export interface DocsPage extends Rendered {
   book: Book;
   entry: Entry;
-  title: string;
-  html: string;
-  headings: Heading[];
+  /** The page as Markdown. */
+  source: string;
 }
 
 export function addressOf(book: Book, { slug }: Entry): string {
   return `${book.path}/${slug}`;
 }
 
-export function titleOf(entry: Entry, title: string): string {
+/** Its title in the contents. */
+export function titleOf({ entry, title }: Pick<DocsPage, 'entry' | 'title'>): string {
   return entry.short ?? title;
-}
-
-interface Neighbours {
-  previous?: DocsPage | undefined;
-  next?: DocsPage | undefined;
 }
 
 /** The body of a page: the book's contents, the text, and the page's headings. */
@@ -47,7 +42,7 @@ export function pageBody(page: DocsPage, pages: DocsPage[]): string {
   </details>
   <main id="main" tabindex="-1">
     <article class="docs-text">${page.html}</article>
-    ${neighbours({ previous: pages[at - 1], next: pages[at + 1] })}
+    ${neighbours(pages[at - 1], pages[at + 1])}
     ${footer(page)}
   </main>
   ${onThisPage(page.headings)}
@@ -55,18 +50,17 @@ export function pageBody(page: DocsPage, pages: DocsPage[]): string {
 }
 
 function contents(current: DocsPage, pages: DocsPage[]): string {
-  return current.book.chapters
-    .map((chapter) => {
-      const links = pages
-        .filter(({ entry }) => chapter.entries.includes(entry))
-        .map((page) => {
-          const isCurrent = page === current ? ' aria-current="page"' : '';
-          const name = escapeHtml(titleOf(page.entry, page.title));
-          return `<li><a href="${addressOf(page.book, page.entry)}"${isCurrent}>${name}</a></li>`;
-        });
-      return `<h2>${escapeHtml(chapter.title)}</h2><ul>${links.join('')}</ul>`;
-    })
-    .join('');
+  const chapters = Object.entries(current.book.chapters).map(([title, entries]) => {
+    const links = pages
+      .filter(({ entry }) => entries.includes(entry))
+      .map((page) => {
+        const isCurrent = page === current ? ' aria-current="page"' : '';
+        const name = escapeHtml(titleOf(page));
+        return `<li><a href="${addressOf(page.book, page.entry)}"${isCurrent}>${name}</a></li>`;
+      });
+    return `<h2>${escapeHtml(title)}</h2><ul>${links.join('')}</ul>`;
+  });
+  return chapters.join('');
 }
 
 function onThisPage(headings: Heading[]): string {
@@ -81,10 +75,10 @@ function onThisPage(headings: Heading[]): string {
   </nav>`;
 }
 
-function neighbours({ previous, next }: Neighbours): string {
+function neighbours(previous: DocsPage | undefined, next: DocsPage | undefined): string {
   const link = (page: DocsPage | undefined, word: string) => {
     if (!page) return '<span></span>';
-    const name = escapeHtml(titleOf(page.entry, page.title));
+    const name = escapeHtml(titleOf(page));
     return `<a href="${addressOf(page.book, page.entry)}"><small>${word}</small>${name}</a>`;
   };
   return `<nav class="docs-neighbours" aria-label="Previous and next page">

@@ -78,7 +78,6 @@ export async function buildPages(report: (line: string) => void = () => {}): Pro
   return folder;
 }
 
-/** Writes the packages that customers install. */
 async function writePackages(folder: string): Promise<void> {
   const { packClients } = await import('../clients/packing/pack.ts');
   await mkdir(folder);
@@ -91,10 +90,7 @@ interface DocsBuilder {
   buildDocs(folder: string): Promise<void>;
 }
 
-/**
- * Hides this import from the compiler: the highlighter's types need the browser's, which server
- * code must not see. console/tsconfig.json has them.
- */
+/** Hides from the server's compiler that the highlighter needs the browser's types. */
 function docsBuilder(): Promise<DocsBuilder> {
   return import(new URL('docs/build-docs.ts', import.meta.url).href);
 }
@@ -159,9 +155,7 @@ async function publish(fresh: string, folder: string): Promise<void> {
 
 const DAY = 86_400_000;
 
-/**
- * Removes builds older than a day. Another process may still be serving or making a younger one.
- */
+/** Removes builds of another day; another process may still be serving a younger one. */
 async function removeOldBuilds(current: string): Promise<void> {
   for (const name of await readdir(BUILDS)) {
     const folder = path.join(BUILDS, name);

@@ -66,7 +66,6 @@ function pageOf(book: Book, entry: Entry): DocsPage {
   return Object.assign({ book, entry, source: markdown }, rendered);
 }
 
-/** The short title of the page for a file. */
 function nameOf(file: string): string | undefined {
   const entry = [GUIDES, OPERATIONS].flatMap(entriesOf).find((one) => one.file === file);
   if (!entry) return undefined;
@@ -74,7 +73,6 @@ function nameOf(file: string): string | undefined {
   return entry.short ?? heading;
 }
 
-/** The URL of a file's page as Markdown. */
 function markdownAddress(file: string): string | undefined {
   const address = pageAddress(file);
   return address?.startsWith('/docs/') ? `${address}.md` : address;
@@ -116,10 +114,7 @@ function descriptionOf({ title, sections }: DocsPage): string {
   return `<meta name="description" content="${escapeHtml(whole)}" />`;
 }
 
-/**
- * The searchable texts: [address, page, heading, text]. A field shared by several operations
- * appears once.
- */
+/** Rows of [address, page, heading, text]; a field of several operations appears once. */
 function searchIndex(pages: DocsPage[]): string {
   const known = new Set<string>();
   const rows = pages.flatMap((page) =>

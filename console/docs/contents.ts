@@ -9,7 +9,6 @@ export const EXAMPLE_IDS = {
   event: 'evt_7c1d0f5e2b9a4c3d8e6f1a2b3c4d5e6f',
 };
 
-/** A page of the documentation. */
 export interface Entry {
   /** The last segment of its URL. */
   slug: string;
@@ -27,7 +26,6 @@ export interface Book {
   chapters: Record<string, Entry[]>;
 }
 
-/** An entry for docs/customers/{slug}.md. */
 const guide = (slug: string, short?: string): Entry =>
   Object.assign({ slug, file: `docs/customers/${slug}.md` }, short && { short });
 

@@ -24,10 +24,7 @@ export function headingHtml(
   return `<h${depth} id="${id}">${words} ${link}</h${depth}>`;
 }
 
-/**
- * A sample, highlighted if its language is known. Without a language it is a command's output,
- * whose columns must not wrap.
- */
+/** A sample. Without a language it is the output of a command, whose columns must not wrap. */
 export function sampleHtml(text: string, language: string): string {
   const code = hljs.getLanguage(language)
     ? hljs.highlight(text, { language }).value
@@ -86,11 +83,7 @@ function isWide(rows: Tokens.TableCell[][]): boolean {
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
-/**
- * Inlines an SVG file, so that it takes the theme's colours. Its own styles are dropped: they are
- * for other viewers, and the content security policy forbids them.
- * @param file relative to the repository root
- */
+/** Inlines an SVG file without its own styles: it takes the theme's colours. */
 export function pictureHtml(file: string, alt: string): string {
   const svg = readFileSync(path.join(ROOT, file), 'utf8')
     .replaceAll(/\s*<(style|title)>.*?<\/\1>/gs, '')

@@ -110,9 +110,7 @@ export function linkedMarkdown(source: string, { file, addressOf }: Options): st
     });
 }
 
-/**
- * Gives each row that begins with a name in code an id, so that links and the search can target it.
- */
+/** Gives each row that begins with a name in code an id, for links and the search. */
 function withRowIds(html: string): string {
   const taken = new Set<string>();
   return html.replaceAll(/<tr>(?=\s*<td[^>]*><code>([\w-]+)<\/code>)/g, (row, name: string) => {
@@ -210,9 +208,7 @@ function sectionsOf(tokens: Token[], headings: Heading[]): Section[] {
   return [...sections, ...rows.values()];
 }
 
-/**
- * @param named receives the rows that begin with a name in code; the result leaves out their text
- */
+/** @param named receives the rows that begin with a name in code, instead of the result */
 function textOf(token: Token, named: Map<string, Section>): string {
   if (token.type === 'table') {
     const { header, rows } = token as Tokens.Table;

@@ -80,10 +80,7 @@ export function resolved(part: unknown, document: object): any {
   return Object.assign({}, shared, Object.fromEntries(entries));
 }
 
-/**
- * Looks up `#/components/schemas/Name`.
- * @throws Error if the document has no such part
- */
+/** Looks up `#/components/schemas/Name`. */
 function named(document: object, reference: string): unknown {
   const names = reference.slice('#/'.length).split('/');
   const part = names.reduce<unknown>((parent, name) => Object(parent)[name], document);
@@ -97,7 +94,6 @@ export function exampleOf(content: Record<string, Media> | undefined): unknown {
   return media?.example ?? Object.values(media?.examples ?? {})[0]?.value;
 }
 
-/** The type of a value, in words. */
 export function typeOf({ type, items, format, anyOf }: Schema): string {
   if (anyOf) return anyOf.map(typeOf).join(' or ');
   const types = [type ?? []].flat().join(' or ');

@@ -27,7 +27,6 @@ export function operationSamples(operation: Operation): OperationSample[] {
   });
 }
 
-/** The tools that lack an operation. */
 export function toolsWithout(operation: Operation): Tool[] {
   const having = operationSamples(operation).map(({ tool }) => tool);
   return TOOLS.filter((tool) => !having.includes(tool));
@@ -193,7 +192,6 @@ function examplePath(path: string): string {
   return path.replace('/api/v1', '').replace('{id}', id).replace('{eventId}', EXAMPLE_IDS.event);
 }
 
-/** The JSON body in an operation's samples, if it takes one. */
 export function exampleBody({ requestBody }: Operation): Record<string, unknown> | undefined {
   return exampleOf(requestBody?.content) as Record<string, unknown> | undefined;
 }

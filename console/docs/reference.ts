@@ -121,7 +121,6 @@ interface Field {
   name: string;
   /** The fragment of the link to this field. */
   id: string;
-  /** Where a parameter goes. */
   note: string;
   required: boolean;
   schema: Schema;
@@ -156,7 +155,6 @@ function errorCodeOf(example: unknown): string | undefined {
   return (example as { error?: { code?: string } } | undefined)?.error?.code;
 }
 
-/** The reference page of an operation as Markdown. */
 function operationMarkdown(operation: Operation): string {
   const { method, path, summary, description, requestBody } = operation;
   const parameters = parametersOf(operation);

@@ -5,11 +5,7 @@ import { WRITTEN_ORIGIN } from './contents.ts';
 const PARTS = ['docs', 'assets', 'favicon.svg', 'llms.txt', 'llms-full.txt'];
 const FIRST_PAGE = '/docs/quickstart/';
 
-/**
- * Writes the customers' docs alone, as files for any web server.
- * @param from the folder of a build
- * @param origin the installation's; samples and links lead there
- */
+/** Writes the customers' docs alone; links lead to the installation at `origin`. */
 export async function copyDocs(from: string, to: string, origin = WRITTEN_ORIGIN): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const name of PARTS) {

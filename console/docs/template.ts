@@ -2,11 +2,9 @@ import type { Book, Entry } from './contents.ts';
 import { escapeHtml } from './html.ts';
 import type { Heading, Rendered } from './markdown.ts';
 
-/** A page of a book, ready for the frame. */
 export interface DocsPage extends Rendered {
   book: Book;
   entry: Entry;
-  /** The page as Markdown. */
   source: string;
 }
 

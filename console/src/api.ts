@@ -134,20 +134,14 @@ export function besideField({ message, details }: ApiFailure): string {
 
 let onSignedOut: (sentAt: number) => void = () => {};
 
-/**
- * Sets the listener for responses that say the session has ended. It gets the time the request was
- * sent, by `performance.now()`.
- */
+/** The listener gets the time when the request was sent, by `performance.now()`. */
 export function whenSignedOut(listener: (sentAt: number) => void): void {
   onSignedOut = listener;
 }
 
 let askForProof: (failure: ApiFailure) => Promise<boolean> = async () => false;
 
-/**
- * Sets the function that asks for a fresh proof when a response requires one.
- * @param ask gets that response; returns whether the person gave the proof
- */
+/** @param ask gets the response that requires a proof; returns whether it was given */
 export function whenProofIsRequired(ask: (failure: ApiFailure) => Promise<boolean>): void {
   askForProof = ask;
 }

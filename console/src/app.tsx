@@ -11,7 +11,6 @@ import { ErrorState, Skeleton } from './ui/states.tsx';
 
 const PAGES = ROUTES.map((route) => ({ path: route.path, component: pageOf(route) }));
 
-/** A page's component, lazily loaded after checking who may see it. */
 function pageOf({ access, load }: PageRoute): FunctionComponent {
   const LazyPage = lazy(() => load().catch(() => ({ default: CouldNotLoad })));
   if (access === 'public') return LazyPage;
@@ -50,7 +49,6 @@ function Pages({ onShown }: { onShown: () => void }) {
   );
 }
 
-/** Whether the router can decode its percent-encoding. */
 function isDecodable(path: string): boolean {
   try {
     return decodeURIComponent(path) !== '';
@@ -75,7 +73,6 @@ export function App() {
   );
 }
 
-/** The placeholder while the session loads. */
 function Waiting() {
   return (
     <div class="mx-auto w-full max-w-[76rem] px-4 pt-14 pb-20 sm:px-8" aria-busy="true">

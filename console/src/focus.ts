@@ -1,7 +1,4 @@
-/**
- * The position of the focus: the element and its ancestors, each with its siblings, since a removed
- * element has none.
- */
+/** The focused element and its ancestors with their siblings, which a removed element lacks. */
 type Place = { element: Element; next: Element | null; previous: Element | null }[];
 
 const ROW = 'tr, li';
@@ -16,10 +13,7 @@ export function placeOf(focused: Element | null): Place {
   return place;
 }
 
-/**
- * Moves the focus to a position. If its element is gone, the row below or above it gets the focus,
- * or the heading of its section.
- */
+/** If the element is gone, the row below or above it gets the focus, or its section's heading. */
 export function returnTo(place: Place): void {
   const at = place.findIndex(({ element }) => element.isConnected);
   const removed = place[at - 1];

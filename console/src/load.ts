@@ -7,13 +7,11 @@ export interface Loaded<Data> {
   data: Data | undefined;
   error: ApiFailure | undefined;
   isLoading: boolean;
-  /** Reads it again. */
   reload(): Promise<void>;
   /** Replaces the data, for instance with the response to a change. */
   set(data: Data): void;
 }
 
-/** Turns any error into an ApiFailure. */
 export function asFailure(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -84,10 +82,7 @@ export function useRead<Data>(
   };
 }
 
-/**
- * Reads a path of the API.
- * @param given undefined for a path with parameters: nothing to read yet
- */
+/** @param given undefined for a path with parameters: nothing to read yet */
 export function useLoad<Path extends ReadPath>(
   path: Path,
   ...given: AddressParts<Path> | [given: undefined]
@@ -98,7 +93,6 @@ export function useLoad(path: string, given?: Given): Loaded<unknown> {
   return useRead(address, (signal) => request('GET', address ?? '', { signal }));
 }
 
-/** Whether the API responded "not found". */
 export function isMissing({ data, error }: Pick<Loaded<unknown>, 'data' | 'error'>): boolean {
   return data === undefined && error?.status === 404;
 }
@@ -110,7 +104,6 @@ export interface Part<Item> {
   next: string | null;
 }
 
-/** A list that grows by "Show more". */
 export interface LoadedList<Item> {
   items: Item[] | undefined;
   parts: Part<Item>[];
@@ -131,7 +124,6 @@ async function readPart(address: string, signal: AbortSignal): Promise<Part<unkn
   return (await request('GET', address, { signal })) as Part<unknown>;
 }
 
-/** Reads this many pages of a list one after the other, or fewer if it ends. */
 async function readParts(address: string, count: number, signal: AbortSignal) {
   const parts = [await readPart(address, signal)];
   while (parts.length < count && parts.at(-1)?.next) {
@@ -140,17 +132,13 @@ async function readParts(address: string, count: number, signal: AbortSignal) {
   return parts;
 }
 
-/** A path that returns a paged list. */
 type ListPath = {
   [Path in ReadPath]: Result<`GET ${Path}`> extends Part<unknown> ? Path : never;
 }[ReadPath];
 
 type ItemOf<Path extends ListPath> = Result<`GET ${Path}`>['items'][number];
 
-/**
- * Reads a list page by page.
- * @param before the pages shown here earlier: shown until they are read again
- */
+/** @param before the pages shown here earlier: shown until they are read again */
 export function useList<Path extends ListPath>(
   path: Path,
   given?: AddressParts<Path>[0],

@@ -38,7 +38,6 @@ export function windowMode(): Mode {
   return chosen;
 }
 
-/** Saves the mode chosen in this window. */
 export function chooseMode(mode: Mode): void {
   chosen = mode;
   trying(() => {

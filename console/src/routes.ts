@@ -1,6 +1,5 @@
 import type { FunctionComponent } from 'preact';
 
-/** A page's module: its component is the default export. */
 type PageModule = Promise<{ default: FunctionComponent }>;
 
 export interface PageRoute {

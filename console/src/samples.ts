@@ -1,6 +1,5 @@
 import { VERSION } from '../../clients/typescript/src/version.ts';
 
-/** The landing page's request. */
 export const FIRST_REQUEST = {
   prompt: 'A lighthouse at dawn, waves below',
   model: 'video-2.0-fast',
@@ -11,10 +10,7 @@ export const FIRST_REQUEST = {
 /** The caller's own key, which allows a safe retry after a crash. */
 export const FIRST_KEY = 'order-4711';
 
-/**
- * The URL of a package served by the installation.
- * @param apiUrl with /api/v1
- */
+/** @param apiUrl with /api/v1 */
 export function packageUrl(apiUrl: string, name: 'client' | 'cli' | 'python'): string {
   const file =
     name === 'python'
@@ -23,12 +19,7 @@ export function packageUrl(apiUrl: string, name: 'client' | 'cli' | 'python'): s
   return `${apiUrl.replace(/\/api\/v1$/, '')}/packages/${file}`;
 }
 
-/**
- * A video by the TypeScript client: the text that its tests run.
- * @param apiUrl with /api/v1
- * @param body of a create
- * @param key the caller's own Idempotency-Key, if it has one
- */
+/** Tests run this text. @param apiUrl with /api/v1 @param key the caller's own, if it has one */
 export function typeScriptSample(
   apiUrl: string,
   body: Readonly<Record<string, unknown>>,
@@ -45,7 +36,6 @@ const video = await client.generate(${typeScriptObject(body)}${options});
 await video.download('video.mp4');`;
 }
 
-/** An object literal, one member per line. */
 export function typeScriptObject(body: Readonly<Record<string, unknown>>): string {
   const members = Object.entries(body).map(
     ([name, value]) => `  ${name}: ${typeScriptText(value)},\n`,
@@ -53,18 +43,13 @@ export function typeScriptObject(body: Readonly<Record<string, unknown>>): strin
   return `{\n${members.join('')}}`;
 }
 
-/** A literal, with texts in single quotes. */
 function typeScriptText(value: unknown): string {
   const json = JSON.stringify(value);
   if (typeof value !== 'string') return json;
   return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
-/**
- * A video by the Python client: the text that its tests run.
- * @param apiUrl with /api/v1
- * @param fields the arguments of the call: the body of a create, and options of the client
- */
+/** Tests run this text. @param fields the body of a create, and options of the client */
 export function pythonSample(apiUrl: string, fields: Readonly<Record<string, unknown>>): string {
   return `# pip install ${packageUrl(apiUrl, 'python')}
 from framewright_client import Framewright
@@ -77,7 +62,6 @@ ${pythonArguments(fields, 8)}    )
     video.download("video.mp4")`;
 }
 
-/** A call's arguments, one per line. */
 export function pythonArguments(fields: Readonly<Record<string, unknown>>, indent: number): string {
   return Object.entries(fields)
     .map(([name, value]) => `${' '.repeat(indent)}${name}=${pythonText(value)},\n`)
@@ -99,11 +83,7 @@ const OPTIONS: Record<string, string> = {
   generate_audio: '--no-audio',
 };
 
-/**
- * A video by the command line: the text that its tests run.
- * @param apiUrl with /api/v1
- * @param body of a create
- */
+/** Tests run this text. */
 export function fwSample(apiUrl: string, body: Readonly<Record<string, unknown>>): string {
   return `# npm install --global ${packageUrl(apiUrl, 'cli')}
 fw login --base-url ${apiUrl}
@@ -126,7 +106,6 @@ export function fwWords(body: Readonly<Record<string, unknown>>): string[] {
   return [shellText(String(prompt)), ...options];
 }
 
-/** A text quoted for the shell. */
 function shellText(text: string): string {
   return /^[\w.,:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -14,7 +14,6 @@ import {
 } from './personal.ts';
 import type { Mode } from './site-api.ts';
 
-/** Who is signed in, as far as known. */
 type SessionState =
   /** `wasIn`: this browser was signed in at its last visit. */
   | { kind: 'loading'; wasIn: boolean }

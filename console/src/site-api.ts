@@ -4,16 +4,12 @@ import type { SiteApi } from '../../server/src/site/site.ts';
 /** A route of the website's API, such as `PATCH /console/api/keys/:id`. */
 export type Route = keyof SiteApi;
 
-/** A route's request body. */
 export type Body<Name extends Route> = SiteApi[Name]['body'];
 
-/** A route's result. */
 export type Result<Name extends Route> = SiteApi[Name]['result'];
 
-/** An item of a route's list. */
 export type Item<Name extends Route> = Result<Name> extends { items: (infer One)[] } ? One : never;
 
-/** The paths with a GET route. */
 export type ReadPath = { [Name in Route]: Name extends `GET ${infer Path}` ? Path : never }[Route];
 
 type Params<Path extends string> = [NamesIn<Path>] extends [never]
@@ -25,10 +21,7 @@ export type Mode = SiteApi['GET /console/api/me']['query']['mode'];
 
 type Texts<Shape> = { [Name in Exclude<keyof Shape, 'mode'>]?: string | undefined };
 
-/**
- * Values from URLs and forms are strings, which the server validates. Where a route has a mode, it
- * must be given, since the server defaults to live.
- */
+/** The server validates the strings. A mode must be given, since the server defaults to live. */
 type Query<Shape> = 'mode' extends keyof Shape
   ? { query: Texts<Shape> & { mode: Mode } }
   : Shape extends object
@@ -37,7 +30,6 @@ type Query<Shape> = 'mode' extends keyof Shape
 
 type WithBody<Shape> = [Shape] extends [undefined] ? { body?: undefined } : { body: Shape };
 
-/** The parts of a request's URL. */
 type Asked<Name extends Route> = Params<Name> & Query<SiteApi[Name]['query']>;
 
 type Sent<Name extends Route> = Asked<Name> &
@@ -46,13 +38,10 @@ type Sent<Name extends Route> = Asked<Name> &
 
 type Optional<Part> = Record<never, never> extends Part ? [given?: Part] : [given: Part];
 
-/** The parts of a path's URL. */
 export type AddressParts<Path extends ReadPath> = Optional<Asked<`GET ${Path}`>>;
 
-/** The parts of a route's request. */
 export type RequestParts<Name extends Route> = Optional<Sent<Name>>;
 
-/** The parts of any request. */
 export interface Given {
   /** The path's parameters, such as `id` of `/console/api/keys/:id`. */
   params?: Record<string, string> | undefined;

@@ -39,7 +39,6 @@ function openFromAddress(): void {
 
 const COPIED_SECONDS = 2;
 
-/** Adds a copy button to each sample. */
 function addCopyButtons(): void {
   for (const sample of document.querySelectorAll<HTMLElement>('.docs-code')) {
     const button = element('button', { type: 'button', class: 'docs-copy' }, 'Copy');

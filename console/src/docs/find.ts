@@ -3,7 +3,6 @@ import type MiniSearch from 'minisearch';
 /** A searchable section, field or row, as the build writes it into search.json. */
 export type Row = [address: string, page: string, heading: string, text: string];
 
-/** A search result. */
 export interface Found {
   id: string;
   page: string;
@@ -77,10 +76,7 @@ const wordsOf = (text: string) => text.split(WORDS).filter(Boolean);
 
 const SHOWN = 8;
 
-/**
- * Finds sections with any word of a query; those with more of them, or with one in the heading,
- * come first. The last word may be a prefix.
- */
+/** Finds sections by any word; more words and headings rank higher. The last may be a prefix. */
 export function openFinder(Search: typeof MiniSearch, rows: Row[]): (query: string) => Found[] {
   const index = new Search({
     fields: ['heading', 'page', 'text'],

@@ -11,10 +11,7 @@ interface Made {
   error?: { code: string; message: string };
 }
 
-/**
- * Adds a button below the first sample with a test key. It creates a key for the signed-in account
- * and shows it in all samples of this window until sign-out.
- */
+/** Adds the button that makes a test key and shows it in all samples until the sign-out. */
 export function offerTestKey(): void {
   const places = textsWith(PLACEHOLDER);
   forgetIfSignedOut();

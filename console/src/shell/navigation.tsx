@@ -14,7 +14,6 @@ interface Destination {
   icon: IconName;
 }
 
-/** The console's pages, in navigation order. */
 export const DESTINATIONS: Destination[] = [
   { href: '/playground', title: 'Playground', icon: 'play' },
   { href: '/videos', title: 'Videos', icon: 'frames' },
@@ -34,7 +33,6 @@ function useCurrent(): (href: string) => 'page' | undefined {
   return (href) => (path === href || path.startsWith(`${href}/`) ? 'page' : undefined);
 }
 
-/** The navigation at the top of wide windows. The playhead marks the current page. */
 export function TopNavigation({ items }: { items: Pick<Destination, 'href' | 'title'>[] }) {
   const current = useCurrent();
   return (
@@ -56,7 +54,6 @@ export function TopNavigation({ items }: { items: Pick<Destination, 'href' | 'ti
   );
 }
 
-/** The navigation at the bottom of a phone. */
 export function PhoneNavigation() {
   const current = useCurrent();
   return (
@@ -82,7 +79,6 @@ export function PhoneNavigation() {
   );
 }
 
-/** The mode's available credits, as a link to the credits page. */
 export function Balance({ me }: { me: Me }) {
   const isTest = me.mode === 'test';
   return (
@@ -104,7 +100,6 @@ export function Balance({ me }: { me: Me }) {
 
 const ITEM = 'flex w-full items-center gap-3 px-4 py-2.5 text-left hover:bg-well';
 
-/** Closes a details element on navigation and on clicks outside. */
 function useMenu() {
   const { path } = useLocation();
   const menu = useRef<HTMLDetailsElement>(null);

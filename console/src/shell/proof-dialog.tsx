@@ -69,17 +69,14 @@ function Proof({ email, failure: { message, details }, settle }: ProofProps) {
   );
 }
 
-function Ways({
-  email,
-  message,
-  send,
-  onProved,
-}: {
+interface WaysProps {
   email: string;
   message: string;
   send: () => Promise<void>;
   onProved: () => void;
-}) {
+}
+
+function Ways({ email, message, send, onProved }: WaysProps) {
   const passkeys = useLoad('/console/api/passkeys');
   const sending = useSending(send);
   const hasPasskeys = (passkeys.data?.items.length ?? 0) > 0 && 'PublicKeyCredential' in window;

@@ -16,16 +16,12 @@ import { ProofDialogs } from './proof-dialog.tsx';
 import { HeaderSwitch, TestBar } from './test-mode.tsx';
 import { ThemeButton } from './theme.tsx';
 
-/** The pages for visitors. */
 const PUBLIC = [
   { href: '/pricing', title: 'Prices' },
   { href: '/docs', title: 'Docs' },
 ];
 
-/**
- * The frame around every page.
- * @param props.shown counts navigations: after each, the title gets the focus
- */
+/** @param props.shown counts navigations: after each, the title gets the focus */
 export function Shell({ shown, children }: { shown: number; children: ComponentChildren }) {
   const { state } = useSession();
   const main = useRef<HTMLElement>(null);
@@ -103,7 +99,6 @@ function Footer() {
   );
 }
 
-/** The logo: crop marks around a frame. */
 function Mark() {
   return (
     <svg viewBox="0 0 26 26" width="26" height="26" aria-hidden="true" class="flex-none">
@@ -128,7 +123,6 @@ function Brand({ hasCompany }: { hasCompany: boolean }) {
   );
 }
 
-/** A banner while the browser is offline. */
 function OfflineBanner() {
   const [isOnline, setOnline] = useState(navigator.onLine);
   useEffect(() => {

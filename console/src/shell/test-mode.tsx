@@ -15,7 +15,6 @@ function useSwitch(): (mode: Mode) => Promise<void> {
   return (mode) => switchTo(mode).catch((error) => toast(asFailure(error).message, 'bad'));
 }
 
-/** The switch for this window's test mode. */
 export function ModeSwitch({ mode }: { mode: Mode }) {
   const [wanted, setWanted] = useState(mode);
   const switchTo = useSwitch();
@@ -36,7 +35,6 @@ export function HeaderSwitch(props: { mode: Mode }) {
   );
 }
 
-/** Turns off this window's test mode. */
 export function LeaveTestMode() {
   const switchTo = useSwitch();
   return (
@@ -72,7 +70,6 @@ const ALWAYS_LIVE: [path: string, words: string][] = [
   ['/pricing', 'purchases are always live.'],
 ];
 
-/** The banner above every page in test mode. */
 export function TestBar() {
   const { path } = useLocation();
   const live = ALWAYS_LIVE.find(([start]) => path.startsWith(start));

@@ -25,7 +25,6 @@ function chooseTheme(choice: ThemeChoice): void {
   document.dispatchEvent(new Event(CHANGED));
 }
 
-/** The choice, the effective theme, and the setter. */
 export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] {
   const [, update] = useState({});
   useEffect(() => {

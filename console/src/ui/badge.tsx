@@ -9,7 +9,6 @@ const TONES = {
 
 export type Tone = keyof typeof TONES;
 
-/** A state: a word with a coloured mark. */
 export function Badge({
   tone = 'neutral',
   children,

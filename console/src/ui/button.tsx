@@ -2,7 +2,6 @@ import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
 const LOOKS = {
-  /** A page's main action. */
   primary:
     'bg-tungsten text-on-tungsten hover:bg-tungsten-lit border-transparent aria-disabled:bg-line aria-disabled:text-dim',
   plain:
@@ -42,10 +41,7 @@ function ignore(event: Event): void {
   event.preventDefault();
 }
 
-/**
- * A button with text; use `type="submit"` to send a form. It stays focusable while disabled, unlike
- * with HTML's `disabled`.
- */
+/** Stays focusable while disabled, unlike with HTML's `disabled`. */
 export function Button(props: ButtonProps) {
   const { look, icon, small, busy = false, children, disabled, ...rest } = props;
   const isOff = Boolean(disabled) || busy;
@@ -63,7 +59,6 @@ export function Button(props: ButtonProps) {
   );
 }
 
-/** A link that looks like a button. */
 export function ButtonLink({
   look = 'plain',
   icon,

@@ -1,19 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** A framed sheet. With a title it is a section. */
-export function Card({
-  title,
-  note,
-  actions,
-  children,
-}: {
+interface CardProps {
   title?: string;
-  /** A sentence below the title. */
   note?: ComponentChildren;
   actions?: ComponentChildren;
   children?: ComponentChildren;
-}) {
+}
+
+/** A framed sheet. With a title it is a section. */
+export function Card({ title, note, actions, children }: CardProps) {
   const id = useId();
   const head = title !== undefined && (
     <div class="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
@@ -41,11 +37,9 @@ interface Fact {
   name: string;
   /** Facts without a value are left out. */
   value: ComponentChildren;
-  /** For ids, times and numbers. */
   mono?: boolean;
 }
 
-/** Names and values, one pair a line. */
 export function Facts({ facts }: { facts: Fact[] }) {
   const known = facts.filter(({ value }) => value !== null && value !== undefined && value !== '');
   return (
@@ -63,16 +57,13 @@ export function Facts({ facts }: { facts: Fact[] }) {
   );
 }
 
-/** A number with its name, for a row of figures. */
-export function Figure({
-  name,
-  note,
-  children,
-}: {
+interface FigureProps {
   name: string;
   note?: ComponentChildren;
   children: ComponentChildren;
-}) {
+}
+
+export function Figure({ name, note, children }: FigureProps) {
   return (
     <div class="min-w-0 border-l border-edge pl-4">
       <p class="text-sm text-dim">{name}</p>

@@ -4,18 +4,15 @@ import { Tabs } from './tabs.tsx';
 
 const COPIED_SECONDS = 2;
 
-/** Copies a text. Without a label it shows only an icon. */
-export function CopyButton({
-  text,
-  words,
-  label,
-  onCopied = () => {},
-}: {
+interface CopyButtonProps {
   text: string;
   words?: string;
   label: string;
   onCopied?: () => void;
-}) {
+}
+
+/** Copies a text. Without a label it shows only an icon. */
+export function CopyButton({ text, words, label, onCopied = () => {} }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<'copied' | 'failed'>();
   useEffect(() => {
     const timer = setTimeout(() => setOutcome(undefined), COPIED_SECONDS * 1000);
@@ -47,7 +44,6 @@ export function CopyButton({
   );
 }
 
-/** A code block with a copy button. */
 export function Code({ text, label }: { text: string; label: string }) {
   return (
     <div class="flex items-start border border-line bg-well">

@@ -91,10 +91,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/**
- * A native dialog: Escape closes it, and it traps and returns the focus. The first control gets the
- * focus: a field, or the button that only closes it; the close icon comes last.
- */
+/** The first control gets the focus: a field, or the button that only closes the dialog. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const { isKept, close } = useContext(Around);
   const dialog = useModal(isKept, onClose ?? close);

@@ -9,17 +9,14 @@ export function formatNumber(value: number): string {
   return NUMBERS.format(value).replaceAll(',', '\u2009');
 }
 
-/** An amount of credits. `signed` shows a plus or a minus, for movements. */
-export function Credits({
-  value,
-  signed = false,
-  unit = false,
-}: {
+interface CreditsProps {
   value: number;
   signed?: boolean;
-  /** Whether `credits` follows. */
   unit?: boolean;
-}) {
+}
+
+/** An amount of credits. `signed` shows a plus or a minus, for movements. */
+export function Credits({ value, signed = false, unit = false }: CreditsProps) {
   const sign = value < 0 ? '\u2212' : signed && value > 0 ? '+' : '';
   return (
     <span class="whitespace-nowrap">
@@ -57,7 +54,6 @@ const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const ABSOLUTE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const DAY_ONLY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
-/** A day, such as `29 Nov 2026`. */
 export function formatDay(at: string): string {
   return DAY_ONLY.format(new Date(at));
 }

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** Sets the browser tab's title. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title === 'Framewright' ? title : `${title} – Framewright`;
@@ -12,17 +11,7 @@ export function useTitle(title: string): void {
 const TITLE = '-mb-1 line-clamp-4 pb-1 sm:line-clamp-3';
 const TITLE_ROOM = 'min-h-[calc(4lh+0.25rem)] sm:min-h-[calc(3lh+0.25rem)]';
 
-/**
- * A page: title, lead, buttons and content. The shell moves the focus to the title on navigation.
- */
-export function Page({
-  title,
-  lead,
-  actions,
-  isTitleComing = false,
-  above,
-  children,
-}: {
+interface PageProps {
   title: string;
   /** Above the title, so that the title's height does not shift it. */
   above?: ComponentChildren;
@@ -31,7 +20,10 @@ export function Page({
   lead?: ComponentChildren;
   actions?: ComponentChildren;
   children?: ComponentChildren;
-}) {
+}
+
+/** The shell moves the focus to the title on navigation. */
+export function Page({ title, lead, actions, isTitleComing = false, above, children }: PageProps) {
   useTitle(title);
   return (
     <div class="mx-auto w-full max-w-[76rem] px-4 pt-9 pb-20 sm:px-8 sm:pt-14">

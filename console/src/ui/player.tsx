@@ -1,17 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/**
- * Plays a video in a frame of its aspect ratio. Each read of a task brings a new signed link: the
- * first one is used until it fails, so that a refresh does not restart the video.
- */
-export function Player({
-  id,
-  src,
-  poster,
-  width,
-  height,
-  label,
-}: {
+interface PlayerProps {
   /** A new id means another video. */
   id: string;
   src: string;
@@ -20,7 +9,13 @@ export function Player({
   width?: number | undefined;
   height?: number | undefined;
   label: string;
-}) {
+}
+
+/**
+ * Plays a video in a frame of its aspect ratio. Each read of a task brings a new signed link: the
+ * first one is used until it fails, so that a refresh does not restart the video.
+ */
+export function Player({ id, src, poster, width, height, label }: PlayerProps) {
   const [kept, setKept] = useState({ id, src });
   useEffect(() => {
     setKept((before) => (before.id === id ? before : { id, src }));

@@ -3,16 +3,14 @@ import type { ApiFailure } from '../api.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './code.tsx';
 
-/** An empty state: says what to do next. */
-export function Empty({
-  title,
-  children,
-  action,
-}: {
+interface EmptyProps {
   title: string;
   children?: ComponentChildren;
   action?: ComponentChildren;
-}) {
+}
+
+/** An empty state: says what to do next. */
+export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div class="border border-dashed border-edge px-6 py-14 sm:px-12">
       <p class="text-heading">{title}</p>
@@ -22,22 +20,16 @@ export function Empty({
   );
 }
 
-/** An error, with a retry and the request id. */
-export function ErrorState({
-  error,
-  retry,
-  title,
-  actions,
-  children,
-}: {
+interface ErrorStateProps {
   error: ApiFailure;
   retry?: (() => void) | undefined;
   title?: string;
-  /** Buttons besides `retry`. */
   actions?: ComponentChildren;
-  /** Below the error message. */
   children?: ComponentChildren;
-}) {
+}
+
+/** An error, with a retry and the request id. */
+export function ErrorState({ error, retry, title, actions, children }: ErrorStateProps) {
   const heading = title ?? (error.isOffline ? 'No connection' : 'This could not be loaded');
   return (
     <div role="alert" class="border border-line border-l-4 border-l-bad bg-sheet px-6 py-7">
@@ -62,7 +54,6 @@ export function ErrorState({
   );
 }
 
-/** Placeholder lines for a loading text. */
 export function Skeleton({ lines = 3 }: { lines?: number }) {
   return (
     <div aria-hidden="true" class="grid gap-3">

@@ -4,10 +4,7 @@ import { Button } from './button.tsx';
 import { Card } from './card.tsx';
 import { Load, Skeleton } from './states.tsx';
 
-/**
- * Numbers are right-aligned, in tabular figures. `prose` is text that people wrote: words longer
- * than the column are broken.
- */
+/** `prose` is text that people wrote: words longer than the column are broken. */
 type Kind = keyof typeof CELLS;
 
 export interface Column<Row> {
@@ -101,7 +98,6 @@ export function TableCard<Row>(props: TableCardProps<Row>) {
   );
 }
 
-/** The button that loads the next page of a list. */
 export function More({
   list,
 }: {
@@ -123,11 +119,9 @@ type ShownList<Row> = Pick<LoadedList<Row>, 'items' | 'error' | 'isLoading' | 'r
 
 interface ListTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   list: ShownList<Row>;
-  /** Shown when there are no rows. */
   empty: ComponentChildren;
 }
 
-/** A list's table, with a button for more. */
 export function ListTable<Row>({ list, empty, ...table }: ListTableProps<Row>) {
   return (
     <Load from={{ ...list, data: list.items }} skeleton={<Skeleton lines={5} />}>
@@ -146,7 +140,6 @@ export function ListTable<Row>({ list, empty, ...table }: ListTableProps<Row>) {
 }
 
 export interface ListProps<Row> extends ListTableProps<Row> {
-  /** The card's title and buttons. */
   card?: Omit<ComponentProps<typeof Card>, 'children'>;
 }
 
@@ -157,7 +150,6 @@ export function ListCard<Row>({ card, ...table }: ListProps<Row>) {
   return items === undefined || items.length === 0 ? shown : <Card {...card}>{shown}</Card>;
 }
 
-/** A table cell with small print below. */
 export function Cell({ children, below }: Record<'children' | 'below', ComponentChildren>) {
   return (
     <div>

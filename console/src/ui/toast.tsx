@@ -26,7 +26,6 @@ export function toast(text: string, tone: Note['tone'] = 'good'): void {
   setTimeout(() => publish(notes.filter((note) => note.id !== id)), SHOWN_SECONDS * 1000);
 }
 
-/** Shows a change's outcome as a toast. */
 export function toastOutcome(change: Promise<unknown>, said: string): Promise<void> {
   return change.then(
     () => toast(said),

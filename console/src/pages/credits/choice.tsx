@@ -19,7 +19,6 @@ const WAYS = [
   { value: 'plans', label: 'By subscription' },
 ];
 
-/** Packs and plans, with their prices per 1000 credits. */
 export function Choice({
   offers: { packs, plans, is_test: isTest },
   subscription,

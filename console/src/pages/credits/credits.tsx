@@ -13,7 +13,6 @@ import { Orders, SubscriptionCard } from './purchases.tsx';
 import { ReturnNotice } from './return-notice.tsx';
 import { Statement } from './statement.tsx';
 
-/** Balance, purchases and all credit movements. */
 export default function CreditsPage() {
   const me = useMe();
   return me.mode === 'test' ? <TestCredits credits={me.credits} /> : <LiveCredits />;
@@ -72,7 +71,6 @@ function TestCredits({ credits }: { credits: Extract<Me, { mode: 'test' }>['cred
   );
 }
 
-/** The balance, with the meaning of each number. */
 function Balance({ credits }: { credits: CreditsOf }) {
   const { paid, promotional, expiring } = credits;
   const reserved = paid.reserved + promotional.reserved;

@@ -17,7 +17,6 @@ interface Props {
   onChange: () => Promise<void>;
 }
 
-/** What happens when paid credits run low. */
 export function LowBalance(props: Props) {
   const canReload = props.credits.sells && props.packs.length > 0;
   return (
@@ -45,12 +44,10 @@ interface SettingProps {
   /** The entered fields, and whether it should be on. */
   draft: Draft<{ isOn: boolean }>;
   save: (isOn: boolean) => Promise<unknown>;
-  /** The messages after saving. */
   said: { on: string; off: string };
   saveLabel: string;
   /** Shown above the fields, even while off. */
   notice?: ComponentChildren;
-  /** Its fields. */
   children: ComponentChildren;
   onChange: Props['onChange'];
 }

@@ -56,7 +56,6 @@ export function SubscriptionCard({ subscription }: { subscription: SubscriptionS
   );
 }
 
-/** Opens Stripe's Customer Portal, for cards, invoices and the plan. */
 function PortalButton({ label }: { label: string }) {
   const open = async () => leaveFor((await api('POST /console/api/portal')).url);
   return (

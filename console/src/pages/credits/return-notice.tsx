@@ -11,7 +11,6 @@ type Notice = { outcome: Outcome; credits?: number };
 const TRIES = 10;
 const PAUSE_MS = 2200;
 
-/** Shows the outcome of the payment that the customer returns from. */
 export function ReturnNotice({ onSettled }: { onSettled: () => Promise<void> }) {
   const { query } = useLocation();
   const [notice, setNotice] = useState<Notice | undefined>(firstOf(query));

@@ -53,7 +53,6 @@ function Change({ line: { change, credits } }: { line: StatementLine }) {
 
 const ALL = { group: '', from: '', to: '' };
 
-/** Every change of the credits, newest first. */
 export function Statement() {
   const [filter, setFilter] = useState(ALL);
   const mode = useMode();
@@ -119,7 +118,6 @@ function Filter({ filter, onChange }: FilterProps) {
   );
 }
 
-/** Shown when there are no entries. */
 function NoEntry({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) {
     return <Empty title="No entry matches">Choose another period, or show all.</Empty>;

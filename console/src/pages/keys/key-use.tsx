@@ -33,7 +33,6 @@ export function CapUsed({ apiKey }: { apiKey: ApiKey }) {
 
 const BAR = { width: 2, gap: 1, height: 22 };
 
-/** A bar per day. Opens the chart with the numbers. */
 export function RequestBars({ apiKey }: { apiKey: ApiKey }) {
   const { requests } = apiKey;
   const total = requests.reduce((sum, count) => sum + count, 0);
@@ -66,7 +65,6 @@ export function RequestBars({ apiKey }: { apiKey: ApiKey }) {
   );
 }
 
-/** A key's requests per day, as a chart in a dialog. */
 function RequestsByDay({ apiKey }: { apiKey: ApiKey }) {
   const loaded = useLoad('/console/api/keys/:id/requests', { params: { id: apiKey.id } });
   return (

@@ -76,15 +76,13 @@ function nameOf({ name, id }: ApiKey): string {
   return name ?? id;
 }
 
-function ValidKeys({
-  keys,
-  create,
-  reload,
-}: {
+interface ValidKeysProps {
   keys: ApiKey[];
   create: ComponentChildren;
   reload: () => Promise<void>;
-}) {
+}
+
+function ValidKeys({ keys, create, reload }: ValidKeysProps) {
   if (keys.length === 0) {
     return (
       <Empty title={useMode() === 'test' ? 'No test key yet' : 'No API key yet'} action={create}>

@@ -18,7 +18,6 @@ import { useTitle } from '../../ui/page.tsx';
 import { RateTable } from '../pricing/rate-table.tsx';
 import { Screening } from './screening.tsx';
 
-/** The landing page for visitors. Signed-in people are sent to the playground. */
 export default function LandingPage() {
   const { state } = useSession();
   const { route } = useLocation();
@@ -116,7 +115,6 @@ function samples(url: string): Record<string, string> {
   };
 }
 
-/** The sample request in each language. */
 function OneRequest({ apiUrl = `${location.origin}/api/v1` }: { apiUrl?: string | undefined }) {
   return (
     <Part
@@ -173,7 +171,6 @@ const TRACKS: { title: string; text: string; clips: Clip[] }[] = [
 
 const MOMENTS = ['accepted', 'media copied', 'generating', 'stored'];
 
-/** The life of a request's credits, as the tracks of an edit. */
 function Tracks() {
   return (
     <Part
@@ -210,19 +207,16 @@ function Tracks() {
   );
 }
 
-/** A section of the landing page: words on the left, the subject on the right. */
-export function Part({
-  mark,
-  title,
-  text,
-  children,
-}: {
+interface PartProps {
   /** Its position on the page's timeline. */
   mark: string;
   title: string;
   text: string;
   children: ComponentChildren;
-}) {
+}
+
+/** A section of the landing page: words on the left, the subject on the right. */
+export function Part({ mark, title, text, children }: PartProps) {
   return (
     <section class="mx-auto max-w-[76rem] px-4 pt-24 sm:px-8 sm:pt-36">
       <div class="grid gap-x-16 gap-y-9 lg:grid-cols-[minmax(0,5fr)_minmax(0,8fr)]">

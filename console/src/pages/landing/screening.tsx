@@ -5,10 +5,7 @@ import sample from './sample.mp4';
 
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
-/**
- * A real video in its frame, with a timeline's playhead below. With reduced motion, it shows its
- * first frame and a button.
- */
+/** With reduced motion, shows the video's first frame and a button. */
 export function Screening() {
   const video = useRef<HTMLVideoElement>(null);
   const [isPlaying, setPlaying] = useState(false);

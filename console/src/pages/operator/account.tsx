@@ -1,43 +1,42 @@
-import { isMissing, useList, useLoad } from '../../load.ts';
+import { useList, useLoad } from '../../load.ts';
 import type { Item, Result } from '../../site-api.ts';
 import { TestMark } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
-import { Empty, Load, Skeleton } from '../../ui/states.tsx';
+import { Empty } from '../../ui/states.tsx';
 import { Cell, type Column, column, ListCard, Table, TableCard } from '../../ui/table.tsx';
-import { AccountState } from './accounts.tsx';
-import { ACTIONS } from './actions.tsx';
-import { AskButton, Id, NoSuch, OperatorPage } from './frame.tsx';
+import { AskButton, Id, RecordPage } from './frame.tsx';
+import { ACTIONS, AccountState } from './lists.tsx';
 import type { Change } from './verb-dialog.tsx';
 
 type Account = Result<'GET /console/api/operator/accounts/:id'>;
 type Movement = Item<'GET /console/api/operator/accounts/:id/statement'>;
 
-/** An account's credits, keys and movements, and the actions on it. */
 export function AccountPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/accounts/:id', { params: { id } });
   const statement = useList('/console/api/operator/accounts/:id/statement', { params: { id } });
-  if (isMissing(loaded)) return <NoSuch what="Account" id={id} />;
   return (
-    <OperatorPage
-      title="Account"
-      lead={loaded.data?.email}
-      actions={loaded.data && <Buttons account={loaded.data} />}
+    <RecordPage
+      what="Account"
+      id={id}
+      loaded={loaded}
+      lead={loaded.data?.email ?? ''}
+      buttons={(account) => <Buttons account={account} />}
       onDone={() => Promise.all([loaded.reload(), statement.reload()])}
+      below={
+        <ListCard
+          card={{ title: 'Statement', note: 'Every transfer of credits, the newest first.' }}
+          list={statement}
+          empty={<Empty title="No transfer of credits yet" />}
+          caption="Transfers"
+          columns={MOVEMENTS}
+          keyOf={(row) => row.id}
+        />
+      }
     >
-      <Load from={loaded} skeleton={<Skeleton lines={14} />}>
-        {(account) => <Details account={account} />}
-      </Load>
-      <ListCard
-        card={{ title: 'Statement', note: 'Every transfer of credits, the newest first.' }}
-        list={statement}
-        empty={<Empty title="No transfer of credits yet" />}
-        caption="Transfers"
-        columns={MOVEMENTS}
-        keyOf={(row) => row.id}
-      />
-    </OperatorPage>
+      {(account) => <Details account={account} />}
+    </RecordPage>
   );
 }
 
@@ -167,7 +166,6 @@ function BelongsTo({ movement }: { movement: Movement }) {
   );
 }
 
-/** An account's sessions, passkeys and outside identities. */
 function WaysIn({ account }: { account: Account }) {
   const { account_id: id, sessions, passkeys, identities } = account;
   if (sessions.length + passkeys.length + identities.length === 0) return null;

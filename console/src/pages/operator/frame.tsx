@@ -1,12 +1,14 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { isMissing, type Loaded } from '../../load.ts';
 import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, ListCard, type ListProps } from '../../ui/table.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { type Change, VerbDialog } from './verb-dialog.tsx';
@@ -35,23 +37,15 @@ interface OperatorPageProps {
 }
 
 /** A page of the operator's console: its title and the navigation. */
-export function OperatorPage({ onDone = () => {}, children, ...page }: OperatorPageProps) {
+export function OperatorPage({ onDone = () => {}, ...page }: OperatorPageProps) {
   return (
     <Done.Provider value={onDone}>
-      <Page {...page} above={<OperatorNavigation />}>
-        {children}
-      </Page>
+      <Page {...page} above={<OperatorNavigation />} />
     </Done.Provider>
   );
 }
 
-/** Opens a change's dialog. */
-export function AskButton({
-  change,
-  of,
-  children,
-  ...look
-}: {
+interface AskButtonProps {
   change: Change | (() => Change);
   /** What it acts on, for screen readers: tells apart buttons with the same word. */
   of?: string;
@@ -59,7 +53,9 @@ export function AskButton({
   small?: boolean;
   disabled?: boolean;
   children: string;
-}) {
+}
+
+export function AskButton({ change, of, children, ...look }: AskButtonProps) {
   const onDone = useContext(Done);
   const ask = () =>
     openDialog(
@@ -95,18 +91,15 @@ function OperatorNavigation() {
   );
 }
 
-/** A search field; trims spaces. */
-export function FindForm({
-  field,
-  initial = '',
-  button,
-  onFind,
-}: {
+interface FindFormProps {
   field: { label: string; type?: 'search'; placeholder?: string };
   initial?: string;
   button: string;
   onFind: (text: string) => void;
-}) {
+}
+
+/** A search field; trims spaces. */
+export function FindForm({ field, initial = '', button, onFind }: FindFormProps) {
   const [text, setText] = useState(initial);
   return (
     <form
@@ -124,20 +117,48 @@ export function FindForm({
   );
 }
 
-/** The page for an unknown id. */
-export function NoSuch({ what, id }: { what: 'Account' | 'Order' | 'Task'; id: string }) {
+interface RecordPageProps<Data> {
+  what: 'Account' | 'Order' | 'Task';
+  id: string;
+  loaded: Loaded<Data>;
+  /** Defaults to the id. */
+  lead?: ComponentChildren;
+  buttons: (data: Data) => ComponentChildren;
+  onDone?: () => unknown;
+  children: (data: Data) => ComponentChildren;
+  /** Shown below the record, also while it is loading. */
+  below?: ComponentChildren;
+}
+
+/** The page of one item. Changes reload it. */
+export function RecordPage<Data>({ what, id, loaded, ...props }: RecordPageProps<Data>) {
+  const { lead = <span class="figures text-base break-all">{id}</span>, buttons } = props;
   const name = what.toLowerCase();
+  if (isMissing(loaded)) {
+    return (
+      <NotFound
+        title={`${what} not found`}
+        lead={`There is no ${name} with the id ${id}.`}
+        href={`/operator/${name}s`}
+        action={`All ${name}s`}
+      />
+    );
+  }
   return (
-    <NotFound
-      title={`${what} not found`}
-      lead={`There is no ${name} with the id ${id}.`}
-      href={`/operator/${name}s`}
-      action={`All ${name}s`}
-    />
+    <OperatorPage
+      title={what}
+      lead={lead}
+      actions={loaded.data && buttons(loaded.data)}
+      onDone={props.onDone ?? loaded.reload}
+    >
+      <Load from={loaded} skeleton={<Skeleton lines={14} />}>
+        {props.children}
+      </Load>
+      {props.below}
+    </OperatorPage>
   );
 }
 
-/** A link to the page of a task, account or other item. */
 export function Id({ href, id }: { href: string; id: string }) {
   return (
     <a href={href} class="figures break-all underline decoration-edge underline-offset-[3px]">
@@ -185,25 +206,23 @@ function wordsOf(name: string): string {
   return name.replaceAll('_', ' ').replace(/(?<=[a-z])[A-Z]/g, (one) => ` ${one.toLowerCase()}`);
 }
 
+type ListPageProps<Row> = OperatorPageProps &
+  Omit<ListProps<Row>, 'caption'> & {
+    /** Defaults to the title. */
+    caption?: string;
+  };
+
 /** A page with one list and its filters. Changes reload the list. */
-export function ListPage<Row>({
-  title,
-  lead,
-  actions,
-  children,
-  onDone = () => list.reload(),
-  list,
-  ...table
-}: OperatorPageProps & ListProps<Row>) {
+export function ListPage<Row>(props: ListPageProps<Row>) {
+  const { title, lead, actions, children, list, onDone = list.reload, ...table } = props;
   return (
     <OperatorPage title={title} lead={lead} actions={actions} onDone={onDone}>
       {children}
-      <ListCard list={list} {...table} />
+      <ListCard list={list} caption={title} {...table} />
     </OperatorPage>
   );
 }
 
-/** Columns shared by lists. */
 export const ACCOUNT: Column<{ account_id: string; email: string | null }> = column(
   'Account',
   (row) => <AccountLink of={row} />,

@@ -2,10 +2,7 @@ import type { FunctionComponent } from 'preact';
 import { useLocation } from 'preact-iso';
 import { NotFound } from '../not-found/not-found.tsx';
 import { AccountPage } from './account.tsx';
-import { AccountsPage } from './accounts.tsx';
-import { ActionsPage } from './actions.tsx';
-import { AuditPage } from './audit.tsx';
-import { CommandsPage } from './commands.tsx';
+import { AccountsPage, ActionsPage, AuditPage, CommandsPage } from './lists.tsx';
 import { OrderPage, OrdersPage } from './orders.tsx';
 import { OverviewPage } from './overview.tsx';
 import { OrphansPage, ProvidersPage } from './providers.tsx';
@@ -27,7 +24,6 @@ const PAGES = new Map<string, [list: FunctionComponent, one?: OnePage]>([
   ['commands', [CommandsPage]],
 ]);
 
-/** The pages of the operator's console. */
 export default function OperatorPages() {
   const { path } = useLocation();
   const [, , name = '', id = ''] = path.split('/').map(decodeURIComponent);

@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
-import { isMissing, useList, useLoad } from '../../load.ts';
+import { useList, useLoad } from '../../load.ts';
 import type { Item, Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
-import { Empty, Load, Skeleton } from '../../ui/states.tsx';
+import { Empty } from '../../ui/states.tsx';
 import { Cell, type Column, column, TableCard } from '../../ui/table.tsx';
-import { ACCOUNT, AccountLink, AskButton, Id, ListPage, NoSuch, OperatorPage } from './frame.tsx';
+import { ACCOUNT, AccountLink, AskButton, Id, ListPage, RecordPage } from './frame.tsx';
 import type { Change } from './verb-dialog.tsx';
 
 type OrderRow = Item<'GET /console/api/operator/verbs/orders/list'>;
@@ -28,7 +28,6 @@ export function OrdersPage() {
       actions={<AskButton change={FIND}>Find a payment</AskButton>}
       list={useList('/console/api/operator/verbs/orders/list', { query })}
       empty={<Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />}
-      caption="Orders"
       columns={COLUMNS}
       keyOf={(order) => order.order_id}
     >
@@ -91,26 +90,17 @@ function Refunded(money: { minor: number; currency: string }) {
   );
 }
 
-/** Asks Stripe about an order again. */
 function settleOf(id: string): Change {
   return { verb: 'orders settle', given: { id } };
 }
 
-/** An order and its credit movements. */
 export function OrderPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/verbs/orders/show', { query: { id } });
-  if (isMissing(loaded)) return <NoSuch what="Order" id={id} />;
+  const settle = () => <AskButton change={settleOf(id)}>Settle</AskButton>;
   return (
-    <OperatorPage
-      title="Order"
-      lead={<span class="figures text-base break-all">{id}</span>}
-      actions={loaded.data && <AskButton change={settleOf(id)}>Settle</AskButton>}
-      onDone={loaded.reload}
-    >
-      <Load from={loaded} skeleton={<Skeleton lines={12} />}>
-        {(order) => <Details order={order} />}
-      </Load>
-    </OperatorPage>
+    <RecordPage what="Order" id={id} loaded={loaded} buttons={settle}>
+      {(order) => <Details order={order} />}
+    </RecordPage>
   );
 }
 

@@ -113,7 +113,6 @@ export function OrphansPage() {
         query: { all: all ? 'yes' : '' },
       })}
       empty={<Empty title="No orphan job">Every job that is known belongs to a task.</Empty>}
-      caption="Orphan jobs"
       columns={ORPHANS}
       keyOf={({ provider, job_id: job }) => `${provider}/${job}`}
     >

@@ -1,36 +1,26 @@
-import { isMissing, useLoad } from '../../load.ts';
+import { useLoad } from '../../load.ts';
 import type { Result } from '../../site-api.ts';
 import { TestMark } from '../../ui/badge.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
-import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, Table, TableCard } from '../../ui/table.tsx';
-import { AccountLink, AskButton, NoSuch, OperatorPage, Recorded } from './frame.tsx';
+import { AccountLink, AskButton, Recorded, RecordPage } from './frame.tsx';
 import { Phase } from './tasks.tsx';
 import type { Change } from './verb-dialog.tsx';
 
 type Task = Result<'GET /console/api/operator/verbs/tasks/show'>;
 type Attempt = Task['attempts'][number];
 
-/** Everything known about a task, and the actions on it. */
 export function TaskPage({ id }: { id: string }) {
   const loaded = useLoad('/console/api/operator/verbs/tasks/show', { query: { id } });
-  if (isMissing(loaded)) return <NoSuch what="Task" id={id} />;
   return (
-    <OperatorPage
-      title="Task"
-      lead={<span class="figures text-base break-all">{id}</span>}
-      actions={loaded.data && <Buttons task={loaded.data} />}
-      onDone={loaded.reload}
-    >
-      <Load from={loaded} skeleton={<Skeleton lines={14} />}>
-        {(task) => <Details task={task} />}
-      </Load>
-    </OperatorPage>
+    <RecordPage what="Task" id={id} loaded={loaded} buttons={buttonsOf}>
+      {(task) => <Details task={task} />}
+    </RecordPage>
   );
 }
 
-function Buttons({ task }: { task: Task }) {
+function buttonsOf(task: Task) {
   const { id, phase } = task;
   const given = { id };
   if (phase === 'completed' || phase === 'failed') {

@@ -50,7 +50,6 @@ export function TasksPage() {
           {isHeld && 'Nothing waits for a decision.'}
         </Empty>
       }
-      caption="Tasks"
       columns={TASKS}
       keyOf={({ id }) => id}
     >

@@ -160,7 +160,6 @@ function Reason({ value, ...field }: DraftField<string | boolean>) {
   );
 }
 
-/** Runs a verb with these fields, and reports a change's outcome. */
 async function run(name: string, { isChange }: ShownVerb, fields: Entered): Promise<object> {
   const address = `${VERBS}/${name.replaceAll(' ', '/')}`;
   if (!isChange)
@@ -203,7 +202,6 @@ const INPUTS = {
   time: { type: 'date' },
 } as const;
 
-/** The control for a field of a verb. */
 function VerbField({
   label,
   field: { kind, about, choices = [], isOptional, min, max },

@@ -42,7 +42,6 @@ export interface Medium {
   upload?: SiteUpload;
   /** The whole seconds of a reference video. */
   seconds: number;
-  /** The uploaded file's name. */
   name?: string;
   /** While uploading: the fraction that has arrived, 0 to 1. */
   progress?: { part: number };
@@ -105,7 +104,6 @@ export function newMedium(more: Partial<Medium> = {}): Medium {
   return { key: `medium-${keys}`, url: '', seconds: 5, ...more };
 }
 
-/** The form's media that its mode accepts. */
 export function mediaOf(
   form: Pick<Form, 'mode' | 'media'>,
   { modes }: Prices,
@@ -117,7 +115,6 @@ export function mediaOf(
   ]);
 }
 
-/** The request's body, complete and in schema order. */
 export function bodyOf({ media, extras, ...chosen }: Form, { schema, prices }: Rules): Body {
   const given: Body = { ...chosen, prompt: chosen.prompt.trim() };
   for (const [field, list] of mediaOf({ mode: chosen.mode, media }, prices)) {
@@ -196,7 +193,6 @@ export function missingIn(form: Form, { schema, prices }: Rules): Record<string,
   return missing;
 }
 
-/** The resolutions that a model has a price for. */
 export function resolutionsOf(form: Pick<Form, 'model'>, { schema, prices }: Rules): string[] {
   const rates = prices.prices.standard[form.model as keyof typeof prices.prices.standard] ?? {};
   return (schema.properties.resolution?.enum ?? []).filter((one) => one in rates);

@@ -55,7 +55,6 @@ function isPlainAddress(text: string): boolean {
   return url?.protocol === 'https:' && url.username === '' && url.password === '';
 }
 
-/** Drops fields that don't fit the others. */
 function withoutMisfits(body: Body, rules: Rules): Body {
   const {
     model,

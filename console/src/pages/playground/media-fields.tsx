@@ -9,19 +9,15 @@ const WORDS: Record<MediaField, { label: string; kind: 'image' | 'video' }> = {
   reference_video_urls: { label: 'Reference video', kind: 'video' },
 };
 
-/** The mode's files. */
-export function MediaFields({
-  form,
-  rules,
-  errors,
-  onMedia,
-}: {
+interface MediaFieldsProps {
   form: Form;
   rules: Rules;
   errors: Record<string, string>;
   /** Updates a field's files from their current state: uploads may finish at any time. */
   onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void;
-}) {
+}
+
+export function MediaFields({ form, rules, errors, onMedia }: MediaFieldsProps) {
   const { schema, prices } = rules;
   const accepted = prices.modes[form.mode]?.accepts ?? [];
   const fields = MEDIA_FIELDS.filter((field) => accepted.includes(field));
@@ -60,7 +56,6 @@ interface ListProps {
   onMedia: (change: (before: Medium[]) => Medium[]) => void;
 }
 
-/** The props of each slot in the list. */
 function slotOf({ field, limits, onMedia }: ListProps) {
   const { kind } = WORDS[field];
   return {

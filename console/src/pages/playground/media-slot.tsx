@@ -76,7 +76,6 @@ export function MediaSlot(props: SlotProps) {
   );
 }
 
-/** Deletes an upload now, freeing its quota. */
 function DeleteFile({ label, medium: { key, upload }, onRemove }: SlotProps & { medium: Medium }) {
   if (!upload) return null;
   const remove = async () => {
@@ -139,15 +138,13 @@ function Preview({ medium: { upload, progress } }: { medium: Medium }) {
   return <img src={source} alt="" class="size-12 flex-none bg-well object-cover" />;
 }
 
-function Seconds({
-  medium,
-  limits,
-  onChange,
-}: {
+interface SecondsProps {
   medium: Medium;
   limits: { min: number; max: number };
   onChange: (medium: Medium) => void;
-}) {
+}
+
+function Seconds({ medium, limits, onChange }: SecondsProps) {
   const id = useId();
   return (
     <div class="flex items-center justify-between gap-3 text-sm">

@@ -86,14 +86,12 @@ function FilledIn({ refused }: GivenRequest) {
   );
 }
 
-/** How many of the ignored fields are named. */
 const MOST_NAMED = 8;
 
 interface PlaygroundProps {
   /** The draft's: the task being repeated, or the URL's request. */
   name: string;
   rules: Rules;
-  /** The content of a new form. */
   first: Body | undefined;
 }
 
@@ -156,9 +154,7 @@ function sizeIn({ prices }: Rules, { resolution, aspect_ratio: ratio }: ShownTas
   return ratio === 'adaptive' ? undefined : prices.frames[resolution][ratio];
 }
 
-/**
- * If the results are taller than the form, the last row stretches and keeps its contents on top.
- */
+/** If the results are taller than the form, the last row stretches, with its contents on top. */
 const COLUMNS =
   'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem] lg:grid-rows-[auto_1fr]';
 
@@ -167,7 +163,6 @@ const BESIDE = 'grid grid-cols-[minmax(0,1fr)] gap-8 lg:row-span-2';
 /** The price alone is sticky; with results below it the column scrolls with the page. */
 const ALONE = 'lg:sticky lg:top-24';
 
-/** Scrolls to the first field with an error. */
 function showFirstError(settings: HTMLElement | null): void {
   const first = settings?.querySelector<HTMLElement>('[aria-invalid="true"], [role="alert"]');
   first?.scrollIntoView({ block: 'center' });
@@ -192,7 +187,6 @@ function useShown(result: RefObject<HTMLElement | null>, kind: string | undefine
   }, [kind]);
 }
 
-/** The fields that the service refused, with its messages. */
 function refusalsOf(generation: Generation | undefined): Record<string, string> {
   if (generation?.kind !== 'refused') return {};
   const { error } = generation;
@@ -221,7 +215,6 @@ async function describeUploads(
   }
 }
 
-/** The equivalent request to the public API. */
 function Request({ form, rules }: { form: Form; rules: Rules }) {
   const samples = useMemo(() => {
     const { origin } = location;

@@ -17,7 +17,6 @@ interface LiveQuote {
   isOld: boolean;
 }
 
-/** Debounces a value. */
 function usePaused(value: string): string {
   const [paused, setPaused] = useState(value);
   useEffect(() => {
@@ -27,10 +26,7 @@ function usePaused(value: string): string {
   return paused;
 }
 
-/**
- * The current form's price, from the service. The previous one is shown until it arrives.
- * @param balance changes when the account has more or fewer credits
- */
+/** Shows the previous price until the service has the new one, also after `balance` changes. */
 export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote {
   const mode = useMode();
   const videos = new Map(mediaOf(form, prices)).get('reference_video_urls') ?? [];
@@ -47,7 +43,6 @@ export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote
   return { quote: last.current, error, isOld };
 }
 
-/** The video's price, the balance afterwards, and the button. */
 export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean }) {
   const { quote, isOld, error } = live;
   return (
@@ -82,7 +77,6 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
   );
 }
 
-/** What to do without enough credits. */
 function Short() {
   const { data } = useLoad('/console/api/site');
   return (
@@ -100,7 +94,6 @@ function Short() {
   );
 }
 
-/** How it is paid, and what remains or is missing. */
 function Payment({ quote }: { quote: Quote }) {
   const { credits, promotional, paid, is_affordable: isAffordable, available } = quote;
   const isTest = 'test' in available;

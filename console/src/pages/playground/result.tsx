@@ -13,11 +13,9 @@ import { useFollow, type useRuns } from './use-generation.ts';
 
 interface ResultProps extends Omit<ReturnType<typeof useRuns>, 'runs' | 'generate'> {
   run: Run;
-  /** The size of a request's video. */
   sizeOf: (task: ShownTask) => readonly [number, number] | undefined;
 }
 
-/** The result of a request. */
 export function Result(props: ResultProps) {
   const { submission, generation, isResent } = props.run;
   useFollow(generation.kind === 'task' ? generation.task : undefined, (next) =>
@@ -188,7 +186,6 @@ function Heading({ id, task, readAt, onDismiss }: FollowingProps & { id: string 
   );
 }
 
-/** The wait, the video, or why there is none. */
 function Outcome({ task, size }: { task: ShownTask; size: readonly [number, number] | undefined }) {
   return (
     <>
@@ -219,7 +216,6 @@ function Outcome({ task, size }: { task: ShownTask; size: readonly [number, numb
   );
 }
 
-/** A task's phases as film frames. */
 function Track({ task, size }: { task: ShownTask; size: readonly [number, number] | undefined }) {
   const hasMedia = task.mode !== 'text-to-video';
   const steps = STEPS.filter((step) => step !== 'ingesting' || hasMedia);

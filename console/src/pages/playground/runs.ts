@@ -24,7 +24,6 @@ export interface Submission {
   taskId?: string;
 }
 
-/** A request and its outcome. */
 export interface Run {
   submission: Submission;
   generation: Generation;
@@ -40,7 +39,6 @@ const MOST = 5;
 /** The account and mode that the runs belong to. */
 export type Owner = Pick<Me, 'account_id' | 'mode'>;
 
-/** A request as saved in the window. */
 type Kept = Submission & { isLost?: boolean };
 
 /** This window's requests, newest first, if they are this account's. */
@@ -58,10 +56,7 @@ export function followedRequest(owner: Owner): Body | undefined {
   return stored(owner)[0]?.body;
 }
 
-/**
- * Saves runs across reloads, except refused ones, and not after a sign-out, when a response may
- * still arrive.
- */
+/** Not after a sign-out, when a response may still arrive. */
 export function store({ owner: { account_id: accountId, mode }, runs }: Book): void {
   if (isLeft || !isKeptFor(accountId)) return;
   const kept = runs.flatMap(({ submission, generation: { kind } }): Kept[] =>
@@ -71,7 +66,6 @@ export function store({ owner: { account_id: accountId, mode }, runs }: Book): v
   else sessionStorage.removeItem(STORED[mode]);
 }
 
-/** A run restored after a reload. */
 function restored({ isLost, ...submission }: Kept): Run {
   if (submission.taskId !== undefined) return { submission, generation: { kind: 'reading' } };
   if (!isLost) return { submission, generation: { kind: 'interrupted' } };
@@ -98,7 +92,6 @@ export interface Book {
   runs: Run[];
   /** Updates the page, if it is open. */
   show(runs: Run[]): void;
-  /** Reloads the account's credits. */
   refresh(): unknown;
 }
 

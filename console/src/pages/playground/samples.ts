@@ -18,7 +18,6 @@ export function publicBody(form: Body, apiUrl: string): Body {
   );
 }
 
-/** The request in each language. */
 export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
   const url = `${apiUrl}/api/v1`;
   return {

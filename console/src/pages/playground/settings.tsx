@@ -45,7 +45,6 @@ function valuesOf({ schema }: Rules, name: string): string[] {
   return schema.properties[name]?.enum ?? [];
 }
 
-/** The prompt and media. */
 function Contents({ form, rules, errors, onChange, onMedia }: Props) {
   return (
     <>
@@ -130,19 +129,16 @@ function drawn(ratio: string): { width: string; height: string } {
   return { width: `${Math.round(w * scale)}px`, height: `${Math.round(h * scale)}px` };
 }
 
-/** The ratios as frames. Radio buttons: arrow keys move between them. */
-function AspectPicker({
-  value,
-  ratios,
-  frames,
-  onChange,
-}: {
+interface AspectPickerProps {
   value: string;
   ratios: readonly string[];
   /** Width and height in pixels by ratio, at the chosen resolution. */
   frames: Record<string, readonly [number, number]>;
   onChange: (value: string) => void;
-}) {
+}
+
+/** The ratios as frames. Radio buttons: arrow keys move between them. */
+function AspectPicker({ value, ratios, frames, onChange }: AspectPickerProps) {
   const name = useId();
   const size = frames[value];
   return (
@@ -213,7 +209,6 @@ interface ExtraProps {
   onChange: (value: string | boolean) => void;
 }
 
-/** A control for a field's type. */
 function Extra({ field, property, value, error, onChange }: ExtraProps) {
   const { type, description, enum: values, minimum: min, maximum: max, maxLength } = property;
   const name = field.charAt(0).toUpperCase() + field.slice(1).replaceAll('_', ' ');

@@ -1,10 +1,7 @@
 import type { SiteUpload } from '../../../../server/src/site/playground/uploads.ts';
 import { ApiFailure, failureOf } from '../../api.ts';
 
-/**
- * Uploads a file with XMLHttpRequest, because `fetch` does not report upload progress.
- * @throws ApiFailure as `api` does
- */
+/** Uses XMLHttpRequest, because `fetch` does not report upload progress. */
 export function uploadFile(
   file: File,
   { signal, onProgress }: { signal: AbortSignal; onProgress: (part: number) => void },

@@ -90,10 +90,7 @@ function resume(book: Book): void {
   }
 }
 
-/**
- * Sends requests and keeps the latest outcomes, across reloads.
- * @param me another account or mode needs another component
- */
+/** @param me another account or mode needs another component */
 export function useRuns(me: Owner) {
   const { refresh } = useSession();
   const [book] = useState(() => bookOf(me));

@@ -29,7 +29,6 @@ const RULES = [
   },
 ];
 
-/** The price of a video, in credits. */
 export default function PricingPage() {
   const site = useLoad('/console/api/site');
   return (
@@ -78,12 +77,10 @@ export default function PricingPage() {
   );
 }
 
-/** The allowed lengths of a video. */
 const SECONDS = { min: 4, max: 15 };
 
 const choicesOf = (values: string[]) => values.map((value) => ({ value, label: value }));
 
-/** The price of a video as its settings change. */
 function Calculator({ prices }: Pick<About, 'prices'>) {
   const [chosen, setModel] = useState('video-2.0-fast');
   const [wanted, setResolution] = useState('720p');

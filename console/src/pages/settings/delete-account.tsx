@@ -25,7 +25,6 @@ export function DeleteAccount({ me }: { me: Me }) {
   );
 }
 
-/** What is lost with the account, and what remains. */
 function Consequences() {
   const { data } = useLoad('/console/api/me', { query: { mode: 'live' } });
   const credits = data?.mode === 'live' ? data.credits : undefined;

@@ -50,7 +50,6 @@ export function Passkeys() {
   );
 }
 
-/** Reports a change, and reloads the list. */
 type Changed = (said: string) => Promise<void>;
 
 function RemovePasskey({
@@ -99,7 +98,6 @@ function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
 
 const MAX_NAME = 60;
 
-/** Explains an error in the browser itself. */
 function refusalOf(error: Error): Error {
   if (error.name === 'NotAllowedError') return new Error('No passkey was made.');
   if (error.name !== 'InvalidStateError') return error;

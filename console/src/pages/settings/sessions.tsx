@@ -25,7 +25,6 @@ async function end({ id }: SessionItem): Promise<void> {
   });
 }
 
-/** The account's sessions. */
 export function Sessions() {
   const list = useLoad('/console/api/sessions');
   const [busy, setBusy] = useState<string>();
@@ -65,7 +64,6 @@ export function Sessions() {
   );
 }
 
-/** The column with the buttons that end sessions. */
 function endOf(
   busy: string | undefined,
   signOut: (session: SessionItem) => void,

@@ -5,18 +5,15 @@ import type { Loaded } from '../../load.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { PasskeyButton } from '../../ui/form/proof.tsx';
 
-/** Passkeys and the configured issuers. Nothing is shown until they are loaded. */
-export function OtherWays({
-  site,
-  next,
-  query,
-  onDone,
-}: {
+interface OtherWaysProps {
   site: Loaded<About>;
   next: string;
   query: Record<string, string>;
   onDone: (result: SignInResult) => Promise<void>;
-}) {
+}
+
+/** Passkeys and the configured issuers. Nothing is shown until they are loaded. */
+export function OtherWays({ site, next, query, onDone }: OtherWaysProps) {
   const ways = site.data?.sign_in;
   if (!ways) return null;
   const start = (issuer: string) => `/auth/start/${issuer}?next=${encodeURIComponent(next)}`;
@@ -47,7 +44,6 @@ export function OtherWays({
   );
 }
 
-/** Why a sign-in with an issuer failed. */
 const REASONS = new Map([
   ['denied', 'You did not allow the other service to sign you in here.'],
   ['disabled', 'This account is disabled. Ask the operator of this service.'],

@@ -84,7 +84,6 @@ function Ended() {
   );
 }
 
-/** Shown after an account was deleted. */
 function Closed({ until = '' }: { until: string | undefined }) {
   if (Number.isNaN(Date.parse(until))) return null;
   return (
@@ -128,16 +127,14 @@ function Aside({ credits }: { credits: number }) {
   );
 }
 
-/** Requests a code by mail. The response is the same for known and unknown addresses. */
-function EmailStep({
-  email,
-  setEmail,
-  onSent,
-}: {
+interface EmailStepProps {
   email: string;
   setEmail: (email: string) => void;
   onSent: () => void;
-}) {
+}
+
+/** Requests a code by mail. The response is the same for known and unknown addresses. */
+function EmailStep({ email, setEmail, onSent }: EmailStepProps) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector('input')?.focus(), []);
   const { isBusy, failure, send } = useSending(() =>
@@ -168,18 +165,14 @@ function EmailStep({
   );
 }
 
-/** Signs in with the mailed code. */
-function CodeStep({
-  email: typed,
-  isLogged,
-  onDone,
-  onBack,
-}: {
+interface CodeStepProps {
   email: string;
   isLogged: boolean;
   onDone: (result: SignInResult) => Promise<void>;
   onBack: () => void;
-}) {
+}
+
+function CodeStep({ email: typed, isLogged, onDone, onBack }: CodeStepProps) {
   const email = typed.trim();
   return (
     <div class="mt-4">
@@ -204,10 +197,7 @@ function CodeStep({
 
 const FIRST = '/playground';
 
-/**
- * The page after the sign-in. Only a path of this site: a link sent by somebody must not lead
- * elsewhere.
- */
+/** The page after the sign-in. A link sent by somebody must not lead to another site. */
 function nextPath(given: string | undefined): string {
   if (given === undefined) return FIRST;
   const url = URL.parse(given, location.origin);

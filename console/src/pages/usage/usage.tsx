@@ -48,15 +48,13 @@ export default function UsagePage() {
   );
 }
 
-function Period({
-  from,
-  to,
-  onChange,
-}: {
+interface PeriodProps {
   from: string;
   to: string;
   onChange: (period: { from: string; to: string }) => void;
-}) {
+}
+
+function Period({ from, to, onChange }: PeriodProps) {
   const isRecent = to === today();
   const days = PERIODS.find((count) => isRecent && daysUntil(to, Number(count)) === from) ?? '';
   const choices = PERIODS.map((count) => ({ value: count, label: `${count} days` }));
@@ -197,7 +195,6 @@ function chartOf({ from, to, rows }: Usage, value: Value, label: string): ChartD
   };
 }
 
-/** Today, in UTC. */
 function today(): string {
   return new Date().toISOString().slice(0, 10);
 }

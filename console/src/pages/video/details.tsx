@@ -5,7 +5,6 @@ import { CodeTabs, CopyButton } from '../../ui/code.tsx';
 import { Credits, DateTime, formatNumber } from '../../ui/format.tsx';
 import { type Column, column, TableCard } from '../../ui/table.tsx';
 
-/** All details of a task, below its video. */
 export function VideoDetails({ task }: { task: ShownTask }) {
   return (
     <div class="grid grid-cols-[minmax(0,1fr)] gap-6 lg:grid-cols-2">

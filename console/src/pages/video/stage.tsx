@@ -110,15 +110,13 @@ function useMissingFile(id: string, url: string | null): boolean {
   return missing === id;
 }
 
-function Notice({
-  title,
-  icon,
-  children,
-}: {
+interface NoticeProps {
   title: string;
   icon: 'trash' | 'clock' | 'warning';
   children: preact.ComponentChildren;
-}) {
+}
+
+function Notice({ title, icon, children }: NoticeProps) {
   return (
     <div class="border border-line bg-sheet px-6 py-10 sm:px-12">
       <h2 class="flex items-center gap-3 text-heading">

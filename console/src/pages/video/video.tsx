@@ -98,11 +98,9 @@ function Blank() {
 
 interface Props {
   task: ShownTask;
-  /** Reads the task again. */
   onChange: () => Promise<void>;
 }
 
-/** Cancels a video in progress, or deletes a finished one. */
 function EndButtons(props: Props) {
   const { status, held, video_url: url } = props.task;
   if (status === 'processing' && held === null)

@@ -28,7 +28,6 @@ const STATES = [
   { value: 'failed', label: 'Failed' },
 ];
 
-/** The debounce of the search field. */
 const TYPING_MS = 400;
 
 interface FilterProps {
@@ -68,7 +67,6 @@ export function FilterBar({ filters, onChange }: FilterProps) {
   );
 }
 
-/** Searches when the typing pauses. */
 function SearchField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
   const [typed, setTyped] = useState(text);
   useEffect(() => setTyped(text), [text]);

@@ -63,7 +63,6 @@ function Picture({ item }: { item: VideoItem }) {
   );
 }
 
-/** Whether its video existed and is gone. */
 function isDeleted({ status, video_url: url }: VideoItem): boolean {
   return status === 'completed' && url === null;
 }
@@ -117,7 +116,6 @@ function usePreview(isPossible: boolean) {
   return [isShown && isPossible, listeners] as const;
 }
 
-/** The placeholder for a card, with the same height. */
 export function BlankCard() {
   return (
     <div aria-hidden="true">

@@ -42,16 +42,14 @@ export default function VideosPage() {
   );
 }
 
-function Videos({
-  filters,
-  clear,
-  onNew,
-}: {
+interface VideosProps {
   filters: Filters;
   clear: () => void;
   /** Called with whether the account has no videos at all. */
   onNew: (isNew: boolean) => void;
-}) {
+}
+
+function Videos({ filters, clear, onNew }: VideosProps) {
   const list = useReturningList(filters);
   const items = useLive(list.items);
   const isFiltered = Object.keys(filters).length > 0;

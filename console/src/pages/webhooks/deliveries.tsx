@@ -24,17 +24,15 @@ function useReloads(items: Delivery[] | undefined, reload: () => Promise<unknown
   useEvery(isDue ? EVERY_MS : undefined, () => !document.hidden && reload());
 }
 
-/** Deliveries to an endpoint in the last 30 days. */
-export function Deliveries({
-  endpoint,
-  log,
-  onChanged,
-}: {
+interface DeliveriesProps {
   endpoint: Endpoint;
   log: LoadedList<Delivery>;
   /** The tries may have changed the endpoint's state. */
   onChanged: () => Promise<void>;
-}) {
+}
+
+/** Deliveries to an endpoint in the last 30 days. */
+export function Deliveries({ endpoint, log, onChanged }: DeliveriesProps) {
   const isEnabled = endpoint.disabled_at === null;
   useReloads(isEnabled ? log.items : undefined, () => Promise.all([log.reload(), onChanged()]));
   const sendAgain = ({ event_id: eventId }: Delivery) =>

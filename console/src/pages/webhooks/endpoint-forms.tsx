@@ -11,12 +11,10 @@ import { NewSecret } from '../../ui/form/new-secret.tsx';
 export type Endpoint = Result<'GET /console/api/webhooks/:id'>;
 type EventType = Endpoint['events'][number];
 
-/** The parameters that name an endpoint in requests. */
 export function namesOf({ id, mode }: Endpoint) {
   return { params: { id }, query: { mode } };
 }
 
-/** The event types, in the pages' words. */
 const EVENTS: Record<EventType, string> = {
   'task.completed': 'A task is completed',
   'task.failed': 'A task failed and was refunded',
@@ -73,7 +71,6 @@ function EventChoice({ value: chosen, onChange, error }: DraftField<EventType[]>
 
 type Made = Result<'POST /console/api/webhooks'>;
 
-/** Shows an endpoint's secret, on top of any page. */
 export function showSecret(made: Made): void {
   openDialog(
     <NewSecret title="The secret of the endpoint" secret={made.secret}>

@@ -1,22 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ChartData } from './plot.ts';
 
-/**
- * A chart of bars (for days) or lines. uPlot is loaded with the first chart. To screen readers it
- * is an image: put the numbers in a table beside it.
- */
-export function Chart({
-  data,
-  label,
-  kind = 'line',
-  height = 200,
-}: {
+interface ChartProps {
   data: ChartData;
   label: string;
   kind?: 'line' | 'bars';
   /** In pixels. */
   height?: number;
-}) {
+}
+
+/** To screen readers it is an image: put the numbers in a table beside it. */
+export function Chart({ data, label, kind = 'line', height = 200 }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
   useEffect(() => {

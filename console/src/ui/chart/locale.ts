@@ -1,7 +1,4 @@
-/**
- * uPlot passes `navigator.language` to Intl on load. Some systems have a language that Intl
- * rejects, such as `en-US@posix`: fall back to en-US.
- */
+/** uPlot passes this language to Intl, which rejects some, such as `en-US@posix`. */
 try {
   Intl.getCanonicalLocales(navigator.language);
 } catch {

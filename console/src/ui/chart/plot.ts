@@ -3,7 +3,6 @@ import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
 import { formatNumber } from '../format.tsx';
 
-/** Values over time. */
 export interface ChartData {
   /** Seconds since 1970, ascending. */
   times: number[];
@@ -19,10 +18,7 @@ interface Settings {
   height: number;
 }
 
-/**
- * Draws a chart into an element, and redraws it when its width or the theme changes.
- * @returns a function that removes it
- */
+/** Redraws the chart when its width or the theme changes. @returns a function that removes it */
 export function plot(element: HTMLElement, settings: Settings): () => void {
   let chart = draw(element, settings);
   const redraw = () => {
@@ -84,7 +80,6 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
   return new uPlot(options, [data.times, ...data.series.map(({ values }) => values)], element);
 }
 
-/** The axes of time and values. */
 function axesOf(kind: Settings['kind'], colour: (token: string) => string): uPlot.Axis[] {
   const axis = {
     stroke: colour('--color-dim'),
@@ -147,7 +142,6 @@ function valueText(value: number | null | undefined): string {
 /** Grid steps for bars, which count whole things. */
 const WHOLE = Array.from({ length: 10 }, (_, zeros) => [1, 2, 5].map((step) => step * 10 ** zeros));
 
-/** Room for half of the first and last bar. */
 function besideBars(
   { data, kind }: Pick<Settings, 'data' | 'kind'>,
   [min, max]: [number, number],

@@ -30,7 +30,6 @@ export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
   );
 }
 
-/** An option to choose. */
 interface Choice {
   value: string;
   label: string;
@@ -41,7 +40,6 @@ interface ChoiceProps extends TextProps {
   choices: Choice[];
 }
 
-/** A drop-down list. */
 export function Select({ label, hint, error, value, choices, onChange }: ChoiceProps) {
   return (
     <FieldFrame label={label} hint={hint} error={error}>
@@ -129,18 +127,15 @@ export function Range({
   );
 }
 
-/** A switch, which takes effect at once. */
-export function Switch({
-  label,
-  hint,
-  checked,
-  onChange,
-}: {
+interface SwitchProps {
   label: string;
   hint?: string;
   checked: boolean;
   onChange: (checked: boolean) => void;
-}) {
+}
+
+/** A switch, which takes effect at once. */
+export function Switch({ label, hint, checked, onChange }: SwitchProps) {
   const id = useId();
   return (
     <div class="flex items-start gap-3">

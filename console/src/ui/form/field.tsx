@@ -1,12 +1,9 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** Props of every control. */
 export interface FieldProps {
   label: string;
-  /** Help text below the label. */
   hint?: ComponentChildren;
-  /** The error below the control. */
   error?: string | undefined;
 }
 
@@ -59,7 +56,6 @@ export function Problem({ id, children }: { id?: string; children: ComponentChil
   );
 }
 
-/** The style of text controls. */
 export const INPUT =
   'w-full rounded-cut border border-edge bg-sheet px-3 text-ink placeholder:text-dim hover:border-ink aria-invalid:border-bad disabled:border-line disabled:bg-well disabled:text-dim';
 

@@ -7,7 +7,6 @@ import { useSending } from './sending.tsx';
 
 interface DialogWords {
   title: string;
-  /** The label of the submit button. */
   action: string;
   /** The label of the button that only closes it. */
   dismiss?: string;
@@ -16,7 +15,6 @@ interface DialogWords {
 }
 
 interface FormDialogProps<Sent> extends DialogWords {
-  /** Called when the dialog closes. */
   onClose?: () => void;
   onSend: () => Promise<Sent>;
   /** Called after the dialog closed, unless sending failed. */
@@ -83,14 +81,12 @@ export function Confirm({ onConfirm, children, ...words }: ConfirmProps) {
 interface DraftDialogProps<Value extends object, Sent>
   extends DialogWords,
     Pick<FormDialogProps<Sent>, 'onSend' | 'onSent'> {
-  /** Dropped when the dialog closes. */
   draft: Draft<Value>;
   children: (
     field: <Name extends keyof Value>(name: Name) => DraftField<Value[Name]>,
   ) => ComponentChildren;
 }
 
-/** Binds a control to a draft's field. */
 export interface DraftField<Value> {
   value: Value;
   onChange: (value: Value) => void;

@@ -4,20 +4,14 @@ import { Button } from '../button.tsx';
 import { CopyButton } from '../code.tsx';
 import { Dialog, useClose } from '../dialog.tsx';
 
-/**
- * Shows a new secret, in a dialog that stays until the secret was copied or the user confirms
- * having stored it.
- */
-export function NewSecret({
-  title,
-  secret,
-  children,
-}: {
+interface NewSecretProps {
   title: string;
   secret: string;
-  /** What to do with it. */
   children: ComponentChildren;
-}) {
+}
+
+/** A dialog that stays until the secret was copied, or the user has confirmed storing it. */
+export function NewSecret({ title, secret, children }: NewSecretProps) {
   const close = useClose();
   const [isStored, setStored] = useState(false);
   return (

@@ -18,9 +18,7 @@ interface Props {
   action: string;
   working: string;
   verify: (code: string) => Promise<void>;
-  /** Mails another code. */
   send: () => Promise<unknown>;
-  /** More buttons. */
   children?: ComponentChildren;
 }
 
@@ -71,17 +69,14 @@ export function CodeForm(props: Props) {
   );
 }
 
-function CodeField({
-  input,
-  code,
-  error,
-  onChange,
-}: {
+interface CodeFieldProps {
   input: RefObject<HTMLInputElement | null>;
   code: string;
   error: string | undefined;
   onChange: (text: string) => void;
-}) {
+}
+
+function CodeField({ input, code, error, onChange }: CodeFieldProps) {
   return (
     <FieldFrame label="Code of eight digits" error={error}>
       {(control) => (
@@ -143,9 +138,7 @@ function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () 
 }
 
 interface PasskeyProps {
-  /** Reads the WebAuthn options. */
   options: () => Promise<Result<'POST /auth/passkey/options'>>;
-  /** Sends the passkey's response. */
   send: (response: Body<'POST /auth/passkey'>) => Promise<void>;
 }
 

@@ -4,13 +4,11 @@ import type { ApiFailure } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../button.tsx';
 
-/** The state of a request sent by a form or button. */
 interface Sending<Given extends unknown[]> {
   isBusy: boolean;
   failure: ApiFailure | undefined;
   /** Does the work; an error becomes `failure`. */
   send(...given: Given): Promise<void>;
-  /** Clears `failure`. */
   clear(): void;
 }
 

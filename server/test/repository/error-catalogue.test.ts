@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
 import { resolved } from '../../../console/docs/openapi.ts';
@@ -9,6 +9,7 @@ import { CREATE_ERRORS } from '../../src/requests/errors.ts';
 import { VideoTaskSchema } from '../../src/requests/video-task.ts';
 import { FAILURE_CODES } from '../../src/tasks/task.ts';
 import { OPENAPI_FILE } from '../../src/write-openapi.ts';
+import { product } from './sources.ts';
 
 /** What customers read, and what operators read of the website's own API. */
 const PAGES = ['customers/ERRORS.md', 'operators/console.md'];
@@ -47,7 +48,6 @@ const CHARGED = rowsUnder('charged and retry');
 const LINKS = rowsUnder('Delivery links');
 const WEBSITE = rowsUnder("Errors of the website's own API");
 const FAILURES = rowsUnder('Failed tasks');
-const MEMBERS = rowsUnder('Members of details');
 const REASONS = [...rowsUnder('reason'), ...rowsUnder('Uploads')];
 
 test('the catalogue has every error code with its status, and no other', () => {
@@ -56,19 +56,6 @@ test('the catalogue has every error code with its status, and no other', () => {
   );
   const known = Object.entries(ERROR_STATUS).map(([code, status]) => `${code} ${status}`);
   assert.deepEqual(sorted(documented), sorted(known));
-});
-
-test('each row says what it costs, whether and with which key to retry, and how soon', () => {
-  for (const [code = '', status = '', when, credits = '', again, key = '', wait] of RESPONSES) {
-    assert.ok(when && again, code);
-    assert.match(credits, /reserved|held/, code);
-    assert.match(key, /^(same|new|free|—)$/, code);
-    assert.equal(wait, ['429', '503'].includes(status) ? 'yes' : 'no', code);
-  }
-  for (const [code = '', meaning, again, key = ''] of FAILURES) {
-    assert.ok(meaning && again, code);
-    assert.match(key, /^(same|new)$/, code);
-  }
 });
 
 test('the catalogue has the table of what is charged and which key is next', () => {
@@ -100,29 +87,12 @@ test('the catalogue has every code of a failed task, and no other', () => {
   );
 });
 
-const FOLDERS = [
-  'requests',
-  'http',
-  'catalog',
-  'tasks',
-  'attempts',
-  'worker',
-  'uploads',
-  'outbound',
-  'media',
-  'webhooks',
-];
-const sources = (await Promise.all(FOLDERS.map(readFolder))).flat().join('\n');
-/** The ledger gives members of `details` too; its own `reason` is that of a transfer. */
-const givingDetails = [sources, ...(await readFolder('ledger'))].join('\n');
-
-async function readFolder(name: string): Promise<string[]> {
-  const folder = new URL(`../../src/${name}/`, import.meta.url);
-  const names = await readdir(folder, { recursive: true });
-  const product = names.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
-  return Promise.all(product.map((name) => readFile(new URL(name, folder), 'utf8')));
-}
-
+const ROOMS =
+  /src\/(requests|http|catalog|tasks|attempts|worker|uploads|outbound|media|webhooks)\//;
+const sources = product
+  .filter(({ name }) => ROOMS.test(name))
+  .map(({ text }) => text)
+  .join('\n');
 /** The places of the source that give a `reason` to clients: each match holds literals of it. */
 const GIVES_REASON = [
   /\breason(?::| =)([^,;)}\n]*)/g,
@@ -146,60 +116,28 @@ test('the catalogue has every value of details.reason that the source gives, and
   assert.deepEqual(sorted(documented), sorted(reasonsInSource()));
 });
 
-/** Kept with the task's error, and sent as the Retry-After header instead. */
-const SENT_OTHERWISE = ['retry_after_seconds'];
-
-/** The members that the source puts into `details` by name. */
-function membersInSource(): string[] {
-  const objects = [...givingDetails.matchAll(/\bdetails(?::| =) \{([^}]*)\}/g)];
-  const members = objects.flatMap(([, text = '']) =>
-    [...text.matchAll(/(?:^|,)\s*(\w+)/g)].map(([, member = '']) => member),
-  );
-  return members.filter((member) => !SENT_OTHERWISE.includes(member));
-}
-
-test('the catalogue has every member of details that the source gives, and no other', () => {
-  const documented = MEMBERS.flatMap(([member]) => namesIn(member));
-  assert.equal(new Set(documented).size, documented.length, 'each once');
-  const mentioned = REASONS.flatMap((row) => namesIn(row.at(-1)));
-  for (const member of [...membersInSource(), ...mentioned]) {
-    assert.ok(documented.includes(member), `${member} is not among the members of details`);
-  }
-  for (const member of documented)
-    assert.match(givingDetails, new RegExp(`\\b${member}\\b`), member);
-});
-
 interface Response {
-  headers: Record<string, object>;
-  // biome-ignore lint/suspicious/noExplicitAny: schemas of every shape
-  content: { 'application/json': { schema: any } };
-}
-
-interface Described {
-  operation: string;
-  status: number;
-  response: Response;
+  headers: object;
+  content: {
+    'application/json': {
+      schema: { properties: { error: { properties: { code: { enum: string[] } } } } };
+    };
+  };
 }
 
 const described = Object.values<Record<string, object>>(api.paths).flatMap((methods) =>
   Object.values(methods).flatMap((method) => {
     const { operationId, responses } = Object(method);
-    return Object.entries<Response>(responses).map(
-      ([status, response]): Described => ({
-        operation: operationId,
-        status: Number(status),
-        response,
-      }),
-    );
+    return Object.entries<Response>(responses).map(([status, response]) => {
+      return { operation: String(operationId), status: Number(status), response };
+    });
   }),
 );
-const schemaOf = ({ response }: Described) => response.content['application/json'].schema;
 
 test('openapi.json has for each error status of a route the codes with that status', () => {
-  const errors = described.filter(({ status }) => status >= 400);
   const inRoutes: string[] = [];
-  for (const { status, ...error } of errors) {
-    const { code } = schemaOf({ status, ...error }).properties.error.properties;
+  for (const { status, response } of described.filter(({ status }) => status >= 400)) {
+    const { code } = response.content['application/json'].schema.properties.error.properties;
     const [only] = OWN_ERROR_CODES.filter((own) => code.enum[0] === own);
     assert.deepEqual(code.enum, only ? [only] : errorCodesOf(status));
     inRoutes.push(...code.enum);
@@ -210,21 +148,6 @@ test('openapi.json has for each error status of a route the codes with that stat
     [...sorted(inRoutes), 'internal_error', 'method_not_allowed'].sort(),
     inCatalogue,
   );
-});
-
-test('openapi.json has the codes of a failed task wherever a task is returned', () => {
-  const tasks = described.flatMap(({ operation, status, ...rest }) => {
-    if (status >= 300 || status === 204) return [];
-    const schema = schemaOf({ operation, status, ...rest });
-    if (/^(createVideo|getTask)$/.test(operation)) return [schema];
-    return operation === 'listTasks' ? [schema.properties.data.items] : [];
-  });
-  assert.equal(tasks.length, 4);
-  for (const task of tasks) {
-    const { error } = task.properties;
-    assert.deepEqual(error.type, ['object', 'null']);
-    assert.deepEqual(error.properties.code.enum, [...FAILURE_CODES]);
-  }
 });
 
 test('openapi.json has the headers that a client uses, where they are sent', () => {

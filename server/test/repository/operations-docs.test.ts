@@ -2,23 +2,15 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { parseCommandLine } from '../../src/cli/command-line.ts';
-import { optionOf, verbTable } from '../../src/cli/help.ts';
+import { verbTable } from '../../src/cli/help.ts';
 import { readConfig } from '../../src/config/config.ts';
-import type { Database } from '../../src/database/database.ts';
-import { METRICS } from '../../src/http/operations/metric-list.ts';
-import { createMetrics } from '../../src/http/operations/metrics.ts';
-import type { Verb } from '../../src/operator/verb/verb.ts';
-import { NOUNS } from '../../src/operator/verbs/list.ts';
+import { METRICS, type MetricName } from '../../src/http/operations/metric-list.ts';
 import { neededVariables, PROVIDER_NAMES } from '../../src/providers/registry.ts';
-import { TRANSITIONS } from '../../src/tasks/transitions.ts';
-import { report } from '../../src/telemetry/reports.ts';
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+import { ROOT } from './sources.ts';
 
 /** Relative to the root. */
-const PAGES = ['README.md', ...(await namesUnder('docs'))].filter((name) =>
+const PAGES = ['README.md', 'deploy/README.md', ...(await namesUnder('docs'))].filter((name) =>
   /\.(md|yml)$/.test(name),
 );
 const pages = new Map(
@@ -49,7 +41,6 @@ function sorted(names: Iterable<string>): string[] {
   return [...new Set(names)].sort();
 }
 
-const OPERATIONS = PAGES.filter((name) => name.startsWith('docs/operators/'));
 /** The providers that have variables, each with a page of its own. */
 const PROVIDERS = PROVIDER_NAMES.filter((name) => neededVariables(name).length > 0);
 const TABLES = [
@@ -63,70 +54,14 @@ function pageOfProvider(provider: string): string {
 
 // Metrics
 
-/** One row that serves all figures: every gauge then shows a series with all its labels. */
-const ROW = {
-  objects: 1, // first, for statements of one value
-  phase: 'held',
-  cause: 'acceptance',
-  by: 'operator',
-  result: 'accepted',
-  state: 'confirmed',
-  provider: 'ark',
-  tasks: 1,
-  credits: 1,
-  oldest_seconds: 1,
-  attempts: 1,
-  jobs: 1,
-  subject: 'ark',
-  seconds: 1,
-  pool: 'ingest',
-  workers: 1,
-  role: 'input',
-  kind: 'pack',
-  orders: 1,
-  endpoints: 1,
-  deliveries: 1,
-};
-
-/** Every series of ours with the labels it has, as `/metrics` shows them. */
-async function shownMetrics(): Promise<Map<string, Set<string>>> {
-  const unasked = () => assert.fail('metrics only query');
-  const query = async () => JSON.parse(JSON.stringify([ROW]));
-  const db: Database = { query, transaction: unasked, snapshot: unasked, close: unasked };
-  const metrics = createMetrics(db);
-  const call = { provider: 'ark', call: 'submit', outcome: 'accepted', seconds: 1 } as const;
-  report('call', call);
-  metrics.countCallback('ark', 'received');
-  metrics.countResponse({ route: '/', status: 200, seconds: 1 });
-  report('batch', { batch: 'admit', items: 1, seconds: 1 });
-  report('claim', { pool: 'ingest', tasks: 1, seconds: 1 });
-  report('slot', { pool: 'ingest', change: 1, slots: 1 });
-  report('step', { phase: 'reserved', result: 'moved', seconds: 1 });
-  report('phase', { phase: 'reserved', seconds: 1 });
-  report('end', { outcome: 'completed', seconds: 1 });
-  report('credits', { movement: 'reserve', credits: 1 });
-  report('database', { part: 'query', seconds: 1 });
-  report('storage', { operation: 'put', outcome: 'done', seconds: 1 });
-  report('decode', { kind: 'image', outcome: 'measured', seconds: 1 });
-  const floors = { upload: 1, input: 1, output: 1 };
-  report('disk', { freeBytes: 1, reservedBytes: 1, floors });
-  report('poster', { outcome: 'drawn', seconds: 1 });
-  report('webhook', { outcome: 'delivered', seconds: 1 });
-  report('periodic', { work: 'sweep', result: 'done', seconds: 1 });
-  const { body } = await metrics.app.inject('/metrics');
-  await metrics.app.close();
-  const series = [...body.matchAll(/^(framewright_\w+)\{(.*)\} /gm)];
-  return new Map(
-    series.map(([, name = '', labels = '']) => [name, new Set(groups(labels, /(\w+)="/g))]),
-  );
+/** The series of a metric have a suffix if it is a histogram. */
+function metricOf(series: string): string {
+  return series in METRICS ? series : series.replace(/_(bucket|sum|count)$/, '');
 }
-
-const shown = await shownMetrics();
-const metrics = sorted([...shown.keys()].map((name) => name.replace(/_(bucket|sum|count)$/, '')));
 
 /** What a page or a rule says of a series: its name and the labels it asks for. */
 function seriesIn(text: string): Array<{ name: string; labels: string[]; selector: string }> {
-  return [...text.matchAll(/\b(framewright_(?!client)\w+)(?:\{([^}]*)\})?/g)].map(
+  return [...text.matchAll(/\b(framewright_(?!client|inside)\w+)(?:\{([^}]*)\})?/g)].map(
     ([, name = '', selector = '']) => ({
       name,
       labels: groups(selector, /(\w+)\s*(?:!?[=~]|,|$)/g),
@@ -138,64 +73,11 @@ function seriesIn(text: string): Array<{ name: string; labels: string[]; selecto
 test('every metric that a page or a rule names is shown, with the labels it is given there', () => {
   for (const [name, text] of pages) {
     for (const series of seriesIn(text)) {
-      const labels = shown.get(series.name) ?? shown.get(`${series.name}_bucket`);
-      assert.ok(labels, `${name}: there is no ${series.name}`);
-      const strange = series.labels.filter((label) => !labels.has(label));
+      const metric = METRICS[metricOf(series.name) as MetricName];
+      assert.ok(metric, `${name}: there is no ${series.name}`);
+      const strange = series.labels.filter((label) => ![...metric.labels, 'le'].includes(label));
       assert.deepEqual(strange, [], `${name}: labels of ${series.name}`);
     }
-  }
-});
-
-test('/metrics shows the metrics of the list, each with its labels', () => {
-  assert.deepEqual(metrics, Object.keys(METRICS).sort());
-  for (const [name, { labels }] of Object.entries(METRICS)) {
-    const given = shown.get(name) ?? shown.get(`${name}_sum`);
-    assert.deepEqual(sorted(given ?? []), sorted(labels), name);
-  }
-});
-
-test('the rules ask for values that there are', async () => {
-  const known =
-    (await read('server/src/providers/instrumented.ts')) +
-    (await read('server/src/attempts/callback.ts')) +
-    (await read('server/src/telemetry/reports.ts'));
-  const rules = page('docs/operators/alerts.yml');
-  for (const phase of groups(rules, /phase="(\w+)"/g)) assert.ok(phase in TRANSITIONS, phase);
-  const words = groups(rules, /(?:outcome|result|call)!?="(\w+)"/g).filter(
-    (word) => word !== 'failed',
-  );
-  for (const word of words) assert.match(known, new RegExp(`[\`']${word}[\`']`), word);
-});
-
-// Alert rules
-
-/** The rules by their names, each as the text of its block. */
-const rules = page('docs/operators/alerts.yml')
-  .split(/^ {6}- alert: /m)
-  .slice(1);
-
-test('each alert has an expression, a severity, and words that say what to do', () => {
-  const names = rules.map((rule) => rule.split('\n', 1)[0]);
-  assert.equal(new Set(names).size, rules.length);
-  for (const rule of rules) {
-    assert.match(rule, /^Framewright\w+\n {8}expr: (>-\n( {10}\S.*\n)+|\S.*\n)/);
-    assert.match(rule, /^ {10}severity: (critical|warning)$/m);
-    assert.match(rule, /^ {10}summary: \S/m);
-    assert.match(rule, /^ {10}description: >-\n {12}\S/m);
-    assert.match(rule, /^ {10}runbook: docs\/operators\/\S+\.md#\S+$/m);
-    const expression = rule.slice(0, rule.indexOf('        labels:'));
-    for (const [open, close] of ['()', '{}', '[]']) {
-      const count = (mark = '') => expression.split(mark).length;
-      assert.equal(count(open), count(close), `${rule.split('\n', 1)[0]}: ${open}${close}`);
-    }
-  }
-});
-
-test('the rules indent with spaces and quote what YAML would read otherwise', () => {
-  for (const line of page('docs/operators/alerts.yml').split('\n')) {
-    assert.doesNotMatch(line, /\t/);
-    const [, value = ''] = /^ +(?:- )?\w+: (.*)$/.exec(line) ?? [];
-    if (!/^["']/.test(value)) assert.doesNotMatch(value, /^[{[&*!|%@`]|: |\s#/, line);
   }
 });
 
@@ -237,43 +119,35 @@ test('a variable of a provider is in the table of its page', () => {
   }
 });
 
-/** The test files that read a variable of their own. */
-async function testSources(): Promise<string> {
-  const names = [
-    '../src/http/operations/dashboard.test',
-    '../../clients/cli/test/killed.test',
-    '../../clients/python/test/virtual-environment',
-    '../../clients/typescript/test/package.test',
-    '../../console/test/docs-pages.test',
-    '../src/media/measure.test',
-    '../src/media/output-check.test',
-    'billing/orders.test',
-    'clients/orders',
-    'crash/rounds',
-    'crash/kill-stream.test',
-    'docs/installs.test',
-    'faults/rolling-upgrade.test',
-    'guards/guards.test',
-    'ledger/rounds',
-    'run',
-    'service/acceptance.test',
-    'service/schemathesis.test',
-    'simulation/simulation.test',
-  ];
-  return (await Promise.all(names.map((name) => read(`server/test/${name}.ts`)))).join('\n');
-}
-
-test('no page names a variable that is not read', async () => {
+test('no page names a variable that is not read', () => {
   const read = variablesRead();
-  const ofTests = groups(await testSources(), /\b(FRAMEWRIGHT_[A-Z_]+)\b/g);
-  const others = ['FRAMEWRIGHT_KEY', ...ofTests]; // of the reader's shell, and of the long runs
-  const owners = [...PROVIDERS, 'framewright'].map((name) => name.toUpperCase());
-  const prefixes = new RegExp(`^(${owners.join('|')})_|_(SECONDS|DAYS|URL|PORT)$`);
+  const prefixes = new RegExp(
+    `^(${PROVIDERS.map((name) => name.toUpperCase()).join('|')})_|_(SECONDS|DAYS|URL|PORT)$`,
+  );
   for (const [name, text] of pages) {
-    const named = groups(text, /\b([A-Z]+(?:_[A-Z]+)+)\b/g).filter((word) => prefixes.test(word));
-    const strange = named.filter((word) => !read.includes(word) && !others.includes(word));
+    const named = groups(text, /\b(?!FRAMEWRIGHT_)([A-Z]+(?:_[A-Z]+)+)\b/g);
+    const strange = named.filter((word) => prefixes.test(word) && !read.includes(word));
     assert.deepEqual(sorted(strange), [], name);
   }
+});
+
+test('each variable that the deployment files set is one that the service reads', async () => {
+  const names = await namesUnder('deploy');
+  const units = await Promise.all(names.filter((name) => name.endsWith('.service')).map(read));
+  const environment = groups(units.join('\n'), /^Environment=(.*)$/gm);
+  const images = groups(await read('deploy/Dockerfile'), /^ENV (.*)$/gm);
+  const set = [
+    ...groups(await read('deploy/compose/framewright.env.example'), /^#? ?([A-Z_]+)=/gm),
+    ...groups(await read('deploy/kubernetes/settings.yaml'), /^ {2}([A-Z_]+): /gm),
+    ...groups([...environment, ...images].join(' '), /(\w+)=/g),
+  ];
+  assert.ok(set.length > 30, `only ${set.length}`);
+  const others = ['NODE_ENV', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+  const known = new Set([...variablesRead(), ...others]);
+  assert.deepEqual(
+    sorted(set).filter((name) => !known.has(name)),
+    [],
+  );
 });
 
 /** What registers every foreign provider, so that their settings are read to the end. */
@@ -294,17 +168,6 @@ test('a default in code type is what the service takes when the variable is not 
   assert.ok(checked >= 20, `only ${checked}`);
 });
 
-test('the shares of a rate limit on the page are those of the code', async () => {
-  const limiter = 'server/src/providers/rate-limiter';
-  const files = await Promise.all((await namesUnder(limiter)).map(read));
-  const percent = (name: string) => {
-    const [share] = groups(files.join('\n'), new RegExp(`const ${name} = ([\\d.]+);`, 'g'));
-    return `${Math.round(Number(share) * 100)} %`;
-  };
-  const told = groups(page('docs/operators/README.md'), /(\d+ %) of\s(?:a provider's|its) limit/g);
-  assert.deepEqual(told, [percent('SHARE_OF_RATE'), percent('SHARE_OF_FIND_RATE')]);
-});
-
 // Commands
 
 /** The operator commands in code blocks, with continued lines joined, and in code type. */
@@ -317,38 +180,13 @@ function commandsIn(text: string): string[][] {
   );
 }
 
-const shownCommands = [...pages].flatMap(([name, text]) =>
-  commandsIn(text).map((words) => ({ name, words })),
-);
-
 test('every command that a page shows is one that there is, rightly spelt', async () => {
-  for (const { name, words } of shownCommands) {
-    if (['serve', '--help'].includes(words[0] ?? '')) continue;
-    await assert.doesNotReject(parseCommandLine(words), `${name}: ${words.join(' ')}`);
+  for (const [name, text] of pages) {
+    for (const words of commandsIn(text)) {
+      if (['serve', '--help'].includes(words[0] ?? '')) continue;
+      await assert.doesNotReject(parseCommandLine(words), `${name}: ${words.join(' ')}`);
+    }
   }
-});
-
-test('every command is shown to operators, with each of its options', async () => {
-  const ours = shownCommands.filter(({ name }) => OPERATIONS.includes(name));
-  const uses = await Promise.all(
-    ours
-      .filter(({ words }) => words[0] !== 'serve')
-      .map(async ({ words }) => ({ name: (await parseCommandLine(words)).name, words })),
-  );
-  const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
-  const optional = ['--account'];
-  for (const [name, verb] of nouns.flatMap((verbs) => Object.entries<Verb>(verbs))) {
-    const words = uses.filter((use) => use.name === name).flatMap((use) => use.words);
-    assert.notEqual(words.length, 0, name);
-    const options = Object.keys(verb.fields).filter((field) => !verb.words?.includes(field));
-    const missing = options.map(optionOf).filter((option) => !words.includes(option));
-    assert.deepEqual(
-      missing.filter((option) => !optional.includes(option)),
-      [],
-      name,
-    );
-  }
-  assert.ok(ours.some(({ words }) => words[0] === 'serve'));
 });
 
 test('the table of all commands is fresh: npm run docs', async () => {

@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { packClients } from '../../../clients/packing/pack.ts';
 import { ROOT } from './sources.ts';
 
 /**
@@ -58,31 +57,9 @@ const texts = await Promise.all(
 );
 
 test('no command gets a package of ours from a registry, where it is a stranger', () => {
-  for (const wrong of [
-    'npx framewright keys create',
-    'npx -y @framewright/mcp --help',
-    'npm install ai@7 @framewright/ai-sdk@1.0.0',
-    'venv/bin/pip install framewright==1.0.0 httpx',
-    '# pip install framewright-client',
-    'npx --package @framewright/cli fw',
-    '"args": ["-y",\n  "@framewright/mcp"]',
-  ]) {
-    assert.equal(strangersIn(wrong).length, 1, wrong);
-  }
+  assert.equal(strangersIn('pip install httpx framewright-client==1.0.0').length, 1);
   const wrong = texts.flatMap(({ name, text }) =>
     strangersIn(text).map((command) => `${name}: ${command}`),
   );
   assert.deepEqual(wrong, []);
-});
-
-test('a page that names a file of /packages/ names one that there is', () => {
-  const files = Object.keys(packClients());
-  let named = 0;
-  for (const { name, text } of texts.filter((one) => one.name.endsWith('.md'))) {
-    for (const [, file = ''] of text.matchAll(/\/packages\/(framewright[\w.-]*\w)/g)) {
-      assert.ok(files.includes(file), `${name}: ${file}`);
-      named += 1;
-    }
-  }
-  assert.ok(named >= 12);
 });

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
-import { type Call, type CallOutcome, callOnce } from './call.ts';
+import { type Call, type CallOnce, type CallOutcome, callOnce, createPooledCalls } from './call.ts';
 
 const BODY = JSON.stringify({ prompt: 'a lighthouse' });
 const hosts: Host[] = [];
@@ -78,19 +79,14 @@ function onRequest(act: (socket: Socket, request: string) => void) {
   };
 }
 
-/** Resets the connection after the text was written. */
-function writeAndReset(socket: Socket, text: string): void {
-  socket.write(text, () => socket.resetAndDestroy());
+/** Responds to each request with this text. */
+function responding(text: string) {
+  return onRequest((socket) => socket.write(text));
 }
 
 function post(url: string, more: Partial<Call> = {}): Promise<CallOutcome> {
   const headers = { 'content-type': 'application/json' };
   return callOnce({ url, method: 'POST', headers, body: BODY, timeoutSeconds: 10, ...more });
-}
-
-function expectUnknown(outcome: CallOutcome, cause: RegExp): void {
-  assert.equal(outcome.kind, 'unknown', JSON.stringify(outcome));
-  if (outcome.kind === 'unknown') assert.match(outcome.cause, cause);
 }
 
 function expectNotSent(outcome: CallOutcome, cause: RegExp): void {
@@ -112,10 +108,10 @@ test('a complete response has a status, headers and bytes', async () => {
   assert.match(host.received(), /content-length: 25\r\n/i);
 });
 
+const EMPTY = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
+
 test('two calls use two connections, which are closed afterwards', async () => {
-  const host = await startHost(
-    onRequest((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')),
-  );
+  const host = await startHost(responding(EMPTY));
   await post(host.url);
   await post(host.url);
   await host.connectionsEnded(2);
@@ -125,203 +121,135 @@ test('two calls use two connections, which are closed afterwards', async () => {
 test('a redirect is a response and is not followed', async () => {
   const other = await startHost(() => {});
   const response = `HTTP/1.1 307 Go\r\nLocation: ${other.url}\r\nContent-Length: 0\r\n\r\n`;
-  const host = await startHost(onRequest((socket) => socket.write(response)));
-  const outcome = await post(host.url);
+  const outcome = await post((await startHost(responding(response))).url);
   assert.equal(outcome.kind === 'responded' && outcome.status, 307);
   assert.equal(other.connectionCount(), 0);
 });
 
-test('a call to a name that does not resolve is not sent', async () => {
+test('interim responses are skipped, and the final response is returned', async () => {
+  const hints = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n';
+  const response = 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}';
+  const outcome = await post((await startHost(responding(hints + response))).url);
+  assert.equal(outcome.kind === 'responded' && outcome.status, 202);
+});
+
+test('a call that can not connect is not sent', async () => {
   expectNotSent(await post('http://nowhere.invalid/'), /ENOTFOUND|EAI_AGAIN/);
-});
-
-test('a call to an address that is not an http URL is not sent', async () => {
   expectNotSent(await post('ftp://127.0.0.1/'), /not an http URL/);
-});
-
-test('a call whose connection is refused is not sent', async () => {
   const host = await startHost(() => {});
+  const https = host.url.replace('http:', 'https:');
+  expectNotSent(await post(https, { timeoutSeconds: 0.2 }), /Connect Timeout.*timeout: 200ms/);
+  const resetting = await startHost((socket) => socket.on('data', () => socket.resetAndDestroy()));
+  const reset = await post(resetting.url.replace('http:', 'https:'));
+  expectNotSent(reset, /ECONNRESET|disconnected/);
   await host.close();
   expectNotSent(await post(host.url), /ECONNREFUSED/);
 });
 
-test('a call to a host with an untrusted certificate is not sent, and no byte arrives', async () => {
-  const host = await startTlsHost();
+test('a call to a host is sent only if its certificate is trusted', async () => {
+  const [key, cert] = await Promise.all(
+    ['server.key', 'server.crt'].map((name) => readFile(new URL(name, TEST_CA_FILE))),
+  );
+  const server = createTlsServer({ key, cert }).on('tlsClientError', () => {});
+  const host = await startHost(responding(EMPTY), server, 'https');
   expectNotSent(await post(host.url), /certificate|issuer|SELF_SIGNED|UNABLE/i);
   assert.equal(host.received(), '');
-});
-
-test('a call to a host with a trusted certificate is sent', async () => {
-  const host = await startTlsHost();
   const outcome = await post(host.url, { ca: await readFile(TEST_CA_FILE, 'utf8') });
   assert.equal(outcome.kind === 'responded' && outcome.status, 200);
 });
 
-async function startTlsHost(): Promise<Host> {
-  const [key, cert] = await Promise.all(
-    ['server.key', 'server.crt'].map((name) => readFile(new URL(name, TEST_CA_FILE))),
-  );
-  const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
-  const server = createTlsServer({ key, cert }).on('tlsClientError', () => {});
-  return startHost(
-    onRequest((socket) => socket.write(response)),
-    server,
-    'https',
-  );
-}
+const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
+const START = 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"id":';
+const soon = { timeoutSeconds: 0.3 };
+const LATE = /^no complete response within 0\.3 s$/;
 
-test('a call is not sent when the TLS handshake does not end in time', async () => {
-  const host = await startHost(() => {});
-  const url = host.url.replace('http:', 'https:');
-  expectNotSent(await post(url, { timeoutSeconds: 0.2 }), /not connected within 0\.2 s/);
-});
-
-test('a call is not sent when the host resets the TLS handshake', async () => {
-  const host = await startHost((socket) => socket.on('data', () => socket.resetAndDestroy()));
-  expectNotSent(await post(host.url.replace('http:', 'https:')), /ECONNRESET|disconnected/);
-});
-
-test('a reset before the request was read is an unknown outcome', async () => {
-  const host = await startHost((socket) => socket.once('data', () => socket.resetAndDestroy()));
-  const body = 'x'.repeat(2 ** 22);
-  expectUnknown(await post(host.url, { body }), /ECONNRESET|EPIPE|hang up/);
-});
-
-test('a reset after the whole request is an unknown outcome', async () => {
-  const host = await startHost(onRequest((socket) => socket.resetAndDestroy()));
-  const outcome = await post(host.url);
-  expectUnknown(outcome, /ECONNRESET|hang up/);
-  assert.ok(outcome.kind === 'unknown' && (outcome.bytesSent ?? 0) > BODY.length);
-});
-
-test('a connection closed without a response is an unknown outcome', async () => {
-  const host = await startHost(onRequest((socket) => socket.end()));
-  expectUnknown(await post(host.url), /ECONNRESET|hang up/);
-});
-
-test('when the response headers do not arrive in time, the outcome is unknown', async () => {
-  const host = await startHost(() => {});
-  const outcome = await post(host.url, { timeoutSeconds: 0.3 });
-  expectUnknown(outcome, /^no complete response within 0\.3 s$/);
-  await host.connectionsEnded(1);
-});
-
-// If the timeout did not work, these calls would never return.
-const testTimeout = { timeout: 30_000 };
-
-test(
-  'when the host switches protocols, the outcome is unknown after the timeout',
-  testTimeout,
-  async () => {
-    const response =
-      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
-    const host = await startHost(onRequest((socket) => socket.write(response)));
-    expectUnknown(
-      await post(host.url, { timeoutSeconds: 0.3 }),
-      /^no complete response within 0\.3 s$/,
-    );
-    await host.connectionsEnded(1);
-  },
-);
-
-test(
-  'after only an interim response the outcome is unknown after the timeout',
-  testTimeout,
-  async () => {
-    const response = 'HTTP/1.1 100 Continue\r\n\r\n';
-    const host = await startHost(onRequest((socket) => socket.write(response)));
-    expectUnknown(
-      await post(host.url, { timeoutSeconds: 0.3 }),
-      /^no complete response within 0\.3 s$/,
-    );
-  },
-);
-
-test('interim responses are skipped, and the final response is returned', testTimeout, async () => {
-  const hints = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n';
-  const response = 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}';
-  const host = await startHost(onRequest((socket) => socket.write(hints + response)));
-  const outcome = await post(host.url);
-  assert.equal(outcome.kind === 'responded' && outcome.status, 202);
-});
-
-test('a stalled body is an unknown outcome, with the status in the cause', async () => {
-  const start = 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"id":';
-  const host = await startHost(onRequest((socket) => socket.write(start)));
-  const outcome = await post(host.url, { timeoutSeconds: 0.5 });
-  expectUnknown(outcome, /^HTTP 200, but no complete response within 0\.5 s$/);
-});
-
-test('the timeout ends a body that arrives byte by byte', async () => {
-  const host = await startHost(
+const UNKNOWN: [string, (socket: Socket) => void, RegExp, Partial<Call>?][] = [
+  [
+    'a reset before the request was read',
+    (socket) => socket.once('data', () => socket.resetAndDestroy()),
+    /ECONNRESET|EPIPE|hang up/,
+    { body: 'x'.repeat(2 ** 22) },
+  ],
+  [
+    'a reset after the whole request',
+    onRequest((socket) => socket.resetAndDestroy()),
+    /ECONNRESET|hang up/,
+  ],
+  [
+    'a connection closed without a response',
+    onRequest((socket) => socket.end()),
+    /ECONNRESET|hang up/,
+  ],
+  ['no response headers in time', () => {}, LATE, soon],
+  ['a switch of protocols', responding(SWITCH), LATE, soon],
+  ['only an interim response', responding('HTTP/1.1 100 Continue\r\n\r\n'), LATE, soon],
+  ['a stalled body', responding(START), /^HTTP 200, but no complete response within 0\.3 s$/, soon],
+  [
+    'a body that arrives byte by byte',
     onRequest((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
       const timer = setInterval(() => socket.write('.'), 20);
       socket.once('close', () => clearInterval(timer));
     }),
-  );
-  expectUnknown(await post(host.url, { timeoutSeconds: 0.4 }), /^HTTP 200, but no complete/);
-});
+    /^HTTP 200, but no complete/,
+    soon,
+  ],
+  [
+    'a body shorter than its length',
+    onRequest((socket) => socket.end('HTTP/1.1 503 Busy\r\nContent-Length: 99\r\n\r\nhello')),
+    /^HTTP 503, but /,
+  ],
+  [
+    'a chunked body that ends early',
+    onRequest((socket) =>
+      socket.end('HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello'),
+    ),
+    /^HTTP 503, but /,
+  ],
+  [
+    'a reset in the body',
+    onRequest((socket) => socket.write(START, () => socket.resetAndDestroy())),
+    /ECONNRESET|aborted/,
+  ],
+  [
+    'a response that is too large',
+    responding(`HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n${'x'.repeat(2 ** 16)}`),
+    /^HTTP 200, but its body is larger than 1000 bytes$/,
+    { maxResponseBytes: 1000 },
+  ],
+  [
+    'a response that is not HTTP',
+    onRequest((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')),
+    /HPE_|Parse/,
+  ],
+];
 
-test('a body that ends early is an unknown outcome, with a content length and with chunked encoding', async () => {
-  for (const framing of ['Content-Length: 99', 'Transfer-Encoding: chunked']) {
-    const start = `HTTP/1.1 503 Busy\r\n${framing}\r\n\r\n`;
-    const host = await startHost(onRequest((socket) => socket.end(`${start}5\r\nhello`)));
-    expectUnknown(await post(host.url), /^HTTP 503, but /);
-  }
-});
-
-test('a reset in the body is an unknown outcome', async () => {
-  const start = 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"id":';
-  const host = await startHost(onRequest((socket) => writeAndReset(socket, start)));
-  expectUnknown(await post(host.url), /ECONNRESET|aborted/);
-});
-
-test('a response that is too large is an unknown outcome and is not read to its end', async () => {
-  const start = `HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n`;
-  const host = await startHost(
-    onRequest((socket) => {
-      socket.write(start);
-      socket.write(Buffer.alloc(2 ** 16));
-    }),
-  );
-  const outcome = await post(host.url, { maxResponseBytes: 1000 });
-  expectUnknown(outcome, /^HTTP 200, but its body is larger than 1000 bytes$/);
-  await host.connectionsEnded(1);
-});
-
-test('a response that is not HTTP is an unknown outcome', async () => {
-  const host = await startHost(onRequest((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')));
-  expectUnknown(await post(host.url), /HPE_|Parse/);
-});
+for (const [title, behave, cause, more] of UNKNOWN) {
+  // If the deadline did not work, some of these calls would never return.
+  test(`an unknown outcome, and a closed connection: ${title}`, { timeout: 30_000 }, async () => {
+    const host = await startHost(behave);
+    const outcome = await post(host.url, more);
+    assert.ok(outcome.kind === 'unknown', JSON.stringify(outcome));
+    assert.match(outcome.cause, cause);
+    assert.ok((outcome.bytesSent ?? 0) > BODY.length);
+    await host.connectionsEnded(1);
+    assert.equal(host.connectionCount(), 1);
+  });
+}
 
 test('when the time to send is over, no byte is sent on the open connection', async () => {
-  const host = await startHost(() => {});
-  let asked = 0;
-  const mayStillSend = () => {
-    asked += 1;
-    return false;
-  };
-  expectNotSent(await post(host.url, { mayStillSend }), /time to send was over/);
+  const host = await startHost(responding(EMPTY));
+  const asked: boolean[] = [];
+  const asking = (mayStillSend: boolean) => ({
+    mayStillSend: () => asked.push(mayStillSend) > 0 && mayStillSend,
+  });
+  expectNotSent(await post('http://nowhere.invalid/', asking(true)), /./);
+  assert.deepEqual(asked, []);
+  expectNotSent(await post(host.url, asking(false)), /time to send was over/);
   await host.connectionsEnded(1);
-  assert.equal(asked, 1);
-  assert.equal(host.connectionCount(), 1);
-  assert.equal(host.received(), '');
-});
-
-test('mayStillSend is called once, after the connection is open', async () => {
-  const host = await startHost(
-    onRequest((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')),
-  );
-  let asked = 0;
-  const mayStillSend = () => {
-    asked += 1;
-    return true;
-  };
-  expectNotSent(await post('http://nowhere.invalid/', { mayStillSend }), /./);
-  assert.equal(asked, 0);
-  assert.equal((await post(host.url, { mayStillSend })).kind, 'responded');
-  assert.equal(asked, 1);
+  assert.deepEqual([asked, host.connectionCount(), host.received()], [[false], 1, '']);
+  assert.equal((await post(host.url, asking(true))).kind, 'responded');
+  assert.deepEqual(asked, [false, true]);
 });
 
 test('a body that is a stream arrives as it is, and is closed when the host stops reading', async () => {
@@ -363,4 +291,63 @@ test('a body that fails is an unknown outcome', async () => {
   }
   const outcome = await post(host.url, { headers: { 'content-length': '6' }, body: failing() });
   assert.ok(outcome.kind === 'unknown' && outcome.cause.includes('the disk is gone'));
+});
+
+function get(call: CallOnce, url: string, timeoutSeconds = 5) {
+  return call({ url, method: 'GET', headers: {}, timeoutSeconds, maxResponseBytes: 100 });
+}
+
+/** Acts on each GET, by its number. */
+function onGet(act: (socket: Socket, number: number) => void) {
+  let requests = 0;
+  return (socket: Socket) => socket.on('data', () => act(socket, ++requests));
+}
+
+test('pooled calls that follow each other share a connection; those at the same time do not', async () => {
+  const host = await startHost(onGet((socket) => socket.write(EMPTY)));
+  const call = createPooledCalls();
+  for (let n = 0; n < 3; n += 1) {
+    assert.equal((await get(call, host.url)).kind, 'responded');
+    await setImmediate(); // undici reuses a connection in the next tick
+  }
+  assert.equal(host.connectionCount(), 1);
+  const both = await Promise.all([get(call, host.url), get(call, host.url)]);
+  assert.deepEqual(
+    both.map(({ kind }) => kind),
+    ['responded', 'responded'],
+  );
+  assert.equal(host.connectionCount(), 2);
+});
+
+test('a pooled call is made again, once, when the host closes its connection', async () => {
+  const host = await startHost(
+    onGet((socket, n) => (n === 2 || n > 3 ? socket.destroy() : socket.write(EMPTY))),
+  );
+  const call = createPooledCalls();
+  for (let n = 0; n < 2; n += 1) assert.equal((await get(call, host.url)).kind, 'responded');
+  assert.equal(host.received().match(/GET/g)?.length, 3);
+  assert.equal((await get(call, host.url)).kind, 'unknown');
+  assert.equal(host.received().match(/GET/g)?.length, 5);
+});
+
+test('a pooled call ends at its deadline, also on an open connection, and is not made again', async () => {
+  const host = await startHost(onGet((socket, n) => n === 1 && socket.write(EMPTY)));
+  const call = createPooledCalls();
+  await get(call, host.url);
+  const outcome = await get(call, host.url, 0.1);
+  assert.deepEqual(outcome, { kind: 'unknown', cause: 'no complete response within 0.1 s' });
+  assert.equal(host.received().match(/GET/g)?.length, 2);
+});
+
+test('a pooled call fails at a body that is too large, and closes its connection', async () => {
+  const host = await startHost(
+    onGet((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n${'x'.repeat(101)}`),
+    ),
+  );
+  assert.deepEqual(await get(createPooledCalls(), host.url), {
+    kind: 'unknown',
+    cause: 'HTTP 200, but its body is larger than 100 bytes',
+  });
+  await host.connectionsEnded(1);
 });

@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, request as startRequest } from 'node:http';
-import { isIP, connect as openTcp, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { connect as openTls } from 'node:tls';
-import type { Client } from 'undici';
-import { HEADERS_BYTES, keepClients, openClient } from './kept-clients.ts';
+import { Agent, buildConnector, type Client, type Dispatcher, errors } from 'undici';
 
 /** One HTTP call to a host that an operator configured: private addresses and http are allowed. */
 export interface Call {
@@ -48,8 +46,17 @@ export type CallOutcome =
 
 export type CallOnce = (call: Call) => Promise<CallOutcome>;
 
+/** HTTP/1.1, without undici's own timeouts after the connect. */
+export const CLIENT_OPTIONS = {
+  allowH2: false,
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+} satisfies Client.Options;
+
 const CONNECT_SECONDS = 10;
 const RESPONSE_BYTES = 2 ** 20;
+const NO_URL: CallOutcome = { kind: 'not_sent', cause: 'the address is not an http URL' };
 
 /**
  * Calls a host once: on a new connection, without a retry and without following redirects (a 3xx is
@@ -63,55 +70,45 @@ export async function callOnce(call: Call): Promise<CallOutcome> {
   try {
     socket = await connect(url, call);
   } catch (failure) {
-    return notSent(failure);
+    return { kind: 'not_sent', cause: messageOf(failure) };
   }
   // A write to a closed connection fails only afterwards, with an unknown outcome. So this is
   // checked before the write.
-  if (socket.destroyed || !socket.writable)
-    return notSent('the host closed the connection before the request was sent');
+  if (!socket.writable)
+    return {
+      kind: 'not_sent',
+      cause: 'the host closed the connection before the request was sent',
+    };
   if (call.mayStillSend?.() === false) {
     socket.destroy();
-    return notSent('the time to send was over');
+    return { kind: 'not_sent', cause: 'the time to send was over' };
   }
   return exchangeOnce(socket, url, call);
 }
 
-async function connect(url: URL, { timeoutSeconds, ca }: Call): Promise<Socket> {
-  const seconds = Math.min(CONNECT_SECONDS, timeoutSeconds);
-  const deadline = startDeadline(`not connected within ${seconds} s`, seconds);
-  const socket = url.protocol === 'https:' ? tlsSocket(url, ca) : openTcp(addressOf(url));
-  // once() reports the first error; without a listener, a later one would end the process
-  socket.on('error', () => {});
-  try {
-    const event = url.protocol === 'https:' ? 'secureConnect' : 'connect';
-    await once(socket, event, { signal: deadline.signal });
-    return socket.setNoDelay(true);
-  } catch (failure) {
-    socket.destroy();
-    throw deadline.signal.aborted ? deadline.signal.reason : failure;
-  } finally {
-    deadline.end();
-  }
-}
-
-function tlsSocket(url: URL, ca: string | undefined): Socket {
-  const address = addressOf(url);
-  return openTls({
-    ...address,
-    ca,
-    rejectUnauthorized: true, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0
-    servername: isIP(address.host) ? '' : address.host,
-    ALPNProtocols: ['http/1.1'],
+/** @throws the failure of DNS, the connect or TLS */
+function connect(url: URL, call: Call): Promise<Socket> {
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const target = { hostname, host: url.host, protocol: url.protocol, port: url.port };
+  return new Promise((resolve, reject) => {
+    buildConnector(connectOptions(call))(target, (failure, socket) =>
+      socket ? resolve(socket) : reject(failure),
+    );
   });
 }
 
-function addressOf(url: URL): { host: string; port: number } {
-  const port = url.port === '' ? { 'http:': 80, 'https:': 443 }[url.protocol] : Number(url.port);
-  return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: port ?? 443 };
+function connectOptions({ timeoutSeconds, ca }: Call) {
+  return {
+    allowH2: false,
+    maxCachedSessions: 0,
+    timeout: Math.min(CONNECT_SECONDS, timeoutSeconds) * 1000,
+    ca,
+    rejectUnauthorized: true, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0
+  };
 }
 
 async function exchangeOnce(socket: Socket, url: URL, call: Call): Promise<CallOutcome> {
-  const deadline = responseDeadline(call);
+  const deadline = startDeadline(call);
   let response: IncomingMessage | undefined;
   try {
     response = await send(socket, url, call, deadline.signal);
@@ -128,6 +125,7 @@ async function exchangeOnce(socket: Socket, url: URL, call: Call): Promise<CallO
   }
 }
 
+/** Not by undici: it fails at an interim response that is not expected (100). */
 async function send(
   socket: Socket,
   url: URL,
@@ -140,7 +138,7 @@ async function send(
     method: call.method,
     path: url.pathname + url.search,
     headers: { 'accept-encoding': 'identity', ...call.headers, host: url.host },
-    maxHeaderSize: HEADERS_BYTES,
+    maxHeaderSize: CLIENT_OPTIONS.maxHeaderSize,
   });
   // Without a listener an error would end the process. It is thrown below or by readBody.
   request.on('error', () => {});
@@ -153,6 +151,64 @@ async function send(
   // A stream that fails closes the request without an 'error' event. A response may come early.
   const sent = pipeline(call.body, request).then(() => responded);
   return (await Promise.race([responded, sent]))[0];
+}
+
+/**
+ * Makes calls that are safe to repeat, such as reads, on kept-alive connections. If the host closes
+ * a connection without a response, the call is made again, once: the connection may have been idle.
+ * Otherwise like callOnce: never throws, follows no redirect, has one deadline, which includes the
+ * connect. Only for calls without a body.
+ */
+export function createPooledCalls(): CallOnce {
+  const agents = new Map<string | undefined, Agent>();
+  return async (call) => {
+    const url = httpUrl(call);
+    if (!url) return NO_URL;
+    const agent = agents.get(call.ca) ?? openAgent(call);
+    agents.set(call.ca, agent);
+    const deadline = startDeadline(call);
+    const first = await exchange(agent, url, call, deadline.signal);
+    const last = first.isClosed ? await exchange(agent, url, call, deadline.signal) : first;
+    deadline.end();
+    return last.outcome;
+  };
+}
+
+/** How long an idle connection stays open. Its host may announce an earlier close. */
+const IDLE_MS = 20_000;
+
+function openAgent(call: Call): Agent {
+  const keepAlive = { keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_MS };
+  const connect = connectOptions({ ...call, timeoutSeconds: CONNECT_SECONDS });
+  return new Agent({ ...CLIENT_OPTIONS, ...keepAlive, connect });
+}
+
+/** @returns the outcome; `isClosed`: the host closed the connection before its response began */
+async function exchange(agent: Agent, url: URL, call: Call, signal: AbortSignal) {
+  let status: number | undefined;
+  try {
+    const response = await agent.request({
+      origin: url.origin,
+      method: call.method as Dispatcher.HttpMethod,
+      path: url.pathname + url.search,
+      headers: { 'accept-encoding': 'identity', ...call.headers },
+      signal,
+    });
+    status = response.statusCode;
+    const body = await readBody(response.body, call.maxResponseBytes);
+    const headers = textHeaders(response.headers);
+    const outcome: CallOutcome = { kind: 'responded', status, headers, body };
+    return { outcome, isClosed: false };
+  } catch (failure) {
+    const outcome: CallOutcome = { kind: 'unknown', cause: causeOf(failure, signal, status) };
+    const isClosed = status === undefined && !signal.aborted && isDisconnect(failure);
+    return { outcome, isClosed };
+  }
+}
+
+function isDisconnect(failure: unknown): boolean {
+  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
+  return failure instanceof errors.SocketError || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
 function isStream(body: Call['body']): body is AsyncIterable<Uint8Array> {
@@ -179,18 +235,12 @@ function textHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value ?? '')]));
 }
 
-/** Returns a signal that aborts when the time is over, and `end`, which stops the timer. */
-function startDeadline(message: string, seconds: number) {
+function startDeadline({ timeoutSeconds }: Call) {
   const timeOver = new AbortController();
-  const timer = setTimeout(() => timeOver.abort(new Error(message)), seconds * 1000);
+  const reason = new Error(`no complete response within ${timeoutSeconds} s`);
+  const timer = setTimeout(() => timeOver.abort(reason), timeoutSeconds * 1000);
   return { signal: timeOver.signal, end: () => clearTimeout(timer) };
 }
-
-function responseDeadline({ timeoutSeconds }: Call) {
-  return startDeadline(`no complete response within ${timeoutSeconds} s`, timeoutSeconds);
-}
-
-const NO_URL: CallOutcome = { kind: 'not_sent', cause: 'the address is not an http URL' };
 
 function httpUrl(call: Call): URL | undefined {
   const url = URL.parse(call.url);
@@ -203,68 +253,8 @@ function causeOf(failure: unknown, signal: AbortSignal, status: number | undefin
   return status === undefined ? reason : `HTTP ${status}, but ${reason}`;
 }
 
-function notSent(failure: unknown): CallOutcome {
-  return { kind: 'not_sent', cause: messageOf(failure) };
-}
-
 function messageOf(failure: unknown): string {
   if (!(failure instanceof Error)) return String(failure);
   const code = 'code' in failure ? String(failure.code) : '';
   return failure.message.includes(code) ? failure.message : `${code} ${failure.message}`.trim();
-}
-
-/**
- * Makes calls that are safe to repeat, such as reads, on kept-alive connections. If the host closes
- * a reused connection without a response, retries on a new one. Otherwise like callOnce: never
- * throws, follows no redirect, has one deadline. Only for calls without a body.
- */
-export function createKeptCalls(): CallOnce {
-  const kept = keepClients();
-  return async (call) => {
-    const url = httpUrl(call);
-    if (!url) return NO_URL;
-    const deadline = responseDeadline(call);
-    const { signal } = deadline;
-    const key = `${url.origin} ${call.ca ?? ''}`;
-    const attempt = async (client: Client) => {
-      const attempted = await exchangeOn(client, url, call, signal);
-      if (attempted.outcome.kind === 'responded') kept.keep(key, client);
-      else client.destroy().catch(() => {});
-      return attempted;
-    };
-    try {
-      const open = kept.take(key);
-      const first = open && (await attempt(open));
-      if (first && (first.hasBegun || signal.aborted)) return first.outcome;
-      const rules = { connectSeconds: CONNECT_SECONDS, connect: { ca: call.ca } };
-      return (await attempt(openClient(url, rules))).outcome;
-    } finally {
-      deadline.end();
-    }
-  };
-}
-
-/** `hasBegun`: whether a response arrived, at least in part. */
-async function exchangeOn(
-  client: Client,
-  url: URL,
-  call: Call,
-  signal: AbortSignal,
-): Promise<{ outcome: CallOutcome; hasBegun: boolean }> {
-  let status: number | undefined;
-  try {
-    const response = await client.request({
-      method: call.method as 'GET',
-      path: url.pathname + url.search,
-      headers: { 'accept-encoding': 'identity', ...call.headers },
-      signal,
-    });
-    status = response.statusCode;
-    const body = await readBody(response.body, call.maxResponseBytes);
-    const headers = textHeaders(response.headers);
-    return { outcome: { kind: 'responded', status, headers, body }, hasBegun: true };
-  } catch (failure) {
-    const cause = causeOf(failure, signal, status);
-    return { outcome: { kind: 'unknown', cause }, hasBegun: status !== undefined };
-  }
 }

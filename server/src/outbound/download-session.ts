@@ -8,15 +8,10 @@ export interface DownloadSession {
   signal: AbortSignal;
   /** The customer whose look-ups are limited; undefined if no customer named the URL. */
   client: LookupClient | undefined;
-  /**
-   * Adds a connection, which is closed when the session ends, if not earlier.
-   * @param keep takes the connection instead when the last response was read to its end
-   */
-  addClient(client: Client, keep?: (client: Client) => void): void;
+  /** Adds a connection, which is closed when the session ends, if not earlier. */
+  addClient(client: Client): void;
   /** Closes one connection; resolves when its socket is closed. */
   closeClient(client: Client): Promise<void>;
-  /** Keeps the connections that may be kept: the response was read to its end. */
-  keepClients(): void;
   /** Ends the session, with a reason if it ends early; resolves when its sockets are closed. */
   end(reason?: unknown): Promise<void>;
   /** The error to throw for a failure: the reason if the session ended early, else a refusal. */
@@ -30,7 +25,7 @@ export function beginDownloadSession(options: {
   onEnd: (session: DownloadSession) => void;
 }): DownloadSession {
   const stop = new AbortController();
-  const clients = new Map<Client, ((client: Client) => void) | undefined>();
+  const clients = new Set<Client>();
   const deadline = setTimeout(
     () => session.end(deadlinePassed(options.deadlineSeconds)),
     options.deadlineSeconds * 1000,
@@ -39,13 +34,7 @@ export function beginDownloadSession(options: {
   const session: DownloadSession = {
     signal: stop.signal,
     client: options.client,
-    addClient: (client, keep) => void clients.set(client, keep),
-    keepClients() {
-      for (const [client, keep] of clients) {
-        if (keep) clients.delete(client);
-        keep?.(client);
-      }
-    },
+    addClient: (client) => void clients.add(client),
     async closeClient(client) {
       clients.delete(client);
       await client.destroy();
@@ -54,7 +43,7 @@ export function beginDownloadSession(options: {
       clearTimeout(deadline);
       options.signal?.removeEventListener('abort', onCallerAbort);
       if (reason !== undefined) stop.abort(reason);
-      await Promise.all([...clients.keys()].map((client) => client.destroy()));
+      await Promise.all([...clients].map((client) => client.destroy()));
       options.onEnd(session);
     },
     failureOf: (failure) => (stop.signal.aborted ? stop.signal.reason : refusalFor(failure)),

@@ -5,7 +5,6 @@ import { checkDigest, type DigestCheck } from './body-digest.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { DownloadSession } from './download-session.ts';
 import type { LookupClient } from './host-lookup.ts';
-import type { KeptClients } from './kept-clients.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
@@ -19,11 +18,6 @@ export interface DownloadOptions {
   deadlineSeconds?: number | undefined;
   /** Allows plain http for a `host:port` on the allow list. */
   plainHttpWhereAllowed?: boolean | undefined;
-  /**
-   * Whether the connection stays open for later downloads from the same host and addresses. Only
-   * for what a provider names: a customer's host must not hold connections.
-   */
-  keepsConnection?: boolean | undefined;
   /**
    * Whether to check the body against its host's digest. Not for a customer's host: a wrong header
    * would refuse a file that is decoded in full anyway.
@@ -44,7 +38,6 @@ export interface Pace {
 
 export interface DownloadRules extends RequestRules {
   pace: Pace;
-  kept: KeptClients;
 }
 
 const MAX_REDIRECTS = 5;
@@ -85,8 +78,7 @@ async function followRedirects(
       const url = checkUrl(target, rules, options);
       origin ??= url.origin;
       const headers = url.origin === origin ? (options.headers ?? {}) : {};
-      const kept = options.keepsConnection ? rules.kept : undefined;
-      const response = await requestPinned(url, { headers, kept }, rules, session);
+      const response = await requestPinned(url, { headers }, rules, session);
       const location = redirectLocation(response);
       if (location === undefined) return requireFile(response);
       await response.close();
@@ -166,7 +158,6 @@ async function* countedChunks(
       watch.resume();
     }
     digest?.end();
-    session.keepClients();
   } catch (failure) {
     throw session.failureOf(failure);
   } finally {

@@ -15,7 +15,6 @@ import {
   type LookupClient,
   type Resolve,
 } from './host-lookup.ts';
-import { keepClients } from './kept-clients.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 
 export interface GuardedFetchOptions extends HostRules {
@@ -107,7 +106,6 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
     post: async (url, options) => postOnce(url, options, rules, begin(options)),
     async close() {
       closed = true;
-      rules.kept.close();
       await Promise.all([...sessions].map((session) => session.end(shuttingDown())));
     },
   };
@@ -125,7 +123,6 @@ function rulesOf(options: GuardedFetchOptions): DownloadRules {
     connectTimeoutSeconds: options.connectTimeoutSeconds ?? 10,
     headersTimeoutSeconds: options.headersTimeoutSeconds ?? 20,
     idleTimeoutSeconds: options.idleTimeoutSeconds ?? 20,
-    kept: keepClients(),
     pace: options.pace ?? { graceSeconds: 10, bytesPerSecond: 16 * 1024 },
   };
 }

@@ -1,10 +1,10 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import type { Client } from 'undici';
+import { Client } from 'undici';
 import { checkAddresses, type HostRules, isAllowed, literalAddress } from './addresses.ts';
+import { CLIENT_OPTIONS } from './call.ts';
 import type { DownloadSession } from './download-session.ts';
 import type { LookupTurns, Resolve } from './host-lookup.ts';
-import { type KeptClients, openClient } from './kept-clients.ts';
 import { OutboundError } from './refusal.ts';
 
 /** The rules for every request of a download, redirects included. */
@@ -28,57 +28,30 @@ const USER_AGENT = 'Framewright/1.0';
 interface PinnedRequest {
   headers: Record<string, string>;
   body?: string;
-  /** The connection pool; without it, each request opens its own. */
-  kept?: KeptClients | undefined;
 }
 
 /**
  * Requests one checked URL, without following a redirect. The host is resolved once, its addresses
  * are checked, and the connection is made to one of these addresses: if DNS gives other addresses
- * at the connect than at the check (DNS rebinding), that has no effect. A kept connection was made
- * to the same addresses.
+ * at the connect than at the check (DNS rebinding), that has no effect.
  * @throws OutboundError not_public; Node's and undici's own errors for network failures, which the
  *   session turns into refusals
  */
 export async function requestPinned(
   url: URL,
-  request: PinnedRequest,
+  { headers, body }: PinnedRequest,
   rules: RequestRules,
   session: DownloadSession,
 ) {
-  const { kept } = request;
-  const addresses = await findAddresses(url, rules, session);
-  const key = [url.origin, ...addresses.map(({ address }) => address).sort()].join(' ');
-  const keep = kept && ((client: Client) => kept.keep(key, client));
-  const open = kept?.take(key);
-  if (open) {
-    session.addClient(open, keep);
-    try {
-      return await requestOn(open, url, request, { rules, session, isOpen: true });
-    } catch (failure) {
-      await session.closeClient(open);
-      if (session.signal.aborted || failure instanceof OutboundError) throw failure;
-      // The host may have closed the idle connection: retry.
-    }
-  }
-  const client = connectTo(url, addresses, rules);
-  session.addClient(client, keep);
-  return requestOn(client, url, request, { rules, session, isOpen: false });
-}
-
-async function requestOn(
-  client: Client,
-  url: URL,
-  { headers, body, kept }: PinnedRequest,
-  { rules, session, isOpen }: { rules: RequestRules; session: DownloadSession; isOpen: boolean },
-) {
-  const deadline = headersDeadline(client, rules.headersTimeoutSeconds, isOpen);
+  const client = connectTo(url, await findAddresses(url, rules, session), rules);
+  session.addClient(client);
+  const deadline = headersDeadline(client, rules.headersTimeoutSeconds);
   const response = await client
     .request({
       ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
       path: url.pathname + url.search,
       headers: { ...headers, 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
-      reset: kept === undefined,
+      reset: true,
       signal: AbortSignal.any([session.signal, deadline.signal]),
     })
     .finally(deadline.end);
@@ -140,26 +113,30 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
 /**
  * Limits the time from the connection to the end of the response's headers. undici's own timeout
  * starts again with each part of the headers and with each interim response (1xx).
- * @param isOpen whether the connection is open already
  */
-function headersDeadline(client: Client, seconds: number, isOpen: boolean) {
+function headersDeadline(client: Client, seconds: number) {
   const passed = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const tooSlow = () =>
     passed.abort(new OutboundError('too_slow', 'The host did not begin its response in time'));
-  const start = () => {
+  client.once('connect', () => {
     timer ??= setTimeout(tooSlow, seconds * 1000);
-  };
-  if (isOpen) start();
-  else client.once('connect', start);
+  });
   return { signal: passed.signal, end: () => clearTimeout(timer) };
 }
 
-function connectTo(url: URL, addresses: LookupAddress[], rules: RequestRules): Client {
-  return openClient(url, {
-    connectSeconds: rules.connectTimeoutSeconds,
-    idleSeconds: rules.idleTimeoutSeconds,
-    connect: { ca: rules.ca, lookup: pinned(addresses), autoSelectFamily: true },
+function connectTo({ origin }: URL, addresses: LookupAddress[], rules: RequestRules): Client {
+  return new Client(origin, {
+    ...CLIENT_OPTIONS,
+    bodyTimeout: rules.idleTimeoutSeconds * 1000,
+    connectTimeout: rules.connectTimeoutSeconds * 1000,
+    maxCachedSessions: 0,
+    connect: {
+      ca: rules.ca,
+      lookup: pinned(addresses),
+      autoSelectFamily: true,
+      rejectUnauthorized: true, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0
+    },
   });
 }
 

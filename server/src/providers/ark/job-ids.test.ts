@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startCannedHost } from '../../../test/providers/canned-host.ts';
 import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
-import { callOnce, createKeptCalls } from '../../outbound/call.ts';
+import { callOnce, createPooledCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createArkProvider } from './ark.ts';
 import { BYTEPLUS_MODELS } from './request.ts';
@@ -20,7 +20,7 @@ function ark() {
     apiKey: 'a-key',
     models: BYTEPLUS_MODELS,
     call: callOnce,
-    readCall: createKeptCalls(),
+    readCall: createPooledCalls(),
     guardedFetch: createGuardedFetch({ allow: new Set() }),
     submitTimeoutSeconds: 5,
     maxOutputBytes: 1000,

@@ -5,7 +5,7 @@ import { type CannedResponse, startCannedHost } from '../../../test/providers/ca
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
-import { callOnce, createKeptCalls } from '../../outbound/call.ts';
+import { callOnce, createPooledCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createFalProvider } from './fal.ts';
 import { FAL_MODELS, falInput } from './model-input.ts';
@@ -27,7 +27,7 @@ function fal(changes: Partial<FalOptions> = {}) {
     apiKey: 'fal-key',
     models: FAL_MODELS,
     call: callOnce,
-    readCall: createKeptCalls(),
+    readCall: createPooledCalls(),
     guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
     submitTimeoutSeconds: 5,
     now: () => NOW,

@@ -36,7 +36,6 @@ export async function openOutputAt(
     const body = await guardedFetch.download(url, {
       budget,
       plainHttpWhereAllowed: true,
-      keepsConnection: true,
       comparesDigest: true,
     });
     return translateReadFailures(body);

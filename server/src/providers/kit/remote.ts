@@ -4,7 +4,7 @@ import {
   type CallOnce,
   type CallResponse,
   callOnce,
-  createKeptCalls,
+  createPooledCalls,
 } from '../../outbound/call.ts';
 import type { AdapterDeps } from '../definition.ts';
 import type { Callback, SubmitOutcome } from '../provider.ts';
@@ -26,7 +26,7 @@ export interface RemoteOptions
 
 export function remoteOf(deps: AdapterDeps): RemoteOptions {
   const { guardedFetch, submitTimeoutSeconds, now, nextListTurn } = deps;
-  const calls = { call: callOnce, readCall: createKeptCalls() };
+  const calls = { call: callOnce, readCall: createPooledCalls() };
   return { ...calls, guardedFetch, submitTimeoutSeconds, now, nextListTurn };
 }
 

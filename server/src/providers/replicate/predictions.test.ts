@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { startCannedHost } from '../../../test/providers/canned-host.ts';
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
-import { callOnce, createKeptCalls } from '../../outbound/call.ts';
+import { callOnce, createPooledCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { REPLICATE_MODELS, replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
@@ -21,7 +21,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
     apiToken: 'r8_token',
     models: REPLICATE_MODELS,
     call: callOnce,
-    readCall: createKeptCalls(),
+    readCall: createPooledCalls(),
     guardedFetch: createGuardedFetch({ allow: new Set() }),
     submitTimeoutSeconds: 5,
     now: () => NOW,

@@ -4,7 +4,7 @@ import { secretKey, signedDelivery } from '../../../../simulators/replicate/webh
 import { type CannedResponse, startCannedHost } from '../../../test/providers/canned-host.ts';
 import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
-import { callOnce, createKeptCalls } from '../../outbound/call.ts';
+import { callOnce, createPooledCalls } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutputGone } from '../provider.ts';
 import { REPLICATE_MODELS, replicateInput } from './model-input.ts';
@@ -26,7 +26,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
     apiToken: 'r8_token',
     models: REPLICATE_MODELS,
     call: callOnce,
-    readCall: createKeptCalls(),
+    readCall: createPooledCalls(),
     guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
     submitTimeoutSeconds: 5,
     now: () => NOW,

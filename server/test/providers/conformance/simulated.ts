@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startSimulator } from '../../../../simulators/kit/process.ts';
 import { parseAllowList } from '../../../src/outbound/addresses.ts';
-import { callOnce, createKeptCalls } from '../../../src/outbound/call.ts';
+import { callOnce, createPooledCalls } from '../../../src/outbound/call.ts';
 import { createGuardedFetch } from '../../../src/outbound/guarded-fetch.ts';
 import type { RemoteOptions } from '../../../src/providers/kit/remote.ts';
 import type { Provider } from '../../../src/providers/provider.ts';
@@ -26,7 +26,7 @@ export async function startSimulated(
   const { url } = simulator;
   const guardedFetch = createGuardedFetch({ allow: parseAllowList(new URL(url).host) });
   const limits = { submitTimeoutSeconds: 0.7, readTimeoutSeconds: 0.7, maxOutputBytes: 2 ** 24 };
-  const calls = { call: callOnce, readCall: createKeptCalls() };
+  const calls = { call: callOnce, readCall: createPooledCalls() };
   const options = { ...calls, guardedFetch, now: Date.now, ...limits };
   return {
     provider: createProvider({ url, options }),

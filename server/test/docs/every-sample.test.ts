@@ -1,27 +1,91 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { filesOf, GUIDES } from '../../../console/docs/contents.ts';
+import { PRICE_TABLE } from '../../src/catalog/price.ts';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { longTest } from '../long.ts';
-import { fits, NOT_RUN, PAGES_WITH_SAMPLES, RUN, samplesOfPage } from './page-samples.ts';
-import { openReaders } from './reader.ts';
+import { openReaders, ROOT, type Sample, samplesOfPage } from './reader.ts';
 
-const ROOT = path.join(import.meta.dirname, '../../..');
-const SAMPLES = PAGES_WITH_SAMPLES.flatMap(samplesOfPage);
+const SAMPLES = ['README.md', ...filesOf(GUIDES)].flatMap(samplesOfPage);
+
+/** Samples of a page, by the info of their fences and where needed a part of their text. */
+type Rule = [page: RegExp, info: RegExp, has?: RegExp];
+
+const GUIDE = /^docs\/customers\//;
+
+/** The tests that run samples. */
+const RUN_BY: Record<string, Rule[]> = {
+  'server/test/docs/guide-samples.test.ts': [[GUIDE, / tab=(curl|TypeScript|Python|fw|MCP)$/]],
+  'server/test/docs/every-sample.test.ts': [
+    [GUIDE, / tab=all$/],
+    [/test-keys\.md$/, /^yaml$/],
+    [/^README\.md$/, /^sh$/, /curl/],
+    [/typescript\/README\.md$/, /^ts$/, /^import \{ FramewrightError \}|webhooks\.verify/],
+  ],
+  'server/test/service/acceptance.test.ts': [
+    [/^docs\/customers\/(api|uploads|test-keys|webhooks)\.md$/, /^sh$/],
+  ],
+  'server/src/webhooks/signature.test.ts': [[/webhooks\.md$/, / tab=/]],
+  'server/test/service/documented-commands.ts': [[/webhooks\.md$/, /^js$/]],
+  'clients/typescript/test/package.test.ts': [
+    [/typescript\/README\.md$/, /^ts$/, /^import \{ Framewright \}/],
+  ],
+  'clients/ai-sdk/test/ai-sdk.test.ts': [[/ai-sdk\/README\.md$/, /^ts$/]],
+  'clients/python/python.test.ts': [[/python\/README\.md$/, /^python$/]],
+  'clients/cli/test/packed.test.ts': [[/cli\/README\.md$/, /^sh$/]],
+};
+
+const NOT_RUN: Rule[] = [
+  [/typescript\/README\.md$/, /^ts$/, /from 'undici'/], // needs a proxy, and undici from a registry
+  [/./, /^(json|text)?$/], // responses, settings of other programs, variables
+  [/^README\.md$/, /^sh$/], // starts this repository: demo.test.ts and framewright.test.ts do
+  [/(typescript|python|ai-sdk|mcp)\/README\.md$/, /^sh$/], // needs a registry: installs.test.ts
+];
 
 test('a test runs each sample of each page, or the list says why none does', () => {
-  const unknown = SAMPLES.filter(
-    (sample) => ![...RUN, ...NOT_RUN].some((rule) => fits(rule, sample)),
-  );
-  assert.deepEqual(unknown, [], 'add them to page-samples.ts');
-  for (const rule of [...RUN, ...NOT_RUN]) {
-    assert.ok(
-      SAMPLES.some((sample) => fits(rule, sample)),
-      `no sample fits ${rule.file} ${rule.info} of page-samples.ts`,
-    );
+  const rules = [...Object.values(RUN_BY).flat(), ...NOT_RUN];
+  const fits = ([page, info, has = /^/]: Rule, sample: Sample) =>
+    page.test(sample.file) && info.test(sample.info) && has.test(sample.text);
+  const unknown = SAMPLES.filter((sample) => !rules.some((rule) => fits(rule, sample)));
+  assert.deepEqual(unknown, [], 'add them to this file');
+  const unused = rules.filter((rule) => !SAMPLES.some((sample) => fits(rule, sample)));
+  assert.deepEqual(unused, [], 'no sample fits these rules');
+  for (const by of Object.keys(RUN_BY)) assert.ok(existsSync(path.join(ROOT, by)), by);
+});
+
+const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
+
+test('each member of the JSON on pages is one that openapi.json or ERRORS.md has', () => {
+  const known = read('openapi.json') + read('docs/customers/ERRORS.md').replaceAll('`', '"');
+  const unknown = new Set<string>();
+  for (const { file, info, text } of SAMPLES) {
+    if (info !== 'json' || text.includes('mcpServers')) continue;
+    JSON.parse(text, (name, value) => {
+      if (/^[a-z]/.test(name) && !known.includes(`"${name}"`)) unknown.add(`${file}: ${name}`);
+      return value;
+    });
   }
-  for (const { by } of RUN) assert.ok(existsSync(path.join(ROOT, by)), by);
+  assert.deepEqual([...unknown], []);
+});
+
+test('the prices in sentences are those of the table', () => {
+  const { standard, referenced } = PRICE_TABLE;
+  const fast = standard['video-2.0-fast']['720p'] ?? 0;
+  const alone = standard['video-2.0']['1080p'] ?? 0;
+  const beside = referenced['video-2.0']['1080p'] ?? 0;
+  const number = (value: number) => value.toLocaleString('en');
+  const pages = ['quickstart', 'prices', 'test-keys'].map((page) => `docs/customers/${page}.md`);
+  const text = pages.map(read).join(' ').replaceAll(/[`*]/g, '').replaceAll(/\s+/g, ' ');
+  for (const phrase of [
+    `${5 * fast} credits: five seconds at ${fast} credits each`,
+    `one reference video of 5 seconds cost (8 + 5) × ${beside} = ${number(13 * beside)} credits`,
+    `8 seconds cost 8 × ${alone} = ${number(8 * alone)} credits`,
+    `100,000 test credits are enough for ${100_000 / (5 * fast)} videos of five seconds`,
+  ]) {
+    assert.ok(text.includes(phrase), phrase);
+  }
 });
 
 const readers = await openReaders();

@@ -6,20 +6,19 @@ import { after, test } from 'node:test';
 import { withoutPython } from '../../../clients/python/test/virtual-environment.ts';
 import { pagesWithTables } from '../../src/write-tables.ts';
 import { longTest } from '../long.ts';
-import { openReaders, type Reader, type Tool } from './reader.ts';
+import { openReaders, type Reader, ROOT, samplesOfPage, type Tool } from './reader.ts';
 
-const GUIDES = path.join(import.meta.dirname, '../../../docs/customers');
+const GUIDES = path.join(ROOT, 'docs/customers');
 const NO_CURL = spawnSync('curl', ['--version']).error ? 'curl is not installed' : false;
 
 const readers = await openReaders();
 after(() => readers.close());
 
 /** The samples of a guide in a tab, in their order. */
-function samplesOf(guide: string, tab: Tool): string[] {
-  const text = readFileSync(path.join(GUIDES, guide), 'utf8');
-  const fences = text.matchAll(new RegExp(`^\`\`\`\\w+ tab=${tab}\n(.*?)^\`\`\``, 'gms'));
-  return [...fences].map(([, sample = '']) => sample);
-}
+const samplesOf = (guide: string, tab: Tool) =>
+  samplesOfPage(`docs/customers/${guide}`)
+    .filter(({ info }) => info.endsWith(` tab=${tab}`))
+    .map(({ text }) => text);
 
 /** Tests of the guides that have samples in a tab. */
 function testGuides(

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -19,7 +20,22 @@ import {
 } from '../media/media-fixture.ts';
 
 const run = promisify(execFile);
-const ROOT = path.join(import.meta.dirname, '../../..');
+export const ROOT = path.join(import.meta.dirname, '../../..');
+
+/** A code block of a page. */
+export interface Sample {
+  file: string;
+  /** What stands behind its first fence, such as `sh tab=curl`. */
+  info: string;
+  text: string;
+}
+
+/** All code blocks of a page, in their order. */
+export function samplesOfPage(file: string): Sample[] {
+  const page = readFileSync(path.join(ROOT, file), 'utf8');
+  const blocks = page.matchAll(/^```([^\n]*)\n(.*?)^```/gms);
+  return [...blocks].map(([, info = '', text = '']) => ({ file, info, text }));
+}
 
 /** The tabs of the documentation, and how each one's samples are run. */
 export type Tool = 'curl' | 'TypeScript' | 'Python' | 'fw' | 'MCP';

@@ -109,7 +109,7 @@ function notSignedIn(): ApiError {
  * @param publicUrl the installation's base URL
  * @throws ApiError `cross_site`
  */
-export function requireOwnOrigin(
+function requireOwnOrigin(
   { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,
   publicUrl: string,
 ): void {

@@ -96,12 +96,21 @@ test('no route that changes something takes a request of another site', async ()
       assertError(response, 'cross_site');
     }
   }
-  for (const site of ['cross-site', 'same-site', 'none', undefined]) {
+  for (const [site, status] of [
+    ['cross-site', 403],
+    ['same-site', 403],
+    ['none', 403],
+    [undefined, 403],
+    ['same-origin', 200],
+  ] as const) {
     const headers = { cookie: visitor.cookie, ...(site && { 'sec-fetch-site': site }) };
     const url = '/auth/sign-out';
     const { statusCode } = await website.app.inject({ method: 'POST', url, headers });
-    assert.equal(statusCode, 403, String(site));
+    assert.equal(statusCode, status, String(site));
   }
+  const reader = await website.signIn();
+  const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+  assert.equal((await reader.send({ url: '/console/api/me', headers })).status, 200, 'a read');
 });
 
 /** An account that has one of everything. @returns the ids */
@@ -116,12 +125,14 @@ async function everything(owner: TestVisitor): Promise<string[]> {
   const make = taskMaker(website.deps);
   const video = { video: Buffer.from('a video'), poster: Buffer.from('a poster') };
   const task = await make(owner.accountId, { ended: 'completed', ...video });
+  const events = ['task.completed'];
+  const webhook = await owner.write('/console/api/webhooks', { events });
   await setOffer(db, PACK);
   const order = 'ord_of_somebody';
   const offer = { ...PACK, active: true };
   const scope = { mode: 'test', account: null } as const;
   await insertOrder(db, { id: order, accountId: owner.accountId, kind: 'pack', offer, scope });
-  return [passkey, session, key, upload.body.id, task, order].map(String);
+  return [passkey, session, key, upload.body.id, task, webhook.body.id, order].map(String);
 }
 
 test('what belongs to an account does not exist for another one, on any route', async () => {
@@ -159,9 +170,18 @@ test('what belongs to an account does not exist for another one, on any route', 
     'GET /console/api/tasks/:id/poster 200',
     'GET /console/api/uploads/:id 200',
     'GET /console/api/uploads/:id/file 200',
+    'GET /console/api/webhooks/:id 200',
+    'GET /console/api/webhooks/:id/deliveries 200',
   ]);
-  for (const list of ['tasks', 'task-filters', 'keys', 'orders', 'statement', 'sessions']) {
+  const lists = ['tasks', 'task-filters', 'keys', 'orders', 'statement', 'sessions', 'webhooks'];
+  for (const list of lists) {
     const text = JSON.stringify((await other.get(`/console/api/${list}`)).body);
     assert.ok(!ids.some((id) => text.includes(id)), list);
   }
+  assert.deepEqual((await other.get('/console/api/usage')).body.rows, []);
+  const csv = await website.app.inject({
+    url: '/console/api/usage.csv',
+    headers: { cookie: other.cookie },
+  });
+  assert.equal(csv.body.trim().split('\n').length, 1);
 });

@@ -216,12 +216,6 @@ test('the prompt is required, and a wrong length gets the message of the contrac
   assertError(missing, 'invalid_request', { field: 'prompt', reason: 'required' });
 });
 
-test('a character outside the Basic Multilingual Plane counts as one', async () => {
-  for (const prompt of ['😀😀😀', '😀'.repeat(4000)]) {
-    assertError(await poor.create({ prompt }), 'insufficient_credits');
-  }
-});
-
 test('the details of a 400 have the reason, the limit and the index in a list', async () => {
   const frames = { prompt: 'abc', mode: 'image-to-video' };
   const references = { prompt: 'abc', mode: 'media-to-video' };

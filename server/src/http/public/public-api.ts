@@ -53,7 +53,7 @@ export const ENDPOINTS: Endpoint<EndpointDeps>[] = [
  */
 export function publicApi(
   api: FastifyInstance,
-  { deps, endpoints = ENDPOINTS }: { deps: PublicApiDeps; endpoints?: Endpoint<EndpointDeps>[] },
+  { deps }: { deps: PublicApiDeps },
   done: () => void,
 ): void {
   acceptJsonOnly(api);
@@ -71,6 +71,6 @@ export function publicApi(
     reply.headers(rateLimitHeaders(KEY_POLICY, request.caller));
     deps.onAdmitted?.(request.caller.keyId, request.ip);
   });
-  for (const endpoint of endpoints) endpoint.serve(api, { ...deps, gate });
+  for (const endpoint of ENDPOINTS) endpoint.serve(api, { ...deps, gate });
   done();
 }

@@ -116,9 +116,7 @@ test('an address that may not be called, a wrong event and an empty change get 4
     [{ description: 'a\u0085' }, 'description'],
     [{ more: 1 }, 'more'],
   ] as const) {
-    const response = await create(body);
-    assertError(response, 'invalid_request');
-    assert.equal(response.body.error.details.field, field, JSON.stringify(body));
+    assertError(await create(body), 'invalid_request', { field: field });
   }
   const { id } = (await create({ url: 'https://example.com:1024/' })).body;
   const refused = await call('PATCH', `/${id}`, { url: 'https://example.com:25/' });

@@ -261,15 +261,3 @@ test('the address of the account confirms the deletion', async () => {
   }
   assert.equal((await visitor.get('/console/api/me')).status, 200);
 });
-
-test('another site deletes no account', async () => {
-  const visitor = await website.signIn();
-  const forged = await visitor.send({
-    method: 'POST',
-    url: '/console/api/account/delete',
-    headers: { origin: 'https://evil.example', 'content-type': 'text/plain' },
-    payload: JSON.stringify({ email: visitor.email }),
-  });
-  assertError(forged, 'cross_site');
-  assert.equal((await visitor.get('/console/api/me')).status, 200);
-});

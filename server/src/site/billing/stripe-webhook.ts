@@ -59,8 +59,8 @@ function versionWatch({ log, stripe }: StripeWebhookDeps) {
 }
 
 function requireOwnMode({ log, scope }: StripeWebhookDeps, { livemode }: Stripe.Event): void {
-  if (livemode !== (scope.mode !== 'live')) return;
   const mode = livemode ? 'live' : 'test';
+  if (mode === scope.mode) return;
   log.error({ mode, key: scope.mode }, 'a Stripe event has another mode than the API key');
   throw invalidRequest(`This service does not take events of ${mode} mode.`, { field: 'livemode' });
 }

@@ -51,34 +51,6 @@ test('a test key spends test credits, which the account refills', async () => {
   assert.deepEqual([refilled.status, refilled.body], [200, { test_credits: 100_000 }]);
 });
 
-test('another account’s key is not found, and is not changed', async () => {
-  const [owner, other] = [await website.signIn(), await website.signIn()];
-  const { key, secret } = (await owner.write(KEYS, { name: 'own' })).body;
-  const url = `${KEYS}/${key.id}`;
-  for (const id of [key.id, 'key_unknown']) {
-    assertError(await other.delete(`${KEYS}/${id}`), 'not_found');
-    assertError(await other.write(`${KEYS}/${id}`, { name: 'taken' }, 'PATCH'), 'not_found');
-    assertError(await other.get(`${KEYS}/${id}/requests`), 'not_found');
-  }
-  assert.ok(!(await listed(other)).some(({ id }) => id === key.id));
-  assert.equal((await balanceWith(secret)).status, 200);
-  assertError(await website.stranger.delete(url), 'unauthorized');
-});
-
-test('another site makes and revokes no keys', async () => {
-  const visitor = await website.signIn();
-  const [key] = await listed(visitor);
-  const headers = { origin: 'https://evil.example', 'content-type': 'application/json' };
-  const payload = JSON.stringify({ name: 'evil' });
-  assertError(await visitor.send({ method: 'POST', url: KEYS, headers, payload }), 'cross_site');
-  const url = `${KEYS}/${key?.id}`;
-  assertError(
-    await visitor.send({ method: 'DELETE', url, headers: { origin: 'null' } }),
-    'cross_site',
-  );
-  assert.equal((await listed(visitor)).length, 1);
-});
-
 test('a wrong name, time or cap is refused with its field', async () => {
   const visitor = await website.signIn();
   const field = async (body: object) => (await visitor.write(KEYS, body)).body.error.details.field;

@@ -123,19 +123,10 @@ test('the public API does not know the task, and its key can be used there', asy
   assertError(own, 'not_found');
 });
 
-test('another account’s task does not exist', async () => {
-  const { body } = await create(await visitorWith(1000));
-  const other = await visitorWith(0);
-  const tasks = '/console/api/tasks';
-  assertError(await other.get(`${tasks}/${body.id}`), 'not_found');
-  assertError(await website.stranger.get(`${tasks}/${body.id}`), 'unauthorized');
-  assertError(await other.get(`${tasks}/${'x'.repeat(121)}`), 'invalid_request');
-});
-
 test('the rules of the request are those of the public API', async () => {
   const visitor = await visitorWith(1000);
   const image_url = 'https://media.example/a.png';
-  const cases: Array<[unknown, object]> = [
+  const cases: Array<[unknown, Record<string, unknown>]> = [
     [{}, { field: 'prompt', reason: 'required' }],
     [
       { ...BODY, size: 1 },
@@ -163,10 +154,7 @@ test('the rules of the request are those of the public API', async () => {
     ],
   ];
   for (const [body, details] of cases) {
-    const response = await create(visitor, body);
-    assertError(response, 'invalid_request');
-    const given = response.body.error.details;
-    assert.deepEqual({ field: given.field, reason: given.reason }, details);
+    assertError(await create(visitor, body), 'invalid_request', details);
   }
   const two = { image_url: 'upload:obj_unknown', end_image_url: 'upload:obj_other' };
   const both = await create(visitor, { ...BODY, mode: 'image-to-video', ...two });
@@ -180,9 +168,7 @@ test('the rules of the request are those of the public API', async () => {
     ],
   );
   for (const key of ['', 'a b', 'x'.repeat(161)]) {
-    const response = await create(visitor, BODY, key);
-    assertError(response, 'invalid_request');
-    assert.equal(response.body.error.details.field, 'Idempotency-Key');
+    assertError(await create(visitor, BODY, key), 'invalid_request', { field: 'Idempotency-Key' });
   }
   const { paid } = await balances(website.database.db, visitor.accountId);
   assert.equal(paid.reserved, 0);
@@ -195,21 +181,12 @@ test('while creates are paused nothing is reserved, and a known key still return
   const { db } = website.database;
   await db.transaction((tx) => pause(tx, 'creates', 'a test'));
   try {
-    const response = await create(visitor);
-    assertError(response, 'service_busy');
-    assert.equal(response.body.error.details.reason, 'not_taken');
+    assertError(await create(visitor), 'service_busy', { reason: 'not_taken' });
     assert.equal((await create(visitor, BODY, key)).body.id, first.body.id);
   } finally {
     await db.transaction((tx) => endPause(tx, 'creates'));
   }
   assert.equal((await create(visitor)).status, 202);
-});
-
-test('a page of another site creates nothing', async () => {
-  const visitor = await visitorWith(1000);
-  const headers = { origin: 'https://evil.example', 'content-type': 'text/plain' };
-  const payload = JSON.stringify(BODY);
-  assertError(await visitor.send({ method: 'POST', url: URL, headers, payload }), 'cross_site');
 });
 
 test('an account creates at most 30 videos a minute on the website', async () => {

@@ -5,75 +5,40 @@ import { LIVE_PHASES } from '../../tasks/task.ts';
 import { WORKER_POOLS } from '../../worker/claim.ts';
 import { type DatabaseGaugeName, metric } from './metric-list.ts';
 
-type Labels = Record<string, string>;
-
-/** Derives a gauge's values from the figures. */
-type Reading = (figures: Figures) => { labels: Labels; value: number }[];
-
 const HELD_CAUSES = ['acceptance', 'outcome'];
 const ORDER_KINDS = ['pack', 'reload', 'invoice'];
 const ENDPOINT_STATES = ['sound', 'failing', 'disabled'];
 
-/** A value per name, 0 without a row: an alert on a missing series never fires. */
-function forEach<Row>(
-  names: readonly string[],
-  label: string,
-  rows: Row[],
-  { nameOf, amountOf }: { nameOf(row: Row): string; amountOf(row: Row): number },
-) {
-  return names.map((name) => {
-    const row = rows.find((candidate) => nameOf(candidate) === name);
-    return { labels: { [label]: name }, value: row === undefined ? 0 : amountOf(row) };
-  });
-}
-
-const byPhase = (amountOf: (row: Figures['live'][number]) => number) => (figures: Figures) =>
-  forEach(LIVE_PHASES, 'phase', figures.live, { nameOf: (row) => row.phase, amountOf });
-
-const byCause = (amountOf: (row: Figures['held'][number]) => number) => (figures: Figures) =>
-  forEach(HELD_CAUSES, 'cause', figures.held, { nameOf: (row) => row.cause, amountOf });
-
-const byPool = (amountOf: (row: Figures['due'][number]) => number) => (figures: Figures) =>
-  forEach(WORKER_POOLS, 'pool', figures.due, { nameOf: (row) => row.pool, amountOf });
-
-const byEndpoints =
-  (amountOf: (row: Figures['webhooks'][number]) => number) => (figures: Figures) =>
-    forEach(ENDPOINT_STATES, 'state', figures.webhooks, { nameOf: (row) => row.state, amountOf });
-
-const byLoss = (amountOf: (row: Figures['losses'][number]) => number) => (figures: Figures) =>
-  figures.losses.map((row) => ({ labels: { provider: row.provider }, value: amountOf(row) }));
+/**
+ * The figures of a gauge, and the member of each row that is its value; its labels are members too.
+ * Then the values of a single label that are always exported, as 0 without a row: an alert on a
+ * missing series never fires.
+ */
+type Reading = {
+  [Of in keyof Figures]: [of: Of, value: keyof Figures[Of][number], all?: readonly string[]];
+}[keyof Figures];
 
 const READINGS: Record<DatabaseGaugeName, Reading> = {
-  framewright_tasks: byPhase((row) => row.tasks),
-  framewright_oldest_task_seconds: byPhase((row) => row.oldest_seconds),
-  framewright_reserved_credits: byPhase((row) => row.credits),
-  framewright_held_tasks: byCause((row) => row.tasks),
-  framewright_held_credits: byCause((row) => row.credits),
-  framewright_oldest_held_seconds: byCause((row) => row.oldest_seconds),
-  framewright_reconciled_attempts: ({ reconciled }) =>
-    reconciled.map(({ by, result, attempts }) => ({ labels: { by, result }, value: attempts })),
-  framewright_orphan_jobs: ({ orphans }) =>
-    orphans.map(({ provider, state, jobs }) => ({ labels: { provider, state }, value: jobs })),
-  framewright_unserved_tasks: ({ unserved }) =>
-    unserved.map(({ provider, tasks }) => ({ labels: { provider }, value: tasks })),
-  framewright_billed_failures: byLoss((row) => row.tasks),
-  framewright_billed_failure_credits: byLoss((row) => row.credits),
-  framewright_closed_seconds: ({ closed }) =>
-    closed.map(({ subject, cause, seconds }) => ({ labels: { subject, cause }, value: seconds })),
-  framewright_due_tasks: byPool((row) => row.tasks),
-  framewright_oldest_due_seconds: byPool((row) => row.oldest_seconds),
-  framewright_live_workers: ({ workers }) =>
-    workers.map(({ provider, workers: value }) => ({ labels: { provider }, value })),
-  framewright_objects_to_delete: ({ deleting }) =>
-    deleting.map(({ role, objects }) => ({ labels: { role }, value: objects })),
-  framewright_webhook_endpoints: byEndpoints((row) => row.endpoints),
-  framewright_waiting_deliveries: byEndpoints((row) => row.deliveries),
-  framewright_oldest_delivery_seconds: byEndpoints((row) => row.oldest_seconds),
-  framewright_mismatched_orders: ({ mismatched }) =>
-    forEach(ORDER_KINDS, 'kind', mismatched, {
-      nameOf: (row) => row.kind,
-      amountOf: (row) => row.orders,
-    }),
+  framewright_tasks: ['live', 'tasks', LIVE_PHASES],
+  framewright_oldest_task_seconds: ['live', 'oldest_seconds', LIVE_PHASES],
+  framewright_reserved_credits: ['live', 'credits', LIVE_PHASES],
+  framewright_held_tasks: ['held', 'tasks', HELD_CAUSES],
+  framewright_held_credits: ['held', 'credits', HELD_CAUSES],
+  framewright_oldest_held_seconds: ['held', 'oldest_seconds', HELD_CAUSES],
+  framewright_reconciled_attempts: ['reconciled', 'attempts'],
+  framewright_orphan_jobs: ['orphans', 'jobs'],
+  framewright_unserved_tasks: ['unserved', 'tasks'],
+  framewright_billed_failures: ['losses', 'tasks'],
+  framewright_billed_failure_credits: ['losses', 'credits'],
+  framewright_closed_seconds: ['closed', 'seconds'],
+  framewright_due_tasks: ['due', 'tasks', WORKER_POOLS],
+  framewright_oldest_due_seconds: ['due', 'oldest_seconds', WORKER_POOLS],
+  framewright_live_workers: ['workers', 'workers'],
+  framewright_objects_to_delete: ['deleting', 'objects'],
+  framewright_webhook_endpoints: ['webhooks', 'endpoints', ENDPOINT_STATES],
+  framewright_waiting_deliveries: ['webhooks', 'deliveries', ENDPOINT_STATES],
+  framewright_oldest_delivery_seconds: ['webhooks', 'oldest_seconds', ENDPOINT_STATES],
+  framewright_mismatched_orders: ['mismatched', 'orders', ORDER_KINDS],
 };
 
 /** How long figures are reused, so that all gauges of one scrape share a read. */
@@ -89,17 +54,23 @@ export function gaugeTasks(db: Database, registry: Registry): void {
     }
     return last.figures;
   };
-  for (const [name, read] of Object.entries(READINGS)) {
+  for (const [name, [of, value, all = []]] of Object.entries(READINGS)) {
     const { help, labels } = metric(name as DatabaseGaugeName);
+    const [label = ''] = labels;
     new Gauge({
       name,
       help,
       labelNames: [...labels],
       registers: [registry],
       async collect() {
-        const readings = read(await figuresNow());
+        const rows: object[] = (await figuresNow())[of];
         this.reset();
-        for (const reading of readings) this.set(reading.labels, reading.value);
+        for (const name of all) this.set({ [label]: name }, 0);
+        for (const row of rows as Record<string, string | number>[]) {
+          if (all.length > 0 && !all.includes(String(row[label]))) continue;
+          const named = labels.map((one) => [one, row[one]]);
+          this.set(Object.fromEntries(named), Number(row[value]));
+        }
       },
     });
   }

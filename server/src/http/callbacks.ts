@@ -1,18 +1,14 @@
-import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type CallbackDeps, type CallbackResult, receiveCallback } from '../attempts/callback.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { readBodiesAsBytes } from '../requests/bodies.ts';
+import { acceptBytes } from '../requests/bodies.ts';
 import { noSuchPath } from '../requests/errors.ts';
-
-/** The largest callback body: providers may send the whole job in it. */
-const BODY_BYTES = 2 ** 20;
 
 interface CallbackRequest {
   Params: { provider: string; segment: string };
 }
 
 export interface CallbackRouteDeps extends CallbackDeps {
-  /** Called with the result of each callback. */
   onCallback?: ((provider: string, result: CallbackResult | 'failed') => void) | undefined;
 }
 
@@ -22,11 +18,7 @@ export interface CallbackRouteDeps extends CallbackDeps {
  * callback can't be checked or recorded, so that the provider sends it again.
  */
 export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDeps): Promise<void> {
-  readBodiesAsBytes(app, { limitBytes: BODY_BYTES, parse: (bytes) => bytes });
-  app.setErrorHandler((error: FastifyError) => {
-    if (error.statusCode !== 413) throw error; // to the error handler of the app
-    throw new ApiError('payload_too_large', 'The callback exceeds 1 MiB.', { cause: error });
-  });
+  acceptBytes(app, 'callback'); // providers may send the whole job in it
   app.post<CallbackRequest>(
     '/callbacks/:provider/:segment',
     {

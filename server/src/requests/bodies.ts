@@ -1,20 +1,17 @@
 import { createHash } from 'node:crypto';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type ApiError, invalidRequest } from '../kernel/errors.ts';
-
-export interface BodyReading {
-  /** Larger bodies are refused with 413. */
-  limitBytes: number;
-  /** Turns the bytes into `request.body`. */
-  parse(bytes: Buffer, request: FastifyRequest): unknown;
-}
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import { ApiError, invalidRequest } from '../kernel/errors.ts';
 
 /**
  * Reads the bodies of a plugin's routes as bytes, whatever their content type, so that the size is
  * checked first. Fastify refuses a malformed content type before it checks the size, so a malformed
  * header is removed.
  */
-export function readBodiesAsBytes(app: FastifyInstance, { limitBytes, parse }: BodyReading): void {
+function readBodiesAsBytes(
+  app: FastifyInstance,
+  limitBytes: number,
+  parse: (bytes: Buffer, request: FastifyRequest) => unknown,
+): void {
   app.removeAllContentTypeParsers();
   app.addHook('onRequest', (request, _reply, done) => {
     if (!request.mediaType) delete request.raw.headers['content-type'];
@@ -46,12 +43,18 @@ export const BODY_BYTES = 64 * 1024;
 
 /** Refuses bodies that are not JSON by type or content, with 400 and never with 415 (C7). */
 export function acceptJsonOnly(api: FastifyInstance): void {
-  readBodiesAsBytes(api, {
-    limitBytes: BODY_BYTES,
-    parse(bytes, request) {
-      requireJsonType(request.headers['content-type']);
-      return parseBody(bytes);
-    },
+  readBodiesAsBytes(api, BODY_BYTES, (bytes, request) => {
+    requireJsonType(request.headers['content-type']);
+    return parseBody(bytes);
+  });
+}
+
+/** Takes bodies of up to 1 MiB as bytes, whatever their content type. */
+export function acceptBytes(scope: FastifyInstance, what: string): void {
+  readBodiesAsBytes(scope, 2 ** 20, (bytes) => bytes);
+  scope.setErrorHandler((error: FastifyError) => {
+    if (error.statusCode !== 413) throw error; // to the error handler of the app
+    throw new ApiError('payload_too_large', `The ${what} exceeds 1 MiB.`, { cause: error });
   });
 }
 

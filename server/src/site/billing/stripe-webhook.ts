@@ -1,11 +1,10 @@
-import type { FastifyError, FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type Stripe from 'stripe';
 import type { Billing } from '../../billing/stripe-client.ts';
 import { recordStripeEvent } from '../../billing/sweep.ts';
-import { ApiError, invalidRequest } from '../../kernel/errors.ts';
-import { readBodiesAsBytes } from '../../requests/bodies.ts';
+import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
+import { acceptBytes } from '../../requests/bodies.ts';
 
-const BODY_BYTES = 2 ** 20;
 /** The oldest signature accepted, so that a captured event can't be replayed later. */
 const MAX_AGE_SECONDS = 300;
 
@@ -22,11 +21,7 @@ export async function stripeWebhook(
   deps: StripeWebhookDeps,
 ): Promise<void> {
   const watchVersion = versionWatch(deps);
-  readBodiesAsBytes(scope, { limitBytes: BODY_BYTES, parse: (bytes) => bytes });
-  scope.setErrorHandler((error: FastifyError) => {
-    if (error.statusCode !== 413) throw error; // to the error handler of the app
-    throw new ApiError('payload_too_large', 'The event exceeds 1 MiB.', { cause: error });
-  });
+  acceptBytes(scope, 'event');
   scope.post(
     '/webhooks/stripe',
     {

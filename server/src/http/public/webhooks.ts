@@ -47,7 +47,6 @@ interface Operation<Body extends TSchema, Query extends TSchema> {
   summary: string;
   body?: Body;
   querystring?: Query;
-  /** The body of the successful response. */
   response: object;
   status?: 200 | 201 | 202 | 204;
   handle(deps: WebhookDeps, call: Call<Static<Body>, Static<Query>>): Promise<unknown>;
@@ -58,7 +57,6 @@ const NAMES: Record<string, { title: string; description: string }> = {
   eventId: { title: 'EventId', description: 'The event_id of a delivery' },
 };
 
-/** The schema of a path's parameters. */
 function paramsOf(name: RouteName): FastifySchema {
   const names = [...name.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   if (names.length === 0) return {};
@@ -117,115 +115,97 @@ const SENT_SOON = {
   },
 } as const;
 
-const listWebhooks = operation('GET /webhooks', {
-  operationId: 'listWebhooks',
-  summary: 'List the webhook endpoints',
-  response: {
-    description: 'All endpoints, the oldest first.',
-    ...WebhookListSchema,
-    examples: [{ data: [EXAMPLE_WEBHOOK] }],
-  },
-  handle: async ({ db }, { owner }) => ({ data: await listEndpoints(db, owner) }),
-});
-
-const createWebhook = operation('POST /webhooks', {
-  operationId: 'createWebhook',
-  summary: 'Make a webhook endpoint',
-  body: NewWebhookSchema,
-  status: 201,
-  response: { description: 'The endpoint with its secret.', ...WITH_SECRET },
-  handle: (deps, { owner, body }) => makeWebhook(deps, owner, body),
-});
-
-const getWebhook = operation('GET /webhooks/:id', {
-  operationId: 'getWebhook',
-  summary: 'Read a webhook endpoint',
-  response: { description: 'The endpoint.', ...WITHOUT_SECRET },
-  handle: ({ db }, { owner, id }) => readEndpoint(db, owner, id),
-});
-
-const updateWebhook = operation('PATCH /webhooks/:id', {
-  operationId: 'updateWebhook',
-  summary: 'Change, disable or enable a webhook endpoint',
-  body: UpdateBodySchema,
-  response: { description: 'The endpoint.', ...WITHOUT_SECRET },
-  handle: async ({ db, webhookHosts }, { owner, id, body }) => {
-    if (body.url !== undefined) requirePublic(body.url, webhookHosts);
-    return updateEndpoint(db, owner, id, body);
-  },
-});
-
-const deleteWebhook = operation('DELETE /webhooks/:id', {
-  operationId: 'deleteWebhook',
-  summary: 'Delete a webhook endpoint and its log',
-  status: 204,
-  response: { description: 'Nothing is sent to it any more.', type: 'null' },
-  handle: async ({ db }, { owner, id, reply }) => {
-    await deleteEndpoint(db, owner, id);
-    return reply.send();
-  },
-});
-
-const replaceWebhookSecret = operation('POST /webhooks/:id/secret', {
-  operationId: 'replaceWebhookSecret',
-  summary: 'Give a webhook endpoint a new secret; the one before signs too for a day',
-  response: { description: 'The endpoint with its new secret.', ...WITH_SECRET },
-  handle: ({ db }, { owner, id }) => replaceSecret(db, owner, id),
-});
-
-const listWebhookDeliveries = operation('GET /webhooks/:id/deliveries', {
-  operationId: 'listWebhookDeliveries',
-  summary: 'List what was sent to a webhook endpoint in the last 30 days',
-  querystring: Type.Object(
-    {
-      limit: limitSchema({ default: 20, description: 'Deliveries of a page' }),
-      cursor: Type.Optional(
-        Type.String({
-          pattern: '^[0-9]{1,15}$',
-          description: 'The next_cursor of the page before',
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-  response: {
-    description: 'A page of deliveries.',
-    ...DeliveryListSchema,
-    examples: [{ data: [EXAMPLE_DELIVERY], next_cursor: null }],
-  },
-  handle: ({ db }, { owner, id, query }) => {
-    const { cursor, limit = 20 } = query;
-    const before = cursor === undefined ? null : Number(cursor);
-    return listDeliveries(db, owner, { endpointId: id, before, limit });
-  },
-});
-
-const sendWebhookAgain = operation('POST /webhooks/:id/deliveries/:eventId/send', {
-  operationId: 'sendWebhookAgain',
-  summary: 'Send an event to a webhook endpoint again, with the same id',
-  ...SENT_SOON,
-  handle: async ({ db }, { owner, id, eventId }) => {
-    await sendAgain(db, owner, { endpointId: id, eventId });
-    return { event_id: eventId };
-  },
-});
-
-const testWebhook = operation('POST /webhooks/:id/test', {
-  operationId: 'testWebhook',
-  summary: 'Send a test event to a webhook endpoint',
-  ...SENT_SOON,
-  handle: async ({ db }, { owner, id }) => ({ event_id: await sendTest(db, owner, id) }),
-});
-
 /** All operations on webhooks, in the order of openapi.json. */
 export const WEBHOOK_ENDPOINTS = [
-  listWebhooks,
-  createWebhook,
-  getWebhook,
-  updateWebhook,
-  deleteWebhook,
-  replaceWebhookSecret,
-  listWebhookDeliveries,
-  sendWebhookAgain,
-  testWebhook,
+  operation('GET /webhooks', {
+    operationId: 'listWebhooks',
+    summary: 'List the webhook endpoints',
+    response: {
+      description: 'All endpoints, the oldest first.',
+      ...WebhookListSchema,
+      examples: [{ data: [EXAMPLE_WEBHOOK] }],
+    },
+    handle: async ({ db }, { owner }) => ({ data: await listEndpoints(db, owner) }),
+  }),
+  operation('POST /webhooks', {
+    operationId: 'createWebhook',
+    summary: 'Make a webhook endpoint',
+    body: NewWebhookSchema,
+    status: 201,
+    response: { description: 'The endpoint with its secret.', ...WITH_SECRET },
+    handle: (deps, { owner, body }) => makeWebhook(deps, owner, body),
+  }),
+  operation('GET /webhooks/:id', {
+    operationId: 'getWebhook',
+    summary: 'Read a webhook endpoint',
+    response: { description: 'The endpoint.', ...WITHOUT_SECRET },
+    handle: ({ db }, { owner, id }) => readEndpoint(db, owner, id),
+  }),
+  operation('PATCH /webhooks/:id', {
+    operationId: 'updateWebhook',
+    summary: 'Change, disable or enable a webhook endpoint',
+    body: UpdateBodySchema,
+    response: { description: 'The endpoint.', ...WITHOUT_SECRET },
+    handle: async ({ db, webhookHosts }, { owner, id, body }) => {
+      if (body.url !== undefined) requirePublic(body.url, webhookHosts);
+      return updateEndpoint(db, owner, id, body);
+    },
+  }),
+  operation('DELETE /webhooks/:id', {
+    operationId: 'deleteWebhook',
+    summary: 'Delete a webhook endpoint and its log',
+    status: 204,
+    response: { description: 'Nothing is sent to it any more.', type: 'null' },
+    handle: async ({ db }, { owner, id, reply }) => {
+      await deleteEndpoint(db, owner, id);
+      return reply.send();
+    },
+  }),
+  operation('POST /webhooks/:id/secret', {
+    operationId: 'replaceWebhookSecret',
+    summary: 'Give a webhook endpoint a new secret; the one before signs too for a day',
+    response: { description: 'The endpoint with its new secret.', ...WITH_SECRET },
+    handle: ({ db }, { owner, id }) => replaceSecret(db, owner, id),
+  }),
+  operation('GET /webhooks/:id/deliveries', {
+    operationId: 'listWebhookDeliveries',
+    summary: 'List what was sent to a webhook endpoint in the last 30 days',
+    querystring: Type.Object(
+      {
+        limit: limitSchema({ default: 20, description: 'Deliveries of a page' }),
+        cursor: Type.Optional(
+          Type.String({
+            pattern: '^[0-9]{1,15}$',
+            description: 'The next_cursor of the page before',
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    response: {
+      description: 'A page of deliveries.',
+      ...DeliveryListSchema,
+      examples: [{ data: [EXAMPLE_DELIVERY], next_cursor: null }],
+    },
+    handle: ({ db }, { owner, id, query }) => {
+      const { cursor, limit = 20 } = query;
+      const before = cursor === undefined ? null : Number(cursor);
+      return listDeliveries(db, owner, { endpointId: id, before, limit });
+    },
+  }),
+  operation('POST /webhooks/:id/deliveries/:eventId/send', {
+    operationId: 'sendWebhookAgain',
+    summary: 'Send an event to a webhook endpoint again, with the same id',
+    ...SENT_SOON,
+    handle: async ({ db }, { owner, id, eventId }) => {
+      await sendAgain(db, owner, { endpointId: id, eventId });
+      return { event_id: eventId };
+    },
+  }),
+  operation('POST /webhooks/:id/test', {
+    operationId: 'testWebhook',
+    summary: 'Send a test event to a webhook endpoint',
+    ...SENT_SOON,
+    handle: async ({ db }, { owner, id }) => ({ event_id: await sendTest(db, owner, id) }),
+  }),
 ];

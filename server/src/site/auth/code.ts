@@ -34,7 +34,6 @@ const postCode = siteRoute('POST /auth/code', {
   },
 });
 
-/** Signs in with a code. */
 const postCodeVerify = siteRoute('POST /auth/code/verify', {
   access: 'public',
   rate: { max: 30, seconds: 600 },
@@ -52,5 +51,4 @@ const postCodeVerify = siteRoute('POST /auth/code/verify', {
   },
 });
 
-/** Signing in with a mailed code. */
 export const CODE_ROUTES = [postCode, postCodeVerify];

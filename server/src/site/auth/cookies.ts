@@ -15,14 +15,12 @@ function nameOn(publicUrl: string, name: string): string {
   return publicUrl.startsWith('https:') ? `__Host-${name}` : name;
 }
 
-/** The text of a Set-Cookie header. */
 export function setCookie(publicUrl: string, { name, value, seconds }: CookieSettings): string {
   const secure = publicUrl.startsWith('https:') ? '; Secure' : '';
   const named = `${nameOn(publicUrl, name)}=${value}`;
   return `${named}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`;
 }
 
-/** A cookie's value; undefined if the request does not have it. */
 export function readCookie(
   { headers }: Pick<FastifyRequest, 'headers'>,
   publicUrl: string,
@@ -33,7 +31,6 @@ export function readCookie(
   return pairs.find((pair) => pair.startsWith(start))?.slice(start.length);
 }
 
-/** The session cookie. */
 export const SESSION_COOKIE = 'framewright';
 
 /** Where a sign-in comes from, and the browser's previous session, which it ends. */
@@ -44,13 +41,11 @@ export function signedInFrom(
   return { ...placeOf(request), replaces: readCookie(request, publicUrl, SESSION_COOKIE) };
 }
 
-/** Sets a new session's cookie. */
 export function setSessionCookie(reply: FastifyReply, publicUrl: string, token: string): void {
   const cookie = { name: SESSION_COOKIE, value: token, seconds: SESSION_DAYS * 86_400 };
   reply.header('set-cookie', setCookie(publicUrl, cookie));
 }
 
-/** Clears the session cookie. */
 export function clearSessionCookie(reply: FastifyReply, publicUrl: string): void {
   reply.header('set-cookie', setCookie(publicUrl, { name: SESSION_COOKIE, value: '', seconds: 0 }));
 }

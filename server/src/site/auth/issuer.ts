@@ -21,7 +21,6 @@ export interface IdentityDeps {
   db: Database;
   publicUrl(): string;
   log: Log;
-  /** The configured issuers. */
   issuers: ReadonlyMap<IssuerName, Issuer>;
   signupCredits: number;
 }
@@ -43,7 +42,6 @@ function redirectUri(publicUrl: string, name: IssuerName): string {
   return `${publicUrl}/auth/return/${name}`;
 }
 
-/** Sends the browser to the issuer. */
 const getStart = siteRoute('GET /auth/start/:provider', {
   access: 'public',
   params: ParamsSchema,
@@ -142,5 +140,4 @@ export function nextPath(asked: string | undefined): string {
   return path.startsWith('//') || /^\/auth(\/|$)/.test(path) ? '/' : path;
 }
 
-/** Signing in with GitHub, Google or another issuer. */
 export const ISSUER_ROUTES = [getStart, getReturn];

@@ -30,89 +30,70 @@ export const ResponseSchema = Type.Object(
   { additionalProperties: true },
 );
 
-/** The name of a passkey. */
 const NameSchema = nameSchema(60);
 
-const postSignInOptions = siteRoute('POST /auth/passkey/options', {
-  access: 'public',
-  handle: ({ db, publicUrl }: PasskeyDeps) => challengeOptions({ db, publicUrl: publicUrl() }),
-});
-
-/** Signs in with a passkey. */
-const postPasskey = siteRoute('POST /auth/passkey', {
-  access: 'public',
-  body: ResponseSchema,
-  handle: async (deps: PasskeyDeps, { body, request, reply }) => {
-    const { db } = deps;
-    const publicUrl = deps.publicUrl();
-    const from = signedInFrom(request, publicUrl);
-    const reopening = onReopened({ ...deps, request });
-    const entered = await enterByPasskey({ db, publicUrl, onReopened: reopening }, body, from);
-    setSessionCookie(reply, publicUrl, entered.token);
-    return { reopened: entered.reopened };
-  },
-});
-
-const postPasskeyOptions = siteRoute('POST /auth/passkeys/options', {
-  proof: 'passkey',
-  handle: ({ db, publicUrl }: PasskeyDeps, { session }) =>
-    passkeyOptions({ db, publicUrl: publicUrl() }, session),
-});
-
-/** Adds a passkey to the signed-in account. */
-const postPasskeys = siteRoute('POST /auth/passkeys', {
-  proof: 'passkey',
-  body: Type.Object({ name: NameSchema, response: ResponseSchema }),
-  handle: ({ db, publicUrl }: PasskeyDeps, { body, request, session }) => {
-    const { accountId } = session;
-    const done = { accountId, what: 'A passkey was added to your account' };
-    const onAdded = (tx: Transaction) => tellOwner(tx, { request, publicUrl }, done);
-    return addPasskey({ db, publicUrl: publicUrl(), onAdded }, session, body);
-  },
-});
-
-/** A passkey of the account. */
 export type PasskeyItem = AsJson<PasskeyListing>;
 
 const ParamsSchema = Type.Object({
   id: Type.String({ maxLength: 1400, pattern: '^[\\w-]+$' }),
 });
 
-const getPasskeys = siteRoute('GET /console/api/passkeys', {
-  handle: async ({ db }: { db: Database }, { session: { accountId } }) => ({
-    items: await listPasskeys(db, accountId),
-    next: null,
-  }),
-});
-
-const patchPasskey = siteRoute('PATCH /console/api/passkeys/:id', {
-  params: ParamsSchema,
-  body: Type.Object({ name: NameSchema }),
-  handle: async ({ db }: { db: Database }, { params, body, session: { accountId } }) => {
-    if (await renamePasskey(db, params.id, accountId, body.name)) return {};
-    throw noSuchPasskey();
-  },
-});
-
-const deletePasskey = siteRoute('DELETE /console/api/passkeys/:id', {
-  params: ParamsSchema,
-  handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
-    if (await removePasskey(db, params.id, accountId)) return {};
-    throw noSuchPasskey();
-  },
-});
-
 function noSuchPasskey(): ApiError {
   return new ApiError('not_found', 'This account has no such passkey.');
 }
 
-/** Passkey sign-in, and an account's passkeys. */
 export const PASSKEY_ROUTES = [
-  postSignInOptions,
-  postPasskey,
-  postPasskeyOptions,
-  postPasskeys,
-  getPasskeys,
-  patchPasskey,
-  deletePasskey,
+  siteRoute('POST /auth/passkey/options', {
+    access: 'public',
+    handle: ({ db, publicUrl }: PasskeyDeps) => challengeOptions({ db, publicUrl: publicUrl() }),
+  }),
+  siteRoute('POST /auth/passkey', {
+    access: 'public',
+    body: ResponseSchema,
+    handle: async (deps: PasskeyDeps, { body, request, reply }) => {
+      const { db } = deps;
+      const publicUrl = deps.publicUrl();
+      const from = signedInFrom(request, publicUrl);
+      const reopening = onReopened({ ...deps, request });
+      const entered = await enterByPasskey({ db, publicUrl, onReopened: reopening }, body, from);
+      setSessionCookie(reply, publicUrl, entered.token);
+      return { reopened: entered.reopened };
+    },
+  }),
+  siteRoute('POST /auth/passkeys/options', {
+    proof: 'passkey',
+    handle: ({ db, publicUrl }: PasskeyDeps, { session }) =>
+      passkeyOptions({ db, publicUrl: publicUrl() }, session),
+  }),
+  siteRoute('POST /auth/passkeys', {
+    proof: 'passkey',
+    body: Type.Object({ name: NameSchema, response: ResponseSchema }),
+    handle: ({ db, publicUrl }: PasskeyDeps, { body, request, session }) => {
+      const { accountId } = session;
+      const done = { accountId, what: 'A passkey was added to your account' };
+      const onAdded = (tx: Transaction) => tellOwner(tx, { request, publicUrl }, done);
+      return addPasskey({ db, publicUrl: publicUrl(), onAdded }, session, body);
+    },
+  }),
+  siteRoute('GET /console/api/passkeys', {
+    handle: async ({ db }: { db: Database }, { session: { accountId } }) => ({
+      items: await listPasskeys(db, accountId),
+      next: null,
+    }),
+  }),
+  siteRoute('PATCH /console/api/passkeys/:id', {
+    params: ParamsSchema,
+    body: Type.Object({ name: NameSchema }),
+    handle: async ({ db }: { db: Database }, { params, body, session: { accountId } }) => {
+      if (await renamePasskey(db, params.id, accountId, body.name)) return {};
+      throw noSuchPasskey();
+    },
+  }),
+  siteRoute('DELETE /console/api/passkeys/:id', {
+    params: ParamsSchema,
+    handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
+      if (await removePasskey(db, params.id, accountId)) return {};
+      throw noSuchPasskey();
+    },
+  }),
 ];

@@ -21,46 +21,35 @@ interface ProofDeps {
 
 const ActSchema = Type.Unsafe<Act>(Type.Union(Object.keys(ACTS).map((act) => Type.Literal(act))));
 
-/** Mails a code to the account's address, for an act that needs a fresh proof. */
-const postProofCode = siteRoute('POST /auth/proof/code', {
-  rate: { max: 20, seconds: 600 },
-  body: Type.Object({ act: ActSchema }),
-  handle: async (deps: ProofDeps, { body, request, session }) => {
-    const asked = { act: body.act, place: placeOf(request) };
-    await sendProofCode(deps, session, asked);
-    return {};
-  },
-});
-
-const postProofCodeVerify = siteRoute('POST /auth/proof/code/verify', {
-  rate: { max: 30, seconds: 600 },
-  body: Type.Object({ code: Type.String({ pattern: '^\\d{8}$' }) }),
-  handle: async ({ db }: ProofDeps, { body, session }) => {
-    await proveByCode(db, session, body.code);
-    return {};
-  },
-});
-
-const postProofOptions = siteRoute('POST /auth/proof/passkey/options', {
-  handle: ({ db, publicUrl }: ProofDeps, { session: { accountId, sessionId } }) => {
-    return challengeOptions({ db, publicUrl: publicUrl() }, { accountId, sessionId });
-  },
-});
-
-/** Proves with a passkey that it is still the same person. */
-const postProofPasskey = siteRoute('POST /auth/proof/passkey', {
-  rate: { max: 30, seconds: 600 },
-  body: ResponseSchema,
-  handle: async ({ db, publicUrl }: ProofDeps, { body, session }) => {
-    await proveByPasskey({ db, publicUrl: publicUrl() }, session, body);
-    return {};
-  },
-});
-
-/** Fresh proofs. */
 export const PROOF_ROUTES = [
-  postProofCode,
-  postProofCodeVerify,
-  postProofOptions,
-  postProofPasskey,
+  siteRoute('POST /auth/proof/code', {
+    rate: { max: 20, seconds: 600 },
+    body: Type.Object({ act: ActSchema }),
+    handle: async (deps: ProofDeps, { body, request, session }) => {
+      const asked = { act: body.act, place: placeOf(request) };
+      await sendProofCode(deps, session, asked);
+      return {};
+    },
+  }),
+  siteRoute('POST /auth/proof/code/verify', {
+    rate: { max: 30, seconds: 600 },
+    body: Type.Object({ code: Type.String({ pattern: '^\\d{8}$' }) }),
+    handle: async ({ db }: ProofDeps, { body, session }) => {
+      await proveByCode(db, session, body.code);
+      return {};
+    },
+  }),
+  siteRoute('POST /auth/proof/passkey/options', {
+    handle: ({ db, publicUrl }: ProofDeps, { session: { accountId, sessionId } }) => {
+      return challengeOptions({ db, publicUrl: publicUrl() }, { accountId, sessionId });
+    },
+  }),
+  siteRoute('POST /auth/proof/passkey', {
+    rate: { max: 30, seconds: 600 },
+    body: ResponseSchema,
+    handle: async ({ db, publicUrl }: ProofDeps, { body, session }) => {
+      await proveByPasskey({ db, publicUrl: publicUrl() }, session, body);
+      return {};
+    },
+  }),
 ];

@@ -9,7 +9,6 @@ import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 /** Each calls Stripe, whose rate limit all accounts share. */
 const CHANGES = { max: 20, seconds: 60 };
 
-/** The account's plan. */
 export type SubscriptionShown = NonNullable<AsJson<ReturnType<typeof shown>>>;
 
 function shown(subscription: Subscription | undefined) {
@@ -18,46 +17,37 @@ function shown(subscription: Subscription | undefined) {
   return { plan_id, plan_name, state, renews_at, ends_at };
 }
 
-const getSubscription = siteRoute('GET /console/api/subscription', {
-  handle: async ({ db, billing }: BillingSiteDeps, { session: { accountId } }) => ({
-    subscription: shown(await subscriptionOf(db, accountId, billing?.scope)),
-  }),
-});
-
-const postSubscription = siteRoute('POST /console/api/subscription', {
-  rate: CHANGES,
-  body: Type.Object({ plan_id: Type.String({ maxLength: 40 }) }),
-  handle: async (deps: BillingSiteDeps, { body, session: { accountId } }) => {
-    const wanted = { accountId, planId: body.plan_id };
-    const { url } = await withStripe(deps, (billing) => subscribe(billing, wanted));
-    return { url };
-  },
-});
-
-/** Asks Stripe about the subscription, for the return page. */
-const postSettleSubscription = siteRoute('POST /console/api/subscription/settle', {
-  rate: CHANGES,
-  handle: async (deps: BillingSiteDeps, { session: { accountId } }) => {
-    const found = await subscriptionOf(deps.db, accountId, deps.billing?.scope);
-    if (!found) return { subscription: null };
-    const settled = await withStripe(deps, (billing) => settleSubscription(billing, found.id));
-    return { subscription: shown(settled) };
-  },
-});
-
-/** Opens the Customer Portal. Upgrades chosen there are charged to the saved card. */
-const postPortal = siteRoute('POST /console/api/portal', {
-  rate: CHANGES,
-  proof: 'plan',
-  handle: async (deps: BillingSiteDeps, { session: { accountId } }) => {
-    return { url: await withStripe(deps, (billing) => openPortal(billing, accountId)) };
-  },
-});
-
-/** The account's plan. */
 export const SUBSCRIPTION_ROUTES = [
-  getSubscription,
-  postSubscription,
-  postSettleSubscription,
-  postPortal,
+  siteRoute('GET /console/api/subscription', {
+    handle: async ({ db, billing }: BillingSiteDeps, { session: { accountId } }) => ({
+      subscription: shown(await subscriptionOf(db, accountId, billing?.scope)),
+    }),
+  }),
+  siteRoute('POST /console/api/subscription', {
+    rate: CHANGES,
+    body: Type.Object({ plan_id: Type.String({ maxLength: 40 }) }),
+    handle: async (deps: BillingSiteDeps, { body, session: { accountId } }) => {
+      const wanted = { accountId, planId: body.plan_id };
+      const { url } = await withStripe(deps, (billing) => subscribe(billing, wanted));
+      return { url };
+    },
+  }),
+  /** Asks Stripe about the subscription, for the return page. */
+  siteRoute('POST /console/api/subscription/settle', {
+    rate: CHANGES,
+    handle: async (deps: BillingSiteDeps, { session: { accountId } }) => {
+      const found = await subscriptionOf(deps.db, accountId, deps.billing?.scope);
+      if (!found) return { subscription: null };
+      const settled = await withStripe(deps, (billing) => settleSubscription(billing, found.id));
+      return { subscription: shown(settled) };
+    },
+  }),
+  /** Opens the Customer Portal. Upgrades chosen there are charged to the saved card. */
+  siteRoute('POST /console/api/portal', {
+    rate: CHANGES,
+    proof: 'plan',
+    handle: async (deps: BillingSiteDeps, { session: { accountId } }) => {
+      return { url: await withStripe(deps, (billing) => openPortal(billing, accountId)) };
+    },
+  }),
 ];

@@ -18,7 +18,6 @@ const DAYS = { list: 30, page: 90 };
 export type ApiKey = AsJson<OwnKey>;
 type OwnKey = Awaited<ReturnType<typeof readKeys>>[number];
 
-/** All keys of an account, newest first, including revoked ones. */
 async function readKeys(db: Queryable, accountId: string) {
   const keys = await listKeys(db, accountId);
   const ids = keys.map((key) => key.key_id);
@@ -60,22 +59,11 @@ const MAX_CAP = 1_000_000_000;
 const NameSchema = nameSchema(100);
 const CapSchema = Type.Integer({ minimum: 0, maximum: MAX_CAP });
 
-/** The response to a create: the only one that has the secret. */
 export type NewApiKey = ResultOf<typeof createOwnKey>;
 /** A key's requests on each of the last days (UTC), oldest first. */
 export type KeyRequests = ResultOf<typeof requestsOfOwnKey>;
 
-/** GET: the signed-in account's keys of one mode. */
-const listOwnKeys = siteRoute('GET /console/api/keys', {
-  query: Type.Object({ mode: ModeSchema }),
-  handle: async ({ db }: KeyDeps, { query, session: { accountId } }) => {
-    const keys = await readKeys(db, accountId);
-    const items = keys.filter(({ mode }) => mode === query.mode);
-    return { items, next: null, max_keys: MAX_KEYS };
-  },
-});
-
-/** POST: creates a key. Only this response has its secret, which is not stored. */
+/** Only this response has the secret, which is not stored. */
 const createOwnKey = siteRoute('POST /console/api/keys', {
   rate: CREATES,
   proof: 'api_key',
@@ -111,48 +99,10 @@ const createOwnKey = siteRoute('POST /console/api/keys', {
   },
 });
 
-/** PATCH: changes the name, the cap (null removes it), or both. */
-const updateOwnKey = siteRoute('PATCH /console/api/keys/:id', {
-  proof: ({ monthly_cap: cap }) => (cap === undefined ? undefined : 'api_key_cap'),
-  body: Type.Object({
-    name: Type.Optional(NameSchema),
-    monthly_cap: Type.Optional(Type.Union([CapSchema, Type.Null()])),
-  }),
-  handle: async (deps: KeyDeps, { body, params, request, session: { accountId } }) => {
-    const { db } = deps;
-    const { name, monthly_cap: monthlyCap } = body;
-    const { id, monthly_cap: before } = await readKey(db, accountId, params.id);
-    await db.transaction(async (tx) => {
-      await updateKey(tx, id, { name: name?.trim(), monthlyCap });
-      if (monthlyCap === undefined || monthlyCap === before) return;
-      const what = `The monthly cap of an API key was changed: ${id}`;
-      await tellOwner(tx, { ...deps, request }, { accountId, what });
-    });
-    return readKey(db, accountId, id);
-  },
-});
-
-/** DELETE: revokes the key; its next request gets 401. */
-const revokeOwnKey = siteRoute('DELETE /console/api/keys/:id', {
-  handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
-    const { id } = await readKey(db, accountId, params.id);
-    await revokeKey(db, id);
-    return readKey(db, accountId, id);
-  },
-});
-
-/** GET: a key's admitted requests per day. */
 const requestsOfOwnKey = siteRoute('GET /console/api/keys/:id/requests', {
   handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
     return { days: (await recentRequests(db, [id], DAYS.page)).get(id) ?? [] };
-  },
-});
-
-/** POST: resets the account's test credits to their initial amount. */
-const refillOwnTestCredits = siteRoute('POST /console/api/test-credits', {
-  handle: async ({ db }: KeyDeps, { session: { accountId } }) => {
-    return { test_credits: await refillTestCredits(db, accountId) };
   },
 });
 
@@ -172,12 +122,47 @@ function tooManyKeys(): ApiError {
   return invalidRequest(message, { reason: 'too_many', limit: MAX_KEYS });
 }
 
-/** The account's API keys and test credits. */
 export const KEY_ROUTES = [
-  listOwnKeys,
+  siteRoute('GET /console/api/keys', {
+    query: Type.Object({ mode: ModeSchema }),
+    handle: async ({ db }: KeyDeps, { query, session: { accountId } }) => {
+      const keys = await readKeys(db, accountId);
+      const items = keys.filter(({ mode }) => mode === query.mode);
+      return { items, next: null, max_keys: MAX_KEYS };
+    },
+  }),
   createOwnKey,
-  updateOwnKey,
-  revokeOwnKey,
+  /** A cap of null removes it. */
+  siteRoute('PATCH /console/api/keys/:id', {
+    proof: ({ monthly_cap: cap }) => (cap === undefined ? undefined : 'api_key_cap'),
+    body: Type.Object({
+      name: Type.Optional(NameSchema),
+      monthly_cap: Type.Optional(Type.Union([CapSchema, Type.Null()])),
+    }),
+    handle: async (deps: KeyDeps, { body, params, request, session: { accountId } }) => {
+      const { db } = deps;
+      const { name, monthly_cap: monthlyCap } = body;
+      const { id, monthly_cap: before } = await readKey(db, accountId, params.id);
+      await db.transaction(async (tx) => {
+        await updateKey(tx, id, { name: name?.trim(), monthlyCap });
+        if (monthlyCap === undefined || monthlyCap === before) return;
+        const what = `The monthly cap of an API key was changed: ${id}`;
+        await tellOwner(tx, { ...deps, request }, { accountId, what });
+      });
+      return readKey(db, accountId, id);
+    },
+  }),
+  siteRoute('DELETE /console/api/keys/:id', {
+    handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
+      const { id } = await readKey(db, accountId, params.id);
+      await revokeKey(db, id);
+      return readKey(db, accountId, id);
+    },
+  }),
   requestsOfOwnKey,
-  refillOwnTestCredits,
+  siteRoute('POST /console/api/test-credits', {
+    handle: async ({ db }: KeyDeps, { session: { accountId } }) => {
+      return { test_credits: await refillTestCredits(db, accountId) };
+    },
+  }),
 ];

@@ -23,7 +23,6 @@ import { placeOf } from '../tell-owner.ts';
 
 const BASE = '/console/api/webhooks';
 
-/** Endpoints exist in one mode only. */
 const QuerySchema = Type.Object({ mode: ModeSchema });
 
 /** The owner of the endpoints, and where the request came from, for mails. */
@@ -31,58 +30,6 @@ function ownerOf(request: FastifyRequest, { mode }: Pick<Changer, 'mode'>): Chan
   const by = `the website, ${describePlace(placeOf(request))}`;
   return { accountId: sessionOf(request).accountId, mode, by };
 }
-
-const list = siteRoute(`GET ${BASE}`, {
-  query: QuerySchema,
-  handle: async ({ db }: WebhookDeps, { query, request }) => {
-    const items = await listEndpoints(db, ownerOf(request, query));
-    return { items, next: null, max_endpoints: MAX_ENDPOINTS };
-  },
-});
-
-/** The response has the secret, which is shown only once. A worker mails the owner. */
-const create = siteRoute(`POST ${BASE}`, {
-  proof: 'webhook',
-  body: NewWebhookSchema,
-  query: QuerySchema,
-  handle: (deps: WebhookDeps, { body, query, request, reply }) => {
-    reply.code(201);
-    return makeWebhook(deps, ownerOf(request, query), body);
-  },
-});
-
-const read = siteRoute(`GET ${BASE}/:id`, {
-  query: QuerySchema,
-  handle: async ({ db }: WebhookDeps, { params, query, request }) =>
-    readEndpoint(db, ownerOf(request, query), params.id),
-});
-
-/** The URL can't change: a new URL is a new endpoint, which needs a proof. */
-const update = siteRoute(`PATCH ${BASE}/:id`, {
-  body: Type.Object({
-    events: Type.Optional(WEBHOOK_FIELDS.events),
-    description: Type.Optional(WEBHOOK_FIELDS.description),
-    enabled: Type.Optional(Type.Boolean()),
-  }),
-  query: QuerySchema,
-  handle: async ({ db }: WebhookDeps, { body, params, query, request }) =>
-    updateEndpoint(db, ownerOf(request, query), params.id, body),
-});
-
-const replace = siteRoute(`POST ${BASE}/:id/secret`, {
-  proof: 'webhook_secret',
-  query: QuerySchema,
-  handle: async ({ db }: WebhookDeps, { params, query, request }) =>
-    replaceSecret(db, ownerOf(request, query), params.id),
-});
-
-const remove = siteRoute(`DELETE ${BASE}/:id`, {
-  query: QuerySchema,
-  handle: async ({ db }: WebhookDeps, { params, query, request, reply }) => {
-    await deleteEndpoint(db, ownerOf(request, query), params.id);
-    return reply.code(204).send();
-  },
-});
 
 const log = siteRoute(`GET ${BASE}/:id/deliveries`, {
   query: Type.Object({
@@ -98,30 +45,65 @@ const log = siteRoute(`GET ${BASE}/:id/deliveries`, {
   },
 });
 
-const again = siteRoute(`POST ${BASE}/:id/deliveries/:eventId/send`, {
-  query: QuerySchema,
-  handle: async ({ db }: WebhookDeps, { params: { id, eventId }, query, request }) => {
-    await sendAgain(db, ownerOf(request, query), { endpointId: id, eventId });
-    return { event_id: eventId };
-  },
-});
-
-const sendTestEvent = siteRoute(`POST ${BASE}/:id/test`, {
-  query: QuerySchema,
-  handle: async ({ db }: WebhookDeps, { params, query, request }) => ({
-    event_id: await sendTest(db, ownerOf(request, query), params.id),
-  }),
-});
-
-/** The signed-in account's webhooks. */
 export const WEBHOOK_ROUTES = [
-  list,
-  create,
-  read,
-  update,
-  replace,
-  remove,
+  siteRoute(`GET ${BASE}`, {
+    query: QuerySchema,
+    handle: async ({ db }: WebhookDeps, { query, request }) => {
+      const items = await listEndpoints(db, ownerOf(request, query));
+      return { items, next: null, max_endpoints: MAX_ENDPOINTS };
+    },
+  }),
+  /** The response has the secret, which is shown only once. A worker mails the owner. */
+  siteRoute(`POST ${BASE}`, {
+    proof: 'webhook',
+    body: NewWebhookSchema,
+    query: QuerySchema,
+    handle: (deps: WebhookDeps, { body, query, request, reply }) => {
+      reply.code(201);
+      return makeWebhook(deps, ownerOf(request, query), body);
+    },
+  }),
+  siteRoute(`GET ${BASE}/:id`, {
+    query: QuerySchema,
+    handle: async ({ db }: WebhookDeps, { params, query, request }) =>
+      readEndpoint(db, ownerOf(request, query), params.id),
+  }),
+  /** The URL can't change: a new URL is a new endpoint, which needs a proof. */
+  siteRoute(`PATCH ${BASE}/:id`, {
+    body: Type.Object({
+      events: Type.Optional(WEBHOOK_FIELDS.events),
+      description: Type.Optional(WEBHOOK_FIELDS.description),
+      enabled: Type.Optional(Type.Boolean()),
+    }),
+    query: QuerySchema,
+    handle: async ({ db }: WebhookDeps, { body, params, query, request }) =>
+      updateEndpoint(db, ownerOf(request, query), params.id, body),
+  }),
+  siteRoute(`POST ${BASE}/:id/secret`, {
+    proof: 'webhook_secret',
+    query: QuerySchema,
+    handle: async ({ db }: WebhookDeps, { params, query, request }) =>
+      replaceSecret(db, ownerOf(request, query), params.id),
+  }),
+  siteRoute(`DELETE ${BASE}/:id`, {
+    query: QuerySchema,
+    handle: async ({ db }: WebhookDeps, { params, query, request, reply }) => {
+      await deleteEndpoint(db, ownerOf(request, query), params.id);
+      return reply.code(204).send();
+    },
+  }),
   log,
-  again,
-  sendTestEvent,
+  siteRoute(`POST ${BASE}/:id/deliveries/:eventId/send`, {
+    query: QuerySchema,
+    handle: async ({ db }: WebhookDeps, { params: { id, eventId }, query, request }) => {
+      await sendAgain(db, ownerOf(request, query), { endpointId: id, eventId });
+      return { event_id: eventId };
+    },
+  }),
+  siteRoute(`POST ${BASE}/:id/test`, {
+    query: QuerySchema,
+    handle: async ({ db }: WebhookDeps, { params, query, request }) => ({
+      event_id: await sendTest(db, ownerOf(request, query), params.id),
+    }),
+  }),
 ];

@@ -21,9 +21,7 @@ export type AppDeps = PublicApiDeps &
     log: Log;
     /** Whether the service can handle requests now, for /readyz. */
     isReady(): Promise<boolean>;
-    /**
-     * For /readyz: whether the disk for objects is full; undefined: objects are stored elsewhere.
-     */
+    /** For /readyz; undefined: objects are not stored on a disk. */
     isDiskFull?: (() => Promise<boolean>) | undefined;
     /** Whether this process is draining: responses then ask clients to reconnect. */
     isDraining?: () => boolean;
@@ -33,13 +31,11 @@ export type AppDeps = PublicApiDeps &
     site?: ((app: FastifyInstance) => Promise<void>) | undefined;
     /** Whether the website answers an unrouted request with its own 404 page. */
     isPageRequest?: ((request: FastifyRequest) => boolean) | undefined;
-    /** Called after every response. */
     onResponse?:
       | ((response: { route: string; status: number; seconds: number }) => void)
       | undefined;
   };
 
-/** Builds the HTTP server, without listening. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const connections = createConnections();
   const app = fastify({
@@ -106,9 +102,8 @@ function setResponseHeaders(
 }
 
 /**
- * Refuses HTTP/1.1 requests without a Host header, and requests without a route, before the body is
- * read. Also takes over requests with an unknown Expect header, which Node would refuse without our
- * error envelope.
+ * Refuses HTTP/1.1 requests without a Host header or a route before the body is read. Takes over
+ * unknown Expect headers, which Node would refuse without our error envelope.
  */
 function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }: AppDeps): void {
   const methodsOf = collectMethods(app);
@@ -126,10 +121,7 @@ function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }:
   });
 }
 
-/**
- * Escapes every % of a URL whose percent-encoding is broken, so that the request gets our usual
- * checks instead of a router error.
- */
+/** Escapes every % of a badly encoded URL, which would get a router error instead of our checks. */
 function wellFormed(url: string): string {
   try {
     decodeURIComponent(url);
@@ -139,9 +131,7 @@ function wellFormed(url: string): string {
   }
 }
 
-/**
- * Turns each `limit` query parameter into a number: the schema wants one, query strings are text.
- */
+/** Turns `limit` in a query into a number, as its schema wants. */
 function readLimits(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { properties } = Object(route.schema?.querystring);
@@ -158,8 +148,7 @@ async function readLimit({ query }: FastifyRequest): Promise<void> {
 
 /**
  * Collects the methods of all routes registered from now on, except the console's: only operators
- * may learn that those exist.
- * @returns the `Allow` header of a URL; undefined if its path has no route
+ * may learn that those exist. Returns the `Allow` header of a URL that has a route.
  */
 function collectMethods(app: FastifyInstance): (url: string) => string | undefined {
   const routes = new Map<string, { path: RegExp; methods: string[] }>();
@@ -177,7 +166,6 @@ function collectMethods(app: FastifyInstance): (url: string) => string | undefin
   };
 }
 
-/** The paths of a route such as `/tasks/:id` or `/docs/*`. */
 function patternOf(url: string): RegExp {
   const parts = url.split(/(:\w+|\*)/).map((part) => {
     if (part === '*') return '.*';
@@ -194,10 +182,7 @@ interface Validate {
   errors?: unknown;
 }
 
-/**
- * Makes Ajv compile each schema on first use. Compiling all of them would take a fifth of the CPU
- * time of a start.
- */
+/** Compiles each schema on first use: all of them would take a fifth of the CPU of a start. */
 function compileWhenUsed(ajv: Ajv): void {
   const compile: (schema: object) => Validate = ajv.compile.bind(ajv);
   const compileLater = (schema: object): Validate => {

@@ -132,7 +132,6 @@ export function createLingeringClose({ bytes, seconds } = LINGER) {
   };
 }
 
-/** How long a client may take to send a request. */
 const BODY_SECONDS = 60;
 
 /** The longest body time a route may set: Node ends every request that takes longer. */
@@ -146,10 +145,9 @@ declare module 'fastify' {
 }
 
 /**
- * Ends requests whose body takes longer than their route allows. Node has one limit for all routes,
- * as long as the slowest upload needs.
- * @param refuse responds on the connection and closes it. Not called while an earlier request of
- *   the connection awaits its response: the client would mistake this one for it.
+ * Ends requests whose body takes longer than their route allows: Node has one limit for all routes.
+ * @param refuse responds and closes the connection. Not called while an earlier request of the
+ *   connection awaits its response: the client would mistake this one for it.
  */
 export function limitBodyTime(app: FastifyInstance, refuse: (socket: Socket) => void): void {
   app.addHook('onRequest', (request, reply, done) => {

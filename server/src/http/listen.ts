@@ -2,10 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { UsageError } from '../kernel/errors.ts';
 
 /**
- * Starts listening; closes the server if it can't.
+ * Starts listening and returns the URL; closes the server if it can't.
  * @param address.variable the variable that sets the port
- * @returns the URL
- * @throws UsageError when the address can't be used
+ * @throws UsageError
  */
 export async function listen(
   app: FastifyInstance,

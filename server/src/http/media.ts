@@ -74,10 +74,7 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
   }
 }
 
-/**
- * How long a presigned link works. Short, because it can't be revoked. A download that has begun
- * continues.
- */
+/** Short, because a presigned link can't be revoked. A download that has begun continues. */
 const PRESIGNED_SECONDS = 300;
 
 /**
@@ -129,7 +126,6 @@ function deleted(): ApiError {
   );
 }
 
-/** @throws ApiError that says why the storage can't serve the file */
 async function fromStorage<Result>(
   deps: MediaRouteDeps,
   id: string,
@@ -174,10 +170,8 @@ async function traceDelivery(
 }
 
 /**
- * The byte range that a request asks for (RFC 9110, section 14). As the RFC allows, multiple
- * ranges, other units and malformed ranges are ignored, and so is a range whose If-Range does not
- * match.
- * @returns undefined for the whole file
+ * The byte range that a request asks for; undefined: the whole file. As RFC 9110, section 14,
+ * allows, multiple ranges, other units, malformed ranges and an If-Range that differs are ignored.
  */
 function rangeOf(
   headers: { range?: string | undefined; 'if-range'?: string | string[] | undefined },

@@ -15,7 +15,6 @@ export interface Action {
   reason: string | null;
 }
 
-/** What an action changes. */
 export interface ActionTarget {
   /** The id of an account, API key, task, object or job, or the name of a provider. */
   target: string;

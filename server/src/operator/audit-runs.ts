@@ -5,7 +5,6 @@ import type { Log } from '../kernel/log.ts';
 import { type Action, recordAction } from './actions.ts';
 import { type AuditResult, audit } from './audit.ts';
 
-/** An audit that an operator started. */
 export interface AuditRun {
   id: number;
   actor: string;
@@ -47,10 +46,7 @@ const END = namedStatement(
    where id = :id and ended_at is null`,
 );
 
-/**
- * Starts an audit in the background, unless one is running in any process.
- * @returns whether it was started, and a promise that resolves at its end
- */
+/** Starts an audit in the background, unless one is running in any process. */
 export async function startAudit(
   { db, log }: { db: Database; log: Log },
   action: Action,

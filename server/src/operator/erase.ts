@@ -33,11 +33,8 @@ const ROOMS = [
 ];
 
 /**
- * Removes the personal data of a disabled account for good: its e-mail address, the ways to sign
- * in, the names and last addresses of its keys, the prompts and URLs of its tasks, and its files.
- * Its credits, transfers and the ids, prices and times of its tasks stay. An interrupted run is
- * continued by the next one.
- * @returns changed: false when it was erased before
+ * Removes the personal data of a disabled account for good. Its credits, transfers and the ids,
+ * prices and times of its tasks stay. An interrupted run is continued by the next one.
  * @throws UsageError when the account is not disabled for a minute, or has live tasks
  */
 export async function eraseAccount(db: Database, action: Action, accountId: string) {
@@ -85,9 +82,8 @@ const ACTION = {
 };
 
 /**
- * Erases the accounts that their owners have closed, once the grace period is over and nothing of
- * theirs is under way. Several workers may run it at once, and the next run continues an
- * interrupted one.
+ * Erases accounts that their owners have closed, once the grace period is over and no task of
+ * theirs is live. Several workers may run it at once.
  */
 export async function eraseClosedAccounts({ db, log }: { db: Database; log: Log }): Promise<void> {
   for (const accountId of await dueClosings(db)) {

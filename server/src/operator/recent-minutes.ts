@@ -4,7 +4,6 @@ import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
 import { readTaskFigures } from './listings/figures.ts';
 
-/** Minutes that are kept. */
 const MINUTES = 120;
 
 /** Counts in memory what this process did in each minute of the last two hours. */
@@ -37,7 +36,6 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()) {
       minute.calls += 1;
       if (FAILED_CALL.test(outcome)) minute.failed_calls += 1;
     },
-    /** Records the task counts in the current minute. */
     noteFigures({
       live,
       held,
@@ -76,7 +74,6 @@ function sumOf(rows: { tasks: number }[]): number {
   return rows.reduce((sum, { tasks }) => sum + tasks, 0);
 }
 
-/** An empty minute of a process. */
 function newMinute(at: number) {
   return {
     /** When it began: seconds since 1970. */
@@ -92,7 +89,6 @@ function newMinute(at: number) {
     live: null as number | null,
     held: null as number | null,
     due: null as number | null,
-    /** Times of requests. */
     reads: durations(),
     creates: durations(),
   };

@@ -10,9 +10,7 @@ import { type OperatorDecision, reconcile } from './reconcile.ts';
 /** Selects the held tasks to decide together. An omitted member does not filter. */
 export interface HeldFilter {
   provider?: string | undefined;
-  /** Its id or its e-mail address. */
   account?: string | undefined;
-  /** The minimum time held. */
   hours?: number | undefined;
   cause?: Task['held_cause'] | undefined;
 }
@@ -38,10 +36,8 @@ function nameOf(tasks: HeldTask[]): string {
 
 /**
  * Applies one decision to all held tasks of a filter, each in its own transaction with its own
- * record. A task that the decision does not fit, or that has moved since, is left and listed with
- * the reason.
+ * record. A task that the decision does not fit, or that has moved since, is left with the reason.
  * @param decided.confirm from the list that the operator saw
- * @returns `left`: why the others could not be decided
  * @throws UsageError when the filter now matches other tasks; then nothing is decided
  */
 export async function reconcileHeld(

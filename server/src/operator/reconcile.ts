@@ -25,12 +25,9 @@ export type OperatorDecision =
   | { kind: 'failed' };
 
 /**
- * Applies an operator decision to a task. If a worker moves the task at the same time, the first of
- * them to commit is applied and the other is refused. The reason is kept in the task's history and
- * in the attempt's evidence.
- * @param record called within the transaction that applies the decision, with the task as it was
- *   before; undoes the decision if it throws
- * @returns the task's id and its new phase
+ * Applies an operator decision to a task. If a worker moves the task at the same time, the first to
+ * commit wins and the other is refused. The reason is kept in the history and the evidence.
+ * @param record called within the transaction, with the task as it was before
  * @throws UsageError when the decision does not fit the task's phase or its cause
  */
 export function reconcile(
@@ -148,7 +145,6 @@ async function refuseJobOfOther(tx: Transaction, attempt: Attempt, jobId: string
   );
 }
 
-/** Corrects a wrong job id: the attempt stays accepted and gets another job. */
 async function replaceJob(
   tx: Transaction,
   task: Task,

@@ -6,7 +6,6 @@ import { onSale } from './billing/credits.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';
 import { type ResultOf, siteRoute } from './route.ts';
 
-/** Credits by model, then by resolution. */
 type CreditRates = Record<string, Partial<Record<string, number>>>;
 
 /** The public facts of this installation. */
@@ -31,14 +30,12 @@ export const getAbout = siteRoute('GET /console/api/site', {
       api_url: `${publicUrl}/api/v1`,
       /** Credits per second by model and resolution; `referenced`: with reference videos. */
       prices: PRICE_TABLE as { version: number; standard: CreditRates; referenced: CreditRates },
-      /** The ways to sign in besides a mailed code. */
       sign_in: {
         passkeys: passkeyHost(publicUrl) !== undefined,
         github: issuers.has('github'),
         google: issuers.has('google'),
         oidc: issuers.has('oidc'),
       },
-      /** Whether packs and plans are on sale. */
       billing: deps.billing !== undefined,
       ...(await onSale(deps)),
       /** Promotional credits for a new account. */

@@ -29,10 +29,9 @@ const REQUESTS_OF_ADDRESS: RateLimit = { max: 240, seconds: 60 };
 const MAX_KNOWN = 50_000;
 
 /**
- * Guards all routes of a scope before the body is read: writes must come from a page of this
- * website, the sender must have access to the route, and rates are limited, per address on public
- * routes and per account on all others. A route may add its own limit. Requests over a limit are
- * refused from memory (decisions/0016).
+ * Guards a scope's routes before the body is read: origin of writes, access, and rates, per address
+ * on public routes and per account on all others. A route may add its own limit. Requests over a
+ * limit are refused from memory (decisions/0016).
  */
 export function guard(scope: FastifyInstance, deps: GuardDeps): void {
   const limits = openLimits(deps.db);
@@ -106,8 +105,6 @@ function notSignedIn(): ApiError {
 /**
  * Refuses writes that another site's page made the browser send, by `Origin`, else by
  * `Sec-Fetch-Site`. Reads pass.
- * @param publicUrl the installation's base URL
- * @throws ApiError `cross_site`
  */
 function requireOwnOrigin(
   { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,

@@ -48,7 +48,6 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
  */
 export const ModeSchema = Type.Enum(['live', 'test'], { default: 'live' });
 
-/** The names in a path, such as `id` in `/console/api/keys/:id`. */
 export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
   ? Name | NamesIn<`/${Rest}`>
   : Path extends `${string}/:${infer Name}`
@@ -57,7 +56,6 @@ export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name
 
 const NamedSchema = Type.String({ maxLength: 120 });
 
-/** The schema of a path's parameters, which are short texts. */
 function namedIn(name: RouteName): TSchema {
   const names = [...name.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, NamedSchema]);
   return Type.Object(Object.fromEntries(names));
@@ -83,7 +81,7 @@ interface Call<Body, Query, Params> {
   reply: FastifyReply;
 }
 
-/** What a page sends and receives, as JSON. Path parameters are part of the URL. */
+/** What a page sends and receives. Path parameters are part of the URL. */
 export interface RouteShape {
   name: RouteName;
   /** undefined: no body. */
@@ -93,7 +91,7 @@ export interface RouteShape {
   result: unknown;
 }
 
-/** A handler's result as the page gets it; undefined if the handler sent the reply itself. */
+/** undefined if the handler sent the reply itself. */
 type Sent<Result> = Result extends FastifyReply | Readable | undefined ? undefined : AsJson<Result>;
 
 type Named<Name extends RouteName, Params extends TSchema> = Params extends TUndefined
@@ -111,9 +109,8 @@ interface RouteOptions<
   access?: Access;
   rate?: RateLimit;
   /**
-   * The act that needs a fresh proof: the person must have signed in, or proved it again, in the
-   * last few minutes. A function decides by the body. The route then mails the owner what was done
-   * (`tellOwner`), unless nothing was.
+   * The act that needs a fresh proof (decisions/0038); a function decides by the body. The handler
+   * mails the owner what was done (`tellOwner`).
    */
   proof?: Act | ((body: Static<Body>) => Act | undefined);
   /**
@@ -128,14 +125,12 @@ interface RouteOptions<
   handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Named<Name, Params>>): Promise<Result>;
 }
 
-/** A website route, listed in site.ts. */
 export interface SiteRoute<Deps, Shape extends RouteShape> {
   serve(scope: FastifyInstance, deps: Deps): void;
   /** Never set: it carries the types to the list of all routes (site.ts). */
   readonly shape?: Shape;
 }
 
-/** A route's result as the page gets it. */
 export type ResultOf<Route extends { readonly shape?: RouteShape }> = NonNullable<
   Route['shape']
 >['result'];

@@ -42,7 +42,6 @@ export interface SiteDeps
     SiteUploadDeps,
     EndDeps {}
 
-/** All JSON routes. */
 const ROUTES = [
   getAbout,
   getMe,

@@ -36,7 +36,6 @@ export function browserName(userAgent = ''): string | null {
   return system ? `${browser ?? 'A browser'} on ${system}` : (browser ?? null);
 }
 
-/** Where a request comes from. */
 export function placeOf({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>): Place {
   return { network: networkOf(ip), browser: browserName(headers['user-agent']) };
 }

@@ -11,7 +11,6 @@ import { API_PREFIX } from '../public/public-api.ts';
 const BASE_URL = `http://framewright.internal${API_PREFIX}`;
 
 interface McpDeps {
-  /** The address of this installation. */
   publicUrl(): string;
   /** Aborts the calls that wait for a video. */
   stopping: AbortSignal;
@@ -67,7 +66,6 @@ async function callTool(
   return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(bytes);
 }
 
-/** A `fetch` that calls this app in-process. */
 function fetchWithin(app: FastifyInstance, remoteAddress: string): typeof fetch {
   return async (target, init) => {
     const { method, headers, body, signal } = new Request(target, init);
@@ -93,7 +91,6 @@ function fetchWithin(app: FastifyInstance, remoteAddress: string): typeof fetch 
 /** Connection headers, not response headers (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding']);
 
-/** Converts Node's headers to web Headers, without the connection headers. */
 function webHeaders(headers: Record<string, unknown>): Headers {
   const kept = Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name));
   return new Headers(kept.map(([name, value]) => [name, String(value)]));

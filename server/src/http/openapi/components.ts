@@ -28,7 +28,6 @@ export function withComponents(document: Part): Part {
   return { ...rest, ...parts, components: { ...otherComponents, ...components } };
 }
 
-/** Stores a part under its name and returns a reference to it. */
 function share(components: Components, kind: keyof Components, name: string, part: Part): Part {
   components[kind][name] ??= part;
   if (!isDeepStrictEqual(components[kind][name], part)) {
@@ -98,7 +97,6 @@ function shareInResponse(response: Part, components: Components): Part {
   };
 }
 
-/** Replaces error responses that more than one operation has. */
 function shareErrors(paths: Record<string, Record<string, Operation>>, components: Components) {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   const errors = operations.flatMap(({ responses }) =>

@@ -1,4 +1,3 @@
-/** An OpenAPI Link object. */
 interface Link {
   operationId: string;
   description: string;

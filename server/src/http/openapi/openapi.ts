@@ -69,7 +69,6 @@ const TAGS = [
   { name: 'Test keys', path: '/test-credits', description: 'What only test keys (fw_test_) use.' },
 ];
 
-/** The events sent to customers' endpoints. */
 const WEBHOOKS = {
   event: {
     post: {

@@ -211,7 +211,6 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** The names of all metrics of these kinds. */
 type NamesOf<Kind extends MetricKind> = {
   [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never;
 }[MetricName];

@@ -19,7 +19,6 @@ import { gaugeTasks } from './task-gauges.ts';
 /** How often event-loop lag is sampled; each sample wakes the process. */
 const LAG_SAMPLE_SECONDS = 0.25;
 
-/** The service's metrics, and the server that Prometheus scrapes. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
@@ -98,7 +97,6 @@ const TIMED = {
   webhook: 'framewright_webhook_seconds',
 } as const;
 
-/** @returns a function that stops the counting */
 function countReports(
   { inc, observe, gauge }: MetricsOfProcess,
   recent: ReturnType<typeof openRecentMinutes>,

@@ -31,7 +31,6 @@ export interface CreateGenerationDeps extends CreateFlowDeps {
 /** The Idempotency-Key's row; all null for a new key. */
 type KeyColumns = { [Column in keyof BoundKey]: BoundKey[Column] | null };
 
-/** The row read by the statement that admits a create. */
 type CreateColumns = KeyColumns & CreateClosures;
 
 const CLOSURES = closuresOfCreate(

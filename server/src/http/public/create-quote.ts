@@ -52,7 +52,6 @@ interface QuoteDeps extends PricingDeps {
   db: Database;
 }
 
-/** POST /video/quotes: prices a create with this body. Nothing is stored or reserved. */
 export const createQuote = endpoint<QuoteDeps, { Body: GenerationRequest }>('POST /video/quotes', {
   operationId: 'createQuote',
   summary: 'Read the price of a video generation without creating it',

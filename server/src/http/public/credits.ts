@@ -12,7 +12,6 @@ interface Balance {
   is_behind: boolean;
 }
 
-/** GET /credits: the paid credits that the API can spend; for a test key, the test credits. */
 export const getCredits = endpoint<{ gate: KeyGate; db: Database }>('GET /credits', {
   operationId: 'getCredits',
   summary: 'Read the paid credit balance',
@@ -36,7 +35,6 @@ export const getCredits = endpoint<{ gate: KeyGate; db: Database }>('GET /credit
   },
 });
 
-/** POST /test-credits: resets the test credits to their initial amount. */
 export const refillTest = endpoint<{ db: Database }>('POST /test-credits', {
   operationId: 'refillTestCredits',
   summary: 'Set the test credits back to 100,000; only with a test key',

@@ -41,7 +41,6 @@ const EXAMPLE = {
   },
 };
 
-/** POST /tasks/{id}/cancel: cancels and refunds a task, if no video will be made. */
 export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /tasks/:id/cancel', {
   operationId: 'cancelTask',
   summary: 'Cancel a task; its credits are refunded if no video will be made',
@@ -67,7 +66,6 @@ export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /t
   },
 });
 
-/** DELETE /tasks/{id}/output: deletes the video now; the charge stays. */
 export const deleteOutputOfCaller = endpoint<EndDeps & { gate: KeyGate }>(
   'DELETE /tasks/:id/output',
   {

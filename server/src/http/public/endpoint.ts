@@ -18,13 +18,10 @@ import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
  * and rate-limits its requests; {@link callerOf} returns the caller.
  */
 export interface Endpoint<Deps> {
-  /** The operation's part of openapi.json. */
   readonly description: ReturnType<typeof methodAndUrl> & { schema: FastifySchema };
-  /** Registers the route. */
   serve(api: FastifyInstance, deps: Deps): void;
 }
 
-/** A route without its description. */
 type Served<Route extends RouteGenericInterface> = Omit<
   RouteOptions<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, Route>,
   'method' | 'url' | 'schema'
@@ -48,7 +45,6 @@ export function endpoint<Deps, Route extends RouteGenericInterface = PublicRoute
 /** The longest id in a path (contract, "Limits"). */
 export const ID_CHARACTERS = 120;
 
-/** The parameters of a path with an `id`. */
 export function idInPath(title: string, description: string) {
   return Type.Object({ id: Type.String({ title, maxLength: ID_CHARACTERS, description }) });
 }
@@ -78,7 +74,6 @@ declare module 'fastify' {
   }
 }
 
-/** The caller of an admitted request. */
 export function callerOf({ caller }: Pick<FastifyRequest, 'caller'>): Caller {
   if (!caller) throw new Error('this route is not in the public API');
   return caller;
@@ -86,9 +81,7 @@ export function callerOf({ caller }: Pick<FastifyRequest, 'caller'>): Caller {
 
 /** An admission that also reads a row for the route. */
 export interface FusedRead<Row> {
-  /** For the route's `config`. */
   admit: Admit;
-  /** The row read while admitting this request. */
   rowOf(request: object): Row;
 }
 

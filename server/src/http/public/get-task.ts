@@ -26,7 +26,6 @@ import {
 } from './endpoint.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
 
-/** The parameters of a path that names a task. */
 export const TaskParamsSchema = idInPath('TaskId', 'The id of a task of this account');
 
 /**
@@ -38,12 +37,8 @@ export function namedTaskRead(gate: KeyGate, name: string) {
   const read = { ...TASK_OF_CALLER, argumentOf: idOf, inHalves: true };
   const { admit, rowOf } = fusedRead<PublicColumns | { id: null }>(gate, name, read);
   return {
-    /** For the route's `config`. */
     admit: admit satisfies Admit,
-    /**
-     * The task, if it belongs to the caller's account and surface.
-     * @throws ApiError `not_found`
-     */
+    /** @throws ApiError `not_found` unless it belongs to the caller's account and surface */
     taskOf(request: PublicRequest): PublicColumns {
       const row = rowOf(request);
       if (row.id !== null) return row;
@@ -52,7 +47,6 @@ export function namedTaskRead(gate: KeyGate, name: string) {
   };
 }
 
-/** The longest wait of a read, in seconds. */
 export const MAX_WAIT_SECONDS = 30;
 
 /**
@@ -121,7 +115,6 @@ interface Wait {
   seconds: number;
 }
 
-/** Waits until the task ends or the time is up, and returns its current state. */
 async function waitForEnd(
   { request, reply, task, seconds }: Wait,
   { db, waiting }: Pick<GetTaskDeps, 'db' | 'waiting'>,
@@ -187,7 +180,6 @@ const EXAMPLE = {
   ],
 };
 
-/** GET /tasks/{id}/ledger: every credit movement of a task. */
 export const getTaskLedger = endpoint<{ gate: KeyGate; db: Database }>('GET /tasks/:id/ledger', {
   operationId: 'getTaskLedger',
   summary: 'Read the movements of the credits of a task',

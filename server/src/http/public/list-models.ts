@@ -70,7 +70,6 @@ const DESCRIPTIONS: Record<string, string> = {
   max: 'At most',
 };
 
-/** A schema derived from an example value. */
 function schemaOf(example: unknown, name = ''): TSchema {
   const described = DESCRIPTIONS[name] === undefined ? {} : { description: DESCRIPTIONS[name] };
   if (typeof example === 'number') return Type.Integer({ ...described });

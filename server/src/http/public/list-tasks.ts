@@ -91,7 +91,6 @@ function writeCursor(position: string): string {
   return Buffer.from(position).toString('base64url');
 }
 
-/** @throws ApiError `invalid_request` */
 function readCursor(text: string): Cursor {
   const position = Buffer.from(text, 'base64url').toString();
   const cursor = writeCursor(position) === text ? parseCursor(position) : undefined;

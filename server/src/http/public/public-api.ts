@@ -17,7 +17,6 @@ import type { UploadEndpointDeps } from './uploads.ts';
 import { createPresignedUpload, createUpload, deleteUploadOfCaller } from './uploads.ts';
 import { WEBHOOK_ENDPOINTS } from './webhooks.ts';
 
-/** The dependencies of all operations. */
 type EndpointDeps = CreateGenerationDeps & UploadEndpointDeps & WebhookDeps;
 
 export type PublicApiDeps = Omit<EndpointDeps, 'gate'> & {
@@ -25,7 +24,6 @@ export type PublicApiDeps = Omit<EndpointDeps, 'gate'> & {
   onAdmitted?: ((keyId: string, address: string) => void) | undefined;
 };
 
-/** The path prefix of the versioned API. */
 export const API_PREFIX = '/api/v1';
 
 /** All operations, in the order of openapi.json. */

@@ -83,7 +83,6 @@ function errorWith(codes: string[]) {
   return errorEnvelopeSchema(codes, name.replace(/(Error)?$/, 'Error'));
 }
 
-/** Any error of the API. */
 export const ErrorSchema = errorEnvelopeSchema(
   [...Object.keys(MEANINGS), '405', '500']
     .flatMap((status) => errorCodesOf(Number(status)))
@@ -91,7 +90,6 @@ export const ErrorSchema = errorEnvelopeSchema(
   'Error',
 );
 
-/** A route schema's error responses. */
 export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
   const responses = statuses.map((status) => {
     return [status, { description: MEANINGS[status], ...errorWith(errorCodesOf(status)) }];
@@ -124,7 +122,6 @@ export const CreditBalanceSchema = Type.Object(
   { title: 'CreditBalance', examples: [{ available_credits: 10_000, balance_type: 'paid' }] },
 );
 
-/** The task in openapi.json's examples. */
 export const EXAMPLE_TASK = {
   id: 'task_7Jp0Zk3uYb',
   status: 'completed',

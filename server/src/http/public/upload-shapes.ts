@@ -19,7 +19,6 @@ const Pixels = Type.Unsafe<number | null>({
   description: 'Pixels as displayed',
 });
 
-/** A measured upload. */
 export const UploadSchema = Type.Object(
   {
     id: Id,
@@ -71,7 +70,6 @@ const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/webp'].concat([
   'video/x-matroska',
 ]);
 
-/** The body of a request for a presigned upload. */
 export const PresignedUploadBodySchema = Type.Object(
   {
     content_type: Type.Enum(MEDIA_TYPES, { description: 'The type of the file' }),

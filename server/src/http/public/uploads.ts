@@ -38,7 +38,6 @@ export interface UploadEndpointDeps {
   publicUrl(): string;
 }
 
-/** Admits an upload and reads its owner. */
 function admittedOwner(gate: KeyGate, name: string) {
   const read = { columns: 'a.email', joins: joinAccount('caller.account_id') };
   const { admit, rowOf } = fusedRead<{ email: string }>(gate, name, read);
@@ -90,7 +89,6 @@ export const createUpload: Endpoint<UploadEndpointDeps> = {
   },
 };
 
-/** How long a presigned link works. */
 const LINK_SECONDS = 900;
 
 /**
@@ -150,7 +148,6 @@ function requirePresignPut({ presignPut }: Storage): NonNullable<Storage['presig
   throw invalidRequest(message, { field: 'request', reason: 'no_bucket' });
 }
 
-/** DELETE /uploads/{id}: deletes the file now and frees its quota. */
 export const deleteUploadOfCaller = endpoint<{ db: Database }>('DELETE /uploads/:id', {
   operationId: 'deleteUpload',
   summary: 'Delete an upload now; videos that were made with it stay',

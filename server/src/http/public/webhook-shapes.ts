@@ -152,7 +152,6 @@ function eventSchema(types: readonly string[], title: string, data: TProperties[
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
-/** The bodies of the POSTs to webhook endpoints. */
 export const WebhookEventSchema = Type.Union(
   [
     eventSchema(TASK_EVENT_TYPES, 'TaskEvent', VideoTaskSchema),

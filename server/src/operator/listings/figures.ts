@@ -75,10 +75,7 @@ const readWorkers = query<[], { provider: string; workers: number }>(
    where ${IS_ALIVE} group by provider`,
 );
 
-/**
- * Reads figures about all tasks, for metrics. Ages are in seconds. This is cheap, because the
- * indexes that the statements use contain only live tasks and rare rows.
- */
+/** Ages are in seconds. Cheap, because the indexes used have only live tasks and rare rows. */
 export async function readTaskFigures(db: Queryable) {
   const [live, held, reconciled, orphans, losses, unserved, due, workers] = await Promise.all([
     readLive(db),
@@ -93,10 +90,8 @@ export async function readTaskFigures(db: Queryable) {
   return { live, held, reconciled, orphans, losses, unserved, due, workers };
 }
 
-/** Figures about the whole service, for metrics. Ages are in seconds. */
 export type Figures = Awaited<ReturnType<typeof readFigures>>;
 
-/** Reads the figures as they are now. This is cheap: see {@link readTaskFigures}. */
 export async function readFigures(db: Queryable) {
   const [tasks, closed, recovery, deleting, mismatched, webhooks] = await Promise.all([
     readTaskFigures(db),

@@ -6,7 +6,6 @@ export interface LastKnown {
   last_known: Date | null;
 }
 
-/** The last record of each kind: anything later must be replayed. */
 export const lastKnown = query<[], LastKnown>(
   'restored_last_known',
   `select 'accounts created' as what, max(created_at) as last_known from accounts

@@ -1,6 +1,5 @@
 import { query } from '../../database/database.ts';
 
-/** How many live tasks no provider has accepted yet, by provider. */
 export const waitingTasks = query<[], { provider: string; tasks: number }>(
   'tasks_waiting',
   `select provider, count(*)::int as tasks from tasks
@@ -28,7 +27,6 @@ export const refusedSubmits = query<[], RefusedSubmits>(
    from outcomes where fault in ('busy', 'operator') group by provider`,
 );
 
-/** Submits that a provider refused through no fault of the request. */
 export interface RefusedSubmits {
   provider: string;
   submits: number;

@@ -76,18 +76,13 @@ interface TaskLists {
   orphan_jobs: { provider: string; job_id: string; state: string; source: string }[];
 }
 
-/** The rows have further columns. */
 export type TaskDetails = TaskRow & TaskLists;
 
 interface Records {
   record: { task: TaskRow } & TaskLists;
 }
 
-/**
- * Everything that is known about a task: its row, its attempts with their evidence, its history,
- * its objects and its orphan jobs; each list oldest first.
- * @throws UsageError when there is no such task
- */
+/** Each list oldest first; the rows have further columns. @throws UsageError: no such task */
 export async function showTask(db: Queryable, id: string): Promise<TaskDetails> {
   const [row] = await db.query<Records>(READ, [id]);
   if (!row) throw missingTask(id);

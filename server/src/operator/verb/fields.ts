@@ -31,7 +31,6 @@ interface Words {
   word?: string;
 }
 
-/** One line, trimmed. */
 export function text(
   about: string,
   { word = 'TEXT', max = 300, pattern }: Words & { max?: number; pattern?: [RegExp, string] } = {},
@@ -106,7 +105,6 @@ export function flag(about: string): Field<boolean> {
   };
 }
 
-/** A moment, in ISO 8601. */
 export function time(about: string, { word = 'ISO' }: Words = {}): Field<Date> {
   return {
     kind: 'time',
@@ -137,7 +135,6 @@ export function choiceOf<const Choice extends string>(
   };
 }
 
-/** Makes a field optional. */
 export function optional<Value>(field: Field<Value>): Field<Value | undefined> {
   return {
     ...field,
@@ -158,11 +155,7 @@ export function orNone<Value>(field: Field<Value>): Field<Value | null> {
   };
 }
 
-/**
- * Parses the input of a verb, both from the command line and from the console.
- * @param given texts or JSON values; an empty text counts as absent
- * @throws Refusal that names the field
- */
+/** @param given texts or JSON values; an empty text is absent. @throws Refusal names the field */
 export function readInput<Of extends Fields>(fields: Of, given: object) {
   const members: Record<string, unknown> = { ...given };
   const unknown = Object.keys(members).find((name) => !Object.hasOwn(fields, name));
@@ -179,7 +172,6 @@ export function readInput<Of extends Fields>(fields: Of, given: object) {
   return Object.fromEntries(values) as InputOf<Of>;
 }
 
-/** Fields that several nouns share. */
 export const ACCOUNT = text('The account: its id or its e-mail address.', {
   word: 'ACCOUNT',
   max: 254,

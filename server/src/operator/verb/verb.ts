@@ -5,11 +5,9 @@ import type { Storage } from '../../storage/storage.ts';
 import type { Action } from '../actions.ts';
 import { type Fields, type InputOf, readInput } from './fields.ts';
 
-/** What a verb gets besides its input. */
 export interface VerbDeps {
   db: Database;
   log: Log;
-  /** For a list: which rows. */
   page: ListPage;
   /** Prints a line before the result; undefined if nobody reads it. */
   show?: ((line: string) => void) | undefined;
@@ -19,7 +17,6 @@ export interface VerbDeps {
   openStorage?: (() => Promise<Storage>) | undefined;
 }
 
-/** Which rows of a list are read. */
 export interface ListPage {
   limit: number;
   /** The cursor of the previous page's last row; undefined: the first page. */
@@ -32,21 +29,15 @@ type Run<Of extends Fields, Result> = (
   action: Action,
 ) => Promise<Result>;
 
-/** The facts about a verb that do not depend on its types. */
 interface Facts<Name extends string> {
-  /** What it does, in a line. */
   summary: string;
   /** The fields given as positional arguments, in this order. The others are options. */
   words?: readonly Name[];
   /** Mutually exclusive fields, of which one may be required. */
   oneOf?: { fields: readonly Name[]; isRequired: boolean };
-  /**
-   * Set if it changes something, which is recorded (`actions.ts`): whether a reason is required.
-   */
+  /** Set if it changes something, which is recorded (`actions.ts`). */
   reason?: 'required' | 'optional';
-  /**
-   * Set for lists: the cursor that continues the list after a row; undefined if it can't continue.
-   */
+  /** Set for lists: the cursor that continues after a row; undefined: there is one page. */
   cursorOf?(row: object): string | undefined;
   /** Recorded when run on the console, although the command changes nothing. */
   isRecordedOnConsole?: boolean;
@@ -69,10 +60,7 @@ interface Facts<Name extends string> {
 export interface Verb<Of extends Fields = Fields, Result = unknown, Shown = unknown>
   extends Facts<string> {
   fields: Of;
-  /**
-   * Parses the values, given by field name, and returns a function that runs the verb with them.
-   * @throws Refusal that names the field
-   */
+  /** Parses the values by field name. @throws Refusal names the field */
   prepare(given: object): (deps: VerbDeps, action: Action) => Promise<Result>;
   /** The same, for a request of the console. */
   prepareRequest(given: object): (deps: VerbDeps, action: Action) => Promise<Shown>;
@@ -81,7 +69,6 @@ export interface Verb<Of extends Fields = Fields, Result = unknown, Shown = unkn
 /** The verbs of a noun, by name, such as `accounts disable`. */
 export type Verbs = Record<string, Verb>;
 
-/** Makes a verb. `run` gets the fields with their types. */
 export function verb<Of extends Fields, Result, Shown = Result>({
   run,
   runOnConsole,

@@ -143,10 +143,7 @@ export async function showAccount(db: Database, accountId: string) {
 
 /**
  * Disables an account: its API keys get 401, and its sessions end for good. Its tasks continue, and
- * a worker closes its open payment pages. One that its owner has closed stays disabled, with its
- * data.
- * @param account an id or an e-mail address
- * @throws UsageError if there is no such account
+ * a worker closes its open payment pages. One that its owner has closed keeps its data.
  */
 export async function disableByOperator(db: Database, action: Action, account: string) {
   const target = await findAccount(db, account);
@@ -159,11 +156,7 @@ export async function disableByOperator(db: Database, action: Action, account: s
   });
 }
 
-/**
- * Enables a disabled account, and keeps the data of one that its owner has closed.
- * @param account an id or an e-mail address
- * @throws UsageError if there is no such account, or it was erased
- */
+/** Enables a disabled account, and keeps the data of one that its owner has closed. */
 export async function enableByOperator(db: Database, action: Action, account: string) {
   const target = await findAccount(db, account);
   return performAction(db, action, { target }, async (tx) => {
@@ -185,10 +178,7 @@ export async function waysIn(db: Database, accountId: string) {
 
 /**
  * Ends all sessions of an account, and removes its passkeys and outside identities: any of them may
- * be a thief's. The owner signs in again with a mailed code. The account is locked first, so that
- * nothing a session adds meanwhile survives.
- * @param account an id or an e-mail address
- * @throws UsageError if there is no such account
+ * be a thief's. The account is locked first, so that nothing a session adds meanwhile survives.
  */
 export async function signOutByOperator(
   db: Database,

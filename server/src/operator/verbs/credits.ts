@@ -130,7 +130,6 @@ async function movementOf(
   return { accountId: await findAccount(db, account), credits, kind, reference };
 }
 
-/** Records the movement as an action, within the transaction that books it. */
 function recordOf(action: Action, { accountId: target, ...details }: Grant) {
   return (tx: Transaction) => recordAction(tx, action, { target, details });
 }

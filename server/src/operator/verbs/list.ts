@@ -27,7 +27,6 @@ export const NOUNS = {
   migrate: async () => (await import('./upkeep.ts')).MIGRATE,
 } satisfies Nouns;
 
-/** Loads the verbs of each noun. */
 export type Nouns = Record<string, () => Promise<Verbs>>;
 
 /** The verbs of all nouns, with the types of their fields and results. */
@@ -37,10 +36,8 @@ type AllVerbs = {
 
 type Union<Type> = Type extends unknown ? keyof Type & string : never;
 
-/** Such as `accounts disable`. */
 export type VerbName = Union<AllVerbs>;
 
-/** The names of the fields of a verb. */
 export type FieldOf<Name extends VerbName> =
   Extract<AllVerbs, Record<Name, unknown>> extends Record<Name, { fields: infer Of }>
     ? keyof Of & string

@@ -66,7 +66,6 @@ export const UPLOADS = {
   }),
 };
 
-/** Removes an upload. @throws UsageError when there is none with this id */
 export function removeUpload(db: Database, action: Action, id: string) {
   return performAction(db, action, { target: id }, async (tx) => {
     if (!(await isUpload(tx, id))) throw new UsageError(`there is no upload ${JSON.stringify(id)}`);
@@ -84,7 +83,6 @@ async function remove(tx: Transaction, ids: string[]) {
  * Removes a stored file before the end of its retention. From the commit on it is not served, and a
  * worker deletes its bytes within seconds.
  * @param id of an object, or of a task, whose output is then removed
- * @returns changed: false when it was taken down before
  * @throws UsageError when there is no such file, or a live task still needs it
  */
 export function takeDown(db: Database, action: Action, id: string) {

@@ -96,7 +96,6 @@ async function requireOrder(db: Database, id: string): Promise<CreditOrder> {
   throw new UsageError(`there is no order ${JSON.stringify(id)}`);
 }
 
-/** Everything that is recorded of an order, with the movements of its credits. */
 async function showOrder(db: Database, id: string) {
   const order = await requireOrder(db, id);
   const { amount, stripe_id, stripe_payment, subscription_id, receipt_url, failure } = order;
@@ -123,11 +122,7 @@ async function showOrder(db: Database, id: string) {
 const WAIT_SECONDS = 15;
 const LOOK_SECONDS = 0.25;
 
-/**
- * Has a worker ask Stripe about an order now, and waits for the result.
- * @param id of an order, or of an invoice or a payment at Stripe, whose order is found or made
- * @throws UsageError if there is no such order, or no worker settles it in time
- */
+/** @param id of an order, or of an invoice or a payment at Stripe, whose order is found or made */
 async function settleByOperator(
   db: Database,
   action: Action,
@@ -165,7 +160,6 @@ interface Wanted {
   waitSeconds: number;
 }
 
-/** Repeats a read until a worker is done. */
 async function waitFor<Found>(
   { id, waitSeconds }: Wanted,
   read: () => Promise<Found | undefined>,

@@ -78,7 +78,6 @@ export const CREATES = {
   }),
 };
 
-/** What `providers status` shows. */
 interface ProviderListing {
   provider: string;
   /**
@@ -100,7 +99,6 @@ interface ProviderListing {
   last_refusal: object | null;
 }
 
-/** The state of every provider. */
 export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
   const [pauses, outages, waiting, refusals] = await Promise.all([
     listPauses(db),

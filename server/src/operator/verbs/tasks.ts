@@ -127,8 +127,7 @@ type Cancelled = Omit<CancelBegun, 'cancel'> & { cancel: CancelBegun['cancel'] |
 const WAIT_SECONDS = 15;
 
 /**
- * Cancels a task, or asks its provider to cancel its job ({@link beginCancel}), and records that.
- * @returns changed: false when it was already cancelled or requested
+ * Cancels a task, or asks its provider to cancel its job, and records that.
  * @throws UsageError, with the reason, when it can't be cancelled or the provider refuses
  */
 export async function cancelTask(

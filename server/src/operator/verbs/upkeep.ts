@@ -104,7 +104,6 @@ export const MIGRATE = {
  * Ends the recovery of a database that was restored from a back-up or replaced by a replica. First,
  * unless nothing was lost, it holds each task that may have been submitted in the time that the
  * database lost. Such a task is never resubmitted automatically.
- * @returns the held tasks, and the time after which each kind of record must be replayed by hand
  */
 async function recoverRestored(
   db: Database,

@@ -27,10 +27,8 @@ export const getMe = siteRoute('GET /console/api/me', {
 async function liveCredits(db: Database, accountId: string) {
   const { paid, promotional } = await readOverview(db, accountId);
   return {
-    // Available credits of each kind.
     paid: paid.available,
     promotional: promotional.available,
-    // Reserved for live tasks.
     reserved: paid.reserved + promotional.reserved,
     // Clawed back after they were spent, and not repaid yet.
     owed: paid.debt + promotional.debt,

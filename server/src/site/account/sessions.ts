@@ -5,7 +5,6 @@ import { endSession, listSessions, type SessionListing } from '../../sign-in/ses
 import { clearSessionCookie } from '../auth/cookies.ts';
 import { type AsJson, siteRoute } from '../route.ts';
 
-/** A session of the account. */
 export interface SessionItem extends AsJson<SessionListing> {
   /** Whether this request came with it. */
   is_current: boolean;
@@ -19,7 +18,6 @@ const getSessions = siteRoute('GET /console/api/sessions', {
   },
 });
 
-/** Ends a session: its next request is refused. */
 const deleteSession = siteRoute('DELETE /console/api/sessions/:id', {
   params: Type.Object({ id: Type.String({ maxLength: 60, pattern: '^\\w+$' }) }),
   handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
@@ -33,7 +31,6 @@ interface SignOutDeps {
   publicUrl(): string;
 }
 
-/** Ends the request's own session. */
 const signOut = siteRoute('POST /auth/sign-out', {
   handle: async ({ db, publicUrl }: SignOutDeps, { reply, session }) => {
     await endSession(db, session.sessionId, session.accountId);
@@ -42,5 +39,4 @@ const signOut = siteRoute('POST /auth/sign-out', {
   },
 });
 
-/** Listing and ending sessions. */
 export const SESSION_ROUTES = [getSessions, deleteSession, signOut];

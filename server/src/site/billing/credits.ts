@@ -24,7 +24,6 @@ const getCreditsPage = siteRoute('GET /console/api/credits', {
         .filter(({ available }) => available > 0)
         .toSorted((one, other) => one.expires_at.getTime() - other.expires_at.getTime())
         .map(({ kind, available: credits, expires_at }) => ({ kind, credits, expires_at })),
-      // Whether packs and plans are on sale.
       sells,
       alert_below,
       auto_reload: sells ? auto_reload : null,
@@ -85,7 +84,6 @@ const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
   },
 });
 
-/** What is on sale now; may be empty. */
 export type OnSale = Awaited<ReturnType<typeof onSale>>;
 
 export async function onSale({ db, billing }: BillingSiteDeps) {
@@ -109,5 +107,4 @@ const getPacks = siteRoute('GET /console/api/packs', {
   handle: (deps: BillingSiteDeps) => onSale(deps),
 });
 
-/** The balance, and what happens when it runs low. */
 export const CREDIT_ROUTES = [getCreditsPage, putLowBalance, putAutoReload, getPacks];

@@ -83,7 +83,6 @@ const getOrder = siteRoute('GET /console/api/orders/:id', {
 /** While a customer waits for an order, Stripe is asked at most this often. */
 const SETTLED_MS = 2000;
 
-/** Asks Stripe about an order, for the return page. */
 const postSettle = siteRoute('POST /console/api/orders/:id/settle', {
   handle: async (deps: BillingSiteDeps, { params, session: { accountId } }) => {
     const order = await requireOwn(deps.db, accountId, params.id);
@@ -99,5 +98,4 @@ async function requireOwn(db: Database, accountId: string, id: string): Promise<
   throw new ApiError('not_found', 'This account has no such purchase.');
 }
 
-/** Orders of packs. */
 export const ORDER_ROUTES = [postOrder, listOwnOrders, getOrder, postSettle];

@@ -15,7 +15,6 @@ import type { BalanceKind, Reason } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
-/** One credit movement in a statement. */
 export type StatementLine = ResultOf<typeof getStatement>['items'][number];
 
 const KIND = Type.Union([Type.Literal('paid'), Type.Literal('promotional')]);
@@ -25,7 +24,6 @@ const GROUP = Type.Union([
   Type.Literal('other'),
 ]);
 
-/** The reasons that each filter shows. */
 const GROUPS: Record<Static<typeof GROUP>, Reason[]> = {
   purchases: ['grant', 'clawback', 'repay'],
   videos: ['reserve', 'capture', 'refund'],
@@ -70,7 +68,6 @@ function lineOf(row: PagedMovement, offers: Map<string, string>) {
     kind,
     reason,
     what: describeMovement(row, offers),
-    // The change of the available credits.
     change: changeOf(row),
     credits,
     balance_after: row.available_after,
@@ -179,5 +176,4 @@ function csvText(rows: Movement[], offers: Map<string, string>): string {
     .join('');
 }
 
-/** The statement as JSON and as CSV. */
 export const STATEMENT_ROUTES = [getStatement, getStatementCsv];

@@ -20,7 +20,6 @@ export interface OperatorDeps {
 export const PREFIX = '/console/api/operator';
 const ParamsSchema = Type.Object({ id: Type.Optional(Type.String()) });
 
-/** A read's input. */
 interface Asked<Query> {
   query: Query;
   /** From the path; empty if it has none. */
@@ -66,14 +65,12 @@ export async function explained<Result>(
   }
 }
 
-/** A field's label on the pages. */
 function labelOf(field: string): string {
   return field.replaceAll('_', ' ');
 }
 
 export const PAGE_ROWS = 50;
 
-/** A page of rows, with the next page's cursor. */
 export function pageOf<Row>(rows: Row[], cursorOf: (row: Row) => string | undefined) {
   const last = rows.at(-1);
   return { items: rows, next: last && rows.length === PAGE_ROWS ? (cursorOf(last) ?? null) : null };

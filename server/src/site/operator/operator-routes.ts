@@ -15,10 +15,8 @@ import { TASKS } from '../../operator/verbs/tasks.ts';
 import { operatorRead, PAGE_ROWS, pageOf } from './operator-route.ts';
 import { verbRoutes } from './verb-routes.ts';
 
-/** How many audits are shown. */
 const AUDITS = 10;
 
-/** How many actions are shown with an account. */
 const ACTIONS_SHOWN = 20;
 const ALL_MOVEMENTS = {
   kinds: ['paid', 'promotional'] as const,

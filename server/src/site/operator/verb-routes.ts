@@ -100,7 +100,6 @@ async function verbsOf(nouns: Nouns, noun: string): Promise<Record<string, Verb>
   return Object.hasOwn(nouns, noun) ? ((await nouns[noun]?.()) ?? {}) : {};
 }
 
-/** Lists are paged. */
 type Read<Shown> = Shown extends (infer Row)[] ? { items: Row[]; next: string | null } : Shown;
 
 type WithSlash<Name extends string> = Name extends `${infer Noun} ${infer Verb}`
@@ -114,7 +113,6 @@ type ReadBy<Name extends VerbName> = {
   result: AsJson<Read<ShownOf<Name>>>;
 };
 
-/** The results of the verbs that pages read. */
 export type VerbReads =
   | ReadBy<'accounts list'>
   | ReadBy<'actions list'>
@@ -131,7 +129,6 @@ export type GivenChange =
       [Name in VerbName]: { verb: Name; given?: { [Field in FieldOf<Name>]?: string | boolean } };
     }[VerbName];
 
-/** Every verb that the console shows. */
 async function shownVerbs(nouns: Nouns) {
   const all = await Promise.all(Object.keys(nouns).map((noun) => verbsOf(nouns, noun)));
   const shown = all

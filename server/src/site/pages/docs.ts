@@ -9,7 +9,6 @@ import { noSuchPath } from '../../requests/errors.ts';
 import { type GuardDeps, guard } from '../guard.ts';
 
 const FIRST_PAGE = { guides: '/docs/quickstart', operations: '/docs/operations/overview' };
-/** The page for unknown paths. */
 const NOT_FOUND = 'docs/404.html';
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -113,7 +112,6 @@ export function forInstallation(text: string, { publicUrl, docsEditUrl }: DocsDe
   return text.replaceAll(WRITTEN_ORIGIN, publicUrl()).replace(/<!-- edit (\S+) -->/, editLink);
 }
 
-/** The built file for a path; undefined: no page can have this path. */
 function fileOf(url: string): string | undefined {
   const [address = ''] = url.split('?');
   const plain = address.replace(/\/$/, '').slice(1);

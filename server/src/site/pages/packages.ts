@@ -8,7 +8,6 @@ import { evictOldest } from '../../kernel/evict-oldest.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type DocsDeps, forInstallation } from './docs.ts';
 
-/** A package that customers install. */
 interface Package {
   name: string;
   sha256: string;
@@ -26,7 +25,6 @@ export interface KeptPackages {
 interface Deps {
   db: Database;
   log: Log;
-  /** The folder with the build's packages. */
   folder: string;
 }
 

@@ -10,7 +10,6 @@ import { openKeptPackages, packageRoutes } from './packages.ts';
 export interface PageOrigins {
   /** Origins of videos and posters: the public URL, and the storage behind redirects. */
   media: string[];
-  /** Whether browsers use https. */
   isSecure: boolean;
 }
 

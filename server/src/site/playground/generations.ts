@@ -57,15 +57,13 @@ function createOn<Name extends RouteName>(
   };
 }
 
-/** POST: creates a video, paid with the account's credits. */
 const createWebGeneration = createOn('POST /console/api/generations', WEB_SURFACE);
 
-/** POST: creates a task on the test surface. */
 const createTestGeneration = createOn('POST /console/api/test-generations', TEST_SURFACE);
 
 type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
 
-/** GET: the task of an Idempotency-Key, so that a page can learn whether its create arrived. */
+/** Lets a page learn whether its create has arrived. */
 const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async (deps: ShowDeps, { params, query: { mode }, session: { accountId } }) => {

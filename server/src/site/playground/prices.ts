@@ -71,7 +71,6 @@ const PRICES = {
   },
 };
 
-/** GET /console/api/prices: the price table, the rules of the modes and the limits. */
 const getPrices = siteRoute('GET /console/api/prices', {
   access: 'public',
   handle: async () => PRICES,
@@ -80,7 +79,6 @@ const getPrices = siteRoute('GET /console/api/prices', {
 /** A request's price and how the account would pay it: promotional credits first. */
 export type Quote = ResultOf<typeof getQuote>;
 
-/** The fields that decide a generation's price. */
 const PricedSchema = Type.Object({
   model: Type.Enum(MODELS),
   resolution: Type.Enum(RESOLUTIONS),
@@ -88,7 +86,6 @@ const PricedSchema = Type.Object({
   reference_video_durations: Type.Array(Type.Integer({ minimum: 2, maximum: 15 }), { maxItems: 3 }),
 });
 
-/** POST /console/api/price: a price, from the function that creates use. Nothing is reserved. */
 const getQuote = siteRoute('POST /console/api/price', {
   query: Type.Object({ mode: ModeSchema }),
   body: PricedSchema,

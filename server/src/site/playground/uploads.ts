@@ -21,15 +21,14 @@ export interface SiteUploadDeps {
   uploads: Uploads;
 }
 
-/** An upload as the pages show it. */
 export type SiteUpload = UploadView;
 
 /** Limited because each sends up to 100 MB, which the storage may bill. */
 const DOWNLOADS = { max: 60, seconds: 60 };
 
 /**
- * POST /console/api/uploads: receives the raw bytes of an image or a video, whose type is read from
- * its bytes. Needs Content-Type and Content-Length.
+ * The body is the raw bytes of an image or a video, whose type is read from them. Needs
+ * Content-Type and Content-Length.
  */
 export const createSiteUpload: SiteRoute<
   SiteUploadDeps,
@@ -55,13 +54,11 @@ function existing(db: Database, named: { accountId: string; id: string }): Promi
   return shownUpload(db, named, (id) => `upload:${id}`);
 }
 
-/** GET /console/api/uploads/{id}: a usable upload of the account. */
 const getUpload = siteRoute('GET /console/api/uploads/:id', {
   handle: ({ db }: SiteUploadDeps, { params, session: { accountId } }) =>
     existing(db, { accountId, id: params.id }),
 });
 
-/** DELETE /console/api/uploads/{id}: deletes it and frees its quota. */
 const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
   handle: async ({ db }: SiteUploadDeps, { params: { id }, session: { accountId } }) => {
     if (!(await deleteUpload(db, { accountId, id }))) throw noUpload();
@@ -69,7 +66,6 @@ const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
   },
 });
 
-/** GET /console/api/uploads/{id}/file: its bytes, for previews. */
 const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   rate: DOWNLOADS,
   handle: async (deps: SiteUploadDeps, { params, reply, session: { accountId } }) => {
@@ -89,5 +85,4 @@ const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   },
 });
 
-/** Reading and deleting uploads. */
 export const UPLOAD_ROUTES = [getUpload, deleteOwnUpload, getUploadFile];

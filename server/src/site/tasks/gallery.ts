@@ -22,7 +22,6 @@ import { dayAfter, startOfDay } from './usage.ts';
 
 type Listed = Omit<ListedTask, 'position'>;
 
-/** A task in the gallery. */
 export type VideoItem = AsJson<ReturnType<typeof videoItem>>;
 
 export function videoItem(task: Listed, links: Links) {
@@ -33,20 +32,17 @@ export function videoItem(task: Listed, links: Links) {
     status: shownStatus(phase),
     // Processing, with an unknown outcome.
     is_held: phase === 'held',
-    // Its current step, in words.
     label: PHASE_LABELS[phase],
     prompt: request.prompt,
     model: request.model,
     mode: request.mode,
     resolution: request.resolution,
     aspect_ratio: task.aspect_ratio ?? request.aspect_ratio,
-    // The requested seconds.
     duration: request.duration,
     surface: task.surface,
     api_key_id: task.api_key_id,
     credits_used: task.credits,
     credits_refunded: phase === 'failed' ? task.credits : 0,
-    // Why there is no video.
     failed_because: task.error_message,
     created_at: task.created_at,
     updated_at: task.updated_at,

@@ -12,7 +12,6 @@ import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
 
 /** A task as the website shows it to its account. */
 export type ShownTask = AsJson<ReturnType<typeof shownTask>>;
-/** A file named in the request, and its state. */
 export type ShownInput = ShownTask['inputs'][number];
 
 /** The parts of a task that its account may see: nothing of the provider, attempts or evidence. */
@@ -32,17 +31,14 @@ function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
     phase: task.phase,
     // With defaults filled in, ready to be sent again.
     request: requestOf(task),
-    // The seed used.
     seed: task.seed,
     idempotency_key: task.idempotency_key,
     // The id of the HTTP request that created it.
     request_id: task.request_id,
     timeline: timelineOf(task),
     movements,
-    // What happened to the credits.
     charge: CHARGES[item.status],
     promotional_credits: task.promotional_credits,
-    // Why the task is held.
     held: task.held_cause === null ? null : HELD_WORDS[task.held_cause],
     failure:
       code === null
@@ -90,7 +86,6 @@ function shownInput(task: TaskRecord, input: RequestedInput) {
     entry,
     url,
     verdict: copied || refusal !== null ? checked : unchecked,
-    // Why it was refused.
     reason: refusal,
     media_type: copied?.mediaType ?? null,
     width: copied?.width ?? null,
@@ -153,13 +148,11 @@ export async function readShownTask({ db, links }: ShowDeps, accountId: string, 
   return shownTask(task, await taskMovements(db, accountId, id), links);
 }
 
-/** Shows a task of the account, from any surface. */
 const showTaskOfAccount = siteRoute('GET /console/api/tasks/:id', {
   handle: (deps: ShowDeps, { params, session: { accountId } }) =>
     readShownTask(deps, accountId, params.id),
 });
 
-/** POST: cancels a task of the account, from any surface. */
 const cancelTaskOfAccount = siteRoute('POST /console/api/tasks/:id/cancel', {
   handle: async (deps: EndDeps, { params, session: { accountId } }) => {
     const task = await ownTask(deps, accountId, params.id);
@@ -168,7 +161,6 @@ const cancelTaskOfAccount = siteRoute('POST /console/api/tasks/:id/cancel', {
   },
 });
 
-/** DELETE: deletes a completed task's video, from any surface. */
 const deleteOutputOfAccount = siteRoute('DELETE /console/api/tasks/:id/output', {
   handle: async (deps: EndDeps, { params, session: { accountId } }) => {
     const task = await ownTask(deps, accountId, params.id);

@@ -19,7 +19,6 @@ export const CHARGES = {
   failed: 'refunded',
 } as const;
 
-/** A task's status in the API. */
 export function shownStatus(phase: Phase): keyof typeof CHARGES {
   return phase === 'completed' || phase === 'failed' ? phase : 'processing';
 }

@@ -23,7 +23,6 @@ export function startOfDay(field: string, text: string): Date {
   });
 }
 
-/** The start of the next day. */
 export function dayAfter(field: string, text: string): Date {
   return new Date(startOfDay(field, text).getTime() + DAY_MS);
 }
@@ -57,7 +56,6 @@ const Query = Type.Object({
   to: Type.Optional(Type.String()),
 });
 
-/** The account's usage as JSON. */
 const readUsage = siteRoute('GET /console/api/usage', {
   rate: READS,
   query: Query,
@@ -68,7 +66,6 @@ const readUsage = siteRoute('GET /console/api/usage', {
 const COLUMNS = ['day', 'model', 'surface', 'api_key_id', 'api_key_name'] as const;
 const COUNTS = ['tasks', 'videos', 'failed', 'credits'] as const;
 
-/** The account's usage as CSV. */
 const downloadUsage = siteRoute('GET /console/api/usage.csv', {
   rate: READS,
   query: Query,

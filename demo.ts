@@ -1,18 +1,25 @@
 // npm run demo: makes one video with the whole service, in a temporary folder. Only demo.mp4 beside
 // this file remains. A signal ends it early: the service stops, and nothing remains.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { createAccount } from './server/src/accounts/accounts.ts';
+import { createKey } from './server/src/accounts/api-keys.ts';
+import { readConfig } from './server/src/config/config.ts';
+import type { Database } from './server/src/database/database.ts';
+import { createLog } from './server/src/kernel/log.ts';
 import { openScratchDirectory } from './server/src/kernel/scratch-directory.ts';
+import { grant } from './server/src/ledger/ledger.ts';
 import { createMeasurer } from './server/src/media/measure.ts';
+import { openConfiguredDatabase } from './server/src/open-database.ts';
+import { audit } from './server/src/operator/audit.ts';
+import type { VideoTask } from './server/src/requests/video-task.ts';
+import { startService } from './server/src/service.ts';
 
-const CLI = fileURLToPath(new URL('server/src/framewright.ts', import.meta.url));
 const VIDEO = fileURLToPath(new URL('demo.mp4', import.meta.url));
+const CREDITS = 10_000;
 const REQUEST = {
   prompt: 'A paper boat sails down a rainy street, at dusk',
   model: 'video-2.0-fast',
@@ -35,62 +42,6 @@ function endSignal(): AbortSignal {
   }
   process.stdout.on('error', () => {}); // the terminal was closed
   return ending.signal;
-}
-
-interface Demo {
-  env: NodeJS.ProcessEnv;
-  /** A folder that is removed at the end. */
-  folder: string;
-  /** Aborts when the demo must end early. */
-  signal: AbortSignal;
-}
-
-/**
- * Preloaded into the service: it stops when the pipe to this program closes, even if this program
- * was killed.
- */
-const ENDS_WITH_PARENT = `data:text/javascript,
-  const stop = () => process.kill(process.pid, 'SIGTERM');
-  process.stdin.once('close', stop).resume().unref();`;
-
-/** Starts the service in a process group of its own: only this program tells it to stop. */
-function spawnService({ env }: Demo) {
-  return spawn(process.execPath, ['--import', ENDS_WITH_PARENT, CLI, 'serve'], {
-    env,
-    detached: true,
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-}
-
-/** Waits for the address and the API key that the first start prints once the service listens. */
-function welcomeOf(service: ReturnType<typeof spawnService>, { signal }: Demo) {
-  const { promise, resolve, reject } = Promise.withResolvers<{ url: string; secret: string }>();
-  let printed = '';
-  service.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed += text;
-    const [, secret] = /(fw_live_\w+)\n/.exec(printed) ?? [];
-    const [, url] = /^The website: (\S+)\n/m.exec(printed) ?? [];
-    if (secret && url) resolve({ url, secret });
-  });
-  service.once('exit', (code, name) => {
-    reject(new Error(`the service ended with code ${code ?? name}`));
-  });
-  signal.addEventListener('abort', () => reject(signal.reason));
-  return promise;
-}
-
-async function stop(service: ChildProcess): Promise<void> {
-  if (service.exitCode !== null || service.signalCode !== null) return;
-  service.kill('SIGTERM');
-  await once(service, 'exit');
-}
-
-interface VideoTask {
-  id: string;
-  status: 'processing' | 'completed' | 'failed';
-  credits_used: number;
-  output: { video_url: string } | null;
-  error: { code: string; message: string } | null;
 }
 
 interface Api {
@@ -125,16 +76,16 @@ async function generate(api: Api): Promise<VideoTask> {
   return task;
 }
 
-async function download(task: VideoTask, { signal }: Demo): Promise<void> {
+async function download(task: VideoTask, signal: AbortSignal): Promise<void> {
   if (!task.output) throw new Error(`the task failed: ${task.error?.code} ${task.error?.message}`);
   const response = await fetch(task.output.video_url, { signal });
   if (!response.ok) throw new Error(`the download returned ${response.status}`);
-  const bytes = new Uint8Array(await response.arrayBuffer());
+  const bytes = await response.bytes();
   await writeFile(VIDEO, bytes);
   say(`downloaded ${VIDEO} (${Math.round(bytes.length / 1024)} KiB)`);
 }
 
-async function check({ folder, signal }: Demo): Promise<void> {
+async function check(folder: string, signal: AbortSignal): Promise<void> {
   const scratch = openScratchDirectory(path.join(folder, 'demo-scratch'));
   const measured = await createMeasurer({ scratch }).measure(VIDEO, 'video', { signal });
   if (measured.kind !== 'measured' || measured.facts.kind !== 'video') {
@@ -147,30 +98,24 @@ async function check({ folder, signal }: Demo): Promise<void> {
   );
 }
 
-interface Balance {
-  available_credits: number;
-}
-
-async function tour(demo: Demo, { url, secret }: { url: string; secret: string }): Promise<void> {
+async function tour(db: Database, url: string, folder: string, signal: AbortSignal): Promise<void> {
   say(`the service listens at ${url}, on its embedded database`);
-  const api = { url, secret, signal: demo.signal };
-  const before = await call<Balance>(api, '/credits');
-  say(`its first start made an account, an API key and ${before.available_credits} credits`);
+  const accountId = await createAccount(db, 'you@localhost');
+  await grant(db, { accountId, credits: CREDITS, kind: 'paid', reference: 'demo' });
+  const { secret } = await createKey(db, { accountId });
+  say(`made an account, an API key and ${CREDITS} credits`);
   say(`sending: ${JSON.stringify(REQUEST)}`);
+  const api = { url, secret, signal };
   const task = await generate(api);
-  await download(task, demo);
-  await check(demo);
-  const after = await call<Balance>(api, '/credits');
-  await audit(demo);
+  await download(task, signal);
+  await check(folder, signal);
+  const { available_credits: left } = await call<{ available_credits: number }>(api, '/credits');
+  const { problems } = await audit(db);
+  if (problems.length > 0) throw new Error(`the audit found ${JSON.stringify(problems)}`);
   say(
-    `credits: ${before.available_credits} before, ${task.credits_used} spent (5 s x 50), ` +
-      `${after.available_credits} left; the audit found no problem`,
+    `credits: ${CREDITS} before, ${task.credits_used} spent (5 s x 50), ${left} left; the audit ` +
+      'found no problem',
   );
-}
-
-/** Runs an operator command beside the service, which fails if the audit finds problems. */
-async function audit({ env, signal }: Demo): Promise<void> {
-  await promisify(execFile)(process.execPath, [CLI, 'audit'], { env, signal });
 }
 
 const NEXT_STEPS = `
@@ -186,21 +131,23 @@ Next:
 
 /** Starts the service, shows it, stops it, and cleans up. */
 async function run(signal: AbortSignal): Promise<void> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'framewright-demo-'));
+  const cleanup = new AsyncDisposableStack(); // the last first
   try {
-    const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
-    const settings = { DATA_DIR: folder, PORT: '0', POLL_MIN_SECONDS: '0.5' };
-    const demo = { env: { PATH, NODE_EXTRA_CA_CERTS, ...settings }, folder, signal };
-    signal.throwIfAborted();
+    const folder = await mkdtemp(path.join(tmpdir(), 'framewright-demo-'));
+    cleanup.defer(() => rm(folder, { recursive: true, force: true }));
     say('starting the service in a temporary folder');
-    const service = spawnService(demo);
-    try {
-      await tour(demo, await welcomeOf(service, demo));
-    } finally {
-      await stop(service);
-    }
+    const config = readConfig({ DATA_DIR: folder, PORT: '0', POLL_MIN_SECONDS: '0.5' });
+    const log = createLog({ level: 'error' });
+    const pool = { connections: config.databaseConnections };
+    const opened = await openConfiguredDatabase(config, { log, migrates: true, pool });
+    cleanup.defer(() => opened.close());
+    signal.throwIfAborted();
+    const service = await startService(config, opened, log);
+    cleanup.defer(() => service.stop());
+    signal.throwIfAborted();
+    await tour(opened.db, service.url ?? '', folder, signal);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await cleanup.disposeAsync();
   }
 }
 

@@ -268,12 +268,11 @@ test('a stale postmaster.pid prevents no start, even with the pid of another pro
   assert.equal(otherProgram.exitCode ?? otherProgram.signalCode, null);
 });
 
-test('onExit reports that the server died, and the next open starts it again', async (t) => {
+test('a member is told that the server died, and the next open starts it again', async (t) => {
   const dataDir = await dataFolder(t);
   const database = await open(t, dataDir);
-  const reported = new Promise<string>((resolve) => database.onExit(resolve));
   process.kill(await postmasterPid(dataDir), 'SIGKILL');
-  assert.match(await reported, /postgres\.log/);
+  assert.match(await database.exited, /postgres\.log/);
   const again = await open(t, dataDir);
   assert.deepEqual([again.startedHere, again.url], [true, database.url]);
   await again.close();

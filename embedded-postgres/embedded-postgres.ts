@@ -34,8 +34,8 @@ export interface EmbeddedDatabase {
    * twice, and after the server has ended. Close your connections first.
    */
   close(): Promise<void>;
-  /** Calls the listener once, within 2 s, when the server ends before `close` was called. */
-  onExit(listener: (cause: string) => void): void;
+  /** Resolves with the cause, within 2 s, when the server ends before `close` was called. */
+  exited: Promise<string>;
 }
 
 export interface EmbeddedDatabaseOptions {
@@ -102,7 +102,7 @@ async function openOrJoin(options: EmbeddedDatabaseOptions): Promise<EmbeddedDat
     url,
     startedHere,
     created,
-    onExit: watch.onExit,
+    exited: watch.exited,
     close: () => {
       watch.end();
       closing ??= leaveOrStop(folder, membership);

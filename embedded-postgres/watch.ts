@@ -15,11 +15,6 @@ export interface EmbeddedPostgresLog {
 export const MAX_LOG_BYTES = 8 * 1024 * 1024;
 const INTERVAL_SECONDS = 1;
 
-export interface Watch {
-  onExit(listener: (cause: string) => void): void;
-  end(): void;
-}
-
 interface WatchOptions {
   folder: DatabaseFolder;
   osUser: OsUser;
@@ -33,9 +28,8 @@ interface WatchOptions {
  * Every member does this, because the server has no other supervisor. The timer does not keep the
  * process alive.
  */
-export function watchServer(options: WatchOptions): Watch {
-  const listeners: ((cause: string) => void)[] = [];
-  let cause: string | undefined;
+export function watchServer(options: WatchOptions) {
+  const exited = Promise.withResolvers<string>();
   let timer: NodeJS.Timeout | undefined;
   let isEnded = false;
   const schedule = () => {
@@ -48,16 +42,11 @@ export function watchServer(options: WatchOptions): Watch {
       );
       return schedule();
     }
-    if (isEnded) return;
-    cause = `the embedded database ended, see ${options.folder.log}`;
-    for (const listener of listeners) listener(cause);
+    if (!isEnded) exited.resolve(`the embedded database ended, see ${options.folder.log}`);
   };
   schedule();
   return {
-    onExit(listener) {
-      listeners.push(listener);
-      if (cause !== undefined) listener(cause);
-    },
+    exited: exited.promise,
     end() {
       isEnded = true;
       clearTimeout(timer);

@@ -23,6 +23,7 @@ export async function listenForClients(
   closers: Closers,
 ): Promise<string> {
   const { db, log, scratch, metrics, waiting } = parts;
+  const { adminEmails, docsEditUrl, trustedProxies } = config.website;
   const measurer = createMeasurer({ scratch, concurrency: 1 });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
@@ -32,9 +33,8 @@ export async function listenForClients(
     await measurer.close?.();
   });
   const { signal } = upkeep;
-  if (config.website.adminEmails.size > 0) followFigures(metrics.recent, { db, log, signal });
+  if (adminEmails.size > 0) followFigures(metrics.recent, { db, log, signal });
   const draining = new AbortController();
-  const trustedProxies = config.website.trustedProxies;
   const folder = await builtPages(log);
   const served = {
     ...parts,
@@ -49,7 +49,6 @@ export async function listenForClients(
     site: async (scope) => {
       await site(scope, { ...siteDeps(config, parts), ...served });
       if (folder) {
-        const { adminEmails, docsEditUrl } = config.website;
         const origins = pageOrigins(config);
         await scope.register(pageRoutes, { ...parts, folder, origins, docsEditUrl, adminEmails });
       }

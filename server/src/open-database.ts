@@ -1,4 +1,5 @@
 import { EmbeddedPostgresError, openEmbeddedDatabase } from 'embedded-postgres';
+import type { StopRequest } from './cli/stop-request.ts';
 import type { DatabaseConfig } from './config/command-config.ts';
 import { type Database, openDatabase } from './database/database.ts';
 import { checkSchema, migrate, requirePrivileges } from './database/migrate.ts';
@@ -17,8 +18,8 @@ export interface OpenedDatabase {
   db: Database;
   /** Whether this call created an embedded database. */
   created: boolean;
-  /** Registers a listener for an unexpected exit of the embedded server. */
-  onExit(listener: (cause: string) => void): void;
+  /** Resolves with the cause of an unexpected exit of the embedded server. */
+  exited: Promise<string>;
   close(): Promise<void>;
 }
 
@@ -72,7 +73,7 @@ export async function openConfiguredDatabase(
       directUrl,
       db,
       created: embedded?.created ?? false,
-      onExit: (listener) => embedded?.onExit(listener),
+      exited: embedded?.exited ?? new Promise(() => {}),
       close: async () => {
         await db.close();
         await closeEmbedded();
@@ -82,6 +83,26 @@ export async function openConfiguredDatabase(
     await closeEmbedded();
     throw error;
   }
+}
+
+/** Opens the database of the service. If it is the embedded one, the process stops with it. */
+export async function openForService(
+  config: DatabaseConfig,
+  options: { log: Log; stop: StopRequest; migrates: boolean; connections: number },
+): Promise<OpenedDatabase> {
+  const { log, stop, migrates, connections } = options;
+  const report = (text: string) => log.info(`migrations: ${text}`);
+  const opened = await openConfiguredDatabase(config, {
+    log,
+    migrates,
+    report,
+    pool: { connections },
+  });
+  void opened.exited.then((cause) => {
+    log.fatal({ cause }, 'the embedded database ended; the service shuts down');
+    stop.request(1);
+  });
+  return opened;
 }
 
 /** @throws UsageError with one line, for embedded database errors that operators can fix */

@@ -1,43 +1,170 @@
-import type { Billing } from './billing/stripe-client.ts';
-import type { Database } from './database/database.ts';
+import path from 'node:path';
+import { type Billing, learnAccount, openStripe, scopeOfKey } from './billing/stripe-client.ts';
+import type { Config } from './config/config.ts';
+import { followDatabaseClock } from './database/clock.ts';
 import type { Metrics } from './http/operations/metrics.ts';
+import { startInterval } from './kernel/interval.ts';
 import type { Log } from './kernel/log.ts';
-import type { ScratchDirectory } from './kernel/scratch-directory.ts';
-import type { Mailer } from './mail/mailer.ts';
-import type { GuardedFetch, GuardedPost } from './outbound/guarded-fetch.ts';
-import type { Closures } from './providers/circuit-breaker/closures.ts';
-import type { HostedProvider } from './providers/provider.ts';
-import type { FreeSpace } from './storage/free-space.ts';
-import type { Links } from './storage/links.ts';
-import type { Storage } from './storage/storage.ts';
-import type { Waiting } from './tasks/waiting.ts';
-import type { WakeUps } from './tasks/wake-ups.ts';
+import { openScratchDirectory } from './kernel/scratch-directory.ts';
+import { openMailer } from './mail/mailer.ts';
+import type { OpenedDatabase } from './open-database.ts';
+import type { HostRules } from './outbound/addresses.ts';
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from './outbound/guarded-fetch.ts';
+import { openClosures } from './providers/circuit-breaker/closures.ts';
+import { createProviders } from './providers/registry.ts';
+import { isReady, WATCH_SECONDS } from './readiness.ts';
+import {
+  type FreeSpace,
+  MEASURE_SECONDS,
+  openFreeSpace,
+  type SpaceUse,
+} from './storage/free-space.ts';
+import { openLinks, SECRETS_SECONDS } from './storage/links.ts';
+import { instrumentedStorage, openStorage } from './storage/open-storage.ts';
+import { reservedOutputBytes } from './tasks/create/new-task.ts';
+import { createWaiting } from './tasks/waiting.ts';
+import { openWakeUps } from './tasks/wake-ups.ts';
+import { warnOfUnserved } from './worker/live-workers.ts';
+
+/** How often the scratch directory is maintained. */
+const MAINTAIN_SECONDS = 60;
+/** How often Stripe is asked for its key's account, until it is known. */
+const ACCOUNT_SECONDS = 60;
 
 /** Called at the stop, in reverse order. */
 export type Closers = Array<() => Promise<unknown>>;
 
-/** The parts of the service that both roles use. */
-export interface ServiceParts {
-  db: Database;
-  wakeUps: WakeUps;
-  storage: Storage;
-  space: FreeSpace;
-  links: Links;
+/** Guarded fetch settings that are not configuration: timeouts, DNS lookup, trusted CAs. */
+export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
+
+/** The input of the start. */
+export interface Opened extends OpenedDatabase {
   log: Log;
-  scratch: ScratchDirectory;
-  /** For clients' files. */
-  inputFetch: GuardedFetch;
-  /** For providers' results. */
-  resultFetch: GuardedFetch;
-  /** For customers' webhooks. */
-  webhookPost: GuardedPost;
+  guardedFetch: GuardedFetchSettings;
+  processName: string | undefined;
   metrics: Metrics;
-  closures: Closures;
-  waiting: Waiting;
-  mailer: Mailer;
-  /** undefined: nothing is on sale. */
-  billing: Billing | undefined;
   /** The URL for clients and browsers, without a trailing slash. */
   publicUrl(): string;
-  providers: Map<string, HostedProvider>;
+}
+
+/** The parts of the service that both roles use. */
+export type ServiceParts = Awaited<ReturnType<typeof openParts>>;
+
+/** Opens the parts that both roles use. */
+export async function openParts(config: Config, opened: Opened, closers: Closers) {
+  const shared = await openShared(config, opened, closers);
+  return { ...shared, providers: await openProviders(config, shared, closers) };
+}
+
+async function openShared(config: Config, opened: Opened, closers: Closers) {
+  const { db, log, metrics, publicUrl } = opened;
+  const wakeUps = openWakeUps({ url: opened.directUrl, db, log });
+  const storage = instrumentedStorage(await openStorage(config.storage, log));
+  const { deliverySeconds } = config;
+  const links = await openLinks({
+    db,
+    deliverySeconds,
+    publicUrl,
+    ...(config.presignsInputs && { presign: storage.presign }),
+  });
+  const upkeep = new AbortController();
+  closers.push(async () => upkeep.abort());
+  const { signal } = upkeep;
+  const every = (seconds: number, name: string, work: () => Promise<unknown>) =>
+    startInterval(seconds, { name, log, signal }, work);
+  every(SECRETS_SECONDS, 'reading the delivery secrets', () => links.refresh());
+  const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
+  every(MAINTAIN_SECONDS, 'scratch directory upkeep', () => scratch.maintain());
+  every(WATCH_SECONDS, 'watching the locks of the database', () => isReady({ db, log }));
+  const space = openFreeSpace({
+    folder: config.dataDir,
+    reservedBytes: () => reservedOutputBytes(db),
+    hasObjects: config.storage.kind === 'disk',
+  });
+  every(MEASURE_SECONDS, 'measuring the disk', space.refresh);
+  const { dnsServers, clientHosts, webhookHosts, providerHosts } = config;
+  const open = (hosts: HostRules) => {
+    const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, dnsServers, ...hosts });
+    closers.push(() => guardedFetch.close());
+    return guardedFetch;
+  };
+  const fetchFrom = (hosts: HostRules, use: SpaceUse) => fetchWhileFree(open(hosts), space, use);
+  const fetches = {
+    /** For clients' files. */
+    inputFetch: fetchFrom(clientHosts, 'input'),
+    /** For providers' results. */
+    resultFetch: fetchFrom(providerHosts, 'output'),
+    /** For customers' webhooks. */
+    webhookPost: open(webhookHosts),
+  };
+  const billing = await openBilling(config, { db, log, publicUrl });
+  if (billing) {
+    every(ACCOUNT_SECONDS, 'asking for the account of Stripe', () => learnAccount(billing));
+  }
+  const mailer = openMailer({ settings: config.website.mail, log });
+  closers.push(() => mailer.close());
+  return {
+    db,
+    log,
+    publicUrl,
+    wakeUps,
+    storage,
+    space,
+    links,
+    scratch,
+    metrics,
+    ...fetches,
+    closures: openClosures({ db, log }),
+    waiting: createWaiting({ db, log }),
+    mailer,
+    /** undefined: nothing is on sale. */
+    billing,
+  };
+}
+
+/** Aborts a download once the disk is too full for its purpose. */
+function fetchWhileFree(guardedFetch: GuardedFetch, space: FreeSpace, use: SpaceUse): GuardedFetch {
+  return {
+    ...guardedFetch,
+    async download(url, options) {
+      return space.whileFree(use, await guardedFetch.download(url, options));
+    },
+  };
+}
+
+async function openBilling(
+  { stripe: settings }: Config,
+  deps: Pick<Billing, 'db' | 'log' | 'publicUrl'>,
+): Promise<Billing | undefined> {
+  if (!settings) return undefined;
+  const { webhookSecret, secretKey } = settings;
+  const scope = scopeOfKey(secretKey);
+  return { ...deps, webhookSecret, scope, stripe: await openStripe(settings) };
+}
+
+async function openProviders(
+  config: Config,
+  shared: Awaited<ReturnType<typeof openShared>>,
+  closers: Closers,
+) {
+  const { db, log, resultFetch, closures } = shared;
+  const following = new AbortController();
+  closers.push(async () => following.abort());
+  const now = await followDatabaseClock({ db, log, signal: following.signal });
+  await closures.follow(following.signal);
+  const providers = await createProviders(config.configuredProviders, {
+    ...shared,
+    guardedFetch: resultFetch,
+    now,
+    submitTimeoutSeconds: config.submitTimeoutSeconds,
+  });
+  closers.push(async () => {
+    await Promise.all([...providers.values()].map((provider) => provider.stop?.()));
+  });
+  await warnOfUnserved(providers, { db, log });
+  return providers;
 }

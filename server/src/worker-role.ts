@@ -42,16 +42,6 @@ async function forgetFuture(tx: Transaction): Promise<void> {
 /** Monotonic milliseconds. */
 const monotonic = () => performance.now();
 
-const CLOCK_SECONDS = 5;
-const DELETE_SECONDS = 5;
-const POSTER_SECONDS = 3;
-const EXPIRE_SECONDS = 5;
-const CANCEL_SECONDS = 2;
-const MAIL_SECONDS = 5;
-const JOB_TIMES_SECONDS = 10;
-const FORGET_SECONDS = 600;
-const ERASE_SECONDS = 60;
-const HISTORY_SECONDS = 24 * 3600;
 /**
  * A limit for all periodic jobs together. They start on the same ticks: without it, each would open
  * a connection and keep it open for nothing.
@@ -68,25 +58,16 @@ export function buildWorker(
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
   const { db, log, scratch, providers } = parts;
-  const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
-  const { pollMinSeconds, pollMaxSeconds, retentionDays, dataDir, trustsPromotion } = config;
   const upkeepDb = fewConnections(db, UPKEEP_CONNECTIONS);
   const jobTimes = openJobTimes(upkeepDb);
   const measurer = createMeasurer({ scratch });
   const outputMeasurer = createMeasurer({ scratch, concurrency: 2 });
   const steps = createSteps({
+    ...config,
     ...parts,
     guardedFetch: parts.inputFetch,
-    submitTimeoutSeconds,
-    submitRetrySeconds,
-    reconcileSeconds,
-    pollMinSeconds,
-    pollMaxSeconds,
-    retentionDays,
     measurer,
     jobTimes,
-    outputFrames: config.outputFrames,
-    drawsPosters: config.drawsPosters,
     outputMeasurer,
     providerOf: (task) => providerFor(providers, task),
     monotonic,
@@ -113,13 +94,13 @@ export function buildWorker(
     stopClaiming: () => worker.stopClaiming(),
     async start() {
       await scratch.maintain();
-      const compareMark = rememberMark({ db: upkeepDb, log, dataDir, trustsPromotion, hasTasks });
+      const compareMark = rememberMark({ ...config, db: upkeepDb, log, hasTasks });
       await compareMark();
       for (const provider of providers.values()) provider.start?.();
       await worker.start();
       const jobs = periodicJobs(config, { ...parts, db: upkeepDb }, signal);
-      jobs.push(['database mark', CLOCK_SECONDS, compareMark]);
-      jobs.push(['times of jobs', JOB_TIMES_SECONDS, () => jobTimes.exchange()]);
+      jobs.push(['database mark', 5, compareMark]);
+      jobs.push(['times of jobs', 10, () => jobTimes.exchange()]);
       for (const [name, seconds, work] of jobs) startInterval(seconds, { name, log, signal }, work);
       const { billing, publicUrl } = parts;
       startBillingJobs({ db: upkeepDb, log, signal, billing, publicUrl });
@@ -153,26 +134,26 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     for (let marked = 1; marked > 0 && !signal.aborted; ) marked = await markExpired(db);
   };
   const jobs: PeriodicJob[] = [
-    ['database clock', CLOCK_SECONDS, () => repairClockJump({ db, log, forgetFuture })],
-    ['expiry', EXPIRE_SECONDS, markAllExpired],
-    ['deleting', DELETE_SECONDS, () => deleteMarked({ db, storage })],
-    ['mails', MAIL_SECONDS, () => sendDueMails(mailing)],
-    ['expiring credits', EXPIRE_SECONDS, () => bringDueUpToDate({ db, log })],
-    ['forgetting', FORGET_SECONDS, () => deleteExpired(db)],
-    ['forgetting uploads', FORGET_SECONDS, () => forgetUploads(db)],
-    ['log of webhooks', FORGET_SECONDS, () => purgeDeliveries(db)],
-    ['erasing', ERASE_SECONDS, () => eraseClosedAccounts({ db, log })],
-    ['cancels', CANCEL_SECONDS, () => askForCancels({ db, log, providers })],
+    ['database clock', 5, () => repairClockJump({ db, log, forgetFuture })],
+    ['expiry', 5, markAllExpired],
+    ['deleting', 5, () => deleteMarked({ db, storage })],
+    ['mails', 5, () => sendDueMails(mailing)],
+    ['expiring credits', 5, () => bringDueUpToDate({ db, log })],
+    ['forgetting', 600, () => deleteExpired(db)],
+    ['forgetting uploads', 600, () => forgetUploads(db)],
+    ['log of webhooks', 600, () => purgeDeliveries(db)],
+    ['erasing', 60, () => eraseClosedAccounts({ db, log })],
+    ['cancels', 2, () => askForCancels({ db, log, providers })],
     ['orphan check', config.reconcileSeconds, () => checkOrphans({ db, log, providers })],
   ];
   const { historyDays } = config;
   if (historyDays !== undefined) {
-    jobs.push(['history', HISTORY_SECONDS, () => deleteHistory(db, historyDays, signal)]);
+    jobs.push(['history', 24 * 3600, () => deleteHistory(db, historyDays, signal)]);
   }
   if (config.drawsPosters) {
     const posterMaker = createPosterMaker({ scratch });
     const draw = () => drawPosters({ db, storage, scratch, posterMaker, log, signal });
-    jobs.push(['posters', POSTER_SECONDS, draw]);
+    jobs.push(['posters', 3, draw]);
   }
   return jobs;
 }

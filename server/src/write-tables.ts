@@ -3,9 +3,11 @@ import { REQUESTS_PER_WINDOW, WINDOW_SECONDS } from './accounts/key-gate.ts';
 import * as limits from './catalog/limits.ts';
 import { MODELS, RESOLUTIONS } from './catalog/models.ts';
 import { PRICE_TABLE } from './catalog/price.ts';
+import { usageOf } from './cli/help.ts';
 import { METRICS } from './http/operations/metric-list.ts';
 import { MAX_WAIT_SECONDS } from './http/public/get-task.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
+import { NOUNS } from './operator/verbs/list.ts';
 import { FIELD_TABLES } from './providers/registry.ts';
 import { BODY_BYTES } from './requests/bodies.ts';
 import { KEY_SHAPE } from './requests/create-flow.ts';
@@ -81,13 +83,25 @@ function metricsTable(): string {
   return table(['Metric', 'Kind', 'Counts'], rows);
 }
 
+async function commandsTable(): Promise<string> {
+  const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
+  const rows = nouns
+    .flatMap((verbs) => Object.entries(verbs))
+    .map(([name, verb]) => {
+      const usage = usageOf(name, verb).replaceAll('|', '\\|');
+      return [`\`${usage}\``, verb.summary, verb.notOnConsole ?? 'yes'];
+    });
+  return table(['Command', 'What it does', 'On the console'], rows);
+}
+
 /** The tables of each page of docs/, by their markers. */
-const TABLES: Record<string, Record<string, () => string>> = {
+const TABLES: Record<string, Record<string, () => string | Promise<string>>> = {
   'customers/prices.md': {
     prices: () => prices('standard'),
     'reference prices': () => prices('referenced'),
   },
   'operators/metrics.md': { metrics: metricsTable },
+  'operators/commands.md': { commands: commandsTable },
   'customers/limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
   ...Object.fromEntries(
     FIELD_TABLES.map(({ name, fields }) => {
@@ -105,7 +119,8 @@ export async function pagesWithTables(): Promise<{ file: URL; text: string }[]> 
       for (const [mark, write] of Object.entries(tables)) {
         const place = new RegExp(`(<!-- ${mark}: .*? -->\n).*?(<!-- end -->)`, 's');
         if (!place.test(text)) throw new Error(`${name} has no mark for ${mark}`);
-        text = text.replace(place, (_, begin, end) => `${begin}\n${write()}\n\n${end}`);
+        const fresh = await write();
+        text = text.replace(place, (_, begin, end) => `${begin}\n${fresh}\n\n${end}`);
       }
       return { file, text };
     }),

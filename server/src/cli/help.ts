@@ -86,15 +86,3 @@ function fieldsOf({ fields, words = [] }: Verb): string {
   const width = Math.max(...named.map(([name]) => name.length));
   return named.map(([name, about]) => `\n        ${name.padEnd(width)}  ${about}`).join('');
 }
-
-/** The table of all verbs in docs/operators/commands.md. */
-export async function verbTable(): Promise<string> {
-  const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
-  const rows = nouns
-    .flatMap((verbs) => Object.entries(verbs))
-    .map(([name, verb]) => {
-      const usage = usageOf(name, verb).replaceAll('|', '\\|');
-      return `| \`${usage}\` | ${verb.summary} | ${verb.notOnConsole ?? 'yes'} |`;
-    });
-  return ['| Command | What it does | On the console |', '|---|---|---|', ...rows].join('\n');
-}

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { checkProviderAddresses } from '../config/provider-addresses.ts';
 import { isDiskFull, UsageError } from '../kernel/errors.ts';
 import { createLog, type Log } from '../kernel/log.ts';
-import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
+import { type OpenedDatabase, openForService } from '../open-database.ts';
 import { startService } from '../service.ts';
 import { setTracer } from '../telemetry/tracing.ts';
 import { warnOfConnections } from './connection-budget.ts';
@@ -49,15 +49,11 @@ export async function serve(config: Config): Promise<number> {
 export async function runRoles(config: Config, options: ProcessOptions): Promise<number> {
   const { log, stop, processName } = options;
   const stopTracing = await startTracing(config, log);
-  const opened = await openConfiguredDatabase(config, {
+  const opened = await openForService(config, {
     log,
+    stop,
     migrates: processName === undefined,
-    report: (text) => log.info(`migrations: ${text}`),
-    pool: { connections: config.databaseConnections },
-  });
-  opened.onExit((cause) => {
-    log.fatal({ cause }, 'the embedded database ended; the service shuts down');
-    stop.request(1);
+    connections: config.databaseConnections,
   });
   try {
     await requireDataFolder(config.dataDir);

@@ -8,7 +8,7 @@ import { listen } from '../http/listen.ts';
 import { healthRoutes } from '../http/operations/health.ts';
 import { createSharedMetrics } from '../http/operations/shared-metrics.ts';
 import type { Log } from '../kernel/log.ts';
-import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
+import { type OpenedDatabase, openForService } from '../open-database.ts';
 import { isReady } from '../readiness.ts';
 import { builtPages } from '../site/pages/built-pages.ts';
 import { diskCheck } from '../storage/free-space.ts';
@@ -41,16 +41,8 @@ export async function supervise(
   config: Config,
   { log, stop }: { log: Log; stop: StopRequest },
 ): Promise<number> {
-  const opened = await openConfiguredDatabase(config, {
-    log,
-    migrates: true,
-    report: (text) => log.info(`migrations: ${text}`),
-    pool: { connections: FIRST_PROCESS_CONNECTIONS },
-  });
-  opened.onExit((cause) => {
-    log.fatal({ cause }, 'the embedded database ended; the service shuts down');
-    stop.request(1);
-  });
+  const connections = FIRST_PROCESS_CONNECTIONS;
+  const opened = await openForService(config, { log, stop, migrates: true, connections });
   stop.started();
   const members = membersOf(config);
   let isStopping = false;

@@ -4,7 +4,8 @@ import { readConfig } from '../../src/config/config.ts';
 import { type Database, statement } from '../../src/database/database.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { showTask } from '../../src/operator/listings/task-records.ts';
-import { type GuardedFetchSettings, startService } from '../../src/service.ts';
+import { startService } from '../../src/service.ts';
+import type { GuardedFetchSettings } from '../../src/service-parts.ts';
 import { type Client, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
@@ -89,7 +90,7 @@ export async function openMediaFixture(
     directUrl: databaseUrl,
     db,
     created: false,
-    onExit: () => {},
+    exited: new Promise<string>(() => {}),
     close: async () => {},
   };
   const guardedFetch = { ca, resolve, ...options.guardedFetch };

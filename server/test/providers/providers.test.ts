@@ -106,7 +106,7 @@ async function start(own: Record<string, string>): Promise<Service> {
     directUrl: url,
     db,
     created: false,
-    onExit: () => {},
+    exited: new Promise<string>(() => {}),
     close: async () => {},
   };
   const config = readConfig({ ...environment(), ...own });

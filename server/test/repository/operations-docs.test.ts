@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parseCommandLine } from '../../src/cli/command-line.ts';
-import { verbTable } from '../../src/cli/help.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { METRICS, type MetricName } from '../../src/http/operations/metric-list.ts';
 import { neededVariables, PROVIDER_NAMES } from '../../src/providers/registry.ts';
@@ -187,11 +186,6 @@ test('every command that a page shows is one that there is, rightly spelt', asyn
       await assert.doesNotReject(parseCommandLine(words), `${name}: ${words.join(' ')}`);
     }
   }
-});
-
-test('the table of all commands is fresh: npm run docs', async () => {
-  const [, table = ''] = (await read('docs/operators/commands.md')).split('## All commands\n');
-  assert.equal(table.trim(), await verbTable());
 });
 
 // Links

@@ -1,6 +1,6 @@
 import { type Database, statement } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
-import { bringDueUpToDate } from '../../server/src/ledger/upkeep.ts';
+import { bringDueUpToDate } from '../../server/src/ledger/lots.ts';
 import { markExpired } from '../../server/src/storage/objects.ts';
 import { claimDue, findDueWork } from '../../server/src/worker/claim.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';

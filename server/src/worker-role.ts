@@ -11,7 +11,7 @@ import type { Transaction } from './database/database.ts';
 import { fewConnections } from './database/few-connections.ts';
 import { rememberMark } from './database/lineage.ts';
 import { startInterval } from './kernel/interval.ts';
-import { bringDueUpToDate } from './ledger/upkeep.ts';
+import { bringDueUpToDate } from './ledger/lots.ts';
 import { sendDueMails, wakeMails } from './mail/outbox.ts';
 import { createMeasurer } from './media/measure.ts';
 import { createPosterMaker } from './media/poster/poster.ts';

@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import fc from 'fast-check';
 import { createTestDatabase } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
-import { type LedgerCommand, LedgerModel, type LedgerResult } from '../../test/ledger/model.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 import { adjust, balances, grant, settle } from './ledger.ts';
-import type { CreditKind } from './transfer.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
-after(() => database.close());
+after(async () => {
+  const problems = await ledgerProblems(db);
+  await database.close();
+  assert.deepEqual(problems, []);
+});
 
 /** A new account, whose balances and references no other test changes. */
 async function openAccount(): Promise<string> {
@@ -27,171 +28,9 @@ async function customerWith(credits: number): Promise<string> {
   return accountId;
 }
 
-/** Runs a command in its own transaction. `reservedFor` gives a task's reserved credits. */
-async function carryOut(
-  accountId: string,
-  command: LedgerCommand,
-  reservedFor: (task: number) => number | undefined,
-): Promise<LedgerResult> {
-  try {
-    return (await book(accountId, command, reservedFor)) ? 'booked' : 'repeated';
-  } catch (error) {
-    assert.ok(isRefusal(error), String(error));
-    return 'refused';
-  }
-}
-
-function isRefusal(error: unknown): boolean {
-  if (error instanceof UsageError || error instanceof ApiError) return true;
-  return error instanceof Error && 'code' in error && /^23/.test(String(error.code));
-}
-
-function book(
-  accountId: string,
-  command: LedgerCommand,
-  reservedFor: (task: number) => number | undefined,
-): Promise<boolean> {
-  switch (command.type) {
-    case 'grant':
-    case 'adjust': {
-      const reference = `${accountId}:${command.reference}`;
-      const given = { accountId, kind: command.kind, credits: command.credits, reference };
-      return command.type === 'grant' ? grant(db, given) : adjust(db, { ...given, note: 'a test' });
-    }
-    case 'reserve': {
-      const reservation = { accountId, taskId: `${accountId}-${command.task}` };
-      return inTransaction((tx) => reserve(tx, { ...reservation, credits: command.credits }));
-    }
-    case 'capture':
-    case 'refund': {
-      const taskId = `${accountId}-${command.task}`;
-      const credits = reservedFor(command.task);
-      if (credits === undefined) throw new UsageError('the task has no reservation to settle');
-      const outcome = command.type;
-      return inTransaction((tx) => settle(tx, outcome, [{ accountId, taskId, credits }]));
-    }
-  }
-}
-
 async function inTransaction(work: Parameters<Database['transaction']>[0]): Promise<boolean> {
   await db.transaction(work);
   return true;
-}
-
-const kinds = fc.constantFrom<CreditKind>('paid', 'paid', 'promotional');
-const references = fc.integer({ min: 0, max: 5 });
-const commands: fc.Arbitrary<LedgerCommand> = fc.oneof(
-  fc.record({
-    type: fc.constant('grant' as const),
-    kind: kinds,
-    credits: fc.integer({ min: 1, max: 100 }),
-    reference: references,
-  }),
-  fc.record({
-    type: fc.constant('adjust' as const),
-    kind: kinds,
-    credits: fc.integer({ min: -60, max: 60 }).filter((credits) => credits !== 0),
-    reference: references,
-  }),
-  fc.record({
-    type: fc.constant('reserve' as const),
-    task: references,
-    credits: fc.integer({ min: 1, max: 60 }),
-  }),
-  fc.record({ type: fc.constantFrom('capture' as const, 'refund' as const), task: references }),
-);
-
-test('after any sequence of transfers the balances equal those of a single-threaded model', async () => {
-  const sequences = fc.array(fc.oneof(commands, repeatsOf(commands)), { maxLength: 40 });
-  await fc.assert(
-    fc.asyncProperty(sequences, async (sequence) => {
-      const accountId = await openAccount();
-      const model = new LedgerModel();
-      for (const command of sequence.flat()) {
-        const result = await carryOut(accountId, command, (task) => model.reservedFor(task));
-        assert.equal(result, model.apply(command), JSON.stringify(command));
-        assert.deepEqual(await balances(db, accountId), model.balances);
-      }
-    }),
-    { numRuns: 25 },
-  );
-  assert.deepEqual(await ledgerProblems(db), []);
-});
-
-/** A command, another one, and the first again. */
-function repeatsOf(command: fc.Arbitrary<LedgerCommand>): fc.Arbitrary<LedgerCommand[]> {
-  return fc.tuple(command, command).map(([first, between]) => [first, between, first]);
-}
-
-interface Entry {
-  source: string;
-  kind: CreditKind;
-  credits: number;
-  reason: LedgerCommand['type'];
-  reference: string;
-}
-
-/** The booked transfers of an account in the ledger's order, as commands for the model. */
-async function bookedCommands(accountId: string): Promise<LedgerCommand[]> {
-  const rows = await sql<Entry>(
-    db,
-    `select source, kind, credits, reason, reference from ledger_transfers
-     where account_id = $1 order by id`,
-    [accountId],
-  );
-  return rows.map(({ source, kind, credits, reason, reference }): LedgerCommand => {
-    const name = Number(/\d+$/.exec(reference)?.[0]);
-    if (reason === 'capture' || reason === 'refund') return { type: reason, task: name };
-    if (reason === 'reserve') return { type: reason, task: name, credits };
-    const signed = source === 'available' ? -credits : credits;
-    return { type: reason, kind, credits: signed, reference: name };
-  });
-}
-
-test('parallel transfers give the model’s balances', async () => {
-  const reserves = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 6, maxLength: 6 });
-  const batches = fc.array(commands, { minLength: 10, maxLength: 30 });
-  await fc.assert(
-    fc.asyncProperty(reserves, batches, async (amounts, batch) => {
-      const accountId = await openAccount();
-      // As in the service, a task always reserves the same amount. Only tasks 0 and 1 are settled,
-      // because only their reservations are known before the batch runs.
-      const commandsWithFixedReserves = batch.map((command) =>
-        command.type === 'reserve' ? { ...command, credits: amounts[command.task] ?? 1 } : command,
-      );
-      const first: LedgerCommand = { type: 'grant', kind: 'paid', credits: 60, reference: 9 };
-      const reserved = await reserveSome(accountId, first, amounts.slice(0, 2));
-      const results = await Promise.all(
-        commandsWithFixedReserves.map((command) =>
-          carryOut(accountId, command, (task) => reserved[task]),
-        ),
-      );
-      const booked = await bookedCommands(accountId);
-      const model = new LedgerModel();
-      for (const command of booked) assert.equal(model.apply(command), 'booked');
-      assert.deepEqual(await balances(db, accountId), model.balances);
-      const before = 1 + reserved.length;
-      assert.equal(booked.length - before, results.filter((result) => result === 'booked').length);
-    }),
-    { numRuns: 25 },
-  );
-  assert.deepEqual(await ledgerProblems(db), []);
-});
-
-/** Grants credits and reserves them for tasks 0 and 1, as long as enough credits are available. */
-async function reserveSome(
-  accountId: string,
-  first: LedgerCommand,
-  amounts: number[],
-): Promise<number[]> {
-  await carryOut(accountId, first, () => undefined);
-  const reserved: number[] = [];
-  for (const [task, credits] of amounts.entries()) {
-    const result = await carryOut(accountId, { type: 'reserve', task, credits }, () => undefined);
-    if (result !== 'booked') break;
-    reserved.push(credits);
-  }
-  return reserved;
 }
 
 test('parallel reserves never exceed the available credits, and the others fail with 402', async () => {
@@ -240,14 +79,6 @@ test('the API never spends promotional credits', async () => {
     paid: { available: 0, reserved: 0 },
     promotional: { available: 500, reserved: 0 },
   });
-});
-
-test('a repeated grant is booked once, also when the repeats are parallel', async () => {
-  const accountId = await openAccount();
-  const given = { accountId, credits: 70, kind: 'paid', reference: crypto.randomUUID() } as const;
-  const results = await Promise.all(Array.from({ length: 8 }, () => grant(db, given)));
-  assert.equal(results.filter((isNew) => isNew).length, 1);
-  assert.equal((await balances(db, accountId)).paid.available, 70);
 });
 
 test('a reference is refused with another account, amount, kind, direction or note', async () => {

@@ -7,10 +7,9 @@ import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { clawBack } from './debts.ts';
-import { adjust, balances, grant, settle } from './ledger.ts';
+import { balances, grant, settle } from './ledger.ts';
 import { GRACE_DAYS } from './lot-book.ts';
-import { bringUpToDate } from './lots.ts';
-import { bringDueUpToDate } from './upkeep.ts';
+import { bringDueUpToDate, bringUpToDate } from './lots.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -117,41 +116,6 @@ test('an expiry stays booked when the clock goes back', async () => {
   assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
 });
 
-test('a reserve takes the lot that expires first, and spans lots', async () => {
-  const accountId = await openAccount();
-  await give(accountId, 50, 3 * HOUR);
-  await give(accountId, 50, HOUR);
-  await give(accountId, 50);
-  const taskId = await reserveNow(accountId, 70);
-  await settleNow(accountId, taskId, 70, 'capture');
-  await database.setClock(HOUR + 1);
-  await sweep();
-  assert.deepEqual(await paid(accountId), { available: 80, reserved: 0 });
-  await database.setClock(3 * HOUR + 1);
-  await sweep();
-  assert.deepEqual(await paid(accountId), { available: 50, reserved: 0 });
-});
-
-test('a refund goes back to its lots; what has expired meanwhile can be used for the grace', async () => {
-  const accountId = await openAccount();
-  await give(accountId, 50, HOUR);
-  await give(accountId, 50, 30 * DAY);
-  const taskId = await reserveNow(accountId, 80);
-  await database.setClock(2 * DAY);
-  await sweep();
-  await settleNow(accountId, taskId, 80, 'refund');
-  assert.deepEqual(await paid(accountId), { available: 100, reserved: 0 });
-  await database.setClock((2 + GRACE_DAYS) * DAY - HOUR);
-  await sweep();
-  assert.deepEqual(await paid(accountId), { available: 100, reserved: 0 });
-  await database.setClock((2 + GRACE_DAYS) * DAY + HOUR);
-  await sweep();
-  assert.deepEqual(await paid(accountId), { available: 50, reserved: 0 });
-  await database.setClock(30 * DAY + HOUR);
-  await sweep();
-  assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
-});
-
 test('grace is given once: a task that is refunded again and again does not renew it', async () => {
   const accountId = await openAccount();
   await give(accountId, 50, HOUR);
@@ -164,17 +128,6 @@ test('grace is given once: a task that is refunded again and again does not rene
   await database.setClock((1 + GRACE_DAYS) * DAY + HOUR);
   await settleNow(accountId, second, 50, 'refund');
   await assert.rejects(reserveNow(accountId, 1), { code: 'insufficient_credits' });
-});
-
-test('a reservation from before the first lot is refunded to the credits that do not expire', async () => {
-  const accountId = await openAccount();
-  await give(accountId, 50);
-  const taskId = await reserveNow(accountId, 50);
-  await give(accountId, 20, HOUR);
-  await settleNow(accountId, taskId, 50, 'refund');
-  await database.setClock(HOUR + 1);
-  await sweep();
-  assert.deepEqual(await paid(accountId), { available: 50, reserved: 0 });
 });
 
 test('a repeated grant must name the same expiry, and may come after it', async () => {
@@ -196,14 +149,6 @@ test('a grant whose expiry is over is refused', async () => {
   assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
 });
 
-test('an adjustment can’t take credits that have expired', async () => {
-  const accountId = await openAccount();
-  await give(accountId, 100, HOUR);
-  await database.setClock(HOUR + 1);
-  const change = { accountId, credits: -1, kind: 'paid', reference: accountId, note: 'x' } as const;
-  await assert.rejects(adjust(db, change), /fewer available credits/);
-});
-
 test('one balance that can’t be brought up to date does not keep the others waiting', async () => {
   const [broken, sound] = [await openAccount(), await openAccount()];
   const reference = await give(broken, 10, HOUR);
@@ -216,35 +161,6 @@ test('one balance that can’t be brought up to date does not keep the others wa
   assert.deepEqual(await paid(sound), { available: 0, reserved: 0 });
   await sql(db, change, [`grant:${reference}`, 10]);
   assert.equal(await sweep(), 1);
-});
-
-test('a clawback of spent credits is a debt; it blocks reserves until a grant has paid it', async () => {
-  const accountId = await openAccount();
-  const payment = await give(accountId, 100);
-  const taskId = await reserveNow(accountId, 70);
-  await takeBack(accountId, payment, 100);
-  assert.deepEqual(await paid(accountId), { available: 0, reserved: 70 });
-  await settleNow(accountId, taskId, 70, 'capture');
-  await give(accountId, 60);
-  assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
-  await assert.rejects(reserveNow(accountId, 1), { code: 'insufficient_credits' });
-  await give(accountId, 60);
-  assert.deepEqual(await paid(accountId), { available: 50, reserved: 0 });
-  await reserveNow(accountId, 50);
-  const repaid = await transfersOf(accountId, 'repay');
-  assert.deepEqual(
-    repaid.map(({ credits }) => credits),
-    [60, 10],
-  );
-});
-
-test('a refund pays the debt', async () => {
-  const accountId = await openAccount();
-  const payment = await give(accountId, 100);
-  const taskId = await reserveNow(accountId, 70);
-  await takeBack(accountId, payment, 80);
-  await settleNow(accountId, taskId, 70, 'refund');
-  assert.deepEqual(await paid(accountId), { available: 20, reserved: 0 });
 });
 
 test('a clawback takes no more than the payment gave, less what expired or was taken before', async () => {

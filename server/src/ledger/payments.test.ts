@@ -76,17 +76,6 @@ test('refunded payments are taken back from the newest one; what is spent become
   assert.deepEqual(await paid(accountId), { available: 0, debt: 120 });
 });
 
-test('a payment pays the debt of its account at once', async () => {
-  const accountId = await openAccount();
-  const payment = await pay(accountId, 100);
-  await spend(accountId, 100);
-  await takeBack(accountId, [payment], 100);
-  await pay(accountId, 30);
-  assert.deepEqual(await paid(accountId), { available: 0, debt: 70 });
-  await pay(accountId, 90, HOUR);
-  assert.deepEqual(await paid(accountId), { available: 20, debt: 0 });
-});
-
 test('test credits are given once, and a refill sets what is available back', async () => {
   const accountId = await openAccount();
   await Promise.all([openTestBalance(db, accountId), openTestBalance(db, accountId)]);

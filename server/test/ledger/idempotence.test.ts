@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
-import { balances } from '../../src/ledger/ledger.ts';
 import { createTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { type CallResult, createHistory, type LedgerHistory, type Movement } from './history.ts';
@@ -108,34 +107,5 @@ test('an adjustment that the balance covers once: no repeat is refused', async (
     const sent = await sendAtOnce(history, [movement], random);
     assertOneBooked(sent, isRepeatOrConflict);
     await assertLinearizable(database.db, history);
-  });
-});
-
-test('one task, reserved and then settled by many at once: one reservation, one settlement', async (t) => {
-  await runRounds(t, async (random) => {
-    const history = createHistory(`${crypto.randomUUID()}-`);
-    const accountId = await openAccount(history, 1000, 1);
-    const reservation = { accountId, task: 1 };
-    const reservations = await sendAtOnce(
-      history,
-      [
-        { type: 'reserve', ...reservation, credits: 40 },
-        { type: 'reserve', ...reservation, credits: 50 },
-      ],
-      random,
-    );
-    const { credits } = assertOneBooked(reservations, () => 'conflict');
-    const ends = await sendAtOnce(
-      history,
-      [
-        { type: 'capture', ...reservation, credits },
-        { type: 'refund', ...reservation, credits },
-      ],
-      random,
-    );
-    const { type } = assertOneBooked(ends, () => 'conflict');
-    await assertLinearizable(database.db, history);
-    const available = type === 'refund' ? 1000 : 1000 - credits;
-    assert.deepEqual((await balances(database.db, accountId)).paid, { available, reserved: 0 });
   });
 });

@@ -5,9 +5,9 @@ import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { balances, grant, settle } from '../../src/ledger/ledger.ts';
-import { bringUpToDate } from '../../src/ledger/lots.ts';
+import { bringDueUpToDate, bringUpToDate } from '../../src/ledger/lots.ts';
 import type { CreditKind, TaskCredits } from '../../src/ledger/transfer.ts';
-import { createTestDatabase } from '../database.ts';
+import { createTestDatabase, quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
@@ -130,6 +130,7 @@ async function runClient(client: Database, shared: Shared, random: Random): Prom
     const wanted = task(accountId, random.whole(1, 30));
     const kind = random.pick(['paid', 'promotional'] as const);
     const type = random.pick(['web', 'web', 'web', 'api', 'end', 'end', 'all', 'give', 'take']);
+    if (random.chance(0.05)) await bringDueUpToDate({ db: client, log: quiet });
     if (type === 'web' || type === 'api') {
       const reserved = await reserveAs(type, client, wanted);
       if (!reserved) continue;

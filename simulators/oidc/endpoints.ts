@@ -1,7 +1,7 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import type { Grant, Grants } from './grants.ts';
-import { newSigningKey, signToken } from './tokens.ts';
 
 /** What is wrong with the responses. `userinfo`: nothing; the e-mail address is only there. */
 export type OidcFault = 'none' | 'down' | 'nonce' | 'signature' | 'audience' | 'userinfo';
@@ -89,4 +89,24 @@ export function githubEndpoints(grants: Grants): Record<string, Endpoint> {
       ];
     },
   };
+}
+
+const KEY_ID = 'simulated';
+
+/** A key that signs ID tokens, and how others read it. */
+function newSigningKey() {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid: KEY_ID, alg: 'ES256', use: 'sig' };
+  return { privateKey, jwks: { keys: [jwk] } };
+}
+
+/** A signed JSON Web Token. */
+function signToken({ privateKey }: ReturnType<typeof newSigningKey>, claims: object): string {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const text = `${encode({ alg: 'ES256', kid: KEY_ID })}.${encode(claims)}`;
+  const signature = sign('sha256', Buffer.from(text), {
+    key: privateKey,
+    dsaEncoding: 'ieee-p1363',
+  });
+  return `${text}.${signature.toString('base64url')}`;
 }

@@ -7,7 +7,6 @@ import { beginSubscription } from './subscriptions.ts';
 
 export const SESSION_PARAMS = [
   'mode',
-  'ui_mode',
   'customer',
   'client_reference_id',
   'metadata[*]',

@@ -2,11 +2,17 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text as readText } from 'node:stream/consumers';
 import { closeServer, listenOn } from '../kit/http-server.ts';
 import { control } from './controls.ts';
-import type { Fault, Faults } from './faults.ts';
 import { type PageResponse, page } from './pages.ts';
-import { type ApiResponse, openModes, refused, respondToCall } from './respond.ts';
+import {
+  type ApiResponse,
+  type Fault,
+  type Faults,
+  openModes,
+  refused,
+  respondToCall,
+} from './respond.ts';
 import { newObjectId } from './state.ts';
-import { createWebhooks, type Webhooks } from './webhooks.ts';
+import { createWebhooks } from './webhooks.ts';
 
 export type SimulatedStripe = Awaited<ReturnType<typeof startSimulatedStripe>>;
 
@@ -16,7 +22,7 @@ export async function startSimulatedStripe(options: { port?: number; chance?: ()
   const webhooks = createWebhooks(chance);
   const faults: Faults = { next: [], share: {} };
   const modes = openModes(webhooks.emit);
-  const parts = { modes, webhooks, faults, chance, calls: new Map<string, number>() };
+  const parts = { modes, faults, chance, calls: new Map<string, number>() };
   const server = createServer((request, response) => {
     void serve(parts, request, response).catch(() => response.destroy());
   });
@@ -51,14 +57,14 @@ export async function startSimulatedStripe(options: { port?: number; chance?: ()
   };
 }
 
-type Parts = Parameters<typeof respondToCall>[0] & { webhooks: Webhooks };
+type Parts = Parameters<typeof respondToCall>[0];
 
 async function serve(
   parts: Parts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { modes, webhooks } = parts;
+  const { modes } = parts;
   const body = await readText(request);
   const url = new URL(request.url ?? '/', 'http://simulator');
   const [, first, name = ''] = url.pathname.split('/');
@@ -70,7 +76,7 @@ async function serve(
     } else if (first === '_simulator') {
       const given = body === '' ? {} : JSON.parse(body);
       const { state } = modes.having(given.id);
-      sendJson(response, { status: 200, body: control(state, webhooks, { name, body: given }) });
+      sendJson(response, { status: 200, body: control(state, { name, body: given }) });
     } else {
       const action = new URLSearchParams(body).get('action') ?? undefined;
       const { state } = modes.having(url.pathname.split('/').at(-1));

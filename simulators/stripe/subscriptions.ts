@@ -1,5 +1,5 @@
 import { invalid } from './form.ts';
-import { discountOf, lineOf, totalOf } from './money/invoice-lines.ts';
+import { discountOf, lineOf, totalOf } from './invoice-lines.ts';
 import type {
   Coupon,
   Invoice,

@@ -5,8 +5,12 @@ import {
   expireSession,
   settleSession,
 } from '../../../simulators/stripe/checkout.ts';
-import { moveDispute, openDispute } from '../../../simulators/stripe/money/disputes.ts';
-import { refund, settleRefund } from '../../../simulators/stripe/payments.ts';
+import {
+  moveDispute,
+  openDispute,
+  refund,
+  settleRefund,
+} from '../../../simulators/stripe/payments.ts';
 import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { reserve } from '../../test/ledger/reserve.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
-import { openDispute } from '../../../simulators/stripe/money/disputes.ts';
-import { pay } from '../../../simulators/stripe/payments.ts';
+import { openDispute, pay } from '../../../simulators/stripe/payments.ts';
 import { renew } from '../../../simulators/stripe/subscriptions.ts';
 import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { sql } from '../../test/task-fixtures.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { openDispute } from '../../../../simulators/stripe/money/disputes.ts';
-import { cardOf } from '../../../../simulators/stripe/payments.ts';
+import { cardOf, openDispute } from '../../../../simulators/stripe/payments.ts';
 import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { sql } from '../../../test/task-fixtures.ts';

@@ -3,9 +3,8 @@ import { after, test } from 'node:test';
 import fc from 'fast-check';
 import type Stripe from 'stripe';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
-import { openDispute } from '../../../../simulators/stripe/money/disputes.ts';
 import type { Coupon, Invoice, Price } from '../../../../simulators/stripe/objects.ts';
-import { cardOf, refund, saveCard } from '../../../../simulators/stripe/payments.ts';
+import { cardOf, openDispute, refund, saveCard } from '../../../../simulators/stripe/payments.ts';
 import { createState } from '../../../../simulators/stripe/state.ts';
 import {
   beginSubscription,

@@ -1,6 +1,11 @@
-import { moveDispute, openDispute } from '../../../../simulators/stripe/money/disputes.ts';
 import type { DisputeStatus } from '../../../../simulators/stripe/objects.ts';
-import { chargeOf, refund, settleRefund } from '../../../../simulators/stripe/payments.ts';
+import {
+  chargeOf,
+  moveDispute,
+  openDispute,
+  refund,
+  settleRefund,
+} from '../../../../simulators/stripe/payments.ts';
 import type { State } from '../../../../simulators/stripe/state.ts';
 import type { Random } from '../../random.ts';
 

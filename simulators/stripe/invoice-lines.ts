@@ -1,5 +1,5 @@
-import type { Coupon, InvoiceLine, Price } from '../objects.ts';
-import { newObjectId } from '../state.ts';
+import type { Coupon, InvoiceLine, Price } from './objects.ts';
+import { newObjectId } from './state.ts';
 
 /** A line in the making: of a whole period, or of its rest (`proration`). */
 interface Wanted {

@@ -1,18 +1,15 @@
 /** SQL fragments that read accounts, for statements of other folders. */
 
-/** Joins a row's account as `a`. */
+/** Joins an account as `a`. */
 export function joinAccount(id: string): string {
   return `join accounts a on a.id = ${id}`;
 }
 
-/** Selects an account's e-mail address, in lower case. */
 export function lowerEmailOf(id: string): string {
   return `(select lower(email) from accounts where id = ${id})`;
 }
 
-/** Whether an account can use what it buys. */
 export interface AccountState {
-  /** Whether the account is disabled. */
   is_disabled: boolean;
   /** Whether its owner has closed it and can still reopen it. */
   is_closing: boolean;

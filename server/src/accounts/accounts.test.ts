@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
-import { createAccount, disableAccount, findAccount, hasNoAccounts } from './accounts.ts';
+import { createAccount, findAccount, hasNoAccounts } from './accounts.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -43,11 +43,4 @@ test('an invalid e-mail address is refused', async () => {
   for (const email of ['', 'ada', 'ada@', '@example.com', 'a b@example.com', 'a@b@c', long]) {
     await assert.rejects(createAccount(db, email), UsageError, email);
   }
-});
-
-test('disabling an account twice is allowed', async () => {
-  const accountId = await createAccount(db, 'edsger@example.com');
-  await disableAccount(db, accountId);
-  await disableAccount(db, accountId);
-  assert.equal(await findAccount(db, accountId), accountId);
 });

@@ -16,9 +16,7 @@ import { openBalances } from '../ledger/ledger.ts';
 const INSERT = statement('account_insert', 'insert into accounts (id, email) values ($1, $2)');
 
 /**
- * Creates an account without credits.
  * @param record called with the new id within the same transaction
- * @returns its id
  * @throws UsageError if the text is not an e-mail address, or the address already has an account
  */
 export async function createAccount(
@@ -54,10 +52,8 @@ const FIND_BY_EMAIL = statement(
   `select id, disabled_at is not null as is_disabled from accounts where lower(email) = lower($1)`,
 );
 
-/** The account of an e-mail address. */
 export interface EmailAccount {
   accountId: string;
-  /** Created by this call, without credits. */
   isNew: boolean;
   isDisabled: boolean;
 }
@@ -80,7 +76,7 @@ const FIND = statement(
 );
 
 /**
- * The id of the account with this id or e-mail address (case-insensitive).
+ * Ignores the case of an address.
  * @throws UsageError if there is no such account
  */
 export async function findAccount(db: Queryable, idOrEmail: string): Promise<string> {
@@ -91,7 +87,7 @@ export async function findAccount(db: Queryable, idOrEmail: string): Promise<str
 }
 
 /**
- * Disables an account: the next request with any of its API keys gets 401. Its tasks continue.
+ * The next request with any of its API keys gets 401. Its tasks continue.
  * @returns false if it was disabled already
  */
 export const disableAccount = whether<[accountId: string]>(
@@ -118,7 +114,7 @@ export async function requireNotErased(db: Queryable, accountId: string): Promis
 }
 
 /**
- * Enables a disabled account: its API keys work again, unless revoked or expired.
+ * Its API keys work again, unless revoked or expired.
  * @returns false if it was not disabled
  * @throws UsageError if the account was erased
  */
@@ -136,12 +132,11 @@ export const lockAccount = command<[accountId: string], Transaction>(
 
 const ANY = statement('account_any', 'select 1 from accounts limit 1');
 
-/** Whether the installation has no account yet. */
 export async function hasNoAccounts(db: Queryable): Promise<boolean> {
   return (await db.query(ANY)).length === 0;
 }
 
-/** The e-mail address of an account; undefined if it was erased. */
+/** undefined if the account was erased. */
 export const emailOf = queryValue<[accountId: string], string | undefined>(
   'account_email',
   'select email from accounts where id = $1 and erased_at is null',
@@ -168,7 +163,7 @@ const EMAILS = statement(
   'select id, email from accounts where id = any($1) and erased_at is null',
 );
 
-/** Adds each row's account e-mail address; null if the account is erased. */
+/** null if the account is erased. */
 export async function withEmails<Row extends { account_id: string }>(
   db: Queryable,
   rows: Row[],
@@ -206,7 +201,7 @@ const LIST = statement(
 );
 
 /**
- * A page of accounts, newest first.
+ * Newest first.
  * @param page.after the last account of the previous page
  * @param page.find only the account with this id, or those whose address contains this text
  */
@@ -221,7 +216,6 @@ export function listAccounts(
   return db.query<AccountListing>(LIST, [after, limit, find]);
 }
 
-/** An account; undefined if there is none with this id. */
 export const readAccount = queryFirst<[accountId: string], ShownAccount>(
   'operator_account',
   `select ${COLUMNS}, (select erase_at from account_closings c
@@ -229,5 +223,5 @@ export const readAccount = queryFirst<[accountId: string], ShownAccount>(
    from accounts where id = $1`,
 );
 
-/** `erase_at`: when the grace period of an account that its owner has closed ends. */
+/** `erase_at`: when the grace period of a closed account ends. */
 export type ShownAccount = AccountListing & { erase_at: Date | null };

@@ -17,8 +17,8 @@ const WINDOW = `interval '${WINDOW_SECONDS} seconds'`;
 const EXPIRED = `width_bucket(clock_now() - ${WINDOW}, hits)`;
 
 /**
- * SQL that a route adds to the admitting statement, to read a row. It may use `caller`, with the
- * columns account_id, key_id, and `surface` and `argument` from the {@link AdmissionRequest}.
+ * SQL that a route adds to the admitting statement, to read a row. It may use `caller`: account_id,
+ * key_id, and `surface` and `argument` from the {@link AdmissionRequest}.
  */
 export interface CallerRead {
   columns: string;
@@ -32,15 +32,12 @@ export interface CallerRead {
 /** The account, API key and surface (C20) of an admitted request. */
 export type Caller = ReturnType<typeof callerFrom>;
 
-/** The caller of an admitted request, and the columns of the {@link CallerRead}. */
 export interface Admitted<Row> {
   caller: Caller;
   row: Row;
 }
 
-/** A request that asks for admission. */
 export interface AdmissionRequest {
-  /** Its Authorization header. */
   authorization: string | undefined;
   /** The surface that received it (C20). A test key's caller gets the surface `test`. */
   surface: string;
@@ -48,11 +45,10 @@ export interface AdmissionRequest {
   argument?: string;
 }
 
-/** How many requests may share a statement. */
 const MAX_REQUESTS = 64;
-/** How many statements a route may run at once in a process. */
+/** Per route and process. */
 const MAX_STATEMENTS = 2;
-/** How many requests of a route may queue for a statement in a process. */
+/** Per route and process. */
 const MAX_WAITING = 5000;
 const BUSY =
   'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';
@@ -62,13 +58,8 @@ const BUSY =
  * the route's row. Requests that arrive together share one statement and its commit
  * (decisions/0007). The window is exact across processes (C9): each admitted request is a hit, the
  * key's row is locked while its 30th newest hit is read, a refused request adds no hit, and two
- * requests of one key never share a statement.
- *
- * Only existing keys reach these statements: see {@link KeyGate}.
- *
- * The function throws ApiError `unauthorized` (API key missing, malformed, unknown, revoked or
- * expired, or account disabled) or `rate_limited`, with the whole seconds until the next request
- * can be admitted.
+ * requests of one key never share a statement. The function throws ApiError `unauthorized` or
+ * `rate_limited`, with the whole seconds until the next request can be admitted.
  * @param gate shared by all routes of a process
  * @param name of the prepared statement, unique in the program
  */
@@ -107,7 +98,6 @@ function callerFrom(row: ResultRow<object>) {
   return {
     accountId: row.account_id,
     keyId: row.key_id,
-    /** Whether the key has a monthly spending cap. */
     hasCap: row.has_cap,
     surface: row.caller_surface,
     /** How many more requests the window admits until its oldest hit leaves it. */
@@ -209,8 +199,8 @@ function unauthorized(message: string): ApiError {
 }
 
 /**
- * When the key's next request can pass, in milliseconds of the gate's clock. The clock is read
- * before the query, so the result is never too late.
+ * In milliseconds of the gate's clock, which is read before the query, so the result is never too
+ * late.
  */
 async function passesAt({ db, now }: KeyGate, keyId: string): Promise<number> {
   const askedAt = now();

@@ -13,8 +13,8 @@ import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
 import { openTestBalance } from '../ledger/test-credits.ts';
 
 /**
- * What a key's tasks spend: real credits, or test credits, which never reach a real provider
- * (decisions/0048). A key never changes its mode.
+ * What a key's tasks spend; test credits never reach a real provider (decisions/0048). A key never
+ * changes its mode.
  */
 export type KeyMode = 'live' | 'test';
 
@@ -38,10 +38,7 @@ export function looksLikeSecret(text: string): boolean {
   return random !== undefined && checksum(random) === sum;
 }
 
-/**
- * The SHA-256 of a secret, which itself is not stored. No slow hash is needed: a secret has too
- * many random bits to guess.
- */
+/** Only a SHA-256 is stored. No slow hash is needed: a secret has too many random bits to guess. */
 export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
@@ -58,7 +55,6 @@ export interface NewKey {
   /** `live` if omitted. */
   mode?: KeyMode | undefined;
   name?: string | undefined;
-  /** After this time, requests with the key get 401. */
   expiresAt?: Date | undefined;
   /** Credits that its creates may spend per calendar month (UTC); at least 0. */
   monthlyCap?: number | undefined;
@@ -100,8 +96,7 @@ const UPDATE = namedStatement(
 );
 
 /**
- * Changes a key's name, its spending cap, or both; null removes it. The next create obeys the new
- * cap.
+ * Changes a key's name, its spending cap, or both; null removes it.
  * @returns false if nothing changed
  * @throws UsageError if no key has this id
  */
@@ -134,7 +129,7 @@ const REVOKE = statement(
 const EXISTS = statement('key_exists', 'select from api_keys where id = $1');
 
 /**
- * Revokes an API key: its next request gets 401, in every process.
+ * Its next request gets 401, in every process.
  * @returns false if it was revoked already
  * @throws UsageError if no key has this id
  */
@@ -149,17 +144,14 @@ async function requireKey(db: Queryable, keyId: string): Promise<void> {
   throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
 }
 
-/**
- * Revokes all API keys of an account.
- * @returns the ids of those that were still valid
- */
+/** @returns the ids of those that were still valid */
 export const revokeAllKeys = queryColumn<[accountId: string], string>(
   'key_revoke_all',
   `update api_keys set revoked_at = clock_now()
    where account_id = $1 and revoked_at is null returning id`,
 );
 
-/** How many keys of an account are neither revoked nor expired. */
+/** Neither revoked nor expired. */
 export const validKeys = queryValue<[accountId: string], number>(
   'key_valid',
   `select count(*)::int as keys from api_keys where account_id = $1 and revoked_at is null
@@ -174,7 +166,6 @@ export interface KeyListing {
   created_at: Date;
   expires_at: Date | null;
   revoked_at: Date | null;
-  /** Credits per calendar month (UTC). */
   monthly_cap: number | null;
   /** Its last admitted request, recorded up to a minute late. */
   last_used_at: Date | null;
@@ -182,7 +173,7 @@ export interface KeyListing {
   last_used_address: string | null;
 }
 
-/** All API keys of an account, including revoked ones, without their secrets. */
+/** Including revoked ones, without their secrets. */
 export const listKeys = query<[accountId: string], KeyListing>(
   'key_list',
   `select id as key_id, mode, name, created_at, expires_at, revoked_at, monthly_cap, last_used_at,

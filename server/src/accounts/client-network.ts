@@ -1,6 +1,5 @@
 import ipaddr from 'ipaddr.js';
 
-/** The IPv6 prefix that one customer usually has to itself. */
 const IPV6_BITS = 64;
 
 function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {

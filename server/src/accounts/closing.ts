@@ -9,7 +9,6 @@ import {
 } from '../database/database.ts';
 import { lockAccount } from './accounts.ts';
 
-/** How long an account closed by its owner can be reopened. */
 const GRACE_DAYS = 7;
 
 /**
@@ -37,7 +36,7 @@ const REOPEN = statement(
 );
 
 /**
- * Enables an account that its owner has closed, within the grace period.
+ * Enables an account that its owner has closed.
  * @returns false if its owner has not closed it, or the grace period is over
  */
 export async function reopenAccount(tx: Transaction, accountId: string): Promise<boolean> {
@@ -62,8 +61,7 @@ const END_GRACE = statement(
 );
 
 /**
- * Ends a closed account's grace period: it can't be reopened any more. Both this and a sign-in lock
- * the account, so only one of them wins.
+ * Both this and a sign-in lock the account, so only one of them wins.
  * @returns false if the account is not closed
  */
 export async function endGrace(tx: Transaction, accountId: string): Promise<boolean> {
@@ -71,15 +69,13 @@ export async function endGrace(tx: Transaction, accountId: string): Promise<bool
   return (await tx.query(END_GRACE, [accountId])).length > 0;
 }
 
-/** Records that a closed account's personal data is erased. */
 export const endDeletion = command<[accountId: string]>(
   'deletion_done',
   'update account_deletions set erased_at = clock_now() where account_id = $1',
 );
 
 /**
- * Keeps an account disabled that its owner had closed: signing in no longer reopens it, and it is
- * not erased.
+ * Signing in no longer reopens the account, and it is not erased.
  * @returns false if it is not in its grace period
  */
 export const withdrawClosing = whether<[accountId: string], Transaction>(
@@ -99,14 +95,12 @@ export async function withdrawDeletion(tx: Transaction, accountId: string): Prom
 }
 
 // Allows key-share locks, so that an order being settled meanwhile can still reference it.
-/** Locks an account; undefined if there is none. */
 export const lockErasable = queryFirst<[accountId: string], Erasable, Transaction>(
   'erase_state',
   `select disabled_at < clock_now() - interval '1 minute' as is_idle, erased_at is not null as
      is_erased from accounts where id = $1 for no key update`,
 );
 
-/** Whether an account can be erased. */
 export interface Erasable {
   /** Disabled long enough that no admitted create is still running; null: not disabled. */
   is_idle: boolean | null;
@@ -130,7 +124,6 @@ const ERASE = [
   ),
 ];
 
-/** Erases an account's e-mail address, and its keys' names and last addresses. */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   for (const erase of ERASE) await tx.query(erase, [accountId]);
 }

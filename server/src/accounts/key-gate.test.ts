@@ -112,6 +112,7 @@ test('revoked keys and keys of disabled accounts get 401 at the next request and
   const disabled = await makeCustomer(db, 0);
   for (const { secret } of [revoked, disabled]) assert.equal(await codeOf(ask(secret)), 'admitted');
   await revokeKey(db, revoked.keyId);
+  const others = [await createKey(db, revoked), await createKey(db, disabled)];
   await disableAccount(db, disabled.accountId);
   const before = sent('admit_gate_test').length;
   for (let count = 0; count < 3; count += 1) {
@@ -120,6 +121,8 @@ test('revoked keys and keys of disabled accounts get 401 at the next request and
     }
   }
   assert.equal(sent('admit_gate_test').length, before + 2, 'then they count as unknown keys');
+  const codes = await Promise.all(others.map(({ secret }) => codeOf(ask(secret))));
+  assert.deepEqual(codes, ['admitted', 'unauthorized']);
 });
 
 test('a full window is refused from memory until Retry-After is over', async () => {

@@ -22,9 +22,8 @@ export interface KeyGate {
   /** Forces a look-up at the key's next request. */
   forget(secretHash: Buffer): void;
   /**
-   * Remembers that the key's window is full.
    * @param until when a request can pass again, in milliseconds of `now`
-   * @returns the error for the request that found this out
+   * @returns the error for the request that found the window full
    */
   limit(secretHash: Buffer, until: number): ApiError;
 }
@@ -50,7 +49,7 @@ function idOf(secretHash: Buffer): string {
   return secretHash.toString('latin1');
 }
 
-/** How many keys are remembered in each set. The oldest are evicted. */
+/** The oldest are evicted. */
 const MAX_KNOWN = 200_000;
 const MAX_REFUSED = 10_000;
 
@@ -71,17 +70,14 @@ const LOOK_UP = statement(
 /** How many unknown keys share a statement. Only one such statement runs at a time. */
 const MAX_LOOK_UPS = 64;
 /**
- * Delays the next look-up by this much per key that the last one refused, so that a process looks
- * up about 1,000 made-up keys a second. Valid keys cause no delay.
+ * Per key that the last look-up refused, so that a process looks up about 1,000 made-up keys a
+ * second. Valid keys cause no delay.
  */
 const PAUSE_PER_REFUSED_KEY_MS = 1;
 const MAX_PAUSE_MS = MAX_LOOK_UPS * PAUSE_PER_REFUSED_KEY_MS;
-/** How many unknown keys may wait. */
 const MAX_WAITING = 5000;
-/** How long an unknown key is refused from memory. */
 const REFUSED_MS = 10_000;
 
-/** The keys that this process knows to exist. */
 function openKnownKeys(db: Queryable, now: () => number) {
   const known = new Set<string>();
   const refused = new Map<string, number>();
@@ -162,10 +158,8 @@ function tooManyUnknownKeys(): ApiError {
 export const REQUESTS_PER_WINDOW = 30;
 export const WINDOW_SECONDS = 60;
 
-/** The rate limit of an API key, as clients see it. */
 export const KEY_POLICY = { name: 'default', max: REQUESTS_PER_WINDOW, seconds: WINDOW_SECONDS };
 
-/** The error for a request over that limit. */
 export function windowIsFull(seconds: number): ApiError {
   const sent = `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds.`;
   return new ApiError('rate_limited', `${sent} The next one passes in ${seconds} seconds.`, {

@@ -11,7 +11,6 @@ interface Use {
   address: string;
 }
 
-/** How many keys share a statement. */
 const MAX_KEYS = 500;
 
 // Rows are locked in key order, so that two processes can't deadlock. All requests since the last
@@ -37,8 +36,8 @@ const WRITE = namedStatement(
 );
 
 /**
- * Counts API key requests without a write per request. Call `flush` at most once a minute. A crash
- * loses the counts since the last flush.
+ * Counts API key requests without a write per request. A crash loses the counts since the last
+ * flush.
  * @param now monotonic milliseconds
  */
 export function openKeyUsage(db: Queryable, now = () => performance.now()) {
@@ -53,9 +52,8 @@ export function openKeyUsage(db: Queryable, now = () => performance.now()) {
     for (const [keyId, use] of newer) add(keyId, use);
   };
   return {
-    /** Counts an admitted request, in memory. */
     note: (keyId: string, address: string) => add(keyId, { requests: 1, usedAt: now(), address }),
-    /** Writes the counts since the last flush. A failed flush keeps them for the next one. */
+    /** A failed flush keeps the counts for the next one. */
     async flush() {
       const noted = [...uses];
       uses = new Map();
@@ -96,7 +94,6 @@ async function write(db: Queryable, uses: [string, Use][], now: number): Promise
   await db.query(WRITE, values);
 }
 
-/** A key's admitted requests on one day (UTC). */
 export interface RequestsOfDay {
   /** Such as 2026-11-22. */
   day: string;
@@ -113,7 +110,7 @@ const REQUESTS = statement(
    order by d.day`,
 );
 
-/** The keys' admitted requests per day, oldest first. */
+/** Admitted requests, oldest day first. */
 export async function recentRequests(
   db: Queryable,
   keyIds: string[],

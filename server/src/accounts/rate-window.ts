@@ -2,30 +2,25 @@ import { command, type Queryable, statement } from '../database/database.ts';
 import { ApiError, type RatePolicy } from '../kernel/errors.ts';
 import { evictOldest } from '../kernel/evict-oldest.ts';
 
-/** How many full windows a process remembers. The oldest are evicted. */
 const MAX_KEYS = 10_000;
 
-/**
- * How long a full window is trusted. Then one request asks the database again, so that a process
- * notices a revoked API key, or a window that was emptied.
- */
+/** Then one request asks the database again, to notice a revoked API key, or an emptied window. */
 const TRUSTED_MS = 1000;
 
 /**
- * The rate windows known to be full in this process. Their requests are refused from memory, at no
- * cost to the database (decisions/0016).
+ * The rate windows known to be full in this process. Their requests are refused without the
+ * database (decisions/0016).
  */
 export interface FullWindows {
   /**
-   * Runs work that counts a request in a key's window, one at a time per key: an earlier one may
-   * find the window full.
+   * Runs work that counts a request, one at a time per key: an earlier one may find the window
+   * full.
    * @throws ApiError `rate_limited` from memory; errors of the work
    */
   run<T>(key: string, work: () => Promise<T>): Promise<T>;
   /**
-   * Remembers that a key's window is full.
    * @param until when a request can pass again, in milliseconds of the clock
-   * @returns the error for the request that found this out
+   * @returns the error for the request that found the window full
    */
   add(key: string, until: number): ApiError;
 }
@@ -62,9 +57,8 @@ export function openFullWindows(
 }
 
 /**
- * Makes a per-key mutex: calls with the same key run one after the other. If a call fails for a
- * reason that is not the client's request (the database is unavailable), the calls queued behind it
- * fail with the same error at once.
+ * A per-key mutex. If a call fails for a reason that is not the client's request (the database is
+ * unavailable), the calls queued behind it fail with the same error at once.
  */
 export function createKeyedMutex() {
   const last = new Map<string, Promise<void>>();
@@ -99,8 +93,6 @@ export interface RateLimit {
  * their hits. Each window's row is locked, so it is exact across processes (C9). A refused request
  * adds no hit.
  * @param keys a select of one column; it must be ordered, or statements could deadlock
- * @param max SQL for how many hits fit into the window
- * @param seconds SQL for the window's length
  */
 export function countingHits(keys: string, max: number | string, seconds: number | string): string {
   return `insert into request_windows as w (subject, hits)
@@ -123,7 +115,6 @@ const RETRY_AFTER = statement(
 );
 
 /**
- * Counts a request in a rate window.
  * @param key unique among all rate windows, such as `ip:203.0.113.7`
  * @throws ApiError `rate_limited` if the window is full
  */
@@ -132,7 +123,7 @@ export async function countRequest(db: Queryable, key: string, limit: RateLimit)
   if (admitted.length === 0) throw await tooManyRequests(db, key, limit);
 }
 
-/** The error for a full rate window: it says when a request can pass. */
+/** Says when a request can pass. */
 export async function tooManyRequests(
   db: Queryable,
   key: string,
@@ -149,7 +140,7 @@ function refusal(seconds: number, policy?: RatePolicy): ApiError {
 }
 
 /**
- * Remembers which windows {@link countRequest} and the like found full in this process.
+ * Remembers which windows were found full in this process.
  * @param now monotonic milliseconds, for tests
  */
 export function openRateMemory(now = () => performance.now()): Pick<FullWindows, 'run'> {
@@ -168,7 +159,7 @@ export function openRateMemory(now = () => performance.now()): Pick<FullWindows,
   };
 }
 
-/** Deletes windows without a hit for two days: no window is that long. */
+/** No window is two days long. */
 export const forgetIdleWindows = command<[]>(
   'rate_forget_idle',
   `delete from request_windows where ctid = any(array(

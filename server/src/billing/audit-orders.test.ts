@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { refund } from '../../../simulators/stripe/payments.ts';
 import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -10,8 +9,7 @@ import { audit } from '../operator/audit.ts';
 const fixture = await openBillingFixture();
 const accountId = await fixture.customer();
 const { id: orderId, stripe_id: session } = await fixture.buy(accountId);
-const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
-await fixture.settled();
+const paid = await fixture.complete(session);
 refund(fixture.simulator.state, paid.payment_intent ?? '', 400);
 await fixture.settled();
 after(() => fixture.close());
@@ -71,12 +69,7 @@ test('an order that is worth more, or was never paid, is found', async () => {
 
 test('a payment that was booked for two orders is found', async () => {
   const { id, stripe_id: session } = await fixture.buy(accountId);
-  const { payment_intent: payment } = completeSession(
-    fixture.simulator.state,
-    session ?? '',
-    'now',
-  );
-  await fixture.settled();
+  const { payment_intent: payment } = await fixture.complete(session);
   const twice = 'its payment was booked for another order too';
   assert.deepEqual(
     await problemsWith(`stripe_payment = '${payment}'`),

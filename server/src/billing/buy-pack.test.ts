@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { refund } from '../../../simulators/stripe/payments.ts';
-import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { auditAfterwards, openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { endGrace } from '../accounts/closing.ts';
-import { audit } from '../operator/audit.ts';
 import { disableByOperator, enableByOperator } from '../operator/verbs/accounts.ts';
 import { closeAccount } from '../sign-in/deletion.ts';
 import { buyPack } from './buy-pack.ts';
@@ -20,11 +19,7 @@ import { settleDue } from './sweep.ts';
 const ACTION = { command: 'accounts disable', actor: 'ada', reason: 'ticket 7' };
 
 const fixture = await openBillingFixture();
-after(async () => {
-  const found = await audit(fixture.database.db);
-  await fixture.close();
-  assert.deepEqual(found.problems, []);
-});
+auditAfterwards(fixture);
 
 function sessionOf(id: string | null) {
   return fixture.simulator.state.get('checkout.session', id ?? '');
@@ -119,8 +114,7 @@ test('a plan is cancelled with its account, and not by an operator who disables 
   const { db } = fixture.database;
   const accountId = await fixture.customer();
   const { id, session } = await fixture.subscribe(accountId, 'hobby');
-  const { subscription } = completeSession(fixture.simulator.state, session, 'now');
-  await fixture.settled();
+  const { subscription } = await fixture.complete(session);
   const states = async () => {
     await fixture.settled();
     const { status } = fixture.simulator.state.get('subscription', subscription ?? '');
@@ -156,12 +150,7 @@ test('what is paid after the account was closed is not booked, but is listed to 
   const accountId = await fixture.customer();
   const { id, stripe_id: session } = await fixture.buy(accountId);
   await closeForGood(accountId);
-  const { payment_intent: payment } = completeSession(
-    fixture.simulator.state,
-    session ?? '',
-    'now',
-  );
-  await fixture.settled();
+  const { payment_intent: payment } = await fixture.complete(session);
   const order = await fixture.order(id);
   assert.deepEqual([order.state, order.booked], ['mismatched', 0]);
   assert.match(order.failure ?? '', /closed: refund/);
@@ -198,8 +187,7 @@ test('an invoice of a closed account is logged once; enabled again, the account 
 test('orders that were paid before stay as they are', async () => {
   const accountId = await fixture.customer();
   const { id, stripe_id: session } = await fixture.buy(accountId);
-  completeSession(fixture.simulator.state, session ?? '', 'now');
-  await fixture.settled();
+  await fixture.complete(session);
   await close(accountId);
   assert.equal((await settleOrder(fixture.deps, id)).state, 'paid');
   assert.equal((await fixture.balance(accountId)).available, 1000);
@@ -211,8 +199,7 @@ test('the payment page of a disabled account is closed; what is paid all the sam
   const open = await fixture.buy(accountId);
   const paid = await fixture.buy(accountId, { savesCard: true });
   await disableByOperator(db, ACTION, accountId);
-  completeSession(fixture.simulator.state, paid.stripe_id ?? '', 'now');
-  await fixture.settled();
+  await fixture.complete(paid.stripe_id);
   assert.equal(sessionOf(open.stripe_id).status, 'expired');
   assert.equal((await fixture.order(paid.id)).state, 'paid');
   await enableByOperator(db, ACTION, accountId);

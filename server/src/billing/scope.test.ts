@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { deleteCustomer } from '../../../simulators/stripe/named.ts';
 import { renew } from '../../../simulators/stripe/subscriptions.ts';
-import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { auditAfterwards, openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import { audit } from '../operator/audit.ts';
 import { buyPack } from './buy-pack.ts';
 import { readOrder } from './credit-order.ts';
 import { knownCustomer } from './customers.ts';
@@ -23,11 +22,7 @@ import { settleDue } from './sweep.ts';
 
 const fixture = await openBillingFixture({ retries: 0 });
 const live = await fixture.depsOf('sk_live_1');
-after(async () => {
-  const found = await audit(fixture.database.db);
-  await fixture.close();
-  assert.deepEqual(found.problems, []);
-});
+auditAfterwards(fixture);
 beforeEach(async () => {
   await sql(fixture.deps.db, 'update orders set due_at = null');
   await sql(fixture.deps.db, 'update subscriptions set due_at = null');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import {
   completeSession,
   expireSession,
@@ -11,29 +11,22 @@ import {
   refund,
   settleRefund,
 } from '../../../simulators/stripe/payments.ts';
-import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { auditAfterwards, openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { settle } from '../ledger/ledger.ts';
-import { audit } from '../operator/audit.ts';
 import { readFigures } from '../operator/listings/figures.ts';
 import { settleOrder } from './settle-order.ts';
 
 const fixture = await openBillingFixture();
-after(async () => {
-  const found = await audit(fixture.database.db);
-  await fixture.close();
-  const others = found.problems.filter((problem) => !problem.includes('the task is missing'));
-  assert.deepEqual(others, []);
-});
+auditAfterwards(fixture, (problem) => problem.includes('the task is missing'));
 
 /** A paid order of 1000 credits, and its payment at Stripe. */
 async function buyPaid() {
   const accountId = await fixture.customer();
   const { id, stripe_id: session } = await fixture.buy(accountId);
-  const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
-  await fixture.settled();
+  const paid = await fixture.complete(session);
   return { accountId, id, payment: paid.payment_intent ?? '' };
 }
 
@@ -58,12 +51,10 @@ test('a completed Checkout that is not paid yet brings nothing until the money i
   const accountId = await fixture.customer();
   const { id, stripe_id: session } = await fixture.buy(accountId);
   completeSession(fixture.simulator.state, session ?? '', 'later');
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 0);
+  assert.equal(await fixture.available(accountId), 0);
   assert.equal((await fixture.order(id)).state, 'pending');
   settleSession(fixture.simulator.state, session ?? '', true);
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 1000);
+  assert.equal(await fixture.available(accountId), 1000);
 });
 
 test('money that does not arrive, and a Checkout that expires, end the order', async () => {
@@ -78,21 +69,6 @@ test('money that does not arrive, and a Checkout that expires, end the order', a
   assert.equal((await fixture.order(late.id)).state, 'failed');
   assert.equal((await fixture.order(left.id)).state, 'expired');
   assert.equal((await fixture.balance(accountId)).available, 0);
-});
-
-test('a part refund takes its part, rounded against the customer, and a failed one gives back', async () => {
-  const { accountId, id, payment } = await buyPaid();
-  const { id: refundId } = refund(fixture.simulator.state, payment, 333);
-  await fixture.settled();
-  assert.deepEqual(await fixture.balance(accountId), { available: 667, debt: 0 });
-  settleRefund(fixture.simulator.state, refundId, 'failed');
-  await fixture.settled();
-  assert.deepEqual(await fixture.balance(accountId), { available: 1000, debt: 0 });
-  refund(fixture.simulator.state, payment);
-  await fixture.settled();
-  assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 0 });
-  const order = await fixture.order(id);
-  assert.deepEqual([order.refunded, order.booked, order.state], [1000, 0, 'paid']);
 });
 
 test('what was read before another process settled the order is read again', async () => {
@@ -123,8 +99,7 @@ test('spent credits of a disputed payment are owed; the next purchase pays; a wo
   await fixture.settled();
   assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 800 });
   const next = await fixture.buy(accountId);
-  completeSession(fixture.simulator.state, next.stripe_id ?? '', 'now');
-  await fixture.settled();
+  await fixture.complete(next.stripe_id);
   assert.deepEqual(await fixture.balance(accountId), { available: 200, debt: 0 });
   moveDispute(fixture.simulator.state, dispute, 'won');
   await fixture.settled();
@@ -132,22 +107,23 @@ test('spent credits of a disputed payment are owed; the next purchase pays; a wo
 });
 
 test('a refund counts while it is pending or waits for the customer, until it fails', async () => {
-  const { accountId, payment } = await buyPaid();
+  const { accountId, id, payment } = await buyPaid();
   const { state } = fixture.simulator;
-  const available = async () => {
-    await fixture.settled();
-    return (await fixture.balance(accountId)).available;
-  };
-  const { id: pending } = refund(state, payment, 300, 'pending');
+  const available = () => fixture.available(accountId);
+  const { id: pending } = refund(state, payment, 333, 'pending');
   const { id: waiting } = refund(state, payment, 200, 'requires_action');
-  assert.equal(await available(), 500);
+  assert.equal(await available(), 467);
   settleRefund(state, pending, 'succeeded');
   settleRefund(state, waiting, 'canceled');
-  assert.equal(await available(), 700);
+  assert.equal(await available(), 667);
   settleRefund(state, pending, 'failed');
   assert.equal(await available(), 1000);
   for (let n = 0; n < 12; n += 1) refund(state, payment, 10, 'requires_action');
   assert.equal(await available(), 880);
+  refund(state, payment);
+  assert.equal(await available(), 0);
+  const order = await fixture.order(id);
+  assert.deepEqual([order.refunded, order.booked, order.state], [1000, 0, 'paid']);
 });
 
 test('of two disputes the open one is shown, and looked at again', async () => {
@@ -194,8 +170,7 @@ test('a dispute that moved money without a chargeback or a refund takes what it 
     const { accountId, payment } = await buyPaid();
     const { state } = fixture.simulator;
     openDispute(state, payment, { status: 'prevented', ...(withdrawn && { withdrawn }) });
-    await fixture.settled();
-    assert.equal((await fixture.balance(accountId)).available, left);
+    assert.equal(await fixture.available(accountId), left);
   }
 });
 
@@ -204,8 +179,7 @@ test('a dispute in another currency takes its share; all, before it has moved mo
   const { state } = fixture.simulator;
   const asked = { amount: 46_000, currency: 'jpy' };
   const { balance_transactions: moved } = openDispute(state, payment, asked);
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 0);
+  assert.equal(await fixture.available(accountId), 0);
   const { latest_charge: charge } = state.get('payment_intent', payment);
   const booked = state.get('charge', charge ?? '').balance_transaction;
   Object.assign(state.get('balance_transaction', booked), { amount: 900, currency: 'eur' });
@@ -266,8 +240,7 @@ test('a payment page that was opened for another order is not booked', async () 
   await sql(db, 'update orders set stripe_id = null where account_id = any($1)', [bought]);
   const session = fixture.simulator.state.get('checkout.session', other.stripe_id ?? '');
   session.metadata.order = own.id;
-  completeSession(fixture.simulator.state, session.id, 'now');
-  await fixture.settled();
+  await fixture.complete(session.id);
   assert.equal((await fixture.order(own.id)).state, 'mismatched');
   assert.equal((await fixture.balance(bought[0])).available, 0);
 });
@@ -290,8 +263,7 @@ test('what a pack costs is what it cost when Checkout was opened', async () => {
   const order = await fixture.buy(accountId);
   const { db } = fixture.database;
   await sql(db, `update offers set credits = 1, price = 999 where id = 'small'`);
-  completeSession(fixture.simulator.state, order.stripe_id ?? '', 'now');
-  await fixture.settled();
+  await fixture.complete(order.stripe_id);
   await sql(db, `update offers set credits = 1000, price = 1000 where id = 'small'`);
   assert.equal((await fixture.balance(accountId)).available, 1000);
 });
@@ -318,8 +290,7 @@ test('a Checkout whose response was lost is opened again by its key, and settled
   );
   await sql(fixture.database.db, 'update orders set stripe_id = null where id = $1', [order.id]);
   completeSession(state, order.stripe_id ?? '', 'now');
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 1000);
+  assert.equal(await fixture.available(accountId), 1000);
 });
 
 test('credits that expired before a refund stay lost, and a debt is not made of them', async () => {

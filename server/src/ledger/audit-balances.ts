@@ -1,8 +1,6 @@
 import { type Database, statement } from '../database/database.ts';
-import { LOT_BALANCE_CHECK } from './audit-lots.ts';
 import type { Report } from './audit-pages.ts';
 
-/** Page sizes: of balances, and of each balance's transfers. */
 interface BalanceSizes {
   balances: number;
   chunk: number;
@@ -17,15 +15,12 @@ interface BalanceKey {
   kind: string;
 }
 
-/** The transfers of one balance that were read so far. */
 interface Progress extends BalanceKey {
-  /** The newest of them. */
   through: number;
-  /** Their sums, by side. */
   sums: Record<string, number>;
 }
 
-/** The next transfers of a balance, and the balance itself, from the same snapshot. */
+/** A balance and its next transfers, from one snapshot. */
 interface Chunk extends BalanceKey {
   transfers: number;
   through: number;
@@ -39,6 +34,19 @@ const PAGE = statement(
   'audit_balance_page',
   `select account_id, kind from ledger_balances where (account_id, kind) > ($1, $2)
    order by account_id, kind limit $3`,
+);
+
+/** Finds contradictions between the balances in the JSON array $1 and their lots. */
+const LOT_CHECK = statement(
+  'audit_lot_balance',
+  `select b.account_id || ': lots have ' || sum(l.available) || ' available ' || b.kind
+     || ' credits, but the balance has ' || b.available as problem
+   from jsonb_to_recordset($1) as p(account_id text, kind text)
+   join ledger_balances b on b.account_id = p.account_id and b.kind = p.kind
+   join ledger_lots l on l.account_id = b.account_id and l.kind = b.kind
+   where not exists (select from ledger_transfers t
+     where t.account_id = b.account_id and t.kind = b.kind and t.id > b.lots_through)
+   group by b.account_id, b.kind having sum(l.available) > b.available`,
 );
 
 function effectOn(side: string): string {
@@ -71,12 +79,10 @@ const CHUNK = statement(
 );
 
 /**
- * Checks that the transfers of each balance add up to it, and that the balances stored with each
- * transfer result from it and the earlier ones.
- *
- * A balance's transfers are read in id order, a chunk at a time. Those already read never change,
- * and none can appear before them: a transfer gets its id while its transaction holds the lock on
- * the balance's row. The last ones are read in one snapshot with the balance.
+ * Checks that the transfers of each balance add up to it, and that each stored balance results from
+ * it and the earlier ones. A balance's transfers are read in id order, a chunk at a time. Those
+ * read never change, and none can appear before them: a transfer gets its id while its transaction
+ * locks the balance's row. The last ones are read in one snapshot with the balance.
  */
 export async function auditBalances(
   db: Pick<Database, 'snapshot'>,
@@ -88,7 +94,7 @@ export async function auditBalances(
     const values = [last.account_id, last.kind, sizes.balances];
     const page = await db.snapshot(async (tx) => {
       const keys = await tx.query<BalanceKey>(PAGE, values);
-      const lots = await tx.query<{ problem: string }>(LOT_BALANCE_CHECK, [JSON.stringify(keys)]);
+      const lots = await tx.query<{ problem: string }>(LOT_CHECK, [JSON.stringify(keys)]);
       for (const { problem } of lots) report(problem);
       return keys;
     });

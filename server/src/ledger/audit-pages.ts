@@ -1,9 +1,8 @@
 import { type Queryable, type Statement, statement } from '../database/database.ts';
 
-/** Receives each problem that an audit finds. */
 export type Report = (problem: string) => void;
 
-/** Runs a check, which is a statement whose rows are problems, and reports them. */
+/** Reports the rows of a statement that finds problems. */
 export async function runCheck(
   tx: Queryable,
   check: Statement,
@@ -18,10 +17,7 @@ const END = statement(
    from (select id from ledger_transfers where id > $1 order by id limit $2) page`,
 );
 
-/**
- * A page of all transfers, for audits.
- * @returns `through`: its last transfer; `next`: the cursor of the next page, null: none
- */
+/** @returns `through`: the page's last transfer; `next`: the cursor of the next page, null: none */
 export async function transferPage(tx: Queryable, after: number, limit: number) {
   const [end] = await tx.query<{ through: number | null; transfers: number }>(END, [after, limit]);
   const through = end?.through ?? after;

@@ -1,10 +1,9 @@
 import { type Database, type Queryable, query, statement } from '../database/database.ts';
 import { auditBalances } from './audit-balances.ts';
-import { auditLots, LOT_TRANSFER_CHECKS } from './audit-lots.ts';
 import { type Report, runCheck, transferPage } from './audit-pages.ts';
 import type { BalanceKind } from './transfer.ts';
 
-/** How much an audit reads at a time, to keep snapshots and row lists small. */
+/** Keeps snapshots and row lists small. */
 export const LEDGER_SIZES = {
   /** Balances per page. */
   balances: 200,
@@ -52,8 +51,100 @@ const CHECKS = [
        and not exists (select from ledger_transfers r
          where r.reference = 'reserve:' || substr(s.reference, 8) and r.reason = 'reserve')`,
   ),
-  ...LOT_TRANSFER_CHECKS,
+  statement(
+    'audit_lot_refund',
+    `select r.reference || ': ' || -taken.credits || ' credits were taken from lots, but '
+       || coalesce(given.credits, 0) || ' were refunded to lots' as problem
+     from (select transfer_id, sum(credits) as credits from ledger_lot_movements
+       where transfer_id > $1 and transfer_id <= $2 group by transfer_id) taken
+     join ledger_transfers r on r.id = taken.transfer_id and r.reason = 'reserve'
+     join ledger_balances b on b.account_id = r.account_id and b.kind = r.kind
+     join ledger_transfers s on s.reference = 'settle:' || substr(r.reference, 9)
+       and s.reason = 'refund' and s.id <= b.lots_through
+     left join lateral (select sum(credits) as credits from ledger_lot_movements
+       where transfer_id = s.id) given on true
+     where coalesce(given.credits, 0) <> -taken.credits`,
+  ),
+  statement(
+    'audit_lot_grant',
+    `select t.reference || ': these credits expire, but they are not in a lot' as problem
+     from ledger_transfers t
+     join ledger_balances b on b.account_id = t.account_id and b.kind = t.kind
+     left join ledger_lots l on l.name = t.reference and l.grant_id = t.id
+       and l.expires_at = t.expires_at
+     left join ledger_lot_movements m on m.transfer_id = t.id and m.lot = l.name
+     where t.id > $1 and t.id <= $2 and t.expires_at is not null
+       and (t.id <= b.lots_through or b.lots_due_at is null)
+       and m.credits is distinct from t.credits`,
+  ),
+  statement(
+    'audit_lot_movement',
+    `select t.reference || ': a transfer of ' || t.credits || ' credits from ' || t.source || ' to '
+       || t.target || ' must not change lots by ' || sum(m.credits) as problem
+     from ledger_lot_movements m
+     join ledger_transfers t on t.id = m.transfer_id join ledger_lots l on l.name = m.lot
+     where m.transfer_id > $1 and m.transfer_id <= $2
+     group by t.id
+     having abs(sum(m.credits)) > t.credits
+       or bool_or(m.credits > 0) and t.target <> 'available'
+       or bool_or(m.credits < 0) and t.source <> 'available'
+       or t.reason = 'expire' and sum(m.credits) <> -t.credits
+       or bool_or((l.account_id, l.kind) <> (t.account_id, t.kind))`,
+  ),
 ];
+
+/** The same for the lots with these names. */
+const LOT_CHECKS = [
+  statement(
+    'audit_lot_available',
+    `select l.name || ': the lot has ' || l.available || ' available credits, but its movements '
+       || 'add up to ' || m.credits as problem
+     from ledger_lots l
+     cross join lateral (select coalesce(sum(credits), 0) as credits
+       from ledger_lot_movements where lot = l.name) m
+     where l.name = any($1) and l.available <> m.credits`,
+  ),
+  statement(
+    'audit_lot_reserved',
+    `select l.name || ': the lot has ' || l.reserved || ' reserved credits, but its reservations '
+       || 'add up to ' || r.credits as problem
+     from ledger_lots l
+     cross join lateral (
+       select coalesce(-sum(m.credits), 0) as credits from ledger_lot_movements m
+       join ledger_transfers t on t.id = m.transfer_id and t.reason = 'reserve'
+       join ledger_balances b on b.account_id = t.account_id and b.kind = t.kind
+       left join ledger_transfers s on s.reference = 'settle:' || substr(t.reference, 9)
+         and s.id <= b.lots_through
+       where m.lot = l.name and s.id is null) r
+     where l.name = any($1) and l.reserved <> r.credits`,
+  ),
+];
+
+const LOT_PAGE = statement(
+  'audit_lot_page',
+  'select name from ledger_lots where name > $1 order by name limit $2',
+);
+
+/**
+ * Checks that the movements of each lot add up to its available and reserved credits. All rules of
+ * lots cover what the lots contain so far (`lots_through`).
+ */
+async function auditLots(
+  db: Pick<Database, 'snapshot'>,
+  pageSize: number,
+  report: Report,
+): Promise<void> {
+  for (let after = ''; ; ) {
+    const page = await db.snapshot(async (tx) => {
+      const lots = await tx.query<{ name: string }>(LOT_PAGE, [after, pageSize]);
+      const names = lots.map(({ name }) => name);
+      for (const check of LOT_CHECKS) await runCheck(tx, check, { values: [names], report });
+      return names;
+    });
+    if (page.length < pageSize) return;
+    after = page.at(-1) ?? after;
+  }
+}
 
 const RESERVED_TASKS = statement(
   'audit_reserved_tasks',
@@ -62,10 +153,10 @@ const RESERVED_TASKS = statement(
 );
 
 /**
- * Checks the ledger: the transfers add up to every balance; the balances stored with each transfer
- * result from it and the earlier transfers; each transfer has the source and target of its reason;
- * each settlement has the account, kind and amount of its reservation; and the rules of lots
- * ({@link auditLots}). Reads pages, each in a short snapshot of its own (decisions/0014).
+ * Checks that the transfers add up to every balance and to the balances stored with them; that each
+ * transfer has the source and target of its reason; that each settlement has the account, kind and
+ * amount of its reservation; and the rules of lots. Reads pages, each in a short snapshot of its
+ * own (decisions/0014).
  */
 export async function auditLedger(
   db: Pick<Database, 'snapshot'>,

@@ -10,7 +10,6 @@ import { UsageError } from '../kernel/errors.ts';
 import { bringUpToDate } from './lots.ts';
 import { type CreditKind, requireAboveZero, transfer } from './transfer.ts';
 
-/** Credits to take back, because the customer was refunded the payment. */
 export interface Clawback {
   accountId: string;
   /** A whole number above zero. */
@@ -36,8 +35,8 @@ interface Payment {
 }
 
 /**
- * Claws back a payment's credits, once per reference. Credits already spent or reserved become a
- * debt: the account can reserve nothing until later grants and refunds have paid it.
+ * Claws back a refunded payment's credits, once per reference. Credits already spent or reserved
+ * become a debt: the account can reserve nothing until later grants and refunds have paid it.
  * @param record called within the same transaction; not called when it was booked earlier
  * @returns the kind of the credits, and whether they were booked now
  * @throws UsageError when the payment is not a grant of the account or has fewer credits left to
@@ -109,7 +108,6 @@ const TAKEN_BACK = statement(
    where b.account_id = $1 and b.kind = $2 group by b.available`,
 );
 
-/** The credits of a payment that can still be taken back, and the balance's available ones. */
 async function leftOf(tx: Transaction, payment: Payment) {
   const values = [payment.account_id, payment.kind, payment.id];
   const [sums] = await tx.query<{ credits: number; available: number }>(TAKEN_BACK, values);
@@ -143,12 +141,10 @@ const PAYMENTS = statement(
 );
 
 /**
- * Takes back credits of several payments of one account and kind, the newest payment first, within
- * the caller's transaction. Takes less if fewer of their credits are left, neither expired nor
- * taken back.
+ * Takes back credits of payments of one account, the newest first, within the caller's transaction.
+ * Takes less if fewer of their credits are left, neither expired nor taken back.
  * @param wanted.payments references of the grants; some may not exist
  * @param wanted.referenceOf a new reference for each movement, counted from 0
- * @returns the credits that were taken, and by how many movements
  */
 export async function takeBackUpTo(
   tx: Transaction,

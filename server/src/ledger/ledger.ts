@@ -21,7 +21,6 @@ import {
   transferAll,
 } from './transfer.ts';
 
-/** Opens both live balances of a new account, at zero. */
 export const openBalances = command<[accountId: string], Transaction>(
   'ledger_open',
   `insert into ledger_balances (account_id, kind) values ($1, 'paid'), ($1, 'promotional')`,
@@ -29,8 +28,7 @@ export const openBalances = command<[accountId: string], Transaction>(
 
 /**
  * Settles the reservations of tasks: `capture` spends them, `refund` makes them available again.
- * Both use the same reference, so a task has at most one of them. A task with paid and promotional
- * credits settles both, each from its own balance.
+ * Both use the same reference, so a task has at most one of them.
  * @throws pg's DatabaseError (`violatedConstraint`) when one of the tasks is already settled
  */
 export async function settle(
@@ -69,16 +67,13 @@ export interface Grant {
   reference: string;
 }
 
-/** Called within the transaction that books a transfer. */
 export type RecordTransfer = (tx: Transaction) => Promise<void>;
 
 /**
  * Gives credits, once per reference. A debt of the balance is paid from them at once.
- * @param given.expiresAt when they expire, if ever: what is still available of them is then taken
- *   back
- * @param record not called when the credits were booked earlier
- * @returns true when the credits were booked now; false when they were booked earlier, with the
- * same values
+ * @param given.expiresAt when what is left of them is taken back
+ * @param record called in the same transaction; not when the credits were booked earlier
+ * @returns whether they were booked now; false: earlier, with the same values
  * @throws UsageError when the reference was used with other values, or `expiresAt` has passed
  */
 export function grant(
@@ -96,8 +91,7 @@ function grantOf(given: Grant & { expiresAt?: Date | undefined }): Transfer {
 }
 
 /**
- * Gives the paid credits of a payment within the caller's transaction. A debt is paid from them at
- * once.
+ * {@link grant} for a payment, within the caller's transaction.
  * @param given.expiresAt in the future; null: they do not expire
  * @throws pg's DatabaseError (`violatedConstraint`) when the reference was used
  */
@@ -184,7 +178,7 @@ async function isBooked(db: Database, move: Transfer): Promise<boolean> {
   throw new UsageError(`reference ${JSON.stringify(move.reference)} was used with other values`);
 }
 
-/** The live balances of an account; zero if it has no balances. */
+/** Zero if it has no balances. */
 export async function balances(
   db: Queryable,
   accountId: string,
@@ -198,9 +192,8 @@ export async function balances(
 }
 
 /**
- * SQL for the admission query (accounts/admission.ts): the balance that the requesting key spends.
- * If `is_behind`, some of it may have expired or be owed: read {@link availableNow} instead. Test
- * credits are never behind.
+ * SQL for the admission query: the balance that the requesting key spends. If `is_behind`, some of
+ * it may have expired or be owed: read {@link availableNow} instead.
  */
 export const BALANCE_OF_CALLER = {
   columns: `balance.available as available_credits,
@@ -210,7 +203,6 @@ export const BALANCE_OF_CALLER = {
        and balance.kind = case caller.surface when '${TEST_SURFACE}' then 'test' else 'paid' end`,
 } as const;
 
-/** The available paid credits of an account, after bringing it up to date. */
 export async function availableNow(db: Database, accountId: string): Promise<number> {
   return db.transaction(async (tx) => {
     await bringUpToDate(tx, { accountId, kind: 'paid' });

@@ -1,8 +1,8 @@
 import type { BalanceName, Reason } from './transfer.ts';
 
 /**
- * How long refunded credits can be used if their lot expired while they were reserved, counted from
- * the refund.
+ * How long, from the refund, refunded credits can be used if their lot expired while they were
+ * reserved.
  */
 export const GRACE_DAYS = 7;
 const GRACE_MS = GRACE_DAYS * 24 * 3600 * 1000;
@@ -17,20 +17,18 @@ export interface Lot {
   madeBy: number;
   expiresAt: Date;
   available: number;
-  /** Credits in reservations that are not settled yet. */
   reserved: number;
   /** When a transfer took the rest of the lot; null: not yet. */
   expiredAt: Date | null;
 }
 
-/** What a transfer added to the available credits of a lot, or took from them. */
+/** A change of a lot's available credits. */
 export interface LotMovement {
   transferId: number;
   lot: string;
   credits: number;
 }
 
-/** The parts of a logged transfer that lots depend on. */
 export interface LoggedTransfer {
   id: number;
   source: BalanceName;
@@ -60,14 +58,14 @@ export function openLotBook(lots: readonly Lot[]) {
   };
 }
 
-/** The task of a reservation or settlement, with the kind of credits if they are promotional. */
+/** With the kind of credits if they are promotional. */
 export function taskOf({ reference }: Pick<LoggedTransfer, 'reference'>): string {
   return reference.slice(reference.indexOf(':') + 1);
 }
 
 /**
- * Applies one transfer to the lots. Lots depend on their balance's transfers alone, so the same
- * transfers in the same order always give the same lots (decisions/0018).
+ * Lots depend on their balance's transfers alone: the same transfers in the same order always give
+ * the same lots (decisions/0018).
  */
 export function applyTransfer(book: LotBook, transfer: LoggedTransfer): void {
   const { reason, source, expires_at: expiresAt } = transfer;
@@ -113,15 +111,15 @@ function takeFromLots(book: LotBook, transfer: LoggedTransfer): void {
   if (transfer.reason === 'reserve') book.takenBy.set(taskOf(transfer), taken);
 }
 
-/** A lot, or the credits that do not expire, and how many of its credits may be taken. */
+/** A lot, or the credits that do not expire. */
 interface CreditSource {
   lot?: Lot;
   most: number;
 }
 
 /**
- * Where a transfer takes its credits from, in order: lots by expiry, then the credits that do not
- * expire. An expiry takes its own lot; a clawback begins with the grant that it takes back.
+ * Lots by expiry, then credits that do not expire. An expiry takes its own lot; a clawback begins
+ * with the grant that it takes back.
  */
 function sourcesOf(book: LotBook, transfer: LoggedTransfer): CreditSource[] {
   const lots = [...book.lots.values()].filter(({ available }) => available > 0).sort(byExpiry);
@@ -156,8 +154,8 @@ function settleLots(book: LotBook, transfer: LoggedTransfer): void {
 }
 
 /**
- * Returns refunded credits to their lot. If it has expired, they become a grace lot. Grace is given
- * once: credits reserved from a grace lot that has since expired are lost with the refund.
+ * Returns refunded credits to their lot, or to a grace lot if it has expired. Grace is given once:
+ * credits from an expired grace lot are lost with the refund.
  */
 function giveBack(book: LotBook, transfer: LoggedTransfer, lot: Lot, credits: number): void {
   const at = transfer.created_at;

@@ -12,16 +12,13 @@ import {
 } from './lot-book.ts';
 import { type BalanceKind, transfer } from './transfer.ts';
 
-/** Key of the row in `ledger_balances` with an account's five balances of one kind. */
+/** A row of `ledger_balances`. */
 export interface BalanceKey {
   accountId: string;
   kind: BalanceKind;
 }
 
-/**
- * Lots with credits are brought up to date at least this often, so that an update never has to read
- * many transfers.
- */
+/** Bounds the transfers that an update has to read. */
 const UPDATE_DAYS = 1;
 const UPDATE_MS = UPDATE_DAYS * 24 * 3600 * 1000;
 
@@ -32,9 +29,9 @@ const LOCK = statement(
 );
 
 /**
- * Brings a balance up to date: applies new transfers to its lots, takes the rest of expired lots,
- * and pays its debt from available credits. Changes nothing if nothing is due, so it may run at any
- * time. Locks the balance's row until the transaction ends.
+ * Applies new transfers to a balance's lots, takes the rest of expired lots, and pays its debt from
+ * available credits. Does nothing if nothing is due. Locks the balance's row until the transaction
+ * ends.
  */
 export async function bringUpToDate(
   tx: Transaction,
@@ -120,7 +117,7 @@ export async function payDebt(tx: Transaction, balance: BalanceKey): Promise<voi
   });
 }
 
-/** The lots of a balance that have available or reserved credits, in the order of their expiry. */
+/** Lots that have available or reserved credits, in the order of their expiry. */
 export const readLots = query<[accountId: string, kind: BalanceKind], Lot>(
   'ledger_lots_read',
   `select name, grant_id as "grantId", made_by as "madeBy", expires_at as "expiresAt", available,
@@ -163,7 +160,6 @@ const TAKEN = statement(
    join ledger_lot_movements m on m.transfer_id = r.id order by m.transfer_id, m.lot`,
 );
 
-/** Reads what the reserves settled by these transfers took from lots. */
 async function readTaken(tx: Transaction, book: LotBook, page: LoggedTransfer[]): Promise<void> {
   const references = page
     .filter(({ reason }) => reason === 'capture' || reason === 'refund')
@@ -194,7 +190,6 @@ const SAVE_MOVEMENTS = statement(
    from jsonb_to_recordset($1) as moved ("transferId" bigint, lot text, credits bigint)`,
 );
 
-/** Stores what has changed in the book. */
 async function save(tx: Transaction, { accountId, kind }: BalanceKey, book: LotBook) {
   if (book.changed.size > 0) {
     const lots = JSON.stringify([...book.changed]);
@@ -241,14 +236,14 @@ const DUE = statement(
 );
 
 /**
- * Takes the rest of expired lots. Several processes may call it at once. Without it, each balance
- * would still be brought up to date before its next reserve.
+ * Takes the rest of expired lots. Safe in several processes. Without it, each balance would still
+ * be brought up to date before its next reserve.
  * @returns how many balances were brought up to date
  */
 export async function bringDueUpToDate(deps: { db: Database; log: Log }): Promise<number> {
   let [done, failed] = [0, 0];
   for (;;) {
-    // A failed balance stays due, so skip it: it must not hold up the others.
+    // A failed balance stays due: skip it.
     const page = await deps.db.query<BalanceKey>(DUE, [failed]);
     if (page.length === 0) return done;
     for (const balance of page) {

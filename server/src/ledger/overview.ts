@@ -2,7 +2,6 @@ import { type Database, type Queryable, queryValue, statement } from '../databas
 import { bringUpToDate, readLots } from './lots.ts';
 import type { BalanceKind, CreditKind } from './transfer.ts';
 
-/** Available and reserved credits of one kind. */
 export interface KindBalances {
   available: number;
   reserved: number;
@@ -13,7 +12,6 @@ interface KindOverview extends KindBalances {
   debt: number;
 }
 
-/** The credits of an account that expire together. */
 interface LotOverview {
   kind: CreditKind;
   /** The name of the lot: grant:REFERENCE, or settle:TASK/LOT if it is a grace lot. */
@@ -23,9 +21,8 @@ interface LotOverview {
   expires_at: Date;
 }
 
-/** The live credits of an account, for operators. */
 export interface CreditOverview extends Record<CreditKind, KindOverview> {
-  /** Only lots that have credits. The other credits do not expire. */
+  /** Only lots that have credits. */
   lots: LotOverview[];
 }
 
@@ -34,7 +31,6 @@ const READ = statement(
   'select kind, available, reserved, debt from ledger_balances where account_id = $1',
 );
 
-/** An account's recorded balances, by kind. */
 export async function readKinds(
   db: Queryable,
   accountId: string,
@@ -43,7 +39,7 @@ export async function readKinds(
   return new Map(rows.map(({ kind, ...balance }) => [kind, balance]));
 }
 
-/** An account's recorded balances, for operators; {@link readOverview} brings them up to date. */
+/** Recorded balances; {@link readOverview} brings them up to date. */
 export async function readBalances(
   db: Queryable,
   accountId: string,
@@ -60,8 +56,8 @@ const AVAILABLE = statement(
 );
 
 /**
- * Adds its account's recorded available credits to each row. They include expired credits until a
- * worker or {@link readOverview} brings the balance up to date.
+ * Adds its account's recorded available credits to each row. Expired credits count until a worker
+ * or {@link readOverview} brings the balance up to date.
  */
 export async function withAvailable<Row extends { account_id: string }>(
   db: Queryable,

@@ -9,7 +9,6 @@ export const hasPaid = queryValue<[accountId: string], boolean>(
   false,
 );
 
-/** What the movements under one name added to an account's granted credits. */
 export interface PaymentSum {
   name: string;
   account_id: string;
@@ -45,14 +44,14 @@ const NAMED = statement(
      and reference ~ '^(grant|clawback|debt):order:ord_[0-9A-Za-z]{24}:[0-9]{1,9}$'`,
 );
 
-/** A transfer of an order: the order, and the number of its movement. */
+/** A transfer of an order. */
 interface NamedMovement {
   reference: string;
   order: string;
   movement: number;
 }
 
-/** The transfers of a page that name an order. `next`: where the next page begins; null: none. */
+/** `next`: where the next page begins; null: none. */
 export async function ordersOfTransfers(tx: Queryable, after: number, limit: number) {
   const { through, next } = await transferPage(tx, after, limit);
   return { next, named: await tx.query<NamedMovement>(NAMED, [after, through]) };

@@ -19,7 +19,6 @@ const KINDS: Record<Spends, readonly BalanceKind[]> = {
   test: ['test'],
 };
 
-/** Credits to reserve for a task. Within each kind, those that expire first are taken first. */
 export interface Reservation {
   accountId: string;
   taskId: string;
@@ -27,25 +26,21 @@ export interface Reservation {
   spends: Spends;
 }
 
-/** The parts of reservations that say which balances they need. */
 type Wanted = Array<Pick<Reservation, 'accountId' | 'spends'>>;
 
 /**
- * The result of a reservation: how many of its credits are promotional; ApiError
- * `insufficient_credits`; or, with `skip` only, `unsettled`: its balance is out of date, or locked
- * by another transaction.
+ * How many credits are promotional; ApiError `insufficient_credits`; or, with `skip` only,
+ * `unsettled`: the balance is out of date, or locked by another transaction.
  */
 export type Reserved = { promotionalCredits: number } | ApiError | 'unsettled';
 
-/** What to do about balances that are locked by another transaction or out of date. */
 export type WhenLocked = 'wait' | 'skip';
 
-/** Balances that are locked until the transaction ends. */
 export type LockedBalances = Awaited<ReturnType<typeof lockBalances>>;
 
 /**
- * Locks the balances that reservations spend, with as many statements for several as for one. Take
- * the transaction's other locks first.
+ * Locks the balances that reservations spend until the transaction ends, with as many statements
+ * for several as for one. Take the transaction's other locks first.
  * @param whenLocked `skip` leaves out what is locked by others or out of date; `wait` waits, and
  *   brings balances up to date
  */
@@ -53,7 +48,7 @@ export async function lockBalances(tx: Transaction, wanted: Wanted, whenLocked: 
   const balances = await (whenLocked === 'wait' ? lockUpToDate(tx, wanted) : lockFree(tx, wanted));
   const moves: Transfer[] = [];
   return {
-    /** Decides a reservation, given the earlier ones. {@link book} writes it. */
+    /** Decides a reservation, given the earlier ones. */
     reserve(reservation: Reservation): Reserved {
       const { accountId, credits, spends } = reservation;
       const found = KINDS[spends].map((kind) => balances.get(nameOf(accountId, kind)));
@@ -101,7 +96,6 @@ export function splitCredits(
 
 const KIND_WORDS: Record<Spends, string> = { paid: 'paid ', promotional_first: '', test: 'test ' };
 
-/** The error of a request that costs more than the account has. */
 export function insufficientCredits(credits: number, spends: Spends): ApiError {
   const message = `Not enough ${KIND_WORDS[spends]}credits for this request.`;
   return new ApiError('insufficient_credits', message, { details: { required_credits: credits } });

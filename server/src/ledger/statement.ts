@@ -21,7 +21,6 @@ export interface Movement {
   debt_after: number;
 }
 
-/** The names of a movement's members, in their order. */
 export const MOVEMENT_COLUMNS: readonly (keyof Movement)[] = [
   'at',
   'kind',
@@ -38,7 +37,6 @@ export const MOVEMENT_COLUMNS: readonly (keyof Movement)[] = [
   'debt_after',
 ];
 
-/** The columns of a movement, in SQL. */
 const COLUMNS = `id, created_at as at, kind, reason, credits, source as "from", target as "to",
      case when reason in ('reserve', 'capture', 'refund')
        then split_part(reference, ':', 2) end as task_id,
@@ -50,7 +48,6 @@ interface Balances {
   debt: number;
 }
 
-/** The sums of the movements of one kind that a statement shows. */
 interface KindTotals {
   kind: BalanceKind;
   movements: number;
@@ -63,13 +60,13 @@ interface KindTotals {
 
 interface Period {
   kinds: readonly BalanceKind[];
-  /** The movements from this time on; undefined: from the first one. */
+  /** undefined: from the first one. */
   from: Date | undefined;
-  /** The movements before this time; undefined: up to now. */
+  /** Exclusive; undefined: up to now. */
   until: Date | undefined;
 }
 
-/** Brings the balances of an account up to date and reads their movements, oldest first by kind. */
+/** Brings the balances up to date and reads their movements, oldest first by kind. */
 export async function openStatement(db: Database, accountId: string, period: Period) {
   for (const kind of period.kinds) {
     if (kind === 'test') continue; // never out of date, and not every account has them
@@ -82,7 +79,7 @@ export async function openStatement(db: Database, accountId: string, period: Per
   return {
     /** Reads from the database page by page. Can be iterated once. */
     movements: readAll(db, accountId, period, totals),
-    /** The totals of the movements that were read. */
+    /** Of the movements that were read. */
     totals: () => totals,
   };
 }
@@ -143,7 +140,7 @@ async function* readRows(db: Queryable, accountId: string, kind: BalanceKind): A
   }
 }
 
-/** A transfer in a newest-first list, with its number, which is the cursor. */
+/** The number is the cursor. */
 export interface PagedMovement extends Omit<Movement, 'reserved_after' | 'debt_after'> {
   id: number;
 }
@@ -165,7 +162,7 @@ const READ_PAGE = namedStatement(
    order by id desc`,
 );
 
-/** A page of the movements of an account, the newest first. */
+/** Newest first. */
 export function movementPage(
   db: Database,
   accountId: string,
@@ -176,7 +173,7 @@ export function movementPage(
     /** Inclusive, and exclusive. */
     from: Date | null;
     until: Date | null;
-    /** The movements with a lower number; null: from the newest on. */
+    /** null: from the newest on. */
     before: number | null;
     limit: number;
   },
@@ -184,7 +181,6 @@ export function movementPage(
   return db.query<PagedMovement>(READ_PAGE, READ_PAGE.values({ ...wanted, accountId }));
 }
 
-/** A movement of a task's credits. */
 export interface TaskMovement {
   at: Date;
   kind: BalanceKind;

@@ -25,7 +25,7 @@ const LOCK = statement(
 );
 
 /**
- * Resets an account's available test credits to the initial amount. Reserved ones stay reserved.
+ * Resets an account's available test credits; reserved ones stay reserved.
  * @returns what is available now
  */
 export async function refillTestCredits(db: Database, accountId: string): Promise<number> {
@@ -48,7 +48,7 @@ export async function refillTestCredits(db: Database, accountId: string): Promis
   });
 }
 
-/** An account's test balance, even before its first test key or test task opens it. */
+/** Even before the first test key or test task opens it. */
 export async function testBalance(db: Queryable, accountId: string): Promise<KindBalances> {
   const { available = TEST_CREDITS, reserved = 0 } =
     (await readKinds(db, accountId)).get('test') ?? {};

@@ -4,10 +4,7 @@ import { Refusal } from '../kernel/errors.ts';
 /** The kinds of balances, in the order in which they are locked. Test keys spend test credits. */
 export const BALANCE_KINDS = ['paid', 'promotional', 'test'] as const;
 export type BalanceKind = (typeof BALANCE_KINDS)[number];
-/**
- * The kinds with real value. The public API spends paid credits only, and never touches promotional
- * ones.
- */
+/** The kinds with real value. The public API never touches promotional ones. */
 export type CreditKind = Exclude<BalanceKind, 'test'>;
 
 /** @throws Refusal unless this many credits can be given or taken back */
@@ -30,7 +27,6 @@ export interface TaskCredits {
   isTest?: boolean;
 }
 
-/** The credits of one kind that a task reserves and settles. */
 export interface TaskPart {
   kind: BalanceKind;
   credits: number;
@@ -38,7 +34,7 @@ export interface TaskPart {
   name: string;
 }
 
-/** The parts of a task's credits that are not zero, in the order in which balances are locked. */
+/** Not zero, in the order in which balances are locked. */
 export function partsOf(reserved: TaskCredits): TaskPart[] {
   const { taskId, credits, promotionalCredits = 0, isTest = false } = reserved;
   if (isTest) return [{ kind: 'test', credits, name: `${taskId}:test` }];
@@ -148,7 +144,8 @@ export interface Booked {
 }
 
 /**
- * Books transfers, in one statement, and returns them in the given order.
+ * Books transfers in one statement.
+ * @returns them in the given order
  * @throws Error when an account has no balance of the kind; pg's DatabaseError
  *   (`violatedConstraint`) when a reference was used or a balance would fall below zero
  */

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../kernel/log.ts';
 
-/** A plain text mail. */
 interface Mail {
   /** Set if the mail may be sent again: all copies then have the same Message-ID. */
   id?: string;
@@ -11,7 +10,6 @@ interface Mail {
   text: string;
 }
 
-/** The SMTP server. */
 export interface MailSettings {
   host: string;
   port: number;
@@ -23,8 +21,8 @@ export interface MailSettings {
 }
 
 /**
- * Sends a mail. Never throws; ends within two minutes.
- * @returns whether the server accepted it; failures are logged
+ * Never throws; ends within two minutes.
+ * @returns whether the server accepted the mail; failures are logged
  */
 export type SendMail = (mail: Mail) => Promise<boolean>;
 
@@ -39,10 +37,8 @@ export interface Mailer {
 /** The timeout for the connection, the greeting, and each response. */
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 4;
-/** How many mails a process may queue. */
 const MAX_WAITING = 1000;
 const PAUSES_MS = [0, 2_000, 10_000];
-/** How long a shutdown waits for mails. */
 const CLOSE_MS = 3_000;
 
 /** @param settings undefined: mails are printed in the log, with a warning at once */

@@ -16,8 +16,7 @@ const ADD = namedStatement(
 );
 
 /**
- * Mails an account's owner at least once: after the transaction commits, a worker sends the mail,
- * even if this process dies.
+ * At least once: after the transaction commits, a worker sends the mail, even if this process dies.
  */
 export async function mailOwner(
   tx: Transaction,
@@ -26,7 +25,6 @@ export async function mailOwner(
   await tx.query(ADD, ADD.values({ id: newId('mail'), ...mail }));
 }
 
-/** How many mails a process sends at once. */
 const MAX_TAKEN = 4;
 /** The pause after the first try, doubled after each further one. Longer than a try takes. */
 const PAUSE_MINUTES = 5;
@@ -64,7 +62,7 @@ export interface OutboxDeps {
   emailOf(accountId: string): Promise<string | undefined>;
 }
 
-/** Sends due mails. Several processes may do so at once. */
+/** Safe in several processes at once. */
 export async function sendDueMails(deps: OutboxDeps): Promise<void> {
   for (;;) {
     const taken = await deps.db.query<TakenMail>(TAKE);
@@ -89,7 +87,6 @@ export const wakeMails = command<[]>(
   'update mails set due_at = clock_now() where due_at > clock_now()',
 );
 
-/** Drops an erased account's mails. */
 export const eraseOf = command<[accountId: string], Transaction>(
   'mail_erase',
   'delete from mails where account_id = $1',

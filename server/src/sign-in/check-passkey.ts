@@ -15,7 +15,7 @@ import { ApiError } from '../kernel/errors.ts';
 import { type Entered, enter, requireOpen, type SignInDeps } from './enter.ts';
 import type { SignedInFrom } from './sessions.ts';
 
-/** The relying party id of passkeys; undefined: browsers allow none on an IP address. */
+/** undefined: browsers allow no passkeys on an IP address. */
 export function passkeyHost(publicUrl: string): string | undefined {
   const { hostname } = new URL(publicUrl);
   return isIP(hostname.replaceAll(/[[\]]/g, '')) === 0 ? hostname : undefined;
@@ -29,7 +29,7 @@ interface ChallengeOwner {
   sessionId: string | null;
 }
 
-/** The owner of a sign-in challenge: nobody is known yet. */
+/** A sign-in: nobody is known yet. */
 export const NOBODY: ChallengeOwner = { accountId: null, sessionId: null };
 
 const STORE = statement(
@@ -55,7 +55,7 @@ const TAKE = statement(
 );
 
 /**
- * Deletes a challenge, so that a recorded response can't be replayed.
+ * Deleted, so that a recorded response can't be replayed.
  * @returns whether it existed
  */
 export async function takeChallenge(
@@ -79,12 +79,10 @@ const FIND = statement(
   'select account_id, public_key, counter, transports from passkeys where id = $1',
 );
 
-/** A response with a valid signature. {@link usePasskey} uses it up. */
 export type CheckedPasskey = Awaited<ReturnType<typeof checkPasskey>>;
 
 /**
- * Verifies a browser's response to one of our challenges.
- * @param owner whom the challenge was made for
+ * Verifies a browser's response to a challenge of this owner. {@link usePasskey} uses it up.
  * @throws ApiError `sign_in_failed`
  */
 export async function checkPasskey(
@@ -123,10 +121,7 @@ const USED = statement(
    where id = $1 and (counter < $2 or $2 = 0) returning id`,
 );
 
-/**
- * Records a passkey's use.
- * @throws ApiError `sign_in_failed` if it was removed meanwhile, or used with this counter
- */
+/** @throws ApiError `sign_in_failed` if it was removed meanwhile, or used with this counter */
 export async function usePasskey(
   tx: Transaction,
   { id, counter }: Pick<CheckedPasskey, 'id' | 'counter'>,
@@ -140,8 +135,7 @@ export function passkeyFailed(cause?: unknown): ApiError {
 }
 
 /**
- * The browser's options for using a passkey of this host; for a sign-in they are the same for
- * everyone.
+ * For a sign-in they are the same for everyone.
  * @throws ApiError `sign_in_failed` if this host has no passkeys
  */
 export async function challengeOptions(
@@ -156,10 +150,7 @@ export async function challengeOptions(
   return options;
 }
 
-/**
- * Signs a person in with a passkey.
- * @throws ApiError `sign_in_failed`, `account_disabled`
- */
+/** @throws ApiError `sign_in_failed`, `account_disabled` */
 export async function enterByPasskey(
   { db, publicUrl, onReopened }: Omit<SignInDeps, 'signupCredits'> & { publicUrl: string },
   response: { id: string },

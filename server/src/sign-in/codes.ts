@@ -9,7 +9,6 @@ import type { SignedInFrom } from './sessions.ts';
 
 const CODE_DIGITS = 8;
 export const CODE_MINUTES = 10;
-/** How many tries a code allows. */
 const MAX_TRIES = 5;
 
 /** Codes of all kinds to one mailbox, whoever requests them. */
@@ -19,8 +18,7 @@ const CODES_OF_MAILBOX = [
 ];
 
 /**
- * The statements for one kind of code. Its table has at most one code per owner; a new code
- * replaces it. Codes of different kinds are never compared.
+ * At most one code per owner; a new code replaces it. Codes of different kinds are never compared.
  */
 function codesIn(table: 'sign_in_codes' | 'proof_codes', owner: 'email' | 'session_id') {
   return {
@@ -52,7 +50,6 @@ const SIGN_IN_CODES = codesIn('sign_in_codes', 'email');
 /** Codes that prove it is still the same person, owned by a session. */
 export const PROOF_CODES = codesIn('proof_codes', 'session_id');
 
-/** An entered code. */
 interface GivenCode {
   owner: string;
   code: string;
@@ -62,10 +59,7 @@ function hashOf({ owner, code }: GivenCode): Buffer {
   return hash('sha256', `${owner} ${code}`, 'buffer');
 }
 
-/**
- * Makes a code to mail to this address.
- * @throws ApiError `rate_limited`
- */
+/** @throws ApiError `rate_limited` */
 export async function makeCode(
   db: Queryable,
   kind: CodeKind,
@@ -81,7 +75,7 @@ export async function makeCode(
 }
 
 /**
- * Compares a code with the mailed one and counts the try, without using it up.
+ * Counts the try, without using the code up.
  * @throws ApiError `sign_in_failed`
  */
 export async function tryCode(db: Queryable, kind: CodeKind, given: GivenCode): Promise<void> {
@@ -92,7 +86,7 @@ export async function tryCode(db: Queryable, kind: CodeKind, given: GivenCode): 
 }
 
 /**
- * Uses up a code that {@link tryCode} has accepted.
+ * For a code that {@link tryCode} has accepted.
  * @throws ApiError `sign_in_failed` if it was used meanwhile
  */
 export async function useCode(tx: Transaction, kind: CodeKind, given: GivenCode): Promise<void> {
@@ -111,8 +105,8 @@ export interface SendCodeDeps {
 }
 
 /**
- * Mails a code. The address need not be known: using the code creates the account. The caller can't
- * tell whether or how fast the mail server accepts the mail.
+ * Mails a code. The caller can't tell whether the address is known, nor whether the mail server
+ * accepts the mail.
  * @param email as `normalEmail` returns it
  * @throws ApiError `rate_limited`
  */
@@ -134,7 +128,7 @@ If you did not ask for it, ignore this mail. Never tell the code to anybody.
 }
 
 /**
- * Signs a person in with a mailed code, creating the account if there is none.
+ * Creates the account if there is none.
  * @throws ApiError `sign_in_failed`, `account_disabled`
  */
 export async function enterByCode(

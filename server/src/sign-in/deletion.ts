@@ -17,17 +17,14 @@ const FORGET = [
   ),
 ];
 
-/**
- * Deletes all sessions of an account and all its ways to sign in; call it before the e-mail address
- * is erased.
- */
+/** Call it before the e-mail address is erased. */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   for (const forget of FORGET) await tx.query(forget, [accountId]);
 }
 
 /**
- * Closes an account for its owner: it is disabled and its sessions end. Signing in within the next
- * days reopens it; after that its personal data is erased.
+ * Closes an account for its owner. Signing in within the next days reopens it; after that its
+ * personal data is erased.
  * @returns when; undefined if the account is already disabled, which its owner can't change
  */
 export async function closeAccount(tx: Transaction, accountId: string): Promise<Date | undefined> {
@@ -52,10 +49,7 @@ const GRANTS = statement(
   `delete from signup_grants where granted_at < clock_now() - interval '1 year'`,
 );
 
-/**
- * Deletes expired sessions, codes, challenges, starts and idle rate windows, and after a year the
- * record of who got promotional credits.
- */
+/** Also deletes, after a year, the record of who got promotional credits. */
 export async function deleteExpired(db: Database): Promise<void> {
   for (const expired of EXPIRED) await db.query(expired);
   await db.query(GRANTS);

@@ -10,7 +10,6 @@ import { beginSession, type SignedInFrom } from './sessions.ts';
 /** Called in the transaction that reopens an account which its owner had closed. */
 export type OnReopened = (tx: Transaction, accountId: string) => Promise<void>;
 
-/** The dependencies of a sign-in. */
 export interface SignInDeps {
   db: Database;
   /** Promotional credits for a new account. */
@@ -18,12 +17,9 @@ export interface SignInDeps {
   onReopened: OnReopened;
 }
 
-/** A completed sign-in. */
 export interface Entered {
-  /** For the cookie. */
   token: string;
   accountId: string;
-  /** Whether this sign-in reopened a closed account. */
   reopened: boolean;
 }
 
@@ -65,8 +61,8 @@ async function giveSignupCredits(tx: Transaction, accountId: string, credits: nu
 }
 
 /**
- * Locks the account being signed in to, and reopens it if its owner had closed it. Whatever the
- * sign-in uses up, such as a code, is locked after the account.
+ * Locks the account, and reopens it if its owner had closed it. Whatever the sign-in uses up, such
+ * as a code, is locked after the account.
  * @returns whether it was closed
  * @throws ApiError `account_disabled`
  */

@@ -18,10 +18,8 @@ import { ApiError, invalidRequest } from '../kernel/errors.ts';
 import { passkeyHost, storeChallenge, takeChallenge } from './check-passkey.ts';
 import { type Session, sessionLives } from './sessions.ts';
 
-/** How many passkeys an account may have. */
 const MAX_PASSKEYS = 20;
 
-/** A passkey as shown to its owner. */
 export interface PasskeyListing {
   id: string;
   name: string;
@@ -29,7 +27,6 @@ export interface PasskeyListing {
   used_at: Date | null;
 }
 
-/** An account's passkeys, newest first. */
 export const listPasskeys = query<[accountId: string], PasskeyListing>(
   'passkey_list',
   `select id, name, created_at, used_at from passkeys where account_id = $1
@@ -53,14 +50,12 @@ const DELETE_ALL = statement(
   'delete from passkeys where account_id = $1 returning id',
 );
 
-/** Removes all passkeys of an account and returns how many there were. */
+/** @returns how many there were */
 export async function removePasskeys(db: Queryable, accountId: string): Promise<number> {
   return (await db.query(DELETE_ALL, [accountId])).length;
 }
 
-/**
- * EdDSA, ES256 and RS256, which authenticators support. The default list also probes newer ones.
- */
+/** EdDSA, ES256 and RS256. The default list also probes newer ones. */
 const ALGORITHMS = [-8, -7, -257];
 
 const OF_ACCOUNT = statement(
@@ -68,10 +63,7 @@ const OF_ACCOUNT = statement(
   'select id, transports from passkeys where account_id = $1',
 );
 
-/**
- * The browser's options for creating a passkey.
- * @throws ApiError `invalid_request` if this host has no passkeys, or the account has too many
- */
+/** @throws ApiError `invalid_request` if this host has no passkeys, or the account has too many */
 export async function passkeyOptions(
   { db, publicUrl }: { db: Queryable; publicUrl: string },
   { accountId, email }: { accountId: string; email: string },
@@ -115,7 +107,7 @@ interface AddDeps {
 }
 
 /**
- * Adds a passkey that a browser created with {@link passkeyOptions}.
+ * @param response what a browser created with {@link passkeyOptions}
  * @throws ApiError `invalid_request` if it does not match them, or is already known; `unauthorized`
  *   if the session has ended meanwhile
  */

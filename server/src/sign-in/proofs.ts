@@ -17,7 +17,6 @@ export const ACTS = {
   deletion: 'delete the account',
 } as const;
 
-/** One of {@link ACTS}. */
 export type Act = keyof typeof ACTS;
 
 /** @throws ApiError `proof_required` without a recent proof in this session */
@@ -27,7 +26,6 @@ export function requireFreshProof({ hasFreshProof }: Session, act: Act): void {
   throw new ApiError('proof_required', message, { details: { act } });
 }
 
-/** Where a request comes from, for mails. */
 export interface Place {
   browser: string | null;
   network: string | null;
@@ -39,7 +37,7 @@ export function describePlace({ browser, network }: Place): string {
 }
 
 /**
- * Mails a code that proves, in this session only, that it is still the same person.
+ * The code proves, in this session only, that it is still the same person.
  * @param act what the code is for; the mail names it
  * @throws ApiError `rate_limited`
  */

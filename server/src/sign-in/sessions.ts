@@ -16,7 +16,6 @@ export const SESSION_DAYS = 90;
 /** A session ends when unused for this long. */
 const IDLE_DAYS = 14;
 
-/** How many sessions an account may have. */
 const MAX_SESSIONS = 50;
 
 /** Requests of one account in browsers, over all its sessions. */
@@ -30,13 +29,11 @@ export interface Session {
   sessionId: string;
   accountId: string;
   email: string;
-  /** When the account was created. */
   createdAt: Date;
   /** Whether the person signed in, or proved it again, in the last few minutes. */
   hasFreshProof: boolean;
 }
 
-/** How a person signed in, and from where. */
 export interface SignedInFrom {
   method: string;
   /** See `networkOf`; null if unknown. */
@@ -73,10 +70,7 @@ const REPLACE = statement(
      order by created_at desc offset ${MAX_SESSIONS - 1})`,
 );
 
-/**
- * Begins a session in a browser that had this token before.
- * @returns a new token for the cookie; only its hash is stored
- */
+/** @returns a new token for the cookie; only its hash is stored */
 export async function beginSession(
   db: Queryable,
   accountId: string,
@@ -115,8 +109,8 @@ const FIND = statement(
 );
 
 /**
- * Finds the session with this token and counts the request in its account's rate window, in one
- * statement. Using a session keeps it alive.
+ * Counts the request in its account's rate window, in one statement. Using a session keeps it
+ * alive.
  * @returns undefined if it is unknown, revoked or expired, or its account is disabled
  * @throws ApiError `rate_limited`
  */
@@ -128,28 +122,19 @@ export async function findSession(db: Queryable, token: string): Promise<Session
   return session;
 }
 
-/**
- * Records a fresh proof in a session.
- * @returns false if the session has ended
- */
+/** @returns false if the session has ended */
 export const recordProof = whether<[sessionId: string]>(
   'session_prove',
   'update sessions set proved_at = clock_now() where id = $1 returning id',
 );
 
-/**
- * Whether a session is live. If its account is locked, a sign-out by an operator comes before or
- * after the transaction.
- */
+/** If its account is locked, a sign-out by an operator comes before or after the transaction. */
 export const sessionLives = whether<[sessionId: string], Transaction>(
   'session_lives',
   'select from sessions where id = $1',
 );
 
-/**
- * Ends a session of this account; its next request is refused.
- * @returns false if the account has no such session
- */
+/** @returns false if the account has no such session */
 export const endSession = whether<[sessionId: string, accountId: string]>(
   'session_end',
   'delete from sessions where id = $1 and account_id = $2 returning id',
@@ -160,12 +145,11 @@ const END_ALL = statement(
   'delete from sessions where account_id = $1 returning id',
 );
 
-/** Ends all sessions of an account and returns how many there were. */
+/** @returns how many there were */
 export async function endSessions(db: Queryable, accountId: string): Promise<number> {
   return (await db.query(END_ALL, [accountId])).length;
 }
 
-/** A session as shown to its owner and operators. */
 export interface SessionListing {
   id: string;
   created_at: Date;

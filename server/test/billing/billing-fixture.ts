@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
 import { type FastifyInstance, fastify } from 'fastify';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
+import type { CheckoutSession } from '../../../simulators/stripe/objects.ts';
 import { type SimulatedStripe, startSimulatedStripe } from '../../../simulators/stripe/stripe.ts';
 import { buyPack } from '../../src/billing/buy-pack.ts';
 import { type CreditOrder, readOrder } from '../../src/billing/credit-order.ts';
@@ -18,6 +21,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { Log } from '../../src/kernel/log.ts';
 import { adjust } from '../../src/ledger/ledger.ts';
 import { paidBalances } from '../../src/ledger/payments.ts';
+import { audit } from '../../src/operator/audit.ts';
 import { handleError } from '../../src/requests/errors.ts';
 import { stripeWebhook } from '../../src/site/billing/stripe-webhook.ts';
 import { makeCustomer } from '../customer.ts';
@@ -68,6 +72,10 @@ export interface BillingFixture {
   balance(accountId: string): Promise<{ available: number; debt: number }>;
   /** Waits for the events on their way and settles all that is due. */
   settled(): Promise<void>;
+  /** Completes a Checkout, and settles it. */
+  complete(session: string | null, how?: 'now' | 'later'): Promise<CheckoutSession>;
+  /** The available paid credits once all is settled. */
+  available(accountId: string): Promise<number>;
   /** Loses all events of Stripe while the work runs. */
   withoutEvents(work: () => unknown): Promise<void>;
   close(): Promise<void>;
@@ -91,9 +99,7 @@ export async function openBillingFixture(options: Options = {}): Promise<Billing
     customer: async () => (await makeCustomer(db, 0)).accountId,
     async customerWith(credits) {
       const accountId = await fixture.customer();
-      const { stripe_id: session } = await fixture.buy(accountId, { savesCard: true });
-      completeSession(simulator.state, session ?? '', 'now');
-      await fixture.settled();
+      await fixture.complete((await fixture.buy(accountId, { savesCard: true })).stripe_id);
       await fixture.change(accountId, credits - 1000);
       return accountId;
     },
@@ -117,8 +123,7 @@ export async function openBillingFixture(options: Options = {}): Promise<Billing
     async subscribed() {
       const accountId = await fixture.customer();
       const { id, session } = await fixture.subscribe(accountId, 'hobby');
-      const { subscription } = completeSession(simulator.state, session, 'now');
-      await fixture.settled();
+      const { subscription } = await fixture.complete(session);
       return { accountId, id, stripe: subscription ?? '' };
     },
     async order(id) {
@@ -134,6 +139,15 @@ export async function openBillingFixture(options: Options = {}): Promise<Billing
       await simulator.webhooks.idle();
       await settleDue(deps);
     },
+    async complete(session, how = 'now') {
+      const completed = completeSession(simulator.state, session ?? '', how);
+      await fixture.settled();
+      return completed;
+    },
+    async available(accountId) {
+      await fixture.settled();
+      return (await fixture.balance(accountId)).available;
+    },
     withoutEvents: (work) => withoutEvents(simulator, work),
     async close() {
       await simulator.close();
@@ -142,6 +156,21 @@ export async function openBillingFixture(options: Options = {}): Promise<Billing
     },
   };
   return fixture;
+}
+
+/** After the tests, the audit must find no problem but expected ones. */
+export function auditAfterwards(
+  { database, close }: BillingFixture,
+  isExpected: (problem: string) => boolean = () => false,
+): void {
+  after(async () => {
+    const { problems } = await audit(database.db);
+    await close();
+    assert.deepEqual(
+      problems.filter((problem) => !isExpected(problem)),
+      [],
+    );
+  });
 }
 
 interface Options {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { refund } from '../../../simulators/stripe/payments.ts';
 import { buyPack } from '../../src/billing/buy-pack.ts';
@@ -10,16 +10,11 @@ import { settleOrder } from '../../src/billing/settle-order.ts';
 import type { BillingDeps } from '../../src/billing/stripe-client.ts';
 import type { Database } from '../../src/database/database.ts';
 import { adjust } from '../../src/ledger/ledger.ts';
-import { audit } from '../../src/operator/audit.ts';
-import { openBillingFixture } from './billing-fixture.ts';
+import { auditAfterwards, openBillingFixture } from './billing-fixture.ts';
 
 const fixture = await openBillingFixture();
 fixture.simulator.webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
-after(async () => {
-  const found = await audit(fixture.database.db);
-  await fixture.close();
-  assert.deepEqual(found, { ok: true, problems: [] });
-});
+auditAfterwards(fixture);
 
 /** A database that the process loses at one point: before a statement, before or after a commit. */
 function losing(db: Database, at: number) {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { cardOf, removeCard, saveCard } from '../../../../simulators/stripe/payments.ts';
-import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { auditAfterwards, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
-import { audit } from '../../operator/audit.ts';
 import { type CreditOrder, listOrders } from '../credit-order.ts';
 import { knownCustomer } from '../customers.ts';
 import { settleOrder } from '../settle-order.ts';
@@ -13,11 +12,7 @@ import { readLowBalance, setReload } from './settings.ts';
 import { reloadBalances } from './watch.ts';
 
 const fixture = await openBillingFixture({ retries: 0 });
-after(async () => {
-  const { problems } = await audit(fixture.database.db);
-  await fixture.close();
-  assert.deepEqual(problems, []);
-});
+auditAfterwards(fixture);
 
 const RELOAD = { pack_id: 'small', below: 500, monthly_limit: 2500 };
 

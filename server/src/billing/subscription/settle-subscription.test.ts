@@ -49,11 +49,9 @@ test('the first period is granted by its invoice, once, and the next one by the 
   assert.equal((await fixture.balance(accountId)).available, 3000);
   for (const event of fixture.simulator.webhooks.events)
     await fixture.simulator.webhooks.send(event);
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 3000);
+  assert.equal(await fixture.available(accountId), 3000);
   renew(fixture.simulator.state, stripe);
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 6000);
+  assert.equal(await fixture.available(accountId), 6000);
   const orders = await listOrders(fixture.deps.db, { accountId, limit: 10 });
   assert.deepEqual(
     orders.map(({ kind, credits, subscription_id: of }) => [kind, credits, of]),
@@ -120,8 +118,7 @@ test('plans that are changed back and forth bring no credits that were not paid 
   changePrice(state, stripe, hobby); // 30.00 are left for the next periods of 20.00
   renew(state, stripe);
   renew(state, stripe);
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 9000 + 1500);
+  assert.equal(await fixture.available(accountId), 9000 + 1500);
   const { customer } = state.get('subscription', stripe);
   const payments = state.all('payment_intent').filter((one) => one.customer === customer);
   assert.deepEqual(
@@ -129,8 +126,7 @@ test('plans that are changed back and forth bring no credits that were not paid 
     [1000, 3000, 2000],
   );
   refund(state, payments[0]?.id ?? '', 500);
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 9000 + 750);
+  assert.equal(await fixture.available(accountId), 9000 + 750);
 });
 
 test('the portal changes to a cheaper plan at the end of the period only', async () => {
@@ -157,8 +153,7 @@ test('a refunded invoice takes its credits back', async () => {
   const { accountId } = await subscribed();
   const [order] = await listOrders(fixture.deps.db, { accountId, limit: 1 });
   refund(fixture.simulator.state, order?.stripe_payment ?? '', 1000);
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 1500);
+  assert.equal(await fixture.available(accountId), 1500);
 });
 
 test('an account has one subscription; a Checkout that was left leads on, or is closed', async () => {
@@ -171,8 +166,7 @@ test('an account has one subscription; a Checkout that was left leads on, or is 
   const second = await fixture.subscribe(other, 'studio');
   assert.equal(fixture.simulator.state.get('checkout.session', first.session).status, 'expired');
   completeSession(fixture.simulator.state, second.session, 'now');
-  await fixture.settled();
-  assert.equal((await fixture.balance(other)).available, 9000);
+  assert.equal(await fixture.available(other), 9000);
 });
 
 test('two windows that open a Checkout at once leave one that can be paid', async () => {
@@ -202,8 +196,7 @@ test('two windows that open a Checkout at once leave one that can be paid', asyn
     [second.session],
   );
   completeSession(state, second.session, 'now');
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 3000);
+  assert.equal(await fixture.available(accountId), 3000);
 });
 
 test('the subscription of an erased account is cancelled at Stripe', async () => {
@@ -303,8 +296,7 @@ test('all lines of an invoice count, however many it has', async () => {
   const { accountId, stripe } = await subscribed();
   const lines = Array.from({ length: 125 }, () => ({ price: priceOf(stripe), amount: 20 }));
   invoiceNow(fixture.simulator.state, stripe, lines);
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 3000 + 125 * 30);
+  assert.equal(await fixture.available(accountId), 3000 + 125 * 30);
 });
 
 test('a line whose price no plan has brings nothing, and operators see which', async () => {
@@ -314,8 +306,7 @@ test('a line whose price no plan has brings nothing, and operators see which', a
   const { state } = fixture.simulator;
   const mixed = invoiceNow(state, stripe, [{ price: priceOf(stripe), amount: 2000 }, strange]);
   const unknown = invoiceNow(state, stripe, [strange, { ...strange, amount: 100 }]);
-  await fixture.settled();
-  assert.equal((await fixture.balance(accountId)).available, 6000);
+  assert.equal(await fixture.available(accountId), 6000);
   const { db } = fixture.deps;
   const orders = await listOrders(db, { accountId, limit: 10 });
   const seen = (invoice: string) => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { cardOf } from '../../../../simulators/stripe/payments.ts';
 import {
   endSubscription,
@@ -97,8 +96,7 @@ test('a first invoice that is not paid in time brings nothing, and nothing is du
   const accountId = await fixture.customer();
   const { id, session } = await fixture.subscribe(accountId, 'hobby');
   const { state } = fixture.simulator;
-  const { subscription } = completeSession(state, session, 'later');
-  await fixture.settled();
+  const { subscription } = await fixture.complete(session, 'later');
   assert.equal(await stateOf(id), 'incomplete');
   await fixture.withoutEvents(() => expireIncomplete(state, subscription ?? ''));
   await settleSubscription(fixture.deps, id);

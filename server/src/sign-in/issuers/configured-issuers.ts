@@ -2,7 +2,7 @@ import { type GithubSettings, githubIssuer } from './github.ts';
 import type { Issuer, IssuerName } from './issuer.ts';
 import { type OidcSettings, oidcIssuer } from './oidc.ts';
 
-/** The issuers that the operator has configured; undefined: not configured. */
+/** undefined: not configured. */
 export interface IssuerSettings {
   github: GithubSettings | undefined;
   /** Google uses OpenID Connect. */

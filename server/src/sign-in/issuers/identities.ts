@@ -4,7 +4,6 @@ import { type Entered, enter, enterByEmail, requireOpen, type SignInDeps } from 
 import type { SignedInFrom } from '../sessions.ts';
 import { IdentityRefused, type OutsideIdentity } from './issuer.ts';
 
-/** An outside identity linked to an account, as operators see it. */
 export interface IdentityListing {
   /** `github`, or an OpenID Connect issuer's URL. */
   issuer: string;
@@ -13,7 +12,6 @@ export interface IdentityListing {
   created_at: Date;
 }
 
-/** An account's outside identities, newest first. */
 export const listIdentities = query<[accountId: string], IdentityListing>(
   'identity_list',
   `select issuer, subject, created_at from identities where account_id = $1
@@ -26,8 +24,8 @@ const DELETE_ALL = statement(
 );
 
 /**
- * Unlinks all outside identities of an account and returns how many there were. An identity with
- * the account's verified e-mail address links itself again at its next sign-in.
+ * An identity with the account's verified address links itself again at its next sign-in.
+ * @returns how many were unlinked
  */
 export async function removeIdentities(db: Queryable, accountId: string): Promise<number> {
   return (await db.query(DELETE_ALL, [accountId])).length;
@@ -57,8 +55,8 @@ interface IdentityDeps extends SignInDeps {
 }
 
 /**
- * Signs in a person whom an issuer has identified. A new identity is linked to the account of its
- * e-mail address, created if there is none, but only if the address is verified.
+ * A new identity is linked to the account of its e-mail address, created if there is none, but only
+ * if the address is verified.
  * @throws EmailNotVerified; ApiError `account_disabled`
  */
 export async function enterByIdentity(

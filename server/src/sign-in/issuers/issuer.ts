@@ -11,7 +11,6 @@ export interface SignInStart {
   redirectUri: string;
 }
 
-/** A person whom an issuer has identified. */
 export interface OutsideIdentity {
   /** Permanent, unlike the e-mail address. */
   subject: string;
@@ -21,28 +20,21 @@ export interface OutsideIdentity {
 
 /** An identity provider: GitHub, or an OpenID Connect issuer. */
 export interface Issuer {
-  /** Identifies the issuer in the table of identities. */
   identifier: string;
-  /**
-   * The URL where the person signs in.
-   * @throws Error if the issuer does not respond
-   */
+  /** @throws Error if the issuer does not respond */
   authorizationUrl(start: SignInStart): Promise<string>;
   /**
-   * Identifies the person who was redirected back.
-   * @param parameters of the URL
+   * @param parameters of the URL that the person was redirected to
    * @throws IdentityRefused, or another Error if the issuer does not respond properly
    */
   identify(parameters: URLSearchParams, start: SignInStart): Promise<OutsideIdentity>;
 }
 
-/** The names of configurable issuers, as in the website's paths. */
+/** As in the website's paths. */
 export type IssuerName = 'github' | 'google' | 'oidc';
 
-/** The issuer did not identify the person. */
 export class IdentityRefused extends Error {
   override name = 'IdentityRefused';
-  /** Whether the person declined. */
   readonly isDenied: boolean;
 
   constructor(

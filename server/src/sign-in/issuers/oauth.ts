@@ -35,13 +35,11 @@ export async function callIssuer(
   });
 }
 
-/** The service's credentials at an issuer. */
 export interface OauthClient {
   clientId: string;
   clientSecret: string;
 }
 
-/** An issuer's endpoints, and its OAuth 2 library. */
 export interface OauthServer {
   oauth: typeof OAuth;
   server: OAuth.AuthorizationServer;
@@ -58,7 +56,7 @@ export function optionsOf(oauth: typeof OAuth, issuer: string) {
   };
 }
 
-/** The URL where the person signs in. `query`: the scope, and what else the issuer wants. */
+/** `query`: the scope, and what else the issuer wants. */
 export async function authorizationUrlOf(
   { oauth, server }: OauthServer,
   { clientId }: OauthClient,
@@ -79,10 +77,7 @@ export async function authorizationUrlOf(
   return url.href;
 }
 
-/**
- * Exchanges the returned code for a token response.
- * @throws errors that {@link refusalOf} can read
- */
+/** @throws errors that {@link refusalOf} can read */
 export function exchangeCode(
   { oauth, server }: OauthServer,
   { clientId, clientSecret }: OauthClient,

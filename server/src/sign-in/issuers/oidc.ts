@@ -12,7 +12,6 @@ export interface OidcSettings extends OauthClient {
   issuer: string;
 }
 
-/** How long an issuer's discovery document is cached. */
 const DISCOVERY_MS = 3_600_000;
 
 /** An OpenID Connect issuer. Discovery runs with the first sign-in. */

@@ -18,8 +18,6 @@ type Target = { url: string; secret: string } | undefined;
 
 const WELL: Delivery = { lost: 0, twice: 0, lateMs: 0 };
 
-export type Webhooks = ReturnType<typeof createWebhooks>;
-
 /** @param chance a number from 0, below 1 */
 export function createWebhooks(chance: () => number) {
   const events: StripeEvent[] = [];

@@ -5,7 +5,7 @@ import type { Environment } from '../kernel/variables.ts';
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { FieldTable } from './kit/request-fields.ts';
-import type { Provider } from './provider.ts';
+import type { Adapter } from './provider.ts';
 
 /** A variable that a provider can't work without. */
 export interface NeededVariable {
@@ -22,13 +22,12 @@ export interface AdapterDeps {
   log: Log;
   /** Downloads results. */
   guardedFetch: GuardedFetch;
+  /** The largest result that is fetched; OUTPUT_BYTES if not given. */
+  maxOutputBytes?: number;
   /** Milliseconds since 1970, by the database's clock. */
   now(): number;
   submitTimeoutSeconds: number;
-  /**
-   * Waits for a turn of the `find` budget. An adapter awaits it before it reads each page of a
-   * list, also the first.
-   */
+  /** Waits for a turn of the `find` budget. Awaited before each page of a list, also the first. */
   nextListTurn(): Promise<void>;
 }
 
@@ -49,8 +48,8 @@ export interface ProviderDefinition<Settings> {
   /** The value of PROVIDER. It is stored with each task, so it never changes. */
   name: string;
   /**
-   * Whether it is the provider of test keys: customers ask for its refusals, so they do not close
-   * it, and its calls are in no metric.
+   * The provider of test keys: customers ask for its refusals, so they do not close it, and its
+   * calls are in no metric.
    */
   isForTestKeys?: boolean;
   /**
@@ -65,7 +64,7 @@ export interface ProviderDefinition<Settings> {
    *   provider is not configured
    */
   readSettings(env: Environment): Settings | undefined;
-  /** The key whose rate limits apply; undefined if there are no rate limits. */
+  /** The key whose rate limits apply; undefined if there are none. */
   apiKey(settings: Settings): string | undefined;
   /**
    * The URLs that the API key is sent to, by the variable that sets each. They must be https. Jobs
@@ -76,11 +75,8 @@ export interface ProviderDefinition<Settings> {
   fetchesInputs: boolean;
   /** undefined: all its jobs are elsewhere. */
   ownJobs?: OwnJobs;
-  /**
-   * For docs/operators/providers/NAME.md; undefined: there is no such page.
-   * `shown`: how the page writes a name.
-   */
+  /** For docs/operators/providers/NAME.md, if there is one. `shown`: how the page writes a name. */
   fields?: { table: FieldTable; shown?(name: string): string };
   /** @throws UsageError, one line, when a setting can't be used */
-  create(settings: Settings, deps: AdapterDeps): Provider | Promise<Provider>;
+  create(settings: Settings, deps: AdapterDeps): Adapter | Promise<Adapter>;
 }

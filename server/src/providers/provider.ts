@@ -167,6 +167,9 @@ export interface Provider {
   stop?(): Promise<void>;
 }
 
+/** A provider without its name, which the registry gives it. */
+export type Adapter = Omit<Provider, 'name'>;
+
 /** An adapter's provider, and what the calling code adds to it. */
 export interface HostedProvider extends Provider {
   /**

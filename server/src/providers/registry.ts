@@ -54,9 +54,10 @@ async function createProvider(
   { closures, ...deps }: ProviderDeps,
 ): Promise<HostedProvider> {
   const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
-  // A function, because the provider does not exist yet.
-  const nextListTurn = listTurns(quota, () => provider.capabilities);
-  const provider = await definition.create(settings, { ...deps, nextListTurn });
+  // A function, because the adapter does not exist yet.
+  const nextListTurn = listTurns(quota, () => adapter.capabilities);
+  const adapter = await definition.create(settings, { ...deps, nextListTurn });
+  const provider = { ...adapter, name: definition.name };
   if (definition.isForTestKeys) return provider;
   return {
     ...rateLimited(reportingOutcomes(instrumented(provider), closures), quota),

@@ -1,5 +1,9 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { after } from 'node:test';
+import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
+import { parseAllowList } from '../../src/outbound/addresses.ts';
+import { createGuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import type { RemoteDeps } from '../../src/providers/kit/remote.ts';
 
 /** A response with a body in JSON or plain text. */
 export interface CannedResponse {
@@ -16,20 +20,8 @@ interface CannedRequest {
   body: string;
 }
 
-/** A real server on a loopback port that sends the responses of a test. */
-export interface CannedHost {
-  url: string;
-  /** Every request so far, oldest first. */
-  requests: CannedRequest[];
-  /**
-   * Sets the responses of a path, used in order, the last one repeatedly. Other paths get a 404 in
-   * plain text.
-   */
-  respond(path: string, ...responses: CannedResponse[]): void;
-  close(): Promise<void>;
-}
-
-export async function startCannedHost(): Promise<CannedHost> {
+/** A real server on a loopback port that sends the responses of a test, until the tests end. */
+export async function startCannedHost() {
   const responses = new Map<string, CannedResponse[]>();
   const requests: CannedRequest[] = [];
   const next = (path: string): CannedResponse => {
@@ -45,17 +37,29 @@ export async function startCannedHost(): Promise<CannedHost> {
     response.writeHead(status, headers);
     response.end(text ?? JSON.stringify(json));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('not a network port');
+  const url = await listenOn(server);
+  after(() => closeServer(server));
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
+    /** Every request so far, oldest first. */
     requests,
-    respond: (path, ...given) => responses.set(path, given),
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+    /**
+     * Sets the responses of a path, used in order, the last one repeatedly. Other paths get a 404
+     * in plain text.
+     */
+    respond(path: string, ...given: CannedResponse[]) {
+      responses.set(path, given);
     },
+  };
+}
+
+/** What the adapter of a host gets. */
+export function remoteDeps(host: string, changes: Partial<RemoteDeps> = {}): RemoteDeps {
+  return {
+    guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host).host) }),
+    submitTimeoutSeconds: 5,
+    now: Date.now,
+    nextListTurn: async () => {},
+    ...changes,
   };
 }

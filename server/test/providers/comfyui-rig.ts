@@ -2,11 +2,15 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type SimulatorProcess, startSimulator } from '../../../simulators/kit/process.ts';
-import { type ComfyuiOptions, createComfyuiProvider } from '../../src/providers/comfyui/comfyui.ts';
+import {
+  type ComfyuiDeps,
+  type ComfyuiOptions,
+  createComfyui,
+} from '../../src/providers/comfyui/index.ts';
 import type {
+  Adapter,
   FindJobInput,
   JobSpec,
-  Provider,
   ProviderInput,
 } from '../../src/providers/provider.ts';
 import { jobSpec } from './job-spec.ts';
@@ -16,9 +20,9 @@ const WORKFLOW = new URL('../../../simulators/comfyui/workflow.json', import.met
 /** A simulated server in its own process, and the adapter for it. */
 export interface Rig {
   readonly simulator: SimulatorProcess;
-  readonly provider: Provider;
+  readonly provider: Adapter;
   /** A second adapter for the same server, with other options. */
-  providerWith(options: Partial<ComfyuiOptions>): Promise<Provider>;
+  providerWith(changes: Partial<ComfyuiOptions & ComfyuiDeps>): Promise<Adapter>;
   /**
    * Kills the server and starts it again at its address: it has lost its memory but not its record.
    */
@@ -30,9 +34,9 @@ export async function startRig(args: string[] = ['--job-seconds', '0']): Promise
   const folder = await mkdtemp(path.join(tmpdir(), 'comfyui-'));
   let simulator = await startSimulator('comfyui', folder, args);
   const { url } = simulator;
-  const providers: Provider[] = [];
-  const providerWith = async (options: Partial<ComfyuiOptions>) => {
-    const provider = createComfyuiProvider({ ...(await usualOptions(url)), ...options });
+  const providers: Adapter[] = [];
+  const providerWith: Rig['providerWith'] = async (changes) => {
+    const provider = await comfyuiAt(url, changes);
     providers.push(provider);
     return provider;
   };
@@ -55,22 +59,30 @@ export async function startRig(args: string[] = ['--job-seconds', '0']): Promise
   };
 }
 
-export async function usualOptions(baseUrl: string): Promise<ComfyuiOptions> {
-  return {
+/** An adapter for a server, which runs the usual workflow. */
+export async function comfyuiAt(
+  baseUrl: string,
+  changes: Partial<ComfyuiOptions & ComfyuiDeps> = {},
+): Promise<Adapter> {
+  const all = {
     baseUrl,
+    authorization: undefined,
     workflows: [{ name: 'workflow.json', text: await readFile(WORKFLOW, 'utf8') }],
     frameRules: { framesPerSecond: 24, frameStep: 1 },
-    files: {
+    jobLimitSeconds: 3600,
+    storage: {
       sizeOf: async () => undefined,
-      open: async (objectId) => {
+      open: async (objectId: string) => {
         throw new Error(`there is no ${objectId}`);
       },
     },
-    timeoutSeconds: 10,
-    jobLimitSeconds: 3600,
+    submitTimeoutSeconds: 10,
     maxOutputBytes: 64 * 2 ** 20,
+    nextListTurn: async () => {},
     now: Date.now,
+    ...changes,
   };
+  return createComfyui(all, all);
 }
 
 /** The usual workflow with one more node, which has these inputs. */

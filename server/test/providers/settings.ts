@@ -53,12 +53,18 @@ export function unusedDeps(): AdapterDeps {
   };
 }
 
+/** The settings of a provider that is configured. */
+export function settingsFrom<Settings>(
+  definition: ProviderDefinition<Settings>,
+  env: Record<string, string>,
+): Settings {
+  return definition.readSettings(env) ?? assert.fail(`${definition.name} is not configured`);
+}
+
 /** Builds a provider from an environment, as the service does. */
 export async function createFrom<Settings>(
   definition: ProviderDefinition<Settings>,
   env: Record<string, string>,
 ) {
-  const settings = definition.readSettings(env);
-  assert.ok(settings !== undefined, `${definition.name} is not configured`);
-  return definition.create(settings, unusedDeps());
+  return definition.create(settingsFrom(definition, env), unusedDeps());
 }

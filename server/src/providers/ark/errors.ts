@@ -1,8 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { rejected, truncate } from '../kit/rejection.ts';
-import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/remote.ts';
-import type { SubmitOutcome } from '../provider.ts';
+import {
+  CONTENT_FAULT,
+  type Meaning,
+  type RequestFault,
+  refusals,
+  truncate,
+} from '../kit/outcomes.ts';
+import type { JsonResponse } from '../kit/remote.ts';
 
 const NullableText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 
@@ -16,21 +21,25 @@ export type ArkError = Static<typeof ArkErrorSchema>;
 
 const ErrorBodySchema = Type.Object({ error: ArkErrorSchema });
 
-/** Why Ark refused something. `busy` and `operator` mean the same as in `SubmitOutcome`. */
-type Refusal = 'content_refused' | 'invalid_media' | 'invalid_request' | 'busy' | 'operator';
-
-type Rule = [codes: RegExp, refusal: Refusal];
+const MEDIA: RequestFault = {
+  code: 'invalid_media',
+  message: 'The provider could not use an image or a video of this request.',
+};
+const REQUEST: RequestFault = {
+  code: 'invalid_request',
+  message: 'The provider did not accept this request.',
+};
 
 /**
  * What Ark's error codes mean; the first match counts.
  * Source: the error code reference of ark-cli and the create page of the API reference. Any other
  * 4xx except a 429 is the operator's fault, so that a person looks at it.
  */
-const RULES: Rule[] = [
-  [/SensitiveContentDetected|RiskDetection|PolicyViolation|PrivacyInformation/, 'content_refused'],
+const RULES: [codes: RegExp, meaning: Meaning][] = [
+  [/SensitiveContentDetected|RiskDetection|PolicyViolation|PrivacyInformation/, CONTENT_FAULT],
   // The service makes the links to inputs, and this adapter chooses the parameters.
   [/^InvalidParameter\.(TosURLInvalid|UnsupportedParameter)/, 'operator'],
-  [/^(Missing|Invalid)Parameter/, 'invalid_request'],
+  [/^(Missing|Invalid)Parameter/, REQUEST],
   [/^SetLimitExceeded/, 'operator'], // a spending limit of the account, not a rate limit
   [/RateLimit|^QuotaExceeded|^InflightBatchsizeExceeded|^ServerOverloaded|^RequestBurst/, 'busy'],
   [/^(AuthenticationError|InvalidAccountStatus|AccessDenied|OperationDenied)/, 'operator'],
@@ -46,10 +55,11 @@ const FIELD_IN_MESSAGE = /^(?:the |invalid )?(?:parameter\W+)?(\w+)/i;
 const MEDIA_PARAM = /(image|video|audio)_url|content\[[1-9]/;
 
 /** What an error of Ark means. A 429 with an unknown code is busy. */
-export function arkRefusal(error: ArkError, status: number): Refusal {
+export function arkMeaning(error: ArkError, status: number): Meaning {
   const known = RULES.find(([codes]) => codes.test(error.code))?.[1];
-  if (known === 'invalid_request' && OWN_FIELD.test(fieldIn(error))) return 'operator';
-  if (known === 'invalid_request' && isAboutMedia(error)) return 'invalid_media';
+  if (known === REQUEST && OWN_FIELD.test(fieldIn(error))) return 'operator';
+  const isAboutMedia = MEDIA_PARAM.test(error.param ?? '') || MEDIA_PARAM.test(error.code);
+  if (known === REQUEST && isAboutMedia) return MEDIA;
   return known ?? (status === 429 ? 'busy' : 'operator');
 }
 
@@ -59,47 +69,25 @@ function fieldIn({ code, param, message }: ArkError): string {
   return param || code.split('.').at(1) || inMessage || '';
 }
 
-function isAboutMedia(error: ArkError): boolean {
-  return MEDIA_PARAM.test(error.param ?? '') || MEDIA_PARAM.test(error.code);
-}
-
-const PUBLIC_MESSAGES = {
-  content_refused: 'The provider refused the content of this request.',
-  invalid_media: 'The provider could not use an image or a video of this request.',
-  invalid_request: 'The provider did not accept this request.',
-};
-
-/** The public message for this kind of refusal. */
-export function publicMessage(refusal: keyof typeof PUBLIC_MESSAGES): string {
-  return PUBLIC_MESSAGES[refusal];
-}
-
 /** Ark's code and message in one line, for operators. */
-export function arkCause(error: ArkError, status?: number): string {
-  const said = `${error.code}: ${error.message ?? ''}`.trim();
-  return truncate(status === undefined ? said : `HTTP ${status} ${said}`);
+export function arkCause({ code, message }: ArkError): string {
+  return truncate(`${code}: ${message ?? ''}`.trim());
 }
 
-/** The error in a response, if the body is in Ark's format. */
-export function arkErrorIn({ body }: JsonResponse): ArkError | undefined {
+/** The error in a body, if it is in Ark's format. */
+export function arkErrorIn(body: unknown): ArkError | undefined {
   return Value.Check(ErrorBodySchema, body) ? body.error : undefined;
 }
 
-/**
- * The outcome of a submit whose response has no task id: rejected after a 4xx in Ark's format,
- * otherwise unknown. A 5xx is always unknown.
- */
-export function refusedSubmit(response: JsonResponse): SubmitOutcome {
-  const { status } = response;
-  const error = arkErrorIn(response);
-  if (!error) return { kind: 'unknown', cause: `HTTP ${status} without a task id` };
-  const cause = arkCause(error, status);
-  // Ark does not document a 409, so its meaning is unknown.
-  if (isOutcomeUnknown(status) || status === 409) return { kind: 'unknown', cause };
-  const refusal = arkRefusal(error, status);
-  if (refusal === 'busy' || refusal === 'operator') {
-    return rejected(refusal, cause, retryAfterSeconds(response.headers));
-  }
-  const message = publicMessage(refusal);
-  return { kind: 'rejected', fault: 'request', code: refusal, message, cause };
+/** The status, and Ark's code and message, in one line, for operators. */
+export function arkCauseOf({ status, body }: JsonResponse): string {
+  const error = arkErrorIn(body);
+  return truncate(`HTTP ${status} ${error ? arkCause(error) : "not in Ark's format"}`);
 }
+
+/** The outcome of a submit whose response has no task id. */
+export const refusedSubmit = refusals({
+  errorIn: arkErrorIn,
+  causeOf: arkCauseOf,
+  meaningOf: arkMeaning,
+});

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newJobSpec } from '../../../test/providers/conformance/attempts.ts';
+import type { Api } from '../kit/remote.ts';
 import type { FindJobInput } from '../provider.ts';
-import { type ArkFindDeps, findArkJob } from './find.ts';
+import { createArkFind } from './find.ts';
 import { BYTEPLUS_MODELS } from './request.ts';
-import { createScans, listPage, type Page } from './scan.ts';
 
 const NOW = Date.UTC(2026, 8, 1);
 const jobSpec = newJobSpec();
@@ -29,66 +29,101 @@ function row(id: string, changes: Record<string, unknown> = {}): Record<string, 
   };
 }
 
-function deps(
-  pages: Page[],
-  changes: Partial<ArkFindDeps> = {},
-): ArkFindDeps & { queries: string[] } {
+interface Page {
+  items: unknown[];
+  total: number;
+}
+
+type Deps = Parameters<typeof createArkFind>[0];
+
+/** The finds of an adapter whose list has these pages, and the queries that it gets. */
+function listing(pageOf: (query: string, call: number) => Page | Promise<Page>, changes = {}) {
   const queries: string[] = [];
-  const page = async (query: string) => {
-    queries.push(query);
-    return pages[queries.length - 1] ?? { items: [], total: 0 };
+  const api: Pick<Api, 'get' | 'nextListTurn'> = {
+    nextListTurn: async () => {},
+    async get(url) {
+      const query = url.split('?')[1] ?? '';
+      queries.push(query);
+      return { status: 200, headers: {}, body: await pageOf(query, queries.length) };
+    },
   };
-  const scan = createScans({ page, nextTurn: async () => {} });
-  return { models: BYTEPLUS_MODELS, isMarking: false, scan, now: () => NOW, queries, ...changes };
+  const deps = { tasksUrl: 'x', models: BYTEPLUS_MODELS, isMarking: true, now: () => NOW };
+  return { find: createArkFind({ ...deps, api: api as Api, ...changes } as Deps), queries };
 }
 
 const page = (...items: unknown[]): Page => ({ items, total: items.length });
-const marked = { isMarking: true };
+const pages = (list: Page[]) => (_: string, call: number) => list[call - 1] ?? page();
+const found = (jobId: string, by: string) => ({ kind: 'found', jobId, by });
+const ABSENT = { kind: 'absent', proof: 'weak' };
+const UNMARKED = { isMarking: false };
 const twin = { safety_identifier: jobSpec.attemptId };
 const another = { safety_identifier: 'att_another', ratio: '16:9' };
-const ABSENT = { kind: 'absent', proof: 'weak' };
+const foreign = { safety_identifier: 'an id of another service' };
+const endless = (...items: unknown[]) => Array(500).fill({ items, total: 1_000_000 });
+const MALFORMED_ID = row('../x', twin);
 
-test('a marked attempt finds the task with its mark and not one that is only similar', async () => {
-  const found = { kind: 'found', jobId: 'cgt-2', by: 'mark' };
-  const items = page(row('cgt-1'), row('cgt-2', twin));
-  assert.deepEqual(await findArkJob(deps([items], marked), attempt), found);
-  const unlike = page(row('cgt-2', { ...twin, ratio: '16:9' }));
-  assert.deepEqual(await findArkJob(deps([unlike], marked), attempt), found);
-});
+const CASES: [title: string, list: Page[], outcome: object, changes?: object][] = [
+  ['a mark counts, beside a similar task', [page(row('a'), row('b', twin))], found('b', 'mark')],
+  [
+    'a mark counts in an unlike task',
+    [page(row('a', another), row('b', { ...twin, ratio: '16:9' }))],
+    found('b', 'mark'),
+  ],
+  [
+    'if the list shows marks, an unmarked task is not ours',
+    [page(row('a'), row('b', another))],
+    ABSENT,
+  ],
+  [
+    'also if the mark is on the last page',
+    [
+      { items: [row('a')], total: 2 },
+      { items: [row('b', another)], total: 2 },
+    ],
+    ABSENT,
+  ],
+  [
+    'if the list shows no marks, a single similar task is found',
+    [page(row('a'), row('b', foreign), row('c', { duration: 5 }))],
+    found('a', 'likeness'),
+  ],
+  [
+    'two similar tasks are ambiguous',
+    [page(row('a'), row('b'))],
+    { kind: 'ambiguous', jobIds: ['a', 'b'] },
+  ],
+  [
+    'two tasks with the mark are ambiguous',
+    [page(row('a', twin), row('b', twin))],
+    { kind: 'ambiguous', jobIds: ['a', 'b'] },
+  ],
+  [
+    'an attempt that was sent before marking was switched off is found by its mark',
+    [page(row('a'), row('b', twin))],
+    found('b', 'mark'),
+    UNMARKED,
+  ],
+  [
+    'in a list that is too long, a similar task does not count',
+    endless(row('a')),
+    ABSENT,
+    UNMARKED,
+  ],
+  ['in a list that is too long, the mark counts', endless(row('a', twin)), found('a', 'mark')],
+  [
+    'a row that is no task, or has a malformed id, is skipped',
+    [page(null, { id: 7 }, 'x', MALFORMED_ID, row('a', twin))],
+    found('a', 'mark'),
+  ],
+];
 
-test('if the list shows marks, an unmarked task is never found', async () => {
-  const items = page(row('cgt-1'), row('cgt-2', another));
-  assert.deepEqual(await findArkJob(deps([items], marked), attempt), ABSENT);
-});
-
-test('if the list shows no marks, a single similar task is found by likeness', async () => {
-  const foreign = { safety_identifier: 'an id of another service' };
-  const items = page(row('cgt-1'), row('cgt-2', foreign), row('cgt-3', { duration: 5 }));
-  const found = { kind: 'found', jobId: 'cgt-1', by: 'likeness' };
-  assert.deepEqual(await findArkJob(deps([items], marked), attempt), found);
-  const two = page(row('cgt-1'), row('cgt-2'));
-  const ambiguous = { kind: 'ambiguous', jobIds: ['cgt-1', 'cgt-2'] };
-  assert.deepEqual(await findArkJob(deps([two], marked), attempt), ambiguous);
-});
-
-test('a mark on the last page rules out a similar task on the first page', async () => {
-  const pages = [
-    { items: [row('cgt-1')], total: 2 },
-    { items: [row('cgt-2', another)], total: 2 },
-  ];
-  assert.deepEqual(await findArkJob(deps(pages, marked), attempt), ABSENT);
-});
-
-test('in a list that is too long to read to its end, only a mark counts', async () => {
-  const endless = (...items: unknown[]) => Array(500).fill({ items, total: 1_000_000 });
-  assert.deepEqual(await findArkJob(deps(endless(row('cgt-1'))), attempt), ABSENT);
-  const found = await findArkJob(deps(endless(row('cgt-1', twin)), marked), attempt);
-  assert.deepEqual(found, { kind: 'found', jobId: 'cgt-1', by: 'mark' });
-});
-
-test('two tasks with the same mark are ambiguous', async () => {
-  const found = await findArkJob(deps([page(row('a', twin), row('b', twin))], marked), attempt);
-  assert.deepEqual(found, { kind: 'ambiguous', jobIds: ['a', 'b'] });
+test('an attempt finds the task with its mark, or else the only one like it', async () => {
+  for (const [title, list, outcome, changes] of CASES) {
+    assert.deepEqual(await listing(pages(list), changes).find(attempt), outcome, title);
+  }
+  const taken = { ...attempt, takenJobIds: async () => new Set(['a']) };
+  const beside = listing(pages([page(row('a'), row('b'))]));
+  assert.deepEqual(await beside.find(taken), found('b', 'likeness'));
 });
 
 test('without marks, each field that Ark echoes can rule a task out', async () => {
@@ -103,67 +138,79 @@ test('without marks, each field that Ark echoes can rule a task out', async () =
     { created_at: Math.floor(NOW / 1000) - 14 },
     { created_at: null },
   ];
-  for (const changes of others) {
-    const found = await findArkJob(deps([page(row('cgt-1', changes))]), attempt);
-    assert.deepEqual(found, ABSENT, JSON.stringify(changes));
-  }
   const edges = [
     { created_at: Math.floor(NOW / 1000) - 36 },
     { ratio: null, resolution: undefined },
   ];
-  for (const changes of edges) {
-    const found = await findArkJob(deps([page(row('cgt-1', changes))]), attempt);
-    assert.equal(found.kind, 'found', JSON.stringify(changes));
+  for (const changes of [...others, ...edges]) {
+    const { kind } = await listing(() => page(row('a', changes)), UNMARKED).find(attempt);
+    const expected = edges.some((edge) => edge === changes) ? 'found' : 'absent';
+    assert.equal(kind, expected, JSON.stringify(changes));
   }
-});
-
-test('an attempt that was sent before marking was switched off is found by its mark', async () => {
-  const found = await findArkJob(deps([page(row('cgt-1'), row('cgt-2', twin))]), attempt);
-  assert.deepEqual(found, { kind: 'found', jobId: 'cgt-2', by: 'mark' });
-});
-
-test('a task of another attempt is never found', async () => {
-  const taken = { ...attempt, takenJobIds: async () => new Set(['cgt-1']) };
-  const items = page(row('cgt-1'), row('cgt-2'));
-  assert.deepEqual(await findArkJob(deps([items]), taken), {
-    kind: 'found',
-    jobId: 'cgt-2',
-    by: 'likeness',
-  });
-});
-
-test('all pages are read, and a task on two pages counts once', async () => {
-  const first = { items: [row('cgt-1', { ratio: '16:9' }), row('cgt-2')], total: 4 };
-  const second = { items: [row('cgt-2'), row('cgt-3', { ratio: '16:9' })], total: 4 };
-  const listing = deps([first, second]);
-  assert.deepEqual(await findArkJob(listing, attempt), {
-    kind: 'found',
-    jobId: 'cgt-2',
-    by: 'likeness',
-  });
-  assert.deepEqual(listing.queries, ['page_num=1&page_size=500', 'page_num=2&page_size=500']);
-});
-
-test('a row that is not a task is skipped', async () => {
-  const listing = deps([page(null, { id: 7 }, 'x', row('cgt-1'))]);
-  assert.equal((await findArkJob(listing, attempt)).kind, 'found');
 });
 
 test('an endpoint id filters the list and is not compared with the models of the tasks', async () => {
   const models = { ...BYTEPLUS_MODELS, 'video-2.0-fast': 'ep-2026-abc' };
-  const listing = deps([page(row('cgt-1'))], { models });
-  assert.equal((await findArkJob(listing, attempt)).kind, 'found');
-  assert.match(listing.queries[0] ?? '', /filter\.model=ep-2026-abc/);
+  const { find, queries } = listing(() => page(row('a')), { models });
+  assert.equal((await find(attempt)).kind, 'found');
+  assert.match(queries[0] ?? '', /filter\.model=ep-2026-abc/);
 });
 
 test('an attempt older than the list is absent, and the list is not read', async () => {
-  const listing = deps([page(row('cgt-1'))], { now: () => NOW + 8 * 86_400_000 });
-  assert.deepEqual(await findArkJob(listing, attempt), ABSENT);
-  assert.deepEqual(listing.queries, []);
+  const { find, queries } = listing(() => page(row('a')), { now: () => NOW + 8 * 86_400_000 });
+  assert.deepEqual(await find(attempt), ABSENT);
+  assert.deepEqual(queries, []);
 });
 
-test('JSON that is not a list throws: it does not count as empty', () => {
+test('JSON that is not a list throws: it does not count as empty', async () => {
   for (const json of [undefined, null, [], {}, { items: null, total: 0 }, { items: [] }]) {
-    assert.throws(() => listPage(json), /not in its documented format/);
+    const { find } = listing(() => json as unknown as Page);
+    await assert.rejects(find(attempt), /the list of tasks can't be read/);
   }
+});
+
+test('a full page is never the last one, whatever the total says, up to 500 pages', async () => {
+  const full = { items: Array(500).fill(row('x', { ratio: '16:9' })), total: 500 };
+  const lists: [Page[], count: number][] = [
+    [[full, full, page(row('a'))], 3],
+    [[full], 2],
+    [Array(501).fill(full), 500],
+    [[{ items: [row('a')], total: 2 }, page(row('a'))], 2],
+  ];
+  for (const [list, count] of lists) {
+    const { find, queries } = listing(pages(list));
+    await find(attempt);
+    const asked = queries.map((_, index) => `page_num=${index + 1}&page_size=500`);
+    assert.deepEqual(queries, asked);
+    assert.equal(queries.length, count);
+  }
+});
+
+/** Waits until all pending promise callbacks, and what they scheduled, have run. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const another50 = Array.from({ length: 50 }, () => ({ ...attempt, jobSpec: newJobSpec() }));
+
+test('finds share a scan; those that come during it share the next, from its start; a failure fails its finds', async () => {
+  const responses: PromiseWithResolvers<Page>[] = [];
+  const { find } = listing(() => {
+    const response = Promise.withResolvers<Page>();
+    responses.push(response);
+    return response.promise;
+  });
+  const early = another50.map((one) => find(one).catch(({ message }) => message));
+  await settle();
+  const late = [find(attempt), ...another50.map(find)];
+  await settle();
+  assert.equal(responses.length, 1, 'the next scan waits for this one');
+  responses[0]?.reject(new Error('the list failed'));
+  assert.deepEqual(new Set(await Promise.all(early)), new Set(['the list failed']));
+  await settle();
+  responses[1]?.resolve(page(row('a', twin)));
+  const [own, ...others] = await Promise.all(late);
+  assert.deepEqual(own, found('a', 'mark'));
+  assert.ok(others.every(({ kind }) => kind === 'absent'));
+  assert.equal(responses.length, 2);
 });

@@ -1,12 +1,19 @@
-import { type Candidate, pickJob } from '../kit/listed-jobs.ts';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { batch } from '../../kernel/batch.ts';
+import { type Candidate, pickJob, readList } from '../kit/listed-jobs.ts';
+import type { Api } from '../kit/remote.ts';
 import { requestFields } from '../kit/request-fields.ts';
-import type { FindJobInput, FindOutcome } from '../provider.ts';
-import type { ArkJob } from './job.ts';
+import type { FindJobInput, Provider } from '../provider.ts';
+import { arkCauseOf } from './errors.ts';
+import { type ArkJob, arkJob } from './job.ts';
 import { ARK_FIELDS, type ArkModels } from './request.ts';
-import type { Scan } from './scan.ts';
 
 /** Source: "List video generation tasks": it shows the tasks of the last 7 days. */
 const LISTED_SECONDS = 7 * 86_400;
+/** Source: the same page: `page_num` and `page_size` are 1 to 500. */
+const PAGE_SIZE = 500;
+const MAX_PAGES = 500;
 
 /**
  * How far Ark's clock may differ from the service's; `created_at` is rounded down to whole seconds.
@@ -16,11 +23,14 @@ const CLOCK_SKEW_SECONDS = 5;
 /** The prefix of attempt ids (`kernel/ids.ts`), which mark tasks. */
 const MARK = /^att_/;
 
-export interface ArkFindDeps {
+const PageSchema = Type.Object({ items: Type.Array(Type.Unknown()), total: Type.Number() });
+
+interface ArkFindDeps {
+  api: Api;
+  tasksUrl: string;
   models: ArkModels;
   /** Whether submits send the attempt id as `safety_identifier`. */
   isMarking: boolean;
-  scan: Scan;
   /** Milliseconds since 1970. */
   now(): number;
 }
@@ -28,15 +38,84 @@ export interface ArkFindDeps {
 /**
  * Finds an attempt's job in the list of tasks: by its mark, or by its likeness. Absence is weak:
  * Ark does not promise how soon the list shows a task.
- * @throws what the scan throws
  */
-export async function findArkJob(deps: ArkFindDeps, attempt: FindJobInput): Promise<FindOutcome> {
-  const ageSeconds = (deps.now() - attempt.sentBetween.from) / 1000;
-  if (ageSeconds > LISTED_SECONDS) return { kind: 'absent', proof: 'weak' };
-  const model = deps.models[attempt.jobSpec.model];
-  const seen = collectCandidates(attempt, model);
-  const { isWhole } = await deps.scan(isEndpoint(model) ? model : null, seen.look);
-  return pickJob(seen.candidates({ isMarking: deps.isMarking, isWhole }), attempt);
+export function createArkFind(deps: ArkFindDeps): Provider['find'] {
+  const { models, isMarking, now } = deps;
+  const scans = new Map<string | null, (find: Find) => Promise<boolean>>();
+  return async (attempt) => {
+    const ageSeconds = (now() - attempt.sentBetween.from) / 1000;
+    if (ageSeconds > LISTED_SECONDS) return { kind: 'absent', proof: 'weak' };
+    const model = models[attempt.jobSpec.model];
+    const endpoint = isEndpoint(model) ? model : null;
+    const scan = scans.get(endpoint) ?? openScans(deps, endpoint);
+    scans.set(endpoint, scan);
+    const { look, candidates } = collectCandidates(attempt, model);
+    const isWhole = await scan({ attemptId: attempt.jobSpec.attemptId, look });
+    return pickJob(candidates({ isMarking, isWhole }), attempt);
+  };
+}
+
+interface Find {
+  attemptId: string;
+  look(job: ArkJob): void;
+}
+
+/**
+ * Coalesces finds into shared scans. Ark allows one LIST per second per account, and each scan
+ * shows the tasks of all attempts. Finds that arrive during a scan share the next one. So any
+ * number of concurrent finds cost at most two scans.
+ * @returns whether the scan of a find read the list to its end: it can read at most 250,000 tasks
+ */
+function openScans(deps: ArkFindDeps, endpoint: string | null): (find: Find) => Promise<boolean> {
+  return batch({
+    maxItems: Number.POSITIVE_INFINITY,
+    concurrency: 1,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    tooMany: () => new Error('too many finds wait'), // never thrown: there is no limit
+    keyOf: ({ attemptId }) => attemptId,
+    async work(finds) {
+      const isWhole = await scanTasks(deps, endpoint, (job) => {
+        for (const { look } of finds) look(job);
+      });
+      return finds.map(() => isWhole);
+    },
+  });
+}
+
+/**
+ * Reads all tasks, page by page. Their order is not documented, so no page can be left out. A full
+ * page never counts as the last one, whatever `total` says. A task that moves to another page
+ * meanwhile may be seen twice.
+ */
+function scanTasks(
+  { api, tasksUrl }: ArkFindDeps,
+  endpoint: string | null,
+  look: (job: ArkJob) => void,
+): Promise<boolean> {
+  let page = 1;
+  let seen = 0;
+  const urlOfPage = () => {
+    const query = new URLSearchParams({ page_num: String(page), page_size: String(PAGE_SIZE) });
+    // Documented for endpoint ids only.
+    if (endpoint !== null) query.set('filter.model', endpoint);
+    return `${tasksUrl}?${query}`;
+  };
+  const list = {
+    name: 'the list of tasks',
+    firstPage: urlOfPage(),
+    maxPages: MAX_PAGES,
+    causeOf: arkCauseOf,
+    pageIn(body: unknown) {
+      if (!Value.Check(PageSchema, body)) return undefined;
+      const { items, total } = body;
+      page += 1;
+      seen += items.length;
+      const isLast = items.length === 0 || (items.length < PAGE_SIZE && seen >= total);
+      const rows = items.map(arkJob).filter((job) => job !== undefined);
+      return { rows, nextPage: isLast ? undefined : urlOfPage() };
+    },
+  };
+  return readList(api, list, look);
 }
 
 /** Collects, task by task, the candidates for the attempt's job. */

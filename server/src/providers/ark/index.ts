@@ -1,35 +1,73 @@
-import { type Environment, number, secret, webAddress, yesOrNo } from '../../kernel/variables.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { readModels } from '../kit/configured-models.ts';
-import { remoteOf } from '../kit/remote.ts';
-import { createArkProvider, SUBMITS_PER_MINUTE } from './ark.ts';
-import { ARK_FIELDS, modelsFor } from './request.ts';
+import { jobIdIn } from '../kit/job-id.ts';
+import { openOutputAt } from '../kit/open-output.ts';
+import { forged, identityOf, openApi, parseJson, type RemoteDeps } from '../kit/remote.ts';
+import type { Adapter, Callback, Capabilities } from '../provider.ts';
+import { refusedSubmit } from './errors.ts';
+import { createArkFind } from './find.ts';
+import { cancelArkTask, readArkTask } from './job.ts';
+import { ARK_FIELDS, createBody } from './request.ts';
+import { type ArkSettings, readArkSettings } from './settings.ts';
 
-/** 60,000 a minute are a thousand a second, more than any account is granted. */
-const PER_MINUTE = { min: 1, max: 60_000 };
-
-function readSettings(env: Environment) {
-  const apiKey = secret(env, 'ARK_API_KEY');
-  const baseUrl =
-    webAddress(env, 'ARK_BASE_URL') ?? 'https://ark.ap-southeast.bytepluses.com/api/v3';
-  const settings = {
-    baseUrl,
-    models: readModels(env, 'ARK', modelsFor(baseUrl)),
-    markAttempts: yesOrNo(env, 'ARK_MARK_ATTEMPTS', 'yes'),
-    submitsPerMinute: number(env, 'ARK_SUBMITS_PER_MINUTE', SUBMITS_PER_MINUTE, PER_MINUTE),
-  };
-  return apiKey === undefined ? undefined : { ...settings, apiKey };
-}
-
-type Settings = NonNullable<ReturnType<typeof readSettings>>;
-
-export const ark: ProviderDefinition<Settings> = {
+export const ark: ProviderDefinition<ArkSettings> = {
   name: 'ark',
   registeredBy: [{ variable: 'ARK_API_KEY', wanted: 'an API key of ModelArk' }],
-  readSettings,
+  readSettings: readArkSettings,
   apiKey: ({ apiKey }) => apiKey,
   baseUrls: ({ baseUrl }) => ({ ARK_BASE_URL: baseUrl }),
   fetchesInputs: true,
   fields: { table: ARK_FIELDS },
-  create: (settings, deps) => createArkProvider({ ...settings, ...remoteOf(deps) }),
+  create: createArk,
 };
+
+/** Sources: the create, get and list pages of the API reference and its page on limits. */
+function capabilitiesOf({ submitsPerMinute }: ArkSettings): Capabilities {
+  return {
+    exactOutput: false,
+    findLagSeconds: 60,
+    jobLimitSeconds: 172_800,
+    outputLifeSeconds: 86_400,
+    budgets: {
+      submit: { callsPerSecond: submitsPerMinute / 60 },
+      read: { callsPerSecond: 20 },
+      find: { callsPerSecond: 1 },
+    },
+  };
+}
+
+/**
+ * BytePlus ModelArk and Volcengine Ark, "video generation tasks". The job of a submit whose
+ * response was lost is found by its callback (each attempt has its own callback path) or in the
+ * list of tasks.
+ */
+export function createArk(settings: ArkSettings, deps: RemoteDeps): Adapter {
+  const { models, markAttempts, apiKey } = settings;
+  const api = openApi(deps, { headers: { authorization: `Bearer ${apiKey}` } });
+  const tasksUrl = `${settings.baseUrl}/contents/generations/tasks`;
+  const urlOf = (jobId: string) => `${tasksUrl}/${encodeURIComponent(jobId)}`;
+  return {
+    identity: identityOf(settings.baseUrl, apiKey, models, markAttempts),
+    capabilities: capabilitiesOf(settings),
+    submit(jobSpec, mayStillSend) {
+      const json = createBody(jobSpec, models, markAttempts ? jobSpec.attemptId : null);
+      // The id is for tracing: Ark does not deduplicate by it.
+      const headers = { 'x-client-request-id': jobSpec.attemptId };
+      const answer = { idField: 'id', refusal: refusedSubmit };
+      return api.submit({ url: tasksUrl, headers, json, mayStillSend, ...answer });
+    },
+    find: createArkFind({ api, tasksUrl, models, isMarking: markAttempts, now: deps.now }),
+    read: (jobId) => readArkTask(api, urlOf(jobId), jobId),
+    cancel: (jobId) => cancelArkTask(api, urlOf(jobId), jobId),
+    openOutput: ({ url }) => openOutputAt(url, deps),
+    readCallback: async ({ body }) => readCallback(parseJson(body)),
+  };
+}
+
+/**
+ * Ark does not sign callbacks. Anyone who knows the attempt's path can send one, so it is only a
+ * wake-up.
+ */
+function readCallback(json: unknown): Callback {
+  if (typeof json !== 'object' || json === null) return forged('not a JSON object');
+  return { kind: 'report', jobId: jobIdIn(json, 'id'), verified: false };
+}

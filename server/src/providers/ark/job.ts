@@ -1,8 +1,10 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { JobIdSchema } from '../kit/job-id.ts';
-import type { JobStatus } from '../provider.ts';
-import { type ArkError, ArkErrorSchema, arkCause, arkRefusal, publicMessage } from './errors.ts';
+import { CONTENT_FAULT, EXPIRED, type JobFault } from '../kit/outcomes.ts';
+import type { Api, JsonResponse } from '../kit/remote.ts';
+import type { CancelOutcome, JobStatus } from '../provider.ts';
+import { ArkErrorSchema, arkCause, arkCauseOf, arkErrorIn, arkMeaning } from './errors.ts';
 
 const Nullable = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
@@ -29,46 +31,86 @@ export function arkJob(value: unknown): ArkJob | undefined {
   return Value.Check(ArkJobSchema, value) ? value : undefined;
 }
 
+export async function readArkTask(api: Api, url: string, jobId: string): Promise<JobStatus> {
+  const job = await getTask(api, url, jobId);
+  return job ? statusOf(job) : { kind: 'missing' };
+}
+
+/**
+ * Cancels a task that waits in Ark's queue. A DELETE refuses a running task, and deletes the record
+ * of an ended one with its video. So it is sent only if the task was queued a moment ago: a
+ * video takes far longer than the call may take.
+ * Source: the delete page of the API reference.
+ */
+export async function cancelArkTask(api: Api, url: string, jobId: string): Promise<CancelOutcome> {
+  const job = await getTask(api, url, jobId);
+  if (!job) return { kind: 'refused', cause: 'Ark does not know the job' };
+  if (job.status === 'cancelled') return { kind: 'accepted' };
+  if (job.status !== 'queued') {
+    const cause = `Ark cancels only queued jobs, and this one is ${job.status}`;
+    return { kind: 'refused', cause };
+  }
+  const response = await api.request('DELETE', url);
+  if (response.status === 200) return { kind: 'accepted' };
+  const isRefusal = arkErrorIn(response.body) && response.status < 500 && response.status !== 429;
+  if (!isRefusal) throw notReadable(response);
+  return { kind: 'refused', cause: arkCauseOf(response) };
+}
+
+/**
+ * A 404 that is about a model or an endpoint, or that comes from a proxy, says nothing about the
+ * task.
+ * @returns undefined if Ark does not know the task
+ */
+async function getTask(api: Api, url: string, jobId: string): Promise<ArkJob | undefined> {
+  const response = await api.get(url);
+  const job = response.status === 200 ? arkJob(response.body) : undefined;
+  if (job?.id === jobId) return job;
+  const error = response.status === 404 ? arkErrorIn(response.body) : undefined;
+  if (!error || /Model|Endpoint/.test(error.code)) throw notReadable(response);
+  return undefined;
+}
+
+function notReadable(response: JsonResponse): Error {
+  return new Error(`a task can't be read: ${arkCauseOf(response)}`);
+}
+
+const CANCELLED: JobFault = {
+  code: 'provider_failed',
+  message: 'The provider cancelled the generation.',
+};
+const FAILED: JobFault = {
+  code: 'provider_failed',
+  message: 'The provider could not make this video.',
+};
+
 /**
  * What a task's status means. Only successful videos are billed. `expired` is in the API's list of
  * statuses but not in those of the SDKs. Unknown statuses count as working.
  * @throws Error when the task succeeded but has no link
  */
-export function statusOf(job: ArkJob): JobStatus {
+function statusOf(job: ArkJob): JobStatus {
   switch (job.status) {
-    case 'succeeded':
-      return succeeded(job);
-    case 'failed':
-      return failed(job.error ?? { code: 'failed' });
+    case 'succeeded': {
+      const url = job.content?.video_url;
+      if (!url) throw new Error(`${job.id} succeeded but has no video_url`);
+      return { kind: 'succeeded', output: { url } };
+    }
+    case 'failed': {
+      const isContent = job.error && arkMeaning(job.error, 200) === CONTENT_FAULT;
+      return ended(job, isContent ? CONTENT_FAULT : FAILED);
+    }
     case 'expired':
-      return ended('generation_expired', 'The provider did not make the video in time.', job);
+      return ended(job, EXPIRED);
     case 'cancelled':
     case 'canceled':
-      return ended('provider_failed', 'The provider cancelled the generation.', job);
+      return ended(job, CANCELLED);
     default:
       return { kind: 'working' };
   }
 }
 
-function succeeded(job: ArkJob): JobStatus {
-  const url = job.content?.video_url;
-  if (!url) throw new Error(`${job.id} succeeded but has no video_url`);
-  return { kind: 'succeeded', output: { url } };
-}
-
-function failed(error: ArkError): JobStatus {
-  const isContent = arkRefusal(error, 200) === 'content_refused';
-  const code = isContent ? 'content_refused' : 'provider_failed';
-  const text = 'The provider could not make this video.';
-  const message = isContent ? publicMessage('content_refused') : text;
-  return { kind: 'failed', code, message, cause: arkCause(error), billed: false };
-}
-
-function ended(
-  code: 'generation_expired' | 'provider_failed',
-  message: string,
-  job: ArkJob,
-): JobStatus {
-  const cause = job.error ? arkCause(job.error) : `status ${job.status}`;
-  return { kind: 'failed', code, message, cause, billed: false };
+function ended({ status, error }: ArkJob, fault: JobFault): JobStatus {
+  const cause = error ? arkCause(error) : `status ${status}`;
+  return { kind: 'failed', ...fault, cause, billed: false };
 }

@@ -2,6 +2,7 @@ import { startRig } from '../../../test/providers/comfyui-rig.ts';
 import {
   busy,
   failed,
+  forced,
   operator,
   succeeded,
   working,
@@ -14,7 +15,7 @@ const HOUR_MS = 3_600_000;
 async function start(): Promise<ProviderSubject> {
   const rig = await startRig(['--job-seconds', '1']);
   const now = () => Date.now() + HOUR_MS;
-  const provider = await rig.providerWith({ timeoutSeconds: 1.5, now });
+  const provider = await rig.providerWith({ submitTimeoutSeconds: 1.5, now });
   return { provider, simulator: rig.simulator, close: () => rig.stop() };
 }
 
@@ -24,35 +25,22 @@ providerConformance({
   start,
   unmarked: {},
   refusals: [
-    { fault: { code: 'prompt_outputs_failed_validation' }, becomes: operator },
-    { fault: { code: 'prompt_no_outputs' }, becomes: operator },
-    { fault: { code: 'missing_node_type' }, becomes: operator },
-    { fault: { code: 'invalid_prompt_id' }, becomes: operator },
-    { fault: { status: 401 }, becomes: operator },
-    { fault: { status: 403 }, becomes: operator },
-    { fault: { status: 404 }, becomes: operator },
-    { fault: { status: 405 }, becomes: operator },
-    { fault: { status: 413 }, becomes: operator },
+    ...[
+      'prompt_outputs_failed_validation',
+      'prompt_no_outputs',
+      'missing_node_type',
+      'invalid_prompt_id',
+    ].map((code) => ({ fault: { code }, becomes: operator })),
+    ...[401, 403, 404, 405, 413].map((status) => ({ fault: { status }, becomes: operator })),
     { fault: { status: 429 }, becomes: busy },
-    {
-      fault: { status: 429, retryAfterSeconds: 7 },
-      becomes: { ...busy, retryAfterSeconds: 7 },
-    },
+    { fault: { status: 429, retryAfterSeconds: 7 }, becomes: { ...busy, retryAfterSeconds: 7 } },
   ],
   statuses: [
-    { says: 'pending', changes: { forcedStatus: 'pending' }, becomes: working },
-    { says: 'in_progress', changes: { forcedStatus: 'in_progress' }, becomes: working },
-    { says: 'completed', changes: { forcedStatus: 'completed' }, becomes: succeeded },
-    {
-      says: 'failed',
-      changes: { forcedStatus: 'failed' },
-      becomes: failed('provider_failed', false),
-    },
-    {
-      says: 'cancelled',
-      changes: { forcedStatus: 'cancelled' },
-      becomes: failed('provider_failed', false),
-    },
+    { says: 'pending', changes: forced('pending'), becomes: working },
+    { says: 'in_progress', changes: forced('in_progress'), becomes: working },
+    { says: 'completed', changes: forced('completed'), becomes: succeeded },
+    { says: 'failed', changes: forced('failed'), becomes: failed('provider_failed', false) },
+    { says: 'cancelled', changes: forced('cancelled'), becomes: failed('provider_failed', false) },
   ],
   find: 'exact',
   absence: 'weak',

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { after, beforeEach, test } from 'node:test';
+import { startCannedHost } from '../../../test/providers/canned-host.ts';
 import {
-  agedFindInput,
+  comfyuiAt,
   countsFor,
   jobSpecOf,
   startRig,
-  usualOptions,
   workflowWith,
 } from '../../../test/providers/comfyui-rig.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { OutputGone, type Provider, type ProviderInput } from '../provider.ts';
-import { type ComfyuiOptions, createComfyuiProvider } from './comfyui.ts';
+import { type Adapter, OutputGone, type ProviderInput } from '../provider.ts';
+import { promptIdOf } from './prompt-id.ts';
 import { UPLOAD_BYTES } from './uploads.ts';
 
 const IMAGE = Buffer.from('these bytes are a picture');
@@ -28,8 +27,8 @@ beforeEach(() => rig.simulator.clearPlans());
 
 async function providerReading(sizeBytes: number, file: () => AsyncIterable<Uint8Array>) {
   const uploaded = await workflowWith('LoadImage', { image: '{{first_frame}}' });
-  const files = { sizeOf: async () => sizeBytes, open: async () => file() };
-  return rig.providerWith({ workflows: [uploaded], files });
+  const storage = { sizeOf: async () => sizeBytes, open: async () => file() };
+  return rig.providerWith({ workflows: [uploaded], storage });
 }
 
 let objects = 0;
@@ -39,9 +38,14 @@ function firstFrame(): ProviderInput {
   return { role: 'first_frame', objectId: `obj_${objects}`, mediaType: 'image/png', url: LINK };
 }
 
+function viewUrl({ objectId }: ProviderInput): string {
+  const query = `filename=${objectId}.png&subfolder=framewright&type=temp`;
+  return `${rig.simulator.url}/view?${query}`;
+}
+
 const always = () => true;
 
-async function finished(by: Provider): Promise<Record<string, string>> {
+async function finished(by: Adapter): Promise<Record<string, string>> {
   const outcome = await by.submit(jobSpecOf(), always);
   assert.ok(outcome.kind === 'accepted');
   const status = await by.read(outcome.jobId);
@@ -57,33 +61,28 @@ test('when a job is posted, the files that it names are complete on the server',
   const input = firstFrame();
   const outcome = await provider.submit(jobSpecOf([input]), always);
   assert.equal(outcome.kind, 'accepted');
-  const query = `filename=${input.objectId}.png&subfolder=framewright&type=temp`;
-  const stored = await fetch(`${rig.simulator.url}/view?${query}`);
+  const stored = await fetch(viewUrl(input));
   assert.deepEqual(Buffer.from(await stored.arrayBuffer()), IMAGE);
   const job = (await rig.simulator.jobs()).at(-1);
   assert.match(JSON.stringify(job), new RegExp(`"framewright/${input.objectId}.png \\[temp\\]"`));
 });
 
-test('a file that was uploaded before the submit is not uploaded again', async () => {
-  const input = firstFrame();
-  await provider.prepare?.([input]);
-  const jobSpec = jobSpecOf([input]);
-  const { uploads } = await countsFor(rig, jobSpec);
-  assert.equal((await provider.submit(jobSpec, always)).kind, 'accepted');
-  assert.equal((await countsFor(rig, jobSpec)).uploads, uploads);
-  const query = `filename=${input.objectId}.png&subfolder=framewright&type=temp`;
-  assert.equal((await fetch(`${rig.simulator.url}/view?${query}`)).status, 200);
-});
-
-test('a file that is on the server is not uploaded again by the next attempt', async () => {
-  const input = firstFrame();
+test('a file that is on the server already is not uploaded again', async () => {
   let calls = 0;
   const onlyAtFirst = () => calls++ === 0;
-  assert.equal((await provider.submit(jobSpecOf([input]), onlyAtFirst)).kind, 'not_sent');
-  const jobSpec = jobSpecOf([input]);
-  const { uploads } = await countsFor(rig, jobSpec);
-  assert.equal((await provider.submit(jobSpec, always)).kind, 'accepted');
-  assert.equal((await countsFor(rig, jobSpec)).uploads, uploads);
+  const earlier = {
+    prepared: (input: ProviderInput) => provider.prepare?.([input]),
+    submitted: (input: ProviderInput) => provider.submit(jobSpecOf([input]), onlyAtFirst),
+  };
+  for (const [title, put] of Object.entries(earlier)) {
+    const input = firstFrame();
+    await put(input);
+    const jobSpec = jobSpecOf([input]);
+    const { uploads } = await countsFor(rig, jobSpec);
+    assert.equal((await provider.submit(jobSpec, always)).kind, 'accepted', title);
+    assert.equal((await countsFor(rig, jobSpec)).uploads, uploads, title);
+    assert.equal((await fetch(viewUrl(input))).status, 200, title);
+  }
 });
 
 test('if an upload fails, nothing is posted', async () => {
@@ -114,9 +113,12 @@ test('a file that is too large to upload is not read', async () => {
 });
 
 test('a file that ends before its size is not uploaded, and nothing is posted', async () => {
-  const files = { sizeOf: async () => IMAGE.length + 1, open: async () => Readable.from([IMAGE]) };
+  const storage = {
+    sizeOf: async () => IMAGE.length + 1,
+    open: async () => Readable.from([IMAGE]),
+  };
   const uploaded = await workflowWith('LoadImage', { image: '{{first_frame}}' });
-  const cut = await rig.providerWith({ workflows: [uploaded], files, timeoutSeconds: 0.5 });
+  const cut = await rig.providerWith({ workflows: [uploaded], storage, submitTimeoutSeconds: 0.5 });
   const jobSpec = jobSpecOf([firstFrame()]);
   const { posts } = await countsFor(rig, jobSpec);
   assert.equal((await cut.submit(jobSpec, always)).kind, 'not_sent');
@@ -164,72 +166,25 @@ test('a result that exceeds the byte limit is cut off', async () => {
   });
 });
 
-/** A server that the test scripts, and the Authorization headers that it got. */
-async function withServer(
-  respond: (request: IncomingMessage, response: ServerResponse) => void,
-  work: (options: ComfyuiOptions, authorizations: Array<string | undefined>) => Promise<void>,
-): Promise<void> {
-  const authorizations: Array<string | undefined> = [];
-  const server = createServer((request, response) => {
-    authorizations.push(request.headers.authorization);
-    request.resume().once('end', () => respond(request, response));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  try {
-    await work(await usualOptions(`http://127.0.0.1:${port}/comfy/`), authorizations);
-  } finally {
-    await new Promise((resolve) => server.close(resolve));
-  }
-}
-
 test('every call, including downloads, goes to the base URL with its authorization', async () => {
-  await withServer(
-    (request, response) => {
-      if (!request.url?.startsWith('/comfy/')) response.statusCode = 500;
-      else if (request.url.startsWith('/comfy/api/jobs')) response.statusCode = 404;
-      response.end(JSON.stringify({ error: 'Job not found', prompt_id: 'as-the-server-says' }));
-    },
-    async (options, authorizations) => {
-      const guarded = createComfyuiProvider({ ...options, authorization: 'Bearer secret' });
-      const jobId = 'as-the-server-says';
-      assert.deepEqual(await guarded.submit(jobSpecOf(), always), { kind: 'accepted', jobId });
-      await bytesOf(await guarded.openOutput({ filename: 'a.mp4' }));
-      assert.deepEqual(
-        authorizations,
-        Array.from({ length: 3 }, () => 'Bearer secret'),
-      );
-      await guarded.stop?.();
-    },
-  );
+  const host = await startCannedHost();
+  const authorization = 'Bearer secret';
+  const guarded = await comfyuiAt(`${host.url}/comfy`, { authorization });
+  const jobSpec = jobSpecOf();
+  const jobPath = `/comfy/api/jobs/${promptIdOf(jobSpec.attemptId)}`;
+  host.respond(jobPath, { status: 404, json: { error: 'Job not found' } });
+  host.respond('/comfy/prompt', { json: { prompt_id: 'as-the-server-says' } });
+  host.respond('/comfy/view', { text: 'a video' });
+  const accepted = { kind: 'accepted', jobId: 'as-the-server-says' };
+  assert.deepEqual(await guarded.submit(jobSpec, always), accepted);
+  await bytesOf(await guarded.openOutput({ filename: 'a.mp4' }));
+  const authorizations = host.requests.map(({ headers }) => headers.authorization);
+  assert.deepEqual(authorizations, Array(3).fill(authorization));
+  await guarded.stop?.();
 });
 
-test('absence is weak if the server sends no Date header', async () => {
-  const jobs = [{ create_time: 0 }];
-  await withServer(
-    (request, response) => {
-      response.sendDate = false;
-      const isList = request.url?.includes('?') === true;
-      response.statusCode = isList ? 200 : 404;
-      response.end(JSON.stringify(isList ? { jobs } : { error: 'Job not found' }));
-    },
-    async (options) => {
-      const found = await createComfyuiProvider(options).find(agedFindInput(jobSpecOf()));
-      assert.deepEqual(found, { kind: 'absent', proof: 'weak' });
-    },
-  );
-});
-
-test('a malformed address or a missing workflow stops the start', async () => {
-  const options = await usualOptions('http://127.0.0.1:8188');
-  for (const wrong of [
-    { baseUrl: '127.0.0.1:8188' },
-    { baseUrl: 'ftp://127.0.0.1' },
-    { baseUrl: 'http://127.0.0.1:8188/?a=b' },
-    { workflows: [] },
-    { workflows: [{ name: 'empty.json', text: '{}' }] },
-  ]) {
-    assert.throws(() => createComfyuiProvider({ ...options, ...wrong }), UsageError);
+test('a missing workflow stops the start', async () => {
+  for (const workflows of [[], [{ name: 'empty.json', text: '{}' }]]) {
+    await assert.rejects(comfyuiAt('http://127.0.0.1:8188', { workflows }), UsageError);
   }
 });

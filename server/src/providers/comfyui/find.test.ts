@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
-import { agedFindInput, jobSpecOf, startRig } from '../../../test/providers/comfyui-rig.ts';
+import { startCannedHost } from '../../../test/providers/canned-host.ts';
+import {
+  agedFindInput,
+  comfyuiAt,
+  jobSpecOf,
+  startRig,
+} from '../../../test/providers/comfyui-rig.ts';
 import { promptIdOf } from './prompt-id.ts';
 
 const rig = await startRig();
@@ -36,26 +42,21 @@ async function rememberOldJob(): Promise<void> {
   await rig.simulator.changeJob(await acceptedJob(), { createdAt: Date.now() - 2 * HOUR_MS });
 }
 
-test('absence is weak if the server remembers no job from before the attempt', async () => {
-  await rig.restart();
-  const input = agedFindInput(jobSpecOf(), 3600);
-  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
-  await acceptedJob();
-  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
-});
+/** What the absence of an attempt of this age proves. */
+async function proofAt(ageSeconds: number, jobSpec = jobSpecOf()): Promise<string> {
+  const found = await rig.provider.find(agedFindInput(jobSpec, ageSeconds));
+  assert.ok(found.kind === 'absent', found.kind);
+  return found.proof;
+}
 
-test('absence is strong if the server remembers a job from before the attempt', async () => {
-  await rememberOldJob();
-  await acceptedJob();
-  const strong = { kind: 'absent', proof: 'strong' };
-  assert.deepEqual(await rig.provider.find(agedFindInput(jobSpecOf(), 3600)), strong);
-});
-
-test('a job that is only a little older than the attempt proves nothing', async () => {
+test('absence is strong only if the server remembers a job from long enough before the attempt', async () => {
   await rig.restart();
+  assert.equal(await proofAt(3600), 'weak');
+  await acceptedJob();
+  assert.equal(await proofAt(3600), 'weak');
   await rememberOldJob();
-  const input = agedFindInput(jobSpecOf(), 2 * 3600 - 30);
-  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
+  assert.equal(await proofAt(2 * 3600 - 30), 'weak');
+  assert.equal(await proofAt(3600), 'strong');
 });
 
 test('after a restart absence is weak, even if the attempt had a job', async () => {
@@ -65,8 +66,7 @@ test('after a restart absence is weak, even if the attempt had a job', async () 
   assert.equal(outcome.kind, 'accepted');
   await rig.restart();
   await acceptedJob();
-  const input = agedFindInput(jobSpec, 3600);
-  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
+  assert.equal(await proofAt(3600, jobSpec), 'weak');
 });
 
 test('the memory’s age is read after the job: a restart in between makes absence weak', async () => {
@@ -76,22 +76,17 @@ test('the memory’s age is read after the job: a restart in between makes absen
   assert.deepEqual(calls, ['read', 'find']);
 });
 
-for (const [on, fault] of [
-  ['read', { kind: 'drop_after_accepting' }],
-  ['read', { kind: 'error_after_accepting', status: 500 }],
-  ['read', { kind: 'unreadable' }],
-  ['find', { kind: 'drop_after_accepting' }],
-  ['find', { kind: 'error_after_accepting', status: 500 }],
-  ['find', { kind: 'unreadable' }],
-] as const) {
-  test(`a find throws when it meets ${fault.kind} at ${on}`, async () => {
-    await rememberOldJob();
-    await rig.simulator.plan({ on, faults: [fault] });
-    const input = agedFindInput(jobSpecOf(), 3600);
-    await assert.rejects(rig.provider.find(input), { name: 'ServerError' });
-    assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'strong' });
-  });
-}
+test('a find throws when either of its reads fails', async () => {
+  await rememberOldJob();
+  const input = agedFindInput(jobSpecOf(), 3600);
+  for (const on of ['read', 'find']) {
+    for (const kind of ['drop_after_accepting', 'error_after_accepting', 'unreadable'] as const) {
+      await rig.simulator.plan({ on, faults: [{ kind }] });
+      await assert.rejects(rig.provider.find(input), { name: 'ServerError' }, `${on} ${kind}`);
+      assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'strong' });
+    }
+  }
+});
 
 test('a job is found and read on a server without /api/jobs', async () => {
   await becomeOld();
@@ -109,8 +104,7 @@ test('a job is found and read on a server without /api/jobs', async () => {
 test('absence is weak on a server without /api/jobs, because its memory’s age is unknown', async () => {
   await rememberOldJob();
   await becomeOld();
-  const input = agedFindInput(jobSpecOf(), 3600);
-  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
+  assert.equal(await proofAt(3600), 'weak');
 });
 
 test('on an older server a job is missing only after queue, history and queue were read', async () => {
@@ -126,4 +120,14 @@ test('a job that was lost in a restart is missing', async () => {
   await rig.restart();
   assert.deepEqual(await rig.provider.read(jobId), { kind: 'missing' });
   assert.ok((await rig.simulator.jobs()).some(({ id }) => id === jobId)); // although it was accepted
+});
+
+test('absence is weak if the server sends no valid Date header', async () => {
+  const host = await startCannedHost();
+  const jobSpec = jobSpecOf();
+  const missing = { status: 404, json: { error: 'Job not found' } };
+  host.respond(`/api/jobs/${promptIdOf(jobSpec.attemptId)}`, missing);
+  host.respond('/api/jobs', { headers: { date: 'now' }, json: { jobs: [{ create_time: 0 }] } });
+  const found = await (await comfyuiAt(host.url)).find(agedFindInput(jobSpec));
+  assert.deepEqual(found, { kind: 'absent', proof: 'weak' });
 });

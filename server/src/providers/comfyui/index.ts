@@ -1,49 +1,21 @@
-import { readFile } from 'node:fs/promises';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { UsageError } from '../../kernel/errors.ts';
-import {
-  bad,
-  type Environment,
-  namingVariables,
-  number,
-  read,
-  secret,
-  webAddress,
-} from '../../kernel/variables.ts';
+import { namingVariables } from '../../kernel/variables.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { OUTPUT_BYTES } from '../kit/open-output.ts';
-import { createComfyuiProvider } from './comfyui.ts';
+import { identityOf, type RemoteDeps } from '../kit/remote.ts';
+import type { Adapter, CancelOutcome, Capabilities } from '../provider.ts';
+import { findPrompt, readPrompt } from './find.ts';
+import { openSavedVideo } from './outputs.ts';
+import { type ComfyuiServer, openServer, unexpectedResponse } from './server.ts';
+import { type ComfyuiSettings, readComfyuiSettings, readWorkflow } from './settings.ts';
+import { submitPrompt, uploadInputs } from './submit.ts';
+import type { InputFiles } from './uploads.ts';
 import { COMFYUI_FIELDS } from './values.ts';
+import { parseWorkflow } from './workflow.ts';
 
-function readSettings(env: Environment) {
-  const baseUrl = webAddress(env, 'COMFYUI_BASE_URL');
-  const settings = {
-    authorization: secret(env, 'COMFYUI_AUTHORIZATION'),
-    /** Paths, which are read when the provider is created. */
-    workflowFiles: readPaths(env, 'COMFYUI_WORKFLOWS'),
-    frameRules: {
-      framesPerSecond: number(env, 'COMFYUI_FRAMES_PER_SECOND', 24, { min: 1, max: 240 }),
-      frameStep: wholeNumber(env, 'COMFYUI_FRAME_STEP', 1, { min: 1, max: 1000 }),
-    },
-    jobLimitSeconds: number(env, 'COMFYUI_JOB_LIMIT_SECONDS', 3600, { min: 1 }),
-  };
-  return baseUrl === undefined ? undefined : { ...settings, baseUrl };
-}
-
-function readPaths(env: Environment, name: string): string[] {
-  const text = read(env, name, '');
-  const paths = text.split(',').map((path) => path.trim());
-  if (text === '') return [];
-  return paths.includes('') ? bad(name, text, 'paths separated by commas') : paths;
-}
-
-function wholeNumber(...[env, name, fallback, bounds]: Parameters<typeof number>): number {
-  const value = number(env, name, fallback, bounds);
-  return Number.isInteger(value) ? value : bad(name, String(value), 'a whole number');
-}
-
-type Settings = NonNullable<ReturnType<typeof readSettings>>;
-
-export const comfyui: ProviderDefinition<Settings> = {
+export const comfyui: ProviderDefinition<ComfyuiSettings> = {
   name: 'comfyui',
   registeredBy: [
     {
@@ -55,30 +27,84 @@ export const comfyui: ProviderDefinition<Settings> = {
       wanted: 'workflow files exported by "Export (API)", separated by commas',
     },
   ],
-  readSettings,
+  readSettings: readComfyuiSettings,
   apiKey: () => undefined,
   // The server is in the operator's own network, where plain http is allowed.
   baseUrls: () => ({}),
   fetchesInputs: false, // they are uploaded, and ComfyUI never calls back
   fields: { table: COMFYUI_FIELDS, shown: (name) => `{{${name}}}` },
-  async create({ workflowFiles, ...settings }, { storage, now, submitTimeoutSeconds }) {
-    const options = {
-      ...settings,
-      workflows: await Promise.all(workflowFiles.map(readWorkflow)),
-      files: storage,
-      timeoutSeconds: submitTimeoutSeconds,
-      maxOutputBytes: OUTPUT_BYTES,
-      now,
-    };
-    return namingVariables('COMFYUI_WORKFLOWS', () => createComfyuiProvider(options));
+  async create(settings, deps) {
+    const workflows = await Promise.all(settings.workflowFiles.map(readWorkflow));
+    const options = { ...settings, workflows };
+    return namingVariables('COMFYUI_WORKFLOWS', () => createComfyui(options, deps));
   },
 };
 
-async function readWorkflow(file: string): Promise<{ name: string; text: string }> {
-  try {
-    return { name: file, text: await readFile(file, 'utf8') };
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`COMFYUI_WORKFLOWS: a file can't be read: ${cause}`);
+export interface ComfyuiOptions
+  extends Pick<ComfyuiSettings, 'baseUrl' | 'authorization' | 'frameRules' | 'jobLimitSeconds'> {
+  /** Templates in ComfyUI's API format. The first that takes exactly a request's files is used. */
+  workflows: Array<{ name: string; text: string }>;
+}
+
+export type ComfyuiDeps = Omit<RemoteDeps, 'guardedFetch'> & { storage: InputFiles };
+
+/**
+ * A self-hosted ComfyUI server that runs an operator's workflow. The service chooses the job id, so
+ * finds are exact. Queue and history are in the server's memory, so a restart loses them.
+ * Source: ComfyUI `server.py`, `execution.py`, `comfy_execution/jobs.py`.
+ * @throws UsageError, one line, when a workflow can't be used
+ */
+export function createComfyui(options: ComfyuiOptions, adapterDeps: ComfyuiDeps): Adapter {
+  const { frameRules, jobLimitSeconds } = options;
+  const { storage: files, maxOutputBytes, now } = adapterDeps;
+  const workflows = options.workflows.map(({ name, text }) => parseWorkflow(name, text));
+  if (workflows.length === 0) throw new UsageError('comfyui needs a workflow');
+  const server = openServer(options, adapterDeps);
+  // Only this guarded fetch allows the server's address: URLs from clients must not reach it.
+  const guardedFetch = createGuardedFetch({ allow: new Set([hostAndPort(server)]) });
+  const deps = { server, workflows, frameRules, files };
+  return {
+    identity: identityOf(server.baseUrl),
+    capabilities: { ...CAPABILITIES, jobLimitSeconds },
+    prepare: (inputs) => uploadInputs(deps, inputs),
+    submit: (jobSpec, mayStillSend) => submitPrompt(deps, jobSpec, mayStillSend),
+    find: (attempt) => findPrompt(server, attempt, now),
+    read: (jobId) => readPrompt(server, jobId),
+    cancel: (jobId) => cancelPrompt(server, jobId),
+    openOutput: (output) => openSavedVideo(output, { server, guardedFetch, maxOutputBytes }),
+    stop: () => guardedFetch.close(),
+  };
+}
+
+function hostAndPort({ baseUrl }: ComfyuiServer): string {
+  const url = new URL(baseUrl);
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  return `${url.hostname.replace(/\.$/, '')}:${port}`;
+}
+
+const CAPABILITIES: Omit<Capabilities, 'jobLimitSeconds'> = {
+  exactOutput: false,
+  // The server validates a graph before it queues the job, even if the connection has ended.
+  findLagSeconds: 60,
+  // A year: files stay until the operator deletes them.
+  outputLifeSeconds: 365 * 86_400,
+  budgets: {},
+};
+
+const CancelledSchema = Type.Object({ cancelled: Type.Boolean() });
+
+/**
+ * Removes a job from the server's queue, or interrupts it. Servers without `/api/jobs` refuse.
+ * Source: ComfyUI `server.py`, `POST /api/jobs/{id}/cancel`.
+ */
+async function cancelPrompt(server: ComfyuiServer, jobId: string): Promise<CancelOutcome> {
+  const path = `/api/jobs/${encodeURIComponent(jobId)}/cancel`;
+  const { status, body } = await server.api.request('POST', server.baseUrl + path);
+  if (status === 200 && Value.Check(CancelledSchema, body)) {
+    if (body.cancelled) return { kind: 'accepted' };
+    return { kind: 'refused', cause: 'the job neither waits nor runs at the server' };
   }
+  if (status !== 404 && status !== 405) throw unexpectedResponse(path, status);
+  const cause = 'the server does not know the job, or is too old to cancel one by its id';
+  return { kind: 'refused', cause };
 }

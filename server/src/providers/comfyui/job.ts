@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { truncate } from '../kit/rejection.ts';
+import { truncate } from '../kit/outcomes.ts';
 import type { JobStatus } from '../provider.ts';
 import { videoAmong } from './outputs.ts';
 

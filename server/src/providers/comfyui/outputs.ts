@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import { ByteBudget } from '../../outbound/byte-budget.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
+import { OUTPUT_BYTES } from '../kit/open-output.ts';
 import { OutputGone, type OutputReference } from '../provider.ts';
 import type { ComfyuiServer } from './server.ts';
 
@@ -66,18 +67,21 @@ const GONE = new Set<unknown>([400, 404, 410]);
 /** @throws OutputGone when the server no longer has the file */
 export async function openSavedVideo(
   output: OutputReference,
-  deps: { server: ComfyuiServer; guardedFetch: GuardedFetch; maxBytes: number },
+  deps: {
+    server: ComfyuiServer;
+    guardedFetch: GuardedFetch;
+    maxOutputBytes?: number | undefined;
+  },
 ): Promise<AsyncIterable<Uint8Array>> {
   if (output.filename === undefined) throw new OutputGone('no file was named');
-  const { server } = deps;
+  const { server, maxOutputBytes = OUTPUT_BYTES } = deps;
   try {
-    const body = await deps.guardedFetch.download(server.baseUrl + viewPath(output), {
-      budget: new ByteBudget(deps.maxBytes),
+    return await deps.guardedFetch.download(server.baseUrl + viewPath(output), {
+      budget: new ByteBudget(maxOutputBytes),
       plainHttpWhereAllowed: true,
       comparesDigest: true,
       headers: server.headers,
     });
-    return body;
   } catch (error) {
     const isGone = error instanceof OutboundError && GONE.has(error.details.http_status);
     throw isGone ? new OutputGone('the server does not have the file', { cause: error }) : error;

@@ -1,5 +1,5 @@
 import { callOnce } from '../../outbound/call.ts';
-import { type Api, openApi, ServerError } from '../kit/remote.ts';
+import { type Api, openApi, type RemoteDeps, ServerError } from '../kit/remote.ts';
 
 /** One ComfyUI server. Several servers behind one address would not know each other's jobs. */
 export interface ComfyuiServer {
@@ -13,21 +13,18 @@ export interface ComfyuiServer {
 /** `/queue` and `/history/{id}` contain whole graphs; a few hundred waiting jobs must fit. */
 const RESPONSE_BYTES = 64 * 2 ** 20;
 
-export function openServer(address: {
-  baseUrl: string;
-  authorization?: string | undefined;
-  timeoutSeconds: number;
-}): ComfyuiServer {
-  const { authorization, timeoutSeconds } = address;
-  const headers = authorization === undefined ? {} : { authorization };
-  const options = {
-    call: callOnce,
+export function openServer(
+  { baseUrl, authorization }: { baseUrl: string; authorization?: string | undefined },
+  deps: Pick<RemoteDeps, 'submitTimeoutSeconds' | 'nextListTurn'>,
+): ComfyuiServer {
+  const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+  const api = openApi(deps, {
+    headers,
     readCall: callOnce,
-    submitTimeoutSeconds: timeoutSeconds,
-    readTimeoutSeconds: timeoutSeconds,
+    readTimeoutSeconds: deps.submitTimeoutSeconds,
     maxResponseBytes: RESPONSE_BYTES,
-  };
-  return { baseUrl: address.baseUrl.replace(/\/+$/, ''), headers, api: openApi(options, headers) };
+  });
+  return { baseUrl, headers, api };
 }
 
 /**

@@ -1,13 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { rejected, truncate } from '../kit/rejection.ts';
-import {
-  isOutcomeUnknown,
-  isSuccess,
-  type JsonResponse,
-  retryAfterSeconds,
-  ServerError,
-} from '../kit/remote.ts';
+import { refusals, rejected, truncate } from '../kit/outcomes.ts';
+import { ServerError } from '../kit/remote.ts';
 import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
 import { readPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';
@@ -73,13 +67,8 @@ export async function submitPrompt(
   }
   const { api, baseUrl } = deps.server;
   const json = { prompt: graph, prompt_id: jobId };
-  return api.submit({
-    url: `${baseUrl}/prompt`,
-    json,
-    mayStillSend,
-    idField: 'prompt_id',
-    refusal,
-  });
+  const answer = { idField: 'prompt_id', refusal };
+  return api.submit({ url: `${baseUrl}/prompt`, json, mayStillSend, ...answer });
 }
 
 function namesOf(inputs: NamedInput[]): string {
@@ -108,16 +97,6 @@ function notPosted(error: unknown): SubmitOutcome {
   return isOperators ? rejected('operator', cause) : { kind: 'not_sent', cause };
 }
 
-function refusal(response: JsonResponse): SubmitOutcome {
-  const { status, headers, body } = response;
-  const cause = `HTTP ${status}`;
-  if (isSuccess(response)) return { kind: 'unknown', cause: `${cause} without a prompt_id` };
-  if (status === 400) return graphRefusal(body);
-  if (status === 429) return rejected('busy', cause, retryAfterSeconds(headers));
-  const isRefused = OPERATOR_STATUSES.has(status) && !isOutcomeUnknown(status);
-  return isRefused ? rejected('operator', cause) : { kind: 'unknown', cause };
-}
-
 /** A 400 in ComfyUI's format; `node_errors` names the inputs that a node refused. */
 const RefusalSchema = Type.Object({
   error: Type.Object({
@@ -132,11 +111,16 @@ const RefusalSchema = Type.Object({
  * A refused graph is the operator's fault, because the client did not write it: a node or a model
  * is not installed, or a value is out of a node's range.
  */
-function graphRefusal(body: unknown): SubmitOutcome {
-  if (!Value.Check(RefusalSchema, body)) {
-    return { kind: 'unknown', cause: 'HTTP 400, but not in ComfyUI’s format' };
-  }
-  const { type, message, details = '' } = body.error;
-  const nodes = JSON.stringify(body.node_errors ?? {});
-  return rejected('operator', truncate(`${type}: ${message} ${details} ${nodes}`));
-}
+const refusal = refusals({
+  errorIn(body, status) {
+    if (status === 400) return Value.Check(RefusalSchema, body) ? body : undefined;
+    return status === 429 || OPERATOR_STATUSES.has(status) ? {} : undefined;
+  },
+  causeOf({ status, body }) {
+    if (!Value.Check(RefusalSchema, body)) return `HTTP ${status}`;
+    const { type, message, details = '' } = body.error;
+    const nodes = JSON.stringify(body.node_errors ?? {});
+    return truncate(`${type}: ${message} ${details} ${nodes}`);
+  },
+  meaningOf: (_, status) => (status === 429 ? 'busy' : 'operator'),
+});

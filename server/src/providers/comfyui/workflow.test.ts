@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { PLACEHOLDERS } from './values.ts';
-import { fillWorkflow, parseWorkflow } from './workflow.ts';
+import type { ProviderInput } from '../provider.ts';
+import { promptIdOf } from './prompt-id.ts';
+import { PLACEHOLDERS, plainValues } from './values.ts';
+import { fillWorkflow, namedInputs, parseWorkflow, workflowFor } from './workflow.ts';
 
 /** A template of one node with these inputs. */
 function template(inputs: Record<string, unknown>): string {
@@ -85,4 +88,75 @@ test('the docs page has every placeholder', async () => {
   const text = await readFile(page, 'utf8');
   for (const placeholder of PLACEHOLDERS)
     assert.ok(text.includes(`{{${placeholder}}}`), placeholder);
+});
+
+const JOB_SPEC = jobSpec({ prompt: 'a cat', aspect_ratio: '9:16' });
+const ANY_LENGTH = { framesPerSecond: 24, frameStep: 1 };
+
+function input(role: ProviderInput['role']): ProviderInput {
+  return { role, objectId: `obj_${role}`, mediaType: 'image/png', url: 'https://x.example/1' };
+}
+
+function taking(...files: string[]) {
+  const inputs = { text: '{{prompt}}', files: files.map((file) => `{{${file}}}`) };
+  return parseWorkflow(files.join(), JSON.stringify({ '1': { class_type: 'Any', inputs } }));
+}
+
+test('every placeholder that is not a file has a value', () => {
+  assert.deepEqual(plainValues(JOB_SPEC, ANY_LENGTH), {
+    prompt: 'a cat',
+    seed: 4294967295,
+    width: 496,
+    height: 864,
+    frames: 120,
+    frames_per_second: 24,
+    duration_seconds: 5,
+    aspect_ratio: '9:16',
+    resolution: '480p',
+    generate_audio: false,
+    model: 'video-2.0-fast',
+    mode: 'text-to-video',
+    job_id: promptIdOf('att_1'),
+  });
+  assert.deepEqual(Object.keys(plainValues(JOB_SPEC, ANY_LENGTH)), [...PLACEHOLDERS]);
+});
+
+test('frames are counted as the model counts them, never fewer than requested', () => {
+  const frames = (framesPerSecond: number, frameStep: number) =>
+    plainValues(JOB_SPEC, { framesPerSecond, frameStep }).frames;
+  assert.equal(frames(16, 4), 81);
+  assert.equal(frames(24, 8), 121);
+  assert.equal(frames(23.976, 1), 120);
+});
+
+test('a request uses the workflow that takes exactly its files', () => {
+  const workflows = [
+    taking(),
+    taking('first_frame'),
+    taking('first_frame', 'last_frame'),
+    taking('reference_image_1', 'reference_image_2_url', 'reference_video_1'),
+  ];
+  const nameFor = (...roles: ProviderInput['role'][]) =>
+    workflowFor(workflows, namedInputs(roles.map(input)))?.name;
+  assert.equal(nameFor(), '');
+  assert.equal(nameFor('first_frame'), 'first_frame');
+  assert.equal(nameFor('last_frame', 'first_frame'), 'first_frame,last_frame');
+  assert.equal(
+    nameFor('reference_image', 'reference_video', 'reference_image'),
+    'reference_image_1,reference_image_2_url,reference_video_1',
+  );
+  assert.equal(nameFor('reference_image'), undefined);
+  assert.equal(nameFor('last_frame'), undefined);
+});
+
+const CANONICAL_V8 = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+test('the prompt id of an attempt never changes', () => {
+  assert.equal(promptIdOf('att_00VZqJ2n1'), 'b86fcae5-015d-89c9-9f6f-06a54da24bef');
+});
+
+test('prompt ids are canonical lower-case UUIDs, a different one for each attempt', () => {
+  const ids = Array.from({ length: 1000 }, (_, index) => promptIdOf(`att_${index}`));
+  for (const id of ids) assert.match(id, CANONICAL_V8);
+  assert.equal(new Set(ids).size, ids.length);
 });

@@ -11,28 +11,22 @@ import {
 } from '../../../test/providers/conformance/meanings.ts';
 import { startSimulated } from '../../../test/providers/conformance/simulated.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
-import { createFalProvider } from './fal.ts';
-import { FAL_MODELS } from './model-input.ts';
+import { settingsFrom } from '../../../test/providers/settings.ts';
+import { createFal, fal } from './index.ts';
 
-function start(markWithEndUserId = true) {
-  return startSimulated('fal', ({ url, options }) =>
-    createFalProvider({
-      ...options,
-      apiKey: 'a-key',
-      models: FAL_MODELS,
-      markWithEndUserId,
-      queueUrl: url,
-      platformUrl: url,
-      jwksUrl: `${url}/.well-known/jwks.json`,
-    }),
-  );
+function start(FAL_MARK_ATTEMPTS = 'yes') {
+  return startSimulated('fal', (url, deps) => {
+    const FAL_JWKS_URL = `${url}/.well-known/jwks.json`;
+    const urls = { FAL_QUEUE_URL: url, FAL_PLATFORM_URL: url, FAL_JWKS_URL };
+    return createFal(settingsFrom(fal, { FAL_API_KEY: 'a-key', FAL_MARK_ATTEMPTS, ...urls }), deps);
+  });
 }
 
 providerConformance({
   name: 'fal',
   transport: 'http',
   start,
-  unmarked: { 'with marking switched off': () => start(false) },
+  unmarked: { 'with marking switched off': () => start('no') },
   find: 'list',
   absence: 'weak',
   callbacks: 'signed',
@@ -63,6 +57,11 @@ providerConformance({
       says: 'not started in time',
       changes: failedWith('request_timeout', 'COMPLETED'),
       becomes: failed('generation_expired', false),
+    },
+    {
+      says: 'not done in time',
+      changes: failedWith('generation_timeout', 'COMPLETED'),
+      becomes: failed('generation_expired', null),
     },
     {
       says: 'its runner disconnected',

@@ -1,17 +1,17 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import {
-  faultOfStatus,
+  CONTENT_FAULT,
+  EXPIRED,
+  type JobFailure,
+  type JobFault,
   MEDIA_FAULT,
+  meaningOfStatus,
   type RequestFault,
-  rejected,
-  rejectedRequest,
+  refusals,
   truncate,
-} from '../kit/rejection.ts';
-import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/remote.ts';
-import type { JobStatus, SubmitOutcome } from '../provider.ts';
-
-type JobFailure = Extract<JobStatus, { kind: 'failed' }>;
+} from '../kit/outcomes.ts';
+import type { JsonResponse } from '../kit/remote.ts';
 
 /** fal's error bodies: of a model (a list of details) and of the platform (flat). */
 const ErrorSchema = Type.Object({
@@ -31,26 +31,18 @@ export function falErrorIn(body: unknown): FalError | undefined {
 }
 
 /** The error types that a body names: of the platform and of each detail. */
-export function errorTypes(error: FalError | undefined): string[] {
-  if (!error) return [];
-  const details = typeof error.detail === 'string' ? [] : error.detail;
-  return [error.error_type, ...details.map(({ type }) => type)].filter(
-    (type) => type !== undefined,
-  );
+export function errorTypes({ detail, error_type }: FalError): string[] {
+  const details = typeof detail === 'string' ? [] : detail;
+  return [error_type, ...details.map(({ type }) => type)].filter((type) => type !== undefined);
 }
 
 /** The status, the error types and fal's text in one line, for operators. */
 export function falCause({ status, body }: JsonResponse): string {
-  const error = falErrorIn(body);
-  const detail = error?.detail ?? 'no details';
+  const error = falErrorIn(body) ?? { detail: 'no details' };
+  const { detail } = error;
   const text = typeof detail === 'string' ? detail : detail.map(({ msg }) => msg ?? '').join('; ');
   return truncate([`HTTP ${status}`, ...errorTypes(error), text].join(': '));
 }
-
-const CONTENT = {
-  code: 'content_refused',
-  message: 'The provider refused the content of this request.',
-} as const;
 
 /**
  * Error types that are the client's fault. `file_download_error` is not among them: fal downloads
@@ -59,7 +51,7 @@ const CONTENT = {
  * Source: fal docs, model errors.
  */
 const REQUEST_FAULTS: Record<string, RequestFault> = {
-  content_policy_violation: CONTENT,
+  content_policy_violation: CONTENT_FAULT,
   image_too_small: MEDIA_FAULT,
   image_too_large: MEDIA_FAULT,
   image_load_error: MEDIA_FAULT,
@@ -74,31 +66,26 @@ const REQUEST_FAULTS: Record<string, RequestFault> = {
   video_duration_too_short: MEDIA_FAULT,
 };
 
-const OPERATOR_TYPES = new Set(['file_download_error']);
-
 /** The outcome of a submit whose response has no request id. */
-export function falRefusal(response: JsonResponse): SubmitOutcome {
-  const { status, headers } = response;
-  const error = falErrorIn(response.body);
-  if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
-  const cause = falCause(response);
-  const types = errorTypes(error);
-  const isOperators = types.some((type) => OPERATOR_TYPES.has(type));
-  const fault = isOperators ? 'operator' : faultOfStatus(status);
-  if (fault !== 'request') return rejected(fault, cause, retryAfterSeconds(headers));
-  return rejectedRequest(cause, types.map((type) => REQUEST_FAULTS[type]).find(Boolean));
-}
-
-const EXPIRED = {
-  code: 'generation_expired',
-  message: 'The provider did not make the video in time.',
-} as const;
+export const falRefusal = refusals({
+  errorIn: falErrorIn,
+  causeOf: falCause,
+  meaningOf(error, status) {
+    const types = errorTypes(error);
+    if (types.includes('file_download_error')) return 'operator';
+    return meaningOfStatus(status, types.map((type) => REQUEST_FAULTS[type]).find(Boolean));
+  },
+});
 
 /** How an accepted request failed, by error type; `provider_failed` if it is not listed. */
-const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
-  content_policy_violation: CONTENT,
+const JOB_FAULTS: Record<string, JobFault> = {
+  content_policy_violation: CONTENT_FAULT,
   request_timeout: EXPIRED,
   generation_timeout: EXPIRED,
+};
+const FAILED: JobFault = {
+  code: 'provider_failed',
+  message: 'The provider could not make the video.',
 };
 
 /**
@@ -107,9 +94,7 @@ const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
  * Source: fal docs, faq and pricing.
  */
 export function falJobFailure(status: number, types: string[], text: string): JobFailure {
-  const message = 'The provider could not make the video.';
-  const known = types.map((type) => JOB_FAILURES[type]).find((entry) => entry !== undefined);
+  const fault = types.map((type) => JOB_FAULTS[type]).find(Boolean) ?? FAILED;
   const billed = status >= 500 ? false : null;
-  const cause = truncate(text);
-  return { kind: 'failed', code: 'provider_failed', message, ...known, cause, billed };
+  return { kind: 'failed', ...fault, cause: truncate(text), billed };
 }

@@ -4,7 +4,7 @@ import { type Candidate, isEcho, isFields, pickJob, readCandidates } from '../ki
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { falCause } from './errors.ts';
 import { endpointOf, falInput } from './model-input.ts';
-import { type FalSettings, JOB_LIMIT_SECONDS } from './settings.ts';
+import { type Fal, JOB_LIMIT_SECONDS } from './settings.ts';
 
 const PageSchema = Type.Object({
   items: Type.Array(
@@ -31,25 +31,24 @@ const MAX_PAGES = 20;
  * Source: fal docs, platform APIs, models/requests/by-endpoint.
  * @throws Error when the history can't be read to its end
  */
-export async function findInHistory(
-  settings: FalSettings,
-  input: FindJobInput,
-): Promise<FindOutcome> {
-  const { candidates } = await readCandidates(settings.api, {
+export async function findInHistory(account: Fal, attempt: FindJobInput): Promise<FindOutcome> {
+  const list = {
     name: "fal's request history",
-    firstPage: historyUrl(settings, input),
+    firstPage: historyUrl(account, attempt),
     maxPages: MAX_PAGES,
-    pageIn(body) {
+    causeOf: falCause,
+    pageIn(body: unknown) {
       if (!Value.Check(PageSchema, body)) return undefined;
       const { items: rows, next_cursor: cursor } = body;
-      return { rows, nextPage: cursor ? historyUrl(settings, input, cursor) : undefined };
+      return { rows, nextPage: cursor ? historyUrl(account, attempt, cursor) : undefined };
     },
-    causeOf: falCause,
+  };
+  const { candidates } = await readCandidates(account.api, list, {
     idOf: (row) => row.request_id,
     compare: (row) =>
-      wasSent(row.sent_at, input) ? compare(row.json_input, input.jobSpec) : 'other',
+      wasSent(row.sent_at, attempt) ? compare(row.json_input, attempt.jobSpec) : 'other',
   });
-  return pickJob(candidates, input);
+  return pickJob(candidates, attempt);
 }
 
 /**
@@ -57,12 +56,12 @@ export async function findInHistory(
  * So the range is from the submit to the end of the longest run, and the rows are compared by the
  * time they were sent. A range up to now would be too long to read for a busy account.
  */
-function historyUrl(settings: FalSettings, input: FindJobInput, cursor?: string) {
-  const url = new URL(`${settings.platformUrl}/v1/models/requests/by-endpoint`);
-  const { from, to } = input.sentBetween;
-  const end = Math.min(settings.now(), to + JOB_LIMIT_SECONDS * 1000);
+function historyUrl({ platformUrl, models, now }: Fal, attempt: FindJobInput, cursor?: string) {
+  const url = new URL(`${platformUrl}/v1/models/requests/by-endpoint`);
+  const { from, to } = attempt.sentBetween;
+  const end = Math.min(now(), to + JOB_LIMIT_SECONDS * 1000);
   url.search = new URLSearchParams({
-    endpoint_id: endpointOf(input.jobSpec, settings.models),
+    endpoint_id: endpointOf(attempt.jobSpec, models),
     start: new Date(from - SKEW_SECONDS * 1000).toISOString(),
     end: new Date(end + SKEW_SECONDS * 1000).toISOString(),
     limit: '100',

@@ -12,7 +12,7 @@ const DEFAULTS = {
   jwksUrl: 'https://rest.fal.ai/.well-known/jwks.json',
   userId: undefined,
   models: FAL_MODELS,
-  markWithEndUserId: true,
+  markAttempts: true,
 };
 
 test('an API key alone configures fal, with its public addresses and defaults', () => {
@@ -23,7 +23,7 @@ test('an API key alone configures fal, with its public addresses and defaults', 
 test('variables that are set replace the defaults', () => {
   assert.deepEqual(
     fal.readSettings({ FAL_API_KEY: 'f', FAL_MARK_ATTEMPTS: 'no', FAL_USER_ID: 'us_1' }),
-    { ...DEFAULTS, markWithEndUserId: false, userId: 'us_1' },
+    { ...DEFAULTS, markAttempts: false, userId: 'us_1' },
   );
 });
 

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { isSuccess, type JsonResponse } from '../kit/remote.ts';
 import type { CancelOutcome, JobStatus } from '../provider.ts';
 import { errorTypes, falCause, falErrorIn, falJobFailure } from './errors.ts';
-import type { FalSettings } from './settings.ts';
+import type { Fal } from './settings.ts';
 
 const StatusSchema = Type.Object({
   status: Type.String(),
@@ -25,9 +25,9 @@ const RESULT_FAILURES = new Set([400, 413, 422, 499]);
  * too: its result shows how it ended.
  * Source: fal docs, queue status and result.
  */
-export async function readRequest(settings: FalSettings, jobId: string): Promise<JobStatus> {
-  const url = urlOf(settings, jobId);
-  const response = await settings.api.get(`${url}/status`);
+export async function readRequest(account: Fal, jobId: string): Promise<JobStatus> {
+  const url = urlOf(account, jobId);
+  const response = await account.api.get(`${url}/status`);
   if (isNotFound(response)) return { kind: 'missing' };
   if (!isSuccess(response) || !Value.Check(StatusSchema, response.body))
     throw unclear('status', response);
@@ -35,7 +35,7 @@ export async function readRequest(settings: FalSettings, jobId: string): Promise
   if (status !== 'COMPLETED') return { kind: 'working' };
   const failed = typeof error === 'string' || typeof type === 'string';
   const types = typeof type === 'string' ? [type] : [];
-  return resultOf(await settings.api.get(url), failed ? { types, error } : undefined);
+  return resultOf(await account.api.get(url), failed ? { types, error } : undefined);
 }
 
 /**
@@ -43,8 +43,8 @@ export async function readRequest(settings: FalSettings, jobId: string): Promise
  * signal, which it may ignore.
  * Source: fal docs, queue cancel.
  */
-export async function cancelRequest(settings: FalSettings, jobId: string): Promise<CancelOutcome> {
-  const response = await settings.api.request('PUT', `${urlOf(settings, jobId)}/cancel`);
+export async function cancelRequest(account: Fal, jobId: string): Promise<CancelOutcome> {
+  const response = await account.api.request('PUT', `${urlOf(account, jobId)}/cancel`);
   if (isSuccess(response)) return { kind: 'accepted' };
   if (Value.Check(CancelRefusalSchema, response.body)) {
     return { kind: 'refused', cause: `fal says ${response.body.status}` };
@@ -52,7 +52,7 @@ export async function cancelRequest(settings: FalSettings, jobId: string): Promi
   throw unclear('response to a cancel', response);
 }
 
-function urlOf({ queueUrl, app }: FalSettings, jobId: string): string {
+function urlOf({ queueUrl, app }: Fal, jobId: string): string {
   return `${queueUrl}/${app}/requests/${encodeURIComponent(jobId)}`;
 }
 
@@ -67,20 +67,16 @@ function resultOf(response: JsonResponse, stated: StatedFailure | undefined): Jo
   }
   const error = falErrorIn(response.body);
   const header = response.headers['x-fal-error-type'];
-  const types = [...errorTypes(error), ...(stated?.types ?? []), ...(header ? [header] : [])];
-  const isFailure = error && RESULT_FAILURES.has(response.status) && isOwnError(response, types);
+  const types = [...(stated?.types ?? []), ...(header ? [header] : [])];
+  if (error) types.unshift(...errorTypes(error));
+  // A 422 comes from a model. Any other refusal without an error type may come from a proxy or mean
+  // that the request is still in progress.
+  const isOwn = response.status === 422 || types.length > 0;
+  const isFailure = error && RESULT_FAILURES.has(response.status) && isOwn;
   if (stated || isFailure)
     return falJobFailure(response.status, types, failureCause(response, stated));
   if (isNotFound(response)) return { kind: 'missing' };
   throw unclear('result', response);
-}
-
-/**
- * A 422 comes from a model. Any other refusal without an error type may come from a proxy or mean
- * that the request is still in progress.
- */
-function isOwnError(response: JsonResponse, types: string[]): boolean {
-  return response.status === 422 || types.length > 0;
 }
 
 function failureCause(response: JsonResponse, stated: StatedFailure | undefined): string {

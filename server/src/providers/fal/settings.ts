@@ -1,26 +1,38 @@
-import { UsageError } from '../../kernel/errors.ts';
-import { openApi, type RemoteOptions } from '../kit/remote.ts';
-import type { FalModels } from './model-input.ts';
+import { type Environment, read, secret, webAddress, yesOrNo } from '../../kernel/variables.ts';
+import { readModels } from '../kit/configured-models.ts';
+import type { Api } from '../kit/remote.ts';
+import { FAL_MODELS } from './model-input.ts';
 
-export interface FalOptions extends RemoteOptions {
-  apiKey: string;
-  models: FalModels;
-  /** Takes requests and shows their status. */
-  queueUrl: string;
-  /** Lists the account's past requests. */
-  platformUrl: string;
-  /** The address of the public keys that verify webhooks. */
-  jwksUrl: string;
-  /**
-   * The account's fal user id. If set, a webhook that is signed for another user counts as forged.
-   */
-  userId?: string | undefined;
-  /**
-   * Whether each attempt's id is sent as `end_user_id`, which the request history may show. The
-   * field is meant to name a person, so this can be switched off. Then equal requests that were
-   * sent within minutes can't be told apart. On by default.
-   */
-  markWithEndUserId?: boolean | undefined;
+export type FalSettings = NonNullable<ReturnType<typeof readFalSettings>>;
+
+export function readFalSettings(env: Environment) {
+  const apiKey = secret(env, 'FAL_API_KEY');
+  const settings = {
+    /** Takes requests and shows their status. */
+    queueUrl: webAddress(env, 'FAL_QUEUE_URL') ?? 'https://queue.fal.run',
+    /** Lists the account's past requests. */
+    platformUrl: webAddress(env, 'FAL_PLATFORM_URL') ?? 'https://api.fal.ai',
+    /** The public keys that verify webhooks. */
+    jwksUrl: webAddress(env, 'FAL_JWKS_URL') ?? 'https://rest.fal.ai/.well-known/jwks.json',
+    /** If set, a webhook that is signed for another fal user counts as forged. */
+    userId: read(env, 'FAL_USER_ID', '') || undefined,
+    models: readModels(env, 'FAL', FAL_MODELS),
+    /**
+     * Sends the attempt's id as `end_user_id`, which the request history may show. The field is
+     * meant to name a person, so this can be switched off. Then equal requests that were sent
+     * within minutes can't be told apart.
+     */
+    markAttempts: yesOrNo(env, 'FAL_MARK_ATTEMPTS', 'yes'),
+  };
+  return apiKey === undefined ? undefined : { ...settings, apiKey };
+}
+
+/** An account at fal, as its adapter uses it. */
+export interface Fal extends FalSettings {
+  api: Api;
+  /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
+  app: string;
+  now(): number;
 }
 
 /** A request that has not started after this time never starts. */
@@ -29,25 +41,3 @@ export const START_TIMEOUT_SECONDS = 3600;
 const RUN_LIMIT_SECONDS = 3600;
 /** At the latest this many seconds after its submit, a request has succeeded or failed. */
 export const JOB_LIMIT_SECONDS = START_TIMEOUT_SECONDS + RUN_LIMIT_SECONDS;
-
-export type FalSettings = ReturnType<typeof falSettings>;
-
-/** @throws UsageError when the models belong to several apps: a job id does not show its app */
-export function falSettings(options: FalOptions) {
-  return {
-    ...options,
-    api: openApi(options, { authorization: `Key ${options.apiKey}` }),
-    /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
-    app: appOf(options.models),
-    markWithEndUserId: options.markWithEndUserId ?? true,
-  };
-}
-
-function appOf(models: FalModels): string {
-  const apps = new Set(Object.values(models).map((path) => path.split('/', 2).join('/')));
-  const [app] = apps;
-  if (app === undefined || apps.size > 1) {
-    throw new UsageError(`The fal models belong to several apps: ${[...apps].join(', ')}`);
-  }
-  return app;
-}

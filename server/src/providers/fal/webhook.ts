@@ -1,9 +1,10 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { openApi } from '../kit/remote.ts';
+import { callOnce } from '../../outbound/call.ts';
+import { type JsonResponse, openApi, type RemoteDeps } from '../kit/remote.ts';
 import { createCallbackReader, type Delivery } from '../kit/signing-keys.ts';
-import type { FalSettings } from './settings.ts';
+import type { Fal } from './settings.ts';
 
 const JwksSchema = Type.Object({
   keys: Type.Array(Type.Object({ kty: Type.String(), x: Type.Optional(Type.String()) })),
@@ -15,17 +16,19 @@ const JwksSchema = Type.Object({
  * response.
  * Source: fal docs, webhooks, "Verification".
  */
-export function createFalWebhookReader(settings: FalSettings) {
+export function createFalWebhookReader(account: Fal, deps: RemoteDeps) {
+  // Without the API key, and on no connection that stays open: the keys are read once a day.
+  const api = openApi(deps, { readCall: callOnce });
   return createCallbackReader({
-    fetchKeys: () => fetchFalKeys(settings),
-    now: settings.now,
-    signatureIn: (delivery) => signatureIn(delivery, settings),
+    fetchKeys: async () => keysIn(await api.get(account.jwksUrl)),
+    now: account.now,
+    signatureIn: (delivery) => signatureIn(delivery, account),
     // The id in the queue; `gateway_request_id` may be the id of one of fal's own retries.
     idField: 'request_id',
   });
 }
 
-function signatureIn({ body, headers }: Delivery, { userId }: FalSettings) {
+function signatureIn({ body, headers }: Delivery, { userId }: Fal) {
   const requestId = headers['x-fal-webhook-request-id'];
   const signedFor = headers['x-fal-webhook-user-id'];
   const timestamp = headers['x-fal-webhook-timestamp'];
@@ -38,10 +41,7 @@ function signatureIn({ body, headers }: Delivery, { userId }: FalSettings) {
   return { timestamp, isBy: (key: KeyObject) => verify(null, text, key, bytes) };
 }
 
-async function fetchFalKeys(settings: FalSettings): Promise<KeyObject[]> {
-  // Without the API key, and on no connection that stays open: the keys are read once a day.
-  const api = openApi({ ...settings, readCall: settings.call });
-  const response = await api.get(settings.jwksUrl);
+function keysIn(response: JsonResponse): KeyObject[] {
   if (response.status !== 200 || !Value.Check(JwksSchema, response.body)) {
     throw new Error(`fal's webhook keys can't be read: HTTP ${response.status}`);
   }

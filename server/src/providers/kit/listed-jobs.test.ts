@@ -1,31 +1,63 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  type CannedResponse,
+  remoteDeps,
+  startCannedHost,
+} from '../../../test/providers/canned-host.ts';
 import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
-import { isJobId } from './job-id.ts';
-import { type Candidate, isEcho, pickJob } from './listed-jobs.ts';
+import { type Candidate, isEcho, pickJob, readCandidates } from './listed-jobs.ts';
+import { openApi } from './remote.ts';
 
-test('ids as providers write them are valid', () => {
-  const given = ['cgt-20260901-x7k', '024ca5b1-45d3-4afd-883e-ad3abe2a1c4d', 'a.b:c_D', '7'];
-  for (const id of [...given, 'x'.repeat(200)]) assert.ok(isJobId(id), id);
+const host = await startCannedHost();
+const MALFORMED = ['', '..', '../x', 'a\u0000'];
+
+/** Reads the list until its pages, or three, are read, and says which turns were taken. */
+async function listed(...pages: CannedResponse[]) {
+  host.requests.splice(0);
+  host.respond('/list', ...pages);
+  let turns = 0;
+  const nextListTurn = async () => {
+    assert.equal(host.requests.length, turns);
+    turns += 1;
+  };
+  const list = {
+    name: 'the list',
+    firstPage: `${host.url}/list`,
+    maxPages: 3,
+    causeOf: () => 'HTTP',
+    pageIn(body: unknown) {
+      const { ids, more } = Object(body);
+      return Array.isArray(ids)
+        ? { rows: ids, nextPage: more ? `${host.url}/list` : undefined }
+        : undefined;
+    },
+  };
+  const read = await readCandidates(openApi(remoteDeps(host.url, { nextListTurn }), {}), list, {
+    idOf: (id: string) => id,
+    compare: (id: string) => (id === 'other' ? 'other' : 'mark'),
+  });
+  return { ...read, turns };
+}
+
+test('a list is read to its end, each page after its turn, and rows with other ids are skipped', async () => {
+  const first = { json: { ids: ['other', ...MALFORMED, 'a'], more: true } };
+  assert.deepEqual(await listed(first, { json: { ids: ['b'] } }), {
+    candidates: [
+      { jobId: 'a', by: 'mark' },
+      { jobId: 'b', by: 'mark' },
+    ],
+    skipped: MALFORMED.length,
+    turns: 2,
+  });
 });
 
-test('ids that select another resource in a URL, or that can’t be stored, are not valid', () => {
-  const others = [
-    '',
-    '.',
-    '..',
-    '../x',
-    'a/b',
-    'a b',
-    'a\n',
-    'a%2f',
-    'a?b',
-    'é',
-    '\u0000',
-    '\ud83d',
-  ];
-  for (const id of [...others, 'x'.repeat(201), 7, null, undefined, ['a']]) {
-    assert.ok(!isJobId(id), JSON.stringify(id));
+test('a list that can’t be read to its end throws: it does not count as empty', async () => {
+  await assert.rejects(listed({ json: { ids: ['a'], more: true } }), /more than 3 pages/);
+  const unreadable = [{ text: '<html>' }, { json: {} }, { status: 403, json: { ids: [] } }];
+  for (const response of unreadable) {
+    await assert.rejects(listed(response), /the list can't be read/);
+    await assert.rejects(listed({ json: { ids: [], more: true } }, response), /can't be read/);
   }
 });
 
@@ -35,33 +67,25 @@ const alike: Candidate = { jobId: 'alike', by: 'likeness' };
 const twin: Candidate = { jobId: 'twin', by: 'likeness' };
 const unclear: Candidate = { jobId: 'unclear', by: 'unclear' };
 
-test('if a candidate has the mark, likeness does not count, and a taken job is not found', async () => {
+test('if a candidate has the mark, likeness does not count; absence is strong only if no candidate is free', async () => {
+  const found = (jobId: string, by: string) => ({ kind: 'found', jobId, by });
+  const absent = (proof: string) => ({ kind: 'absent', proof });
+  const again = { ...marked, jobId: 'again' };
   const cases: [Candidate[], string[], object][] = [
-    [[alike, marked], [], { kind: 'found', jobId: 'marked', by: 'mark' }],
-    [[alike, marked], ['marked'], { kind: 'absent', proof: 'weak' }],
-    [[alike, unclear], [], { kind: 'found', jobId: 'alike', by: 'likeness' }],
+    [[alike, marked], [], found('marked', 'mark')],
+    [[alike, marked], ['marked'], absent('weak')],
+    [[alike, unclear], [], found('alike', 'likeness')],
     [[alike, twin, alike], [], { kind: 'ambiguous', jobIds: ['alike', 'twin'] }],
-    [[alike, twin], ['alike'], { kind: 'found', jobId: 'twin', by: 'likeness' }],
-    [
-      [marked, { ...marked, jobId: 'again' }],
-      ['again'],
-      { kind: 'found', jobId: 'marked', by: 'mark' },
-    ],
+    [[alike, twin], ['alike'], found('twin', 'likeness')],
+    [[marked, again], ['again'], found('marked', 'mark')],
+    [[], [], absent('strong')],
+    [[unclear], [], absent('weak')],
+    [[unclear], ['unclear'], absent('strong')],
   ];
   for (const [candidates, taken, outcome] of cases) {
     assert.deepEqual(await pickJob(candidates, inputFor(taken), 'strong'), outcome);
   }
-});
-
-test('absence is strong only if no untaken candidate is left, otherwise weak', async () => {
-  const proofOf = async (candidates: Candidate[], taken: string[]) => {
-    const outcome = await pickJob(candidates, inputFor(taken), 'strong');
-    return outcome.kind === 'absent' ? outcome.proof : outcome;
-  };
-  assert.equal(await proofOf([], []), 'strong');
-  assert.equal(await proofOf([unclear], []), 'weak');
-  assert.equal(await proofOf([unclear], ['unclear']), 'strong');
-  assert.deepEqual(await pickJob([], inputFor([])), { kind: 'absent', proof: 'weak' });
+  assert.deepEqual(await pickJob([], inputFor([])), absent('weak'));
 });
 
 const SENT = {

@@ -12,8 +12,8 @@ export interface Candidate {
   by: 'mark' | 'likeness' | 'unclear';
 }
 
-/** A provider's list of jobs, and how to tell the attempt's job from others in it. */
-export interface JobList<Row> {
+/** A provider's list of jobs. */
+interface JobList<Row> {
   /** For messages. */
   name: string;
   firstPage: string;
@@ -21,36 +21,52 @@ export interface JobList<Row> {
   /** The rows of a page and the address of the next one; undefined if the body is not a page. */
   pageIn(body: unknown): { rows: Row[]; nextPage: string | undefined } | undefined;
   causeOf(response: JsonResponse): string;
-  idOf(row: Row): string;
-  compare(row: Row): Candidate['by'] | 'other';
 }
 
 /**
- * Reads a list to its end. Rows hold everything that was sent, so only one page and the ids of the
- * candidates are kept in memory.
- * @returns `skipped`: how many rows may be the attempt's but have a malformed id
- * @throws Error when the list can't be read to its end
+ * Passes each row of a list to `look`. Rows hold everything that was sent, so only one page is kept
+ * in memory.
+ * @returns whether the list was read to its end
+ * @throws Error when a page can't be read: it must never count as empty
  */
-export async function readCandidates<Row>(api: Api, list: JobList<Row>) {
-  const candidates: Candidate[] = [];
-  let skipped = 0;
+export async function readList<Row>(
+  api: Api,
+  list: JobList<Row>,
+  look: (row: Row) => void,
+): Promise<boolean> {
   let url: string | undefined = list.firstPage;
-  for (let page = 0; page < list.maxPages; page += 1) {
+  for (let page = 0; page < list.maxPages && url !== undefined; page += 1) {
     await api.nextListTurn();
     const response = await api.get(url);
     const found = response.status === 200 ? list.pageIn(response.body) : undefined;
     if (!found) throw new Error(`${list.name} can't be read: ${list.causeOf(response)}`);
-    for (const row of found.rows) {
-      const by = list.compare(row);
-      const jobId = list.idOf(row);
-      if (by === 'other') continue;
-      if (isJobId(jobId)) candidates.push({ jobId, by });
-      else skipped += 1;
-    }
-    if (found.nextPage === undefined) return { candidates, skipped };
+    for (const row of found.rows) look(row);
     url = found.nextPage;
   }
-  throw new Error(`${list.name} has more than ${list.maxPages} pages`);
+  return url === undefined;
+}
+
+/**
+ * Reads a list to its end and collects the candidates for an attempt's job.
+ * @returns `skipped`: how many rows may be the attempt's but have a malformed id
+ * @throws Error when the list can't be read to its end
+ */
+export async function readCandidates<Row>(
+  api: Api,
+  list: JobList<Row>,
+  { idOf, compare }: { idOf(row: Row): string; compare(row: Row): Candidate['by'] | 'other' },
+) {
+  const candidates: Candidate[] = [];
+  let skipped = 0;
+  const isWhole = await readList(api, list, (row) => {
+    const by = compare(row);
+    const jobId = idOf(row);
+    if (by === 'other') return;
+    if (isJobId(jobId)) candidates.push({ jobId, by });
+    else skipped += 1;
+  });
+  if (!isWhole) throw new Error(`${list.name} has more than ${list.maxPages} pages`);
+  return { candidates, skipped };
 }
 
 /**
@@ -81,11 +97,10 @@ function idsOf(candidates: Candidate[]): string[] {
 type Fields = Record<string, unknown>;
 
 /**
- * Whether a provider shows what was sent: every field that was sent is in the shown data, with
- * the same value.
- * Fields that the provider added do not matter. Links are compared without their query, because a
- * link to the same file gets a new signature from time to time. Links to our objects are compared
- * by the object's id: a link may lead to the service or to the storage itself.
+ * Whether every field that was sent is in the shown data, with the same value. Links are compared
+ * without their query, because a link to the same file gets a new signature from time to time.
+ * Links to our objects are compared by the object's id: a link may lead to the service or to the
+ * storage itself.
  */
 export function isEcho(sent: unknown, shown: unknown): boolean {
   if (typeof sent === 'string' && typeof shown === 'string') {

@@ -1,7 +1,7 @@
 import { ByteBudget } from '../../outbound/byte-budget.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import { OutputGone } from '../provider.ts';
-import type { RemoteOptions } from './remote.ts';
+import type { RemoteDeps } from './remote.ts';
 
 /** The largest result that is fetched: 15 s of 4k take about 100 MB. */
 export const OUTPUT_BYTES = 2 ** 30;
@@ -28,7 +28,7 @@ export async function openOutputAt(
   {
     guardedFetch,
     maxOutputBytes = OUTPUT_BYTES,
-  }: Pick<RemoteOptions, 'guardedFetch' | 'maxOutputBytes'>,
+  }: Pick<RemoteDeps, 'guardedFetch' | 'maxOutputBytes'>,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (url === undefined) throw new OutputGone('The provider has deleted the result');
   const budget = new ByteBudget(maxOutputBytes);

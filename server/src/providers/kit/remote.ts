@@ -10,25 +10,11 @@ import type { AdapterDeps } from '../definition.ts';
 import type { Callback, SubmitOutcome } from '../provider.ts';
 import { jobIdIn } from './job-id.ts';
 
-/** The dependencies of an adapter with an HTTP API. */
-export interface RemoteOptions
-  extends Pick<AdapterDeps, 'guardedFetch' | 'submitTimeoutSeconds' | 'now'>,
-    Partial<Pick<AdapterDeps, 'nextListTurn'>> {
-  /** For submits and cancels: each on a connection of its own, so that its outcome is certain. */
-  call: CallOnce;
-  /** For reads, which are safe to repeat: on kept-alive connections. */
-  readCall: CallOnce;
-  /** For reads and for each page of a list. */
-  readTimeoutSeconds?: number | undefined;
-  /** The largest result that is fetched; OUTPUT_BYTES if not given. */
-  maxOutputBytes?: number | undefined;
-}
-
-export function remoteOf(deps: AdapterDeps): RemoteOptions {
-  const { guardedFetch, submitTimeoutSeconds, now, nextListTurn } = deps;
-  const calls = { call: callOnce, readCall: createPooledCalls() };
-  return { ...calls, guardedFetch, submitTimeoutSeconds, now, nextListTurn };
-}
+/** What an adapter of a hosted API uses. */
+export type RemoteDeps = Pick<
+  AdapterDeps,
+  'guardedFetch' | 'submitTimeoutSeconds' | 'now' | 'nextListTurn' | 'maxOutputBytes'
+>;
 
 /**
  * A digest of everything that decides where a provider's jobs are created and found: its address,
@@ -45,8 +31,10 @@ export function forged(cause: string): Callback {
 
 /** A page of a list can hold a hundred jobs with everything that was sent for them. */
 const RESPONSE_BYTES = 16 * 2 ** 20;
+/** For reads and for each page of a list; never longer than a submit may take. */
+const READ_SECONDS = 20;
 
-/** A response with its body parsed as JSON; `body` is undefined if it is not JSON. */
+/** `body` is undefined if it is not JSON. */
 export interface JsonResponse {
   status: number;
   headers: CallResponse['headers'];
@@ -75,24 +63,24 @@ interface Submit {
   refusal(response: JsonResponse): SubmitOutcome;
 }
 
-interface ApiOptions
-  extends Pick<
-    RemoteOptions,
-    'call' | 'readCall' | 'submitTimeoutSeconds' | 'readTimeoutSeconds' | 'nextListTurn'
-  > {
+interface ApiOptions {
+  /** Of each call, such as the API key. */
+  headers?: Record<string, string>;
+  /** For reads, which are safe to repeat; on kept-alive connections if not given. */
+  readCall?: CallOnce;
+  readTimeoutSeconds?: number;
   /** Per response; 16 MB when not given, and 1 MB for a submit. */
   maxResponseBytes?: number;
 }
 
 export type Api = ReturnType<typeof openApi>;
 
-/**
- * Calls to a provider's HTTP API, each one try.
- * @param headers of each call, such as the API key
- */
-export function openApi(options: ApiOptions, headers: Record<string, string> = {}) {
-  const { call, readCall, submitTimeoutSeconds, maxResponseBytes } = options;
-  const { readTimeoutSeconds: timeoutSeconds = 20 } = options;
+/** Calls to a provider's HTTP API, each one try. Only reads reuse a connection. */
+export function openApi(
+  { submitTimeoutSeconds, nextListTurn }: Pick<RemoteDeps, 'submitTimeoutSeconds' | 'nextListTurn'>,
+  { headers = {}, readCall = createPooledCalls(), maxResponseBytes, ...options }: ApiOptions,
+) {
+  const timeoutSeconds = options.readTimeoutSeconds ?? Math.min(READ_SECONDS, submitTimeoutSeconds);
   async function request(send: CallOnce, sent: Pick<Call, 'method' | 'url'> & Partial<Call>) {
     const response = await send({
       ...sent,
@@ -114,12 +102,11 @@ export function openApi(options: ApiOptions, headers: Record<string, string> = {
       method: 'HEAD' | 'POST' | 'PUT' | 'DELETE',
       url: string,
       content: Partial<Pick<Call, 'headers' | 'body'>> = {},
-    ) => request(call, { method, url, ...content }),
-    /** Awaited before each page of a list, also the first: a turn of the `find` budget. */
-    nextListTurn: options.nextListTurn ?? (async () => {}),
+    ) => request(callOnce, { method, url, ...content }),
+    nextListTurn,
     async submit(submit: Submit): Promise<SubmitOutcome> {
       const { url, headers: more, json, mayStillSend, idField, refusal } = submit;
-      const response = await call({
+      const response = await callOnce({
         url,
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json', ...more },
@@ -151,21 +138,4 @@ export function parseJson(body: Uint8Array): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** The seconds of a Retry-After header; undefined if it holds a date. */
-export function retryAfterSeconds(headers: CallResponse['headers']): number | undefined {
-  const text = headers['retry-after']?.trim() ?? '';
-  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
-}
-
-/** Statuses below 500 after which the request may or may not have been processed. */
-const TIMEOUTS = new Set([408, 425, 499]);
-
-/**
- * Whether the outcome of a submit is unknown after this status: the status does not prove a
- * rejection, even if the body reports an error. A 2xx or 3xx without a job id is unknown too.
- */
-export function isOutcomeUnknown(status: number): boolean {
-  return status < 400 || status >= 500 || TIMEOUTS.has(status);
 }

@@ -17,7 +17,7 @@ import { sql } from '../../../test/task-fixtures.ts';
 import { openDatabase } from '../../database/database.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { diskStorage } from '../../storage/disk.ts';
-import { OutputGone, type Provider } from '../provider.ts';
+import { type Adapter, OutputGone } from '../provider.ts';
 import { RENDER_GONE, readJob } from './jobs.ts';
 import { createLocalProvider, type LocalProviderDeps } from './local.ts';
 import { createScriptedProvider } from './scripted.ts';
@@ -26,7 +26,7 @@ type Deps = LocalProviderDeps & { now(): number };
 
 /** A provider with its own database and folder; `finish` makes one of its jobs end. */
 async function start(
-  create: (deps: Deps) => Provider,
+  create: (deps: Deps) => Adapter,
   finish: (deps: Deps, jobId: string) => Promise<unknown>,
 ) {
   const folder = await mkdtemp(path.join(tmpdir(), 'local-'));

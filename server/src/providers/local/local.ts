@@ -7,12 +7,12 @@ import { markReady, markUnfinished, storeFile } from '../../storage/objects.ts';
 import { ObjectMissing } from '../../storage/storage.ts';
 import type { AdapterDeps } from '../definition.ts';
 import {
+  type Adapter,
   type Capabilities,
   type JobSpec,
   type JobStatus,
   OutputGone,
   type OutputReference,
-  type Provider,
 } from '../provider.ts';
 import {
   cancel,
@@ -54,13 +54,12 @@ const LOOK_SECONDS = 2;
  * The local renderer as a provider. Any process that has called `start` renders a job in a child
  * process. Finds are exact: a find that finds no job bars the attempt.
  */
-export function createLocalProvider(deps: LocalProviderDeps): Provider {
+export function createLocalProvider(deps: LocalProviderDeps): Adapter {
   const { db } = deps;
   const stopping = new AbortController();
   let rendering: Promise<void> = Promise.resolve();
   let look = () => {};
   return {
-    name: 'local',
     identity: 'local',
     capabilities: CAPABILITIES,
     async submit(jobSpec, mayStillSend) {

@@ -3,6 +3,7 @@ import { ASPECT_RATIOS } from '../../catalog/models.ts';
 import { type TestOutcome, testOutcomeOf } from '../../catalog/test-outcomes.ts';
 import type { AdapterDeps } from '../definition.ts';
 import {
+  type Adapter,
   type Capabilities,
   type FindJobInput,
   type FindOutcome,
@@ -10,7 +11,6 @@ import {
   type JobStatus,
   OutputGone,
   type OutputReference,
-  type Provider,
   type SubmitOutcome,
 } from '../provider.ts';
 import { TEST_PROVIDER } from '../test-provider.ts';
@@ -41,10 +41,9 @@ const BUSY_SECONDS = 5;
  * The provider of test keys (decisions/0048). A word in the prompt decides a job's outcome at its
  * submit; reads show it after a delay. So a restart changes nothing, and any process may be asked.
  */
-export function createScriptedProvider(deps: ScriptedDeps): Provider {
+export function createScriptedProvider(deps: ScriptedDeps): Adapter {
   const { db } = deps;
   return {
-    name: TEST_PROVIDER,
     identity: TEST_PROVIDER,
     capabilities: CAPABILITIES,
     submit: (jobSpec, mayStillSend) => submit(deps, jobSpec, mayStillSend),

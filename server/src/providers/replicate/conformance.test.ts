@@ -12,13 +12,14 @@ import {
 } from '../../../test/providers/conformance/meanings.ts';
 import { startSimulated } from '../../../test/providers/conformance/simulated.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
-import { REPLICATE_MODELS } from './model-input.ts';
-import { createReplicateProvider } from './replicate.ts';
+import { settingsFrom } from '../../../test/providers/settings.ts';
+import { createReplicate, replicate } from './index.ts';
 
-function start(apiToken = 'a-token') {
-  return startSimulated('replicate', ({ url, options }) =>
-    createReplicateProvider({ ...options, apiToken, models: REPLICATE_MODELS, baseUrl: url }),
-  );
+function start(REPLICATE_API_TOKEN = 'a-token') {
+  return startSimulated('replicate', (url, deps) => {
+    const env = { REPLICATE_API_TOKEN, REPLICATE_BASE_URL: url };
+    return createReplicate(settingsFrom(replicate, env), deps);
+  });
 }
 
 providerConformance({

@@ -9,7 +9,7 @@ const DEFAULTS = {
   baseUrl: 'https://api.replicate.com',
   webhookSecret: undefined,
   models: REPLICATE_MODELS,
-  listLagSeconds: undefined,
+  listLagSeconds: Number.POSITIVE_INFINITY,
 };
 
 test('an API token alone configures Replicate, with its public address and defaults', () => {

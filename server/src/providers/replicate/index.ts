@@ -1,47 +1,93 @@
-import { UsageError } from '../../kernel/errors.ts';
-import { type Environment, number, read, secret, webAddress } from '../../kernel/variables.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { readModels } from '../kit/configured-models.ts';
-import { remoteOf } from '../kit/remote.ts';
-import { REPLICATE_FIELDS, REPLICATE_MODELS } from './model-input.ts';
-import { createReplicateProvider } from './replicate.ts';
+import { openOutputAt } from '../kit/open-output.ts';
+import { rejected } from '../kit/outcomes.ts';
+import { identityOf, openApi, type RemoteDeps } from '../kit/remote.ts';
+import type { Adapter, Capabilities, JobSpec, SubmitOutcome } from '../provider.ts';
+import { replicateRefusal } from './errors.ts';
+import { REPLICATE_FIELDS, replicateInput } from './model-input.ts';
+import { cancelPrediction, readPrediction } from './prediction.ts';
+import { findInPredictions } from './predictions.ts';
+import {
+  CREATES_PER_SECOND,
+  type Replicate,
+  type ReplicateSettings,
+  readReplicateSettings,
+} from './settings.ts';
+import { createReplicateWebhookReader } from './webhook.ts';
 
-function readSettings(env: Environment) {
-  const apiToken = secret(env, 'REPLICATE_API_TOKEN');
-  const settings = {
-    baseUrl: webAddress(env, 'REPLICATE_BASE_URL') ?? 'https://api.replicate.com',
-    webhookSecret: webhookSecret(env, 'REPLICATE_WEBHOOK_SECRET'),
-    models: readModels(env, 'REPLICATE', REPLICATE_MODELS),
-    listLagSeconds: isSet(env, 'REPLICATE_LIST_LAG_SECONDS')
-      ? number(env, 'REPLICATE_LIST_LAG_SECONDS', 0)
-      : undefined,
-  };
-  return apiToken === undefined ? undefined : { ...settings, apiToken };
-}
-
-function isSet(env: Environment, name: string): boolean {
-  return read(env, name, '') !== '';
-}
-
-/** A webhook's secret as Replicate shows it: `whsec_` and a key in base64. */
-function webhookSecret(env: Environment, name: string): string | undefined {
-  const text = secret(env, name);
-  if (text === undefined || /^whsec_[A-Za-z0-9+/]+=*$/.test(text)) return text;
-  // The value is not shown.
-  throw new UsageError(
-    `${name} is not valid: expected whsec_ and the key after it, as Replicate shows it`,
-  );
-}
-
-type Settings = NonNullable<ReturnType<typeof readSettings>>;
-
-export const replicate: ProviderDefinition<Settings> = {
+export const replicate: ProviderDefinition<ReplicateSettings> = {
   name: 'replicate',
   registeredBy: [{ variable: 'REPLICATE_API_TOKEN', wanted: 'an API token of Replicate' }],
-  readSettings,
+  readSettings: readReplicateSettings,
   apiKey: ({ apiToken }) => apiToken,
   baseUrls: ({ baseUrl }) => ({ REPLICATE_BASE_URL: baseUrl }),
   fetchesInputs: true,
   fields: { table: REPLICATE_FIELDS },
-  create: (settings, deps) => createReplicateProvider({ ...settings, ...remoteOf(deps) }),
+  create: createReplicate,
 };
+
+/**
+ * Seedance 2.0 on Replicate. Does not use Replicate's own client, because it retries a create by
+ * itself.
+ */
+export function createReplicate(settings: ReplicateSettings, deps: RemoteDeps): Adapter {
+  const { baseUrl, apiToken, models } = settings;
+  const api = openApi(deps, { headers: { authorization: `Bearer ${apiToken}` } });
+  const account: Replicate = { ...settings, api };
+  return {
+    identity: identityOf(baseUrl, apiToken, models),
+    capabilities: capabilitiesOf(settings),
+    submit: (jobSpec, mayStillSend) => submitToReplicate(account, jobSpec, mayStillSend),
+    find: (attempt) => findInPredictions(account, attempt),
+    read: (jobId) => readPrediction(account, jobId),
+    cancel: (jobId) => cancelPrediction(account, jobId),
+    openOutput: ({ url }) => openOutputAt(url, deps),
+    readCallback: createReplicateWebhookReader(account, deps.now),
+  };
+}
+
+/** Replicate ends a prediction that is not done after this time. */
+const CANCEL_AFTER_SECONDS = 3600;
+
+/**
+ * 3,000 calls a minute that are not creates; results are deleted after an hour.
+ * Source: Replicate docs, rate limits and data retention.
+ */
+function capabilitiesOf({ listLagSeconds }: ReplicateSettings): Capabilities {
+  return {
+    exactOutput: false,
+    findLagSeconds: Math.min(listLagSeconds, CANCEL_AFTER_SECONDS),
+    jobLimitSeconds: CANCEL_AFTER_SECONDS,
+    outputLifeSeconds: 3600,
+    budgets: {
+      submit: { callsPerSecond: CREATES_PER_SECOND },
+      read: { callsPerSecond: 40 },
+      find: { callsPerSecond: 10 },
+    },
+  };
+}
+
+/**
+ * Creates a prediction of an official model. If the response is lost, the `start` webhook brings
+ * the id, and the deadline limits the cost of an orphan job.
+ * Source: Replicate docs, create a prediction, webhooks; changelog 2025-10-16.
+ */
+async function submitToReplicate(
+  { baseUrl, models, api }: Replicate,
+  jobSpec: JobSpec,
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  const model = models[jobSpec.model];
+  if (model === null) {
+    return rejected('operator', `Replicate has no model configured for ${jobSpec.model}`);
+  }
+  const url = `${baseUrl}/v1/models/${model}/predictions`;
+  const headers = { 'cancel-after': `${CANCEL_AFTER_SECONDS / 60}m` };
+  const json = {
+    input: replicateInput(jobSpec),
+    webhook: jobSpec.callbackUrl,
+    webhook_events_filter: ['start', 'completed'],
+  };
+  const answer = { idField: 'id', refusal: replicateRefusal };
+  return api.submit({ url, headers, json, mayStillSend, ...answer });
+}

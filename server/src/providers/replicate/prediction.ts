@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { JsonResponse } from '../kit/remote.ts';
-import type { CancelOutcome, JobStatus, OutputReference } from '../provider.ts';
+import type { CancelOutcome, JobStatus } from '../provider.ts';
 import { jobEndOf, replicateCause, replicateErrorIn, replicateJobFailure } from './errors.ts';
-import type { ReplicateSettings } from './settings.ts';
+import type { Replicate } from './settings.ts';
 
 const PredictionSchema = Type.Object({
   status: Type.String(),
@@ -15,18 +15,14 @@ const PredictionSchema = Type.Object({
  * Reads a prediction. An unknown status counts as working.
  * Source: Replicate docs, prediction lifecycle.
  */
-export async function readPrediction(
-  settings: ReplicateSettings,
-  jobId: string,
-): Promise<JobStatus> {
-  const response = await settings.api.get(urlOf(settings, jobId));
-  if (isNotFound(response)) return { kind: 'missing' };
-  if (response.status !== 200 || !Value.Check(PredictionSchema, response.body))
-    throw unclear(response);
-  const { status, output, error } = response.body;
+export async function readPrediction(account: Replicate, jobId: string): Promise<JobStatus> {
+  const prediction = predictionIn(await account.api.get(urlOf(account, jobId)));
+  if (!prediction) return { kind: 'missing' };
+  const { status, output, error } = prediction;
   switch (status) {
     case 'succeeded':
-      return { kind: 'succeeded', output: referenceTo(output) };
+      // Seedance's output is one link. Replicate deletes it after an hour.
+      return { kind: 'succeeded', output: typeof output === 'string' ? { url: output } : {} };
     case 'failed':
       return replicateJobFailure(String(error ?? 'no details'));
     case 'aborted':
@@ -41,34 +37,25 @@ export async function readPrediction(
  * Cancels a prediction that waits or runs. Replicate shows an ended one unchanged.
  * Source: Replicate docs, cancel a prediction.
  */
-export async function cancelPrediction(
-  settings: ReplicateSettings,
-  jobId: string,
-): Promise<CancelOutcome> {
-  const response = await settings.api.request('POST', `${urlOf(settings, jobId)}/cancel`);
-  if (isNotFound(response)) return { kind: 'refused', cause: 'Replicate does not know the job' };
-  if (response.status !== 200 || !Value.Check(PredictionSchema, response.body))
-    throw unclear(response);
-  const { status } = response.body;
+export async function cancelPrediction(account: Replicate, jobId: string): Promise<CancelOutcome> {
+  const response = await account.api.request('POST', `${urlOf(account, jobId)}/cancel`);
+  const status = predictionIn(response)?.status;
+  if (status === undefined) return { kind: 'refused', cause: 'Replicate does not know the job' };
   const hasEnded = status === 'succeeded' || status === 'failed';
   return hasEnded ? { kind: 'refused', cause: `the job has ${status}` } : { kind: 'accepted' };
 }
 
-function urlOf({ baseUrl }: ReplicateSettings, jobId: string): string {
+function urlOf({ baseUrl }: Replicate, jobId: string): string {
   return `${baseUrl}/v1/predictions/${encodeURIComponent(jobId)}`;
 }
 
 /**
- * Seedance's output is one link. Replicate deletes it after an hour; then the reference is empty.
+ * The prediction in a response; undefined if Replicate itself says that it does not know it.
+ * @throws Error when the response shows neither
  */
-function referenceTo(output: unknown): OutputReference {
-  return typeof output === 'string' ? { url: output } : {};
-}
-
-function isNotFound(response: JsonResponse): boolean {
-  return response.status === 404 && replicateErrorIn(response.body) !== undefined;
-}
-
-function unclear(response: JsonResponse): Error {
-  return new Error(`a prediction can't be read: ${replicateCause(response)}`);
+function predictionIn(response: JsonResponse) {
+  const { status, body } = response;
+  if (status === 404 && replicateErrorIn(body)) return undefined;
+  if (status === 200 && Value.Check(PredictionSchema, body)) return body;
+  throw new Error(`a prediction can't be read: ${replicateCause(response)}`);
 }

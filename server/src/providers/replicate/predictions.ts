@@ -4,7 +4,7 @@ import { type Candidate, isEcho, isFields, pickJob, readCandidates } from '../ki
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { replicateCause } from './errors.ts';
 import { replicateInput } from './model-input.ts';
-import { CREATES_PER_SECOND, type ReplicateSettings } from './settings.ts';
+import { CREATES_PER_SECOND, type Replicate } from './settings.ts';
 
 const RowSchema = Type.Object({
   id: Type.String(),
@@ -32,24 +32,26 @@ const PAGE_ROWS = 100;
  * @throws Error when the list can't be read to its end
  */
 export async function findInPredictions(
-  settings: ReplicateSettings,
-  input: FindJobInput,
+  account: Replicate,
+  attempt: FindJobInput,
 ): Promise<FindOutcome> {
-  const { candidates, skipped } = await readCandidates(settings.api, {
+  const list = {
     name: 'the list of predictions',
-    firstPage: firstPage(settings, input),
-    maxPages: pagesOf(input),
-    pageIn(body) {
+    firstPage: firstPage(account, attempt),
+    maxPages: pagesOf(attempt),
+    causeOf: replicateCause,
+    pageIn(body: unknown) {
       if (!Value.Check(PageSchema, body)) return undefined;
       const { results: rows, next } = body;
-      return { rows, nextPage: next ? nextPage(settings, next) : undefined };
+      return { rows, nextPage: next ? nextPage(account, next) : undefined };
     },
-    causeOf: replicateCause,
+  };
+  const { candidates, skipped } = await readCandidates(account.api, list, {
     idOf: ({ id }) => id,
-    compare: (row) => compare(row, input.jobSpec, settings),
+    compare: (row) => compare(row, attempt.jobSpec, account),
   });
-  const isCertain = Number.isFinite(settings.listLagSeconds) && skipped === 0;
-  return pickJob(candidates, input, isCertain ? 'strong' : 'weak');
+  const isCertain = Number.isFinite(account.listLagSeconds) && skipped === 0;
+  return pickJob(candidates, attempt, isCertain ? 'strong' : 'weak');
 }
 
 /**
@@ -58,11 +60,7 @@ export async function findInPredictions(
  * any other task. The configuration may have changed since the submit, so another model, or another
  * host in the links to the same files, proves nothing.
  */
-function compare(
-  row: Row,
-  jobSpec: JobSpec,
-  { models }: ReplicateSettings,
-): Candidate['by'] | 'other' {
+function compare(row: Row, jobSpec: JobSpec, { models }: Replicate): Candidate['by'] | 'other' {
   if (typeof row.webhook === 'string' && row.webhook !== '') {
     return attemptIn(row.webhook) === jobSpec.attemptId ? 'mark' : 'other';
   }
@@ -95,8 +93,8 @@ function pagesOf({ sentBetween: { from, to } }: FindJobInput): number {
   return 1 + Math.ceil((2 * CREATES_PER_SECOND * seconds) / PAGE_ROWS);
 }
 
-function firstPage(settings: ReplicateSettings, { sentBetween }: FindJobInput): string {
-  const url = new URL(`${settings.baseUrl}/v1/predictions`);
+function firstPage(account: Replicate, { sentBetween }: FindJobInput): string {
+  const url = new URL(`${account.baseUrl}/v1/predictions`);
   const { from, to } = sentBetween;
   url.search = new URLSearchParams({
     created_after: new Date(from - SKEW_SECONDS * 1000).toISOString(),
@@ -106,8 +104,8 @@ function firstPage(settings: ReplicateSettings, { sentBetween }: FindJobInput): 
 }
 
 /** The token is sent to the configured host only, wherever the link to the next page leads. */
-function nextPage(settings: ReplicateSettings, next: string): string {
-  const base = new URL(settings.baseUrl);
+function nextPage(account: Replicate, next: string): string {
+  const base = new URL(account.baseUrl);
   const url = new URL(next, base);
   if (url.origin !== base.origin)
     throw new Error('the list of predictions continues on another host');

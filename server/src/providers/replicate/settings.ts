@@ -1,29 +1,44 @@
-import { openApi, type RemoteOptions } from '../kit/remote.ts';
-import type { ReplicateModels } from './model-input.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { type Environment, number, read, secret, webAddress } from '../../kernel/variables.ts';
+import { readModels } from '../kit/configured-models.ts';
+import type { Api } from '../kit/remote.ts';
+import { REPLICATE_MODELS } from './model-input.ts';
+
+export type ReplicateSettings = NonNullable<ReturnType<typeof readReplicateSettings>>;
+
+export function readReplicateSettings(env: Environment) {
+  const apiToken = secret(env, 'REPLICATE_API_TOKEN');
+  const settings = {
+    baseUrl: webAddress(env, 'REPLICATE_BASE_URL') ?? 'https://api.replicate.com',
+    /** Fetched from Replicate if it is not set. */
+    webhookSecret: webhookSecret(env, 'REPLICATE_WEBHOOK_SECRET'),
+    models: readModels(env, 'REPLICATE', REPLICATE_MODELS),
+    /**
+     * Seconds after which the list shows every new prediction, if an operator knows: then one that
+     * is not listed does not exist. Infinite: absence is always weak, because Replicate does not
+     * promise how soon the list shows a prediction.
+     */
+    listLagSeconds: read(env, 'REPLICATE_LIST_LAG_SECONDS', '')
+      ? number(env, 'REPLICATE_LIST_LAG_SECONDS', 0)
+      : Number.POSITIVE_INFINITY,
+  };
+  return apiToken === undefined ? undefined : { ...settings, apiToken };
+}
+
+/** A webhook's secret as Replicate shows it: `whsec_` and a key in base64. */
+function webhookSecret(env: Environment, name: string): string | undefined {
+  const text = secret(env, name);
+  if (text === undefined || /^whsec_[A-Za-z0-9+/]+=*$/.test(text)) return text;
+  // The value is not shown.
+  throw new UsageError(
+    `${name} is not valid: expected whsec_ and the key after it, as Replicate shows it`,
+  );
+}
+
+/** An account at Replicate, as its adapter uses it. */
+export interface Replicate extends ReplicateSettings {
+  api: Api;
+}
 
 /** 600 a minute for an account. Source: Replicate docs, rate limits. */
 export const CREATES_PER_SECOND = 10;
-
-export interface ReplicateOptions extends RemoteOptions {
-  apiToken: string;
-  models: ReplicateModels;
-  baseUrl: string;
-  /** `whsec_...`; fetched from Replicate if not given. */
-  webhookSecret?: string | undefined;
-  /**
-   * Seconds after which the list shows every new prediction, if an operator knows. A prediction
-   * that is not listed by then counts as not existing. If not given, absence is always weak,
-   * because Replicate does not promise how soon the list shows a prediction.
-   */
-  listLagSeconds?: number | undefined;
-}
-
-export type ReplicateSettings = ReturnType<typeof replicateSettings>;
-
-export function replicateSettings(options: ReplicateOptions) {
-  return {
-    ...options,
-    api: openApi(options, { authorization: `Bearer ${options.apiToken}` }),
-    listLagSeconds: options.listLagSeconds ?? Number.POSITIVE_INFINITY,
-  };
-}

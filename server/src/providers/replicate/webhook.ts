@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { createCallbackReader, type Delivery } from '../kit/signing-keys.ts';
-import type { ReplicateSettings } from './settings.ts';
+import type { Replicate } from './settings.ts';
 
 const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) });
 
@@ -10,10 +10,10 @@ const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) })
  * Reads Replicate's signed webhooks (Standard Webhooks): HMAC-SHA256 over id, time and raw body.
  * Source: Replicate docs, verify webhooks.
  */
-export function createReplicateWebhookReader(settings: ReplicateSettings) {
+export function createReplicateWebhookReader(account: Replicate, now: () => number) {
   return createCallbackReader({
-    fetchKeys: async () => [await secretOf(settings)],
-    now: settings.now,
+    fetchKeys: async () => [await secretOf(account)],
+    now,
     signatureIn,
     idField: 'id',
   });
@@ -31,13 +31,13 @@ function signatureIn({ body, headers }: Delivery) {
   };
 }
 
-async function secretOf(settings: ReplicateSettings): Promise<Buffer> {
-  const secret = settings.webhookSecret ?? (await fetchSecret(settings));
+async function secretOf(account: Replicate): Promise<Buffer> {
+  const secret = account.webhookSecret ?? (await fetchSecret(account));
   return Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 }
 
-async function fetchSecret(settings: ReplicateSettings): Promise<string> {
-  const response = await settings.api.get(`${settings.baseUrl}/v1/webhooks/default/secret`);
+async function fetchSecret(account: Replicate): Promise<string> {
+  const response = await account.api.get(`${account.baseUrl}/v1/webhooks/default/secret`);
   if (response.status === 200 && Value.Check(SecretSchema, response.body)) return response.body.key;
   throw new Error(`the secret of the webhooks can't be read: HTTP ${response.status}`);
 }

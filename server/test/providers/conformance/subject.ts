@@ -1,7 +1,7 @@
 import type {
+  Adapter,
   FindOutcome,
   JobStatus,
-  Provider,
   SubmitOutcome,
 } from '../../../src/providers/provider.ts';
 
@@ -38,7 +38,7 @@ export interface SimulatorControl {
 /** A provider and the simulator that it is configured for. */
 export interface ProviderSubject {
   /** Its submit and read timeouts are about a second, so that stalls cost little time. */
-  provider: Provider;
+  provider: Adapter;
   simulator: SimulatorControl;
   close(): Promise<void>;
 }
@@ -81,6 +81,6 @@ export interface ProviderCase {
 /** What the tests of a suite share. */
 export interface Suite {
   of: ProviderCase;
-  provider(): Provider;
+  provider(): Adapter;
   simulator(): SimulatorControl;
 }

@@ -1,7 +1,4 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { KEY_WITHOUT_MARKS } from '../../../../simulators/ark/ark.ts';
-import { findJobInput, newJobSpec, sendNow } from '../../../test/providers/conformance/attempts.ts';
 import {
   busy,
   failed,
@@ -14,22 +11,16 @@ import {
 } from '../../../test/providers/conformance/meanings.ts';
 import { startSimulated } from '../../../test/providers/conformance/simulated.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
-import { createArkProvider } from './ark.ts';
-import { BYTEPLUS_MODELS } from './request.ts';
+import { settingsFrom } from '../../../test/providers/settings.ts';
+import type { RemoteDeps } from '../kit/remote.ts';
+import { ark, createArk } from './index.ts';
 
-function start({ apiKey = 'a-key', markAttempts = true } = {}) {
-  return startSimulated(
-    'ark',
-    ({ url, options }) =>
-      createArkProvider({
-        ...options,
-        models: BYTEPLUS_MODELS,
-        baseUrl: `${url}/api/v3`,
-        apiKey,
-        markAttempts,
-      }),
-    ['--job-seconds', '0.6'],
-  );
+function start({ ARK_API_KEY = 'a-key', ARK_MARK_ATTEMPTS = 'yes' } = {}) {
+  const create = (url: string, deps: RemoteDeps) => {
+    const env = { ARK_API_KEY, ARK_MARK_ATTEMPTS, ARK_BASE_URL: `${url}/api/v3` };
+    return createArk(settingsFrom(ark, env), deps);
+  };
+  return startSimulated('ark', create, ['--job-seconds', '0.6']);
 }
 
 providerConformance({
@@ -37,8 +28,8 @@ providerConformance({
   transport: 'http',
   start,
   unmarked: {
-    'with marking switched off': () => start({ markAttempts: false }),
-    'behind a gateway that shows no marks': () => start({ apiKey: KEY_WITHOUT_MARKS }),
+    'with marking switched off': () => start({ ARK_MARK_ATTEMPTS: 'no' }),
+    'behind a gateway that shows no marks': () => start({ ARK_API_KEY: KEY_WITHOUT_MARKS }),
   },
   find: 'list',
   absence: 'weak',
@@ -95,22 +86,4 @@ providerConformance({
       becomes: failed('provider_failed', false),
     },
   ],
-});
-
-test('fifty finds at once cost at most two calls of LIST, and each finds its own job', async (t) => {
-  const { provider, simulator, close } = await start();
-  t.after(close);
-  const from = Date.now();
-  const jobSpecs = Array.from({ length: 50 }, () => newJobSpec());
-  const sent = jobSpecs.slice(0, 5);
-  await Promise.all(sent.map((jobSpec) => provider.submit(jobSpec, sendNow)));
-  const found = await Promise.all(
-    jobSpecs.map((jobSpec) => provider.find(findJobInput(jobSpec, from))),
-  );
-  assert.deepEqual(
-    found.map(({ kind }) => kind),
-    jobSpecs.map((_, index) => (index < sent.length ? 'found' : 'absent')),
-  );
-  const lists = (await simulator.requests()).filter(({ call }) => call === 'find');
-  assert.ok(lists.length <= 2, `${lists.length} calls`);
 });

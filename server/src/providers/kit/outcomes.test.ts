@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { truncate } from './rejection.ts';
+import { truncate } from './outcomes.ts';
 
 const BOAT = '\u{26F5}\u{1F6F6}';
 

@@ -13,7 +13,7 @@ import {
   TopNavigation,
 } from './navigation.tsx';
 import { ProofDialogs } from './proof-dialog.tsx';
-import { HeaderSwitch, TestBar } from './test-mode.tsx';
+import { ModeSwitch, TestBar } from './test-mode.tsx';
 import { ThemeButton } from './theme.tsx';
 
 const PUBLIC = [
@@ -45,7 +45,12 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
             <TopNavigation items={me ? DESTINATIONS : PUBLIC} />
           </div>
           <div class="flex items-center gap-1.5">
-            {me && <HeaderSwitch key={me.mode} mode={me.mode} />}
+            {me && (
+              // Narrow windows have it in the account menu.
+              <div key={me.mode} class="mr-4 hidden xl:block">
+                <ModeSwitch mode={me.mode} />
+              </div>
+            )}
             {me && <Balance me={me} />}
             <ThemeButton />
             {me && <AccountMenu me={me} />}

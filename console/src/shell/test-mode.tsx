@@ -26,15 +26,6 @@ export function ModeSwitch({ mode }: { mode: Mode }) {
   return <Switch label="Test mode" checked={wanted === 'test'} onChange={change} />;
 }
 
-/** The switch in the header of wide windows; narrow ones have it in the account menu. */
-export function HeaderSwitch(props: { mode: Mode }) {
-  return (
-    <div class="mr-4 hidden xl:block">
-      <ModeSwitch {...props} />
-    </div>
-  );
-}
-
 export function LeaveTestMode() {
   const switchTo = useSwitch();
   return (

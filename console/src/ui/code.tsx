@@ -1,6 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
-import { Tabs } from './tabs.tsx';
 
 const COPIED_SECONDS = 2;
 
@@ -71,5 +71,65 @@ export function CodeTabs({ label, samples }: { label: string; samples: Record<st
         content: <Code text={text} label={`${label}, ${name}`} />,
       }))}
     />
+  );
+}
+
+interface Tab {
+  id: string;
+  title: string;
+  content: ComponentChildren;
+}
+
+interface TabsProps {
+  label: string;
+  tabs: Tab[];
+}
+
+const TAB =
+  '-mb-px border-b-2 border-transparent py-2 text-sm font-medium text-dim outline-offset-[-2px] hover:text-ink aria-selected:border-tungsten aria-selected:text-ink';
+
+/** Tabs with arrow keys, as the ARIA pattern describes them. */
+function Tabs({ label, tabs }: TabsProps) {
+  const base = useId();
+  const [chosen, setChosen] = useState(tabs[0]?.id ?? '');
+  const current = tabs.find(({ id }) => id === chosen) ?? tabs[0];
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step || !current) return;
+    const next = tabs[(tabs.indexOf(current) + step + tabs.length) % tabs.length];
+    if (!next) return;
+    setChosen(next.id);
+    document.getElementById(`${base}-${next.id}`)?.focus();
+  };
+  return (
+    <div>
+      <div class="flex items-end justify-between border-b border-line">
+        <div role="tablist" aria-label={label} class="flex gap-5 overflow-x-auto" onKeyDown={move}>
+          {tabs.map(({ id, title }) => (
+            <button
+              key={id}
+              id={`${base}-${id}`}
+              type="button"
+              role="tab"
+              aria-selected={id === current?.id}
+              aria-controls={`${base}-panel`}
+              tabIndex={id === current?.id ? 0 : -1}
+              onClick={() => setChosen(id)}
+              class={TAB}
+            >
+              {title}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div
+        id={`${base}-panel`}
+        role="tabpanel"
+        aria-labelledby={`${base}-${current?.id}`}
+        class="pt-4"
+      >
+        {current?.content}
+      </div>
+    </div>
   );
 }

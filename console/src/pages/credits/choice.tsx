@@ -14,10 +14,7 @@ import { isOver } from './purchases.tsx';
 type Pack = OnSale['packs'][number];
 type Plan = OnSale['plans'][number];
 
-const WAYS = [
-  { value: 'packs', label: 'Once' },
-  { value: 'plans', label: 'By subscription' },
-];
+const WAYS = { packs: 'Once', plans: 'By subscription' };
 
 export function Choice({
   offers: { packs, plans, is_test: isTest },
@@ -28,7 +25,13 @@ export function Choice({
 }) {
   const [way, setWay] = useState(packs.length > 0 ? 'packs' : 'plans');
   const [keepsCard, setKeepsCard] = useState(false);
-  if (packs.length + plans.length === 0) return <NothingSold />;
+  if (packs.length + plans.length === 0) {
+    return (
+      <Empty title="No credits are sold here">
+        Ask the operator of this service when you need more credits.
+      </Empty>
+    );
+  }
   const isPlans = way === 'plans';
   const isSubscribed = isPlans && subscription !== null && !isOver(subscription);
   const shown: Array<Pack | Plan> = isPlans ? plans : packs;
@@ -57,29 +60,17 @@ export function Choice({
           <Offer key={offer.id} offer={offer} among={shown} buy={isSubscribed ? undefined : buy} />
         ))}
       </ul>
-      {!isPlans && <KeepCard isKept={keepsCard} onChange={setKeepsCard} />}
+      {!isPlans && (
+        <div class="mt-8">
+          <Switch
+            label="Save this card"
+            hint="Needed for auto-reload only. The card is saved at Stripe, not here."
+            checked={keepsCard}
+            onChange={setKeepsCard}
+          />
+        </div>
+      )}
     </Card>
-  );
-}
-
-function NothingSold() {
-  return (
-    <Empty title="No credits are sold here">
-      Ask the operator of this service when you need more credits.
-    </Empty>
-  );
-}
-
-function KeepCard({ isKept, onChange }: { isKept: boolean; onChange: (isKept: boolean) => void }) {
-  return (
-    <div class="mt-8">
-      <Switch
-        label="Save this card"
-        hint="Needed for auto-reload only. The card is saved at Stripe, not here."
-        checked={isKept}
-        onChange={onChange}
-      />
-    </div>
   );
 }
 

@@ -31,7 +31,7 @@ function LiveCredits() {
   return (
     <Page title="Credits" lead="What you have, what you can buy, and every change of your credits.">
       <ReturnNotice onSettled={reload} />
-      <Load from={credits} skeleton={<BlankBalance />}>
+      <Load from={credits} skeleton={BLANK_BALANCE}>
         {(known) => <Balance credits={known} />}
       </Load>
       {subscription && <SubscriptionCard subscription={subscription} />}
@@ -130,12 +130,10 @@ function Expiring({ lots }: { lots: CreditsOf['expiring'] }) {
   );
 }
 
-function BlankBalance() {
-  return (
-    <div class="grid gap-6 sm:grid-cols-2 lg:grid-cols-4">
-      {[1, 2, 3].map((part) => (
-        <div key={part} class="blank h-24" />
-      ))}
-    </div>
-  );
-}
+const BLANK_BALANCE = (
+  <div class="grid gap-6 sm:grid-cols-2 lg:grid-cols-4">
+    <div class="blank h-24" />
+    <div class="blank h-24" />
+    <div class="blank h-24" />
+  </div>
+);

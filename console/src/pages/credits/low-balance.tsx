@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select, Switch } from '../../ui/form/controls.tsx';
 import { Field, Problem, type TextProps } from '../../ui/form/field.tsx';
-import { useSending } from '../../ui/form/sending.tsx';
+import { submitting, useSending } from '../../ui/form/sending.tsx';
 import { formatNumber } from '../../ui/format.tsx';
 import { toast } from '../../ui/toast.tsx';
 
@@ -62,13 +62,7 @@ function Setting({ label, hint, isSet, draft, save, said, ...rest }: SettingProp
     toast(wanted ? said.on : said.off);
   });
   return (
-    <form
-      class="grid content-start gap-5"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send(true);
-      }}
-    >
+    <form class="grid content-start gap-5" onSubmit={submitting(() => send(true))}>
       <Switch
         label={label}
         hint={hint}
@@ -153,7 +147,14 @@ function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
       }
       said={{ on: 'Auto-reload is on.', off: 'Auto-reload is off.' }}
       saveLabel="Save auto-reload"
-      notice={known?.stopped && <Stopped why={known.stopped} />}
+      notice={
+        known?.stopped && (
+          <p role="alert" class="border-l-4 border-l-bad pl-4">
+            Auto-reload has stopped: {known.stopped.replaceAll('_', ' ')}. Check your card, then
+            save again.
+          </p>
+        )
+      }
       onChange={onChange}
     >
       <Select
@@ -192,12 +193,4 @@ function firstReload(known: CreditsOf['auto_reload'], pack: Props['packs'][numbe
 function choiceOf({ id, name, credits, price, currency }: Props['packs'][number]) {
   const words = `${name}: ${formatNumber(credits)} credits, ${formatMoney(price, currency)}`;
   return { value: id, label: words };
-}
-
-function Stopped({ why }: { why: string }) {
-  return (
-    <p role="alert" class="border-l-4 border-l-bad pl-4">
-      Auto-reload has stopped: {why.replaceAll('_', ' ')}. Check your card, then save again.
-    </p>
-  );
 }

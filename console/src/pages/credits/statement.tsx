@@ -12,15 +12,9 @@ import { addDays, Credits, DateTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { type Column, column, ListTable } from '../../ui/table.tsx';
 
-const GROUPS = [
-  { value: '', label: 'All' },
-  { value: 'purchases', label: 'Purchases' },
-  { value: 'videos', label: 'Videos' },
-  { value: 'other', label: 'Other' },
-];
-
+const GROUPS = { '': 'All', purchases: 'Purchases', videos: 'Videos', other: 'Other' };
 /** Test credits can't be bought. */
-const TEST_GROUPS = GROUPS.filter(({ value }) => value !== 'purchases');
+const TEST_GROUPS = { '': 'All', videos: 'Videos', other: 'Other' };
 
 const KINDS = { paid: 'Paid', promotional: 'Promotional', test: <TestMark /> };
 
@@ -77,7 +71,7 @@ export function Statement() {
       <Filter filter={filter} onChange={setFilter} />
       <ListTable
         list={list}
-        empty={<NoEntry isFiltered={Object.values(filter).some((value) => value !== '')} />}
+        empty={Object.values(filter).some((value) => value !== '') ? NO_MATCH : NO_ENTRIES}
         caption="Changes of credits, the newest first"
         columns={COLUMNS}
         keyOf={({ id }) => id}
@@ -118,13 +112,9 @@ function Filter({ filter, onChange }: FilterProps) {
   );
 }
 
-function NoEntry({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) {
-    return <Empty title="No entry matches">Choose another period, or show all.</Empty>;
-  }
-  return (
-    <Empty title="No entries yet">
-      The credits of every video, and where they came from, will be listed here.
-    </Empty>
-  );
-}
+const NO_MATCH = <Empty title="No entry matches">Choose another period, or show all.</Empty>;
+const NO_ENTRIES = (
+  <Empty title="No entries yet">
+    The credits of every video, and where they came from, will be listed here.
+  </Empty>
+);

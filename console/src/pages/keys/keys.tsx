@@ -7,7 +7,7 @@ import { Badge, TestMark } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
-import { Confirm } from '../../ui/form/form-dialog.tsx';
+import { confirm } from '../../ui/form/form-dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
@@ -58,18 +58,17 @@ export default function KeysPage() {
   );
 }
 
-function RevokeKey({ apiKey, reload }: { apiKey: ApiKey; reload: () => Promise<void> }) {
-  const revoke = async () => {
-    await api('DELETE /console/api/keys/:id', { params: { id: apiKey.id } });
-    toast('The API key is revoked.');
-    await reload();
-  };
-  return (
-    <Confirm title={`Revoke “${nameOf(apiKey)}”?`} action="Revoke the key" onConfirm={revoke}>
-      Every request with it will get an error (401). Videos that are being made will be finished.
-      This can’t be undone.
-    </Confirm>
-  );
+function askToRevoke(apiKey: ApiKey, reload: () => Promise<void>): void {
+  confirm({
+    title: `Revoke “${nameOf(apiKey)}”?`,
+    action: 'Revoke the key',
+    text: 'Every request with it will get an error (401). Videos that are being made will be finished. This can’t be undone.',
+    async request() {
+      await api('DELETE /console/api/keys/:id', { params: { id: apiKey.id } });
+      toast('The API key is revoked.');
+      await reload();
+    },
+  });
 }
 
 function nameOf({ name, id }: ApiKey): string {
@@ -112,7 +111,7 @@ function columnsWith(reload: () => Promise<void>): Column<ApiKey>[] {
         of={nameOf(key)}
         on={{
           Edit: () => openDialog(<KeyForm apiKey={key} onSaved={reload} />),
-          Revoke: () => openDialog(<RevokeKey apiKey={key} reload={reload} />),
+          Revoke: () => askToRevoke(key, reload),
         }}
       />
     )),

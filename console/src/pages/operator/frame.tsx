@@ -6,6 +6,7 @@ import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { submitting } from '../../ui/form/sending.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
@@ -102,13 +103,7 @@ interface FindFormProps {
 export function FindForm({ field, initial = '', button, onFind }: FindFormProps) {
   const [text, setText] = useState(initial);
   return (
-    <form
-      class="flex items-end gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onFind(text.trim());
-      }}
-    >
+    <form class="flex items-end gap-2" onSubmit={submitting(() => onFind(text.trim()))}>
       <Field {...field} value={text} onChange={setText} />
       <Button type="submit" icon="search">
         {button}

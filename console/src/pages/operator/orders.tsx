@@ -58,7 +58,11 @@ const COLUMNS: Column<OrderRow>[] = [
   column(
     'Price',
     ({ price, refunded, currency }) => (
-      <Cell below={refunded > 0 && <Refunded minor={refunded} currency={currency} />}>
+      <Cell
+        below={
+          refunded > 0 && ['refunded ', <Money key="money" minor={refunded} currency={currency} />]
+        }
+      >
         <Money minor={price} currency={currency} />
       </Cell>
     ),
@@ -81,14 +85,6 @@ const COLUMNS: Column<OrderRow>[] = [
     </AskButton>
   )),
 ];
-
-function Refunded(money: { minor: number; currency: string }) {
-  return (
-    <>
-      refunded <Money {...money} />
-    </>
-  );
-}
 
 function settleOf(id: string): Change {
   return { verb: 'orders settle', given: { id } };

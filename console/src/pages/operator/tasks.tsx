@@ -8,6 +8,7 @@ import { Card } from '../../ui/card.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { submitting } from '../../ui/form/sending.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { type Column, column } from '../../ui/table.tsx';
@@ -124,7 +125,15 @@ export function HeldPage() {
       keyOf={({ id }) => id}
     >
       <Filter onFind={setFilter} />
-      {left.length > 0 && <Left reasons={left} />}
+      {left.length > 0 && (
+        <Card title="Not decided">
+          <ul class="grid gap-1 break-words" role="status">
+            {left.map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+        </Card>
+      )}
     </ListPage>
   );
 }
@@ -135,10 +144,9 @@ function Filter({ onFind }: { onFind: (filter: typeof ALL) => void }) {
   return (
     <form
       class="flex flex-wrap items-end gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onFind({ ...filter, provider: filter.provider.trim(), account: filter.account.trim() });
-      }}
+      onSubmit={submitting(() =>
+        onFind({ ...filter, provider: filter.provider.trim(), account: filter.account.trim() }),
+      )}
     >
       <Field label="Provider" value={filter.provider} onChange={(provider) => set({ provider })} />
       <Field
@@ -166,11 +174,7 @@ function Filter({ onFind }: { onFind: (filter: typeof ALL) => void }) {
   );
 }
 
-const CAUSES = [
-  { value: '', label: 'Any' },
-  { value: 'acceptance', label: 'acceptance' },
-  { value: 'outcome', label: 'outcome' },
-];
+const CAUSES = { '': 'Any', acceptance: 'acceptance', outcome: 'outcome' };
 
 const DECISIONS = [
   { field: 'not_accepted', words: 'There is certainly no job' },
@@ -198,18 +202,6 @@ function DecideAll({ filter, held: { tasks, confirm }, reload, onDone }: DecideP
       }}
       onDone={(result) => onDone((result as { left: string[] }).left)}
     />
-  );
-}
-
-function Left({ reasons }: { reasons: string[] }) {
-  return (
-    <Card title="Not decided">
-      <ul class="grid gap-1 break-words" role="status">
-        {reasons.map((reason) => (
-          <li key={reason}>{reason}</li>
-        ))}
-      </ul>
-    </Card>
   );
 }
 

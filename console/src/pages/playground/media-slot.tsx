@@ -2,9 +2,8 @@ import { useId, useMemo, useState } from 'preact/hooks';
 import { api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { openDialog } from '../../ui/dialog.tsx';
 import { INPUT } from '../../ui/form/field.tsx';
-import { Confirm } from '../../ui/form/form-dialog.tsx';
+import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { type Medium, newMedium } from './form-model.ts';
@@ -78,17 +77,17 @@ export function MediaSlot(props: SlotProps) {
 
 function DeleteFile({ label, medium: { key, upload }, onRemove }: SlotProps & { medium: Medium }) {
   if (!upload) return null;
-  const remove = async () => {
-    await api('DELETE /console/api/uploads/:id', { params: { id: upload.id } });
-    onRemove(key);
-    toast('The file is deleted.');
-  };
   const ask = () =>
-    openDialog(
-      <Confirm title="Delete this file?" action="Delete the file" onConfirm={remove}>
-        It can’t be used in new videos any more. Videos that were made with it stay.
-      </Confirm>,
-    );
+    confirm({
+      title: 'Delete this file?',
+      action: 'Delete the file',
+      text: 'It can’t be used in new videos any more. Videos that were made with it stay.',
+      async request() {
+        await api('DELETE /console/api/uploads/:id', { params: { id: upload.id } });
+        onRemove(key);
+        toast('The file is deleted.');
+      },
+    });
   return <IconButton icon="trash" label={`Delete the file: ${label}`} onClick={ask} />;
 }
 

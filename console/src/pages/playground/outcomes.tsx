@@ -17,7 +17,7 @@ const OUTCOMES: Record<TestOutcome, string> = {
   'insufficient-credits': 'Nothing is made: not enough test credits',
 };
 const NAMES = Object.keys(OUTCOMES) as TestOutcome[];
-const CHOICES = NAMES.map((name) => ({ value: name, label: `test-${name}: ${OUTCOMES[name]}` }));
+const CHOICES = Object.fromEntries(NAMES.map((name) => [name, `test-${name}: ${OUTCOMES[name]}`]));
 
 /** The outcome words in a prompt, with preceding white space. */
 const WORDS = new RegExp(String.raw`\s*\btest-(${NAMES.toReversed().join('|')})\b(?!-[a-z])`, 'gi');

@@ -45,13 +45,17 @@ function valuesOf({ schema }: Rules, name: string): string[] {
   return schema.properties[name]?.enum ?? [];
 }
 
+function choicesOf(rules: Rules, name: string, words: Record<string, string> = {}) {
+  return valuesOf(rules, name).map((value) => ({ value, label: words[value] ?? value }));
+}
+
 function Contents({ form, rules, errors, onChange, onMedia }: Props) {
   return (
     <>
       <Segments
         label="Mode"
         value={form.mode}
-        choices={valuesOf(rules, 'mode').map((value) => ({ value, label: MODES[value] ?? value }))}
+        choices={choicesOf(rules, 'mode', MODES)}
         onChange={(mode) => onChange({ mode })}
         error={errors.mode}
       />
@@ -86,7 +90,7 @@ function Size({ form, rules, errors, onChange }: Props) {
         <Select
           label="Model"
           value={form.model}
-          choices={valuesOf(rules, 'model').map((value) => ({ value, label: value }))}
+          choices={choicesOf(rules, 'model')}
           onChange={setModel}
           error={errors.model}
         />
@@ -103,9 +107,8 @@ function Size({ form, rules, errors, onChange }: Props) {
       <Segments
         label="Resolution"
         value={form.resolution}
-        choices={valuesOf(rules, 'resolution').map((value) => {
-          return { value, label: value, disabled: !offered.includes(value) };
-        })}
+        choices={choicesOf(rules, 'resolution')}
+        disabled={valuesOf(rules, 'resolution').filter((value) => !offered.includes(value))}
         onChange={(resolution) => onChange({ resolution })}
         error={errors.resolution}
       />

@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
-import { Confirm, DraftDialog } from '../../ui/form/form-dialog.tsx';
+import { confirm, DraftDialog } from '../../ui/form/form-dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, RowButtons, Table } from '../../ui/table.tsx';
@@ -42,7 +42,7 @@ export function Passkeys() {
               keyOf={(passkey) => passkey.id}
             />
           ) : (
-            <p class="text-dim">{about.data && !isOffered ? <NotOffered /> : 'None yet.'}</p>
+            <p class="text-dim">{about.data && !isOffered ? NOT_OFFERED : 'None yet.'}</p>
           )
         }
       </Load>
@@ -52,32 +52,20 @@ export function Passkeys() {
 
 type Changed = (said: string) => Promise<void>;
 
-function RemovePasskey({
-  passkey: { id, name },
-  onChanged,
-}: {
-  passkey: PasskeyItem;
-  onChanged: Changed;
-}) {
-  const remove = async () => {
-    await api('DELETE /console/api/passkeys/:id', { params: { id } });
-    await onChanged('The passkey is removed. Delete it on your device, too.');
-  };
-  return (
-    <Confirm title={`Remove “${name}”?`} action="Remove the passkey" onConfirm={remove}>
-      It can no longer be used to sign in. You can still sign in with a code sent by e-mail.
-    </Confirm>
-  );
+function askToRemove({ id, name }: PasskeyItem, onChanged: Changed): void {
+  confirm({
+    title: `Remove “${name}”?`,
+    action: 'Remove the passkey',
+    text: 'It can no longer be used to sign in. You can still sign in with a code sent by e-mail.',
+    async request() {
+      await api('DELETE /console/api/passkeys/:id', { params: { id } });
+      await onChanged('The passkey is removed. Delete it on your device, too.');
+    },
+  });
 }
 
-function NotOffered() {
-  return (
-    <>
-      Passkeys need a browser that supports them, and an address with a host name, not with an IP
-      address.
-    </>
-  );
-}
+const NOT_OFFERED =
+  'Passkeys need a browser that supports them, and an address with a host name, not with an IP address.';
 
 function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
   return [
@@ -89,7 +77,7 @@ function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
         of={passkey.name}
         on={{
           Rename: () => openDialog(<NamePasskey passkey={passkey} onChanged={onChanged} />),
-          Remove: () => openDialog(<RemovePasskey passkey={passkey} onChanged={onChanged} />),
+          Remove: () => askToRemove(passkey, onChanged),
         }}
       />
     )),

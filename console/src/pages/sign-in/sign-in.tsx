@@ -9,7 +9,7 @@ import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { CodeForm } from '../../ui/form/proof.tsx';
-import { useSending } from '../../ui/form/sending.tsx';
+import { submitting, useSending } from '../../ui/form/sending.tsx';
 import { formatDay, formatNumber } from '../../ui/format.tsx';
 import { useTitle } from '../../ui/page.tsx';
 import still from '../landing/sample.jpg';
@@ -41,7 +41,12 @@ export default function SignInPage() {
         <h1 tabIndex={-1} class="text-title">
           {isSent ? 'Enter your code' : 'Sign in'}
         </h1>
-        {query.ended === 'yes' && <Ended />}
+        {query.ended === 'yes' && (
+          <Notice title="Your session has ended.">
+            Sign in with the same address to continue where you were: what you had entered is kept
+            in this window.
+          </Notice>
+        )}
         <Closed until={query.closed} />
         {isSent ? (
           <CodeStep
@@ -72,15 +77,6 @@ function Notice({ title, children }: { title: string; children: ComponentChildre
       <p class="font-medium">{title}</p>
       <p class="mt-1 text-dim">{children}</p>
     </div>
-  );
-}
-
-function Ended() {
-  return (
-    <Notice title="Your session has ended.">
-      Sign in with the same address to continue where you were: what you had entered is kept in this
-      window.
-    </Notice>
   );
 }
 
@@ -140,12 +136,8 @@ function EmailStep({ email, setEmail, onSent }: EmailStepProps) {
   const { isBusy, failure, send } = useSending(() =>
     api('POST /auth/code', { body: { email: email.trim() } }).then(onSent),
   );
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void send();
-  };
   return (
-    <form ref={form} class="mt-8 grid gap-5" onSubmit={submit}>
+    <form ref={form} class="mt-8 grid gap-5" onSubmit={submitting(send)}>
       <Field
         label="E-mail address"
         hint="You get a code by e-mail. There is no password."

@@ -41,8 +41,8 @@ export default function UsagePage() {
       }
     >
       <Period from={from} to={to} onChange={set} />
-      <Load from={loaded} skeleton={<Blank />}>
-        {(usage) => (usage.rows.length === 0 ? <Nothing /> : <Shown usage={usage} />)}
+      <Load from={loaded} skeleton={BLANK}>
+        {(usage) => (usage.rows.length === 0 ? NOTHING : <Shown usage={usage} />)}
       </Load>
     </Page>
   );
@@ -141,30 +141,26 @@ function SumsCard({ title, name, rows }: { title: string; name: string; rows: Su
   );
 }
 
-function Nothing() {
-  return (
-    <Empty
-      title="Nothing was used in this period"
-      action={
-        <ButtonLink look="primary" icon="play" href="/playground">
-          Open the playground
-        </ButtonLink>
-      }
-    >
-      Choose a longer period, or make a video.
-    </Empty>
-  );
-}
+const NOTHING = (
+  <Empty
+    title="Nothing was used in this period"
+    action={
+      <ButtonLink look="primary" icon="play" href="/playground">
+        Open the playground
+      </ButtonLink>
+    }
+  >
+    Choose a longer period, or make a video.
+  </Empty>
+);
 
-function Blank() {
-  return (
-    <div class="grid gap-6">
-      <div class="blank h-14" />
-      <div class="blank h-72" />
-      <div class="blank h-72" />
-    </div>
-  );
-}
+const BLANK = (
+  <div class="grid gap-6">
+    <div class="blank h-14" />
+    <div class="blank h-72" />
+    <div class="blank h-72" />
+  </div>
+);
 
 type Value = 'videos' | 'failed' | 'credits';
 

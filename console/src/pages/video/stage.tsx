@@ -54,7 +54,17 @@ function Screen({ task }: { task: ShownTask }) {
       />
     );
   }
-  if (task.failure) return <Failure failure={task.failure} />;
+  if (task.failure) {
+    return (
+      <Notice title="No video was made" icon="warning">
+        <p class="break-words text-ink">{task.failure.message}</p>
+        <p class="mt-3">{task.failure.advice}</p>
+        <p class="mt-3 text-sm">
+          Code: <span class="figures">{task.failure.code}</span>
+        </p>
+      </Notice>
+    );
+  }
   if (video) {
     return (
       <Notice title="The video was deleted" icon="trash">
@@ -74,21 +84,14 @@ function Screen({ task }: { task: ShownTask }) {
 
 function WhyDeleted({ video }: { video: NonNullable<ShownTask['video']> }) {
   const { removed_at: removed, deletes_at: kept } = video;
-  if (removed) {
-    return (
-      <>
-        You or the operator of this service deleted it on <DateTime at={removed} />.
-      </>
-    );
-  }
-  if (kept) {
-    return (
-      <>
-        It was kept until <DateTime at={kept} />.
-      </>
-    );
-  }
-  return <>It is not kept any more.</>;
+  const at = removed ?? kept;
+  if (!at) return <>It is not kept any more.</>;
+  return (
+    <>
+      {removed ? 'You or the operator of this service deleted it on ' : 'It was kept until '}
+      <DateTime at={at} />.
+    </>
+  );
 }
 
 const GONE = 410;
@@ -125,18 +128,6 @@ function Notice({ title, icon, children }: NoticeProps) {
       </h2>
       <div class="mt-3 max-w-[66ch] text-dim">{children}</div>
     </div>
-  );
-}
-
-function Failure({ failure }: { failure: NonNullable<ShownTask['failure']> }) {
-  return (
-    <Notice title="No video was made" icon="warning">
-      <p class="break-words text-ink">{failure.message}</p>
-      <p class="mt-3">{failure.advice}</p>
-      <p class="mt-3 text-sm">
-        Code: <span class="figures">{failure.code}</span>
-      </p>
-    </Notice>
   );
 }
 

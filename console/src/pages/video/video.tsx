@@ -5,8 +5,7 @@ import { api } from '../../api.ts';
 import { isMissing, useEvery, useLoad } from '../../load.ts';
 import { useSession } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { openDialog } from '../../ui/dialog.tsx';
-import { Confirm } from '../../ui/form/form-dialog.tsx';
+import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -54,7 +53,7 @@ export default function VideoPage() {
         </>
       }
     >
-      <Load from={loaded} skeleton={<Blank />}>
+      <Load from={loaded} skeleton={BLANK}>
         {(task) => (
           <>
             <Stage task={task} />
@@ -87,14 +86,12 @@ function useReloads(task: ShownTask | undefined, reload: () => Promise<void>): v
   }, [isLive]);
 }
 
-function Blank() {
-  return (
-    <div class="grid gap-6">
-      <div class="blank aspect-video max-h-[72vh] w-full" />
-      <div class="blank h-40 w-full" />
-    </div>
-  );
-}
+const BLANK = (
+  <div class="grid gap-6">
+    <div class="blank aspect-video max-h-[72vh] w-full" />
+    <div class="blank h-40 w-full" />
+  </div>
+);
 
 interface Props {
   task: ShownTask;
@@ -104,10 +101,10 @@ interface Props {
 function EndButtons(props: Props) {
   const { status, held, video_url: url } = props.task;
   if (status === 'processing' && held === null)
-    return <Button onClick={() => openDialog(<CancelVideo {...props} />)}>Cancel</Button>;
+    return <Button onClick={() => askToCancel(props)}>Cancel</Button>;
   if (url === null) return null;
   return (
-    <Button icon="trash" onClick={() => openDialog(<DeleteVideo {...props} />)}>
+    <Button icon="trash" onClick={() => askToDelete(props)}>
       Delete
     </Button>
   );
@@ -120,36 +117,30 @@ const SAID = {
   provider_cannot: 'This video can’t be cancelled any more. It goes on.',
 };
 
-function CancelVideo({ task: { id }, onChange }: Props) {
-  const cancel = async () => {
-    const { cancel: outcome, refusal } = await api('POST /console/api/tasks/:id/cancel', {
-      params: { id },
-    });
-    toast(SAID[outcome === 'refused' ? (refusal ?? 'provider_cannot') : outcome]);
-    await onChange();
-  };
-  return (
-    <Confirm
-      title="Cancel this video?"
-      action="Cancel the video"
-      dismiss="Keep it"
-      onConfirm={cancel}
-    >
-      If it can still be stopped, no video is made and its credits are refunded. If not, it goes on
-      and is charged as usual.
-    </Confirm>
-  );
+function askToCancel({ task: { id }, onChange }: Props): void {
+  confirm({
+    title: 'Cancel this video?',
+    action: 'Cancel the video',
+    dismiss: 'Keep it',
+    text: 'If it can still be stopped, no video is made and its credits are refunded. If not, it goes on and is charged as usual.',
+    async request() {
+      const named = { params: { id } };
+      const { cancel, refusal } = await api('POST /console/api/tasks/:id/cancel', named);
+      toast(SAID[cancel === 'refused' ? (refusal ?? 'provider_cannot') : cancel]);
+      await onChange();
+    },
+  });
 }
 
-function DeleteVideo({ task: { id }, onChange }: Props) {
-  const remove = async () => {
-    await api('DELETE /console/api/tasks/:id/output', { params: { id } });
-    toast('The video is deleted.');
-    await onChange();
-  };
-  return (
-    <Confirm title="Delete this video?" action="Delete the video" onConfirm={remove}>
-      Its file is deleted for good, and its links stop working. The credits stay charged.
-    </Confirm>
-  );
+function askToDelete({ task: { id }, onChange }: Props): void {
+  confirm({
+    title: 'Delete this video?',
+    action: 'Delete the video',
+    text: 'Its file is deleted for good, and its links stop working. The credits stay charged.',
+    async request() {
+      await api('DELETE /console/api/tasks/:id/output', { params: { id } });
+      toast('The video is deleted.');
+      await onChange();
+    },
+  });
 }

@@ -21,12 +21,12 @@ export function queryOf(filters: Filters): string {
   return query === '' ? '' : `?${query}`;
 }
 
-const STATES = [
-  { value: '', label: 'Any status' },
-  { value: 'processing', label: 'Processing' },
-  { value: 'completed', label: 'Completed' },
-  { value: 'failed', label: 'Failed' },
-];
+const STATES = {
+  '': 'Any status',
+  processing: 'Processing',
+  completed: 'Completed',
+  failed: 'Failed',
+};
 
 const TYPING_MS = 400;
 
@@ -88,11 +88,7 @@ function SearchField({ text, onChange }: { text: string; onChange: (text: string
 
 const RARE = ['model', 'key', 'surface', 'from', 'to'] as const;
 
-const SURFACES = [
-  { value: '', label: 'Website or API' },
-  { value: 'web', label: 'Website' },
-  { value: 'api', label: 'API' },
-];
+const SURFACES = { '': 'Website or API', web: 'Website', api: 'API' };
 
 function RareFilters({
   filters,

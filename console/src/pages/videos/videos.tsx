@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import { useMode } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -58,13 +57,22 @@ function Videos({ filters, clear, onNew }: VideosProps) {
   return (
     <>
       <div aria-live="polite" class="sr-only">
-        {isFiltered && items && `${countOf(items.length)}${list.hasMore ? ' or more' : ''}`}
+        {isFiltered &&
+          items &&
+          `${items.length} video${items.length === 1 ? '' : 's'}${list.hasMore ? ' or more' : ''}`}
       </div>
-      <Load from={{ ...list, data: items }} skeleton={<Blanks />}>
+      <Load from={{ ...list, data: items }} skeleton={BLANKS}>
         {(videos) => {
-          if (videos.length > 0) return <Grid>{videos.map(cardOf)}</Grid>;
-          if (isFiltered || list.hasMore) return <NoMatch hasMore={list.hasMore} clear={clear} />;
-          return <FirstSteps />;
+          if (videos.length === 0) {
+            if (!isFiltered && !list.hasMore) return FIRST_STEPS;
+            return <NoMatch hasMore={list.hasMore} clear={clear} />;
+          }
+          const cards = videos.map((item) => (
+            <li key={item.id}>
+              <VideoCard item={item} />
+            </li>
+          ));
+          return <ul class={GRID}>{cards}</ul>;
         }}
       </Load>
       {items !== undefined && list.error && <ErrorState error={list.error} />}
@@ -73,37 +81,17 @@ function Videos({ filters, clear, onNew }: VideosProps) {
   );
 }
 
-function countOf(count: number): string {
-  return count === 1 ? '1 video' : `${count} videos`;
-}
+const GRID = 'grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-9 sm:grid-cols-2 lg:grid-cols-3';
 
-function Grid({ children }: { children: preact.ComponentChildren }) {
-  return (
-    <ul class="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-9 sm:grid-cols-2 lg:grid-cols-3">
-      {children}
-    </ul>
-  );
-}
-
-function cardOf(item: VideoItem) {
-  return (
-    <li key={item.id}>
-      <VideoCard item={item} />
-    </li>
-  );
-}
-
-function Blanks() {
-  return (
-    <Grid>
-      {['a', 'b', 'c', 'd', 'e', 'f'].map((name) => (
-        <li key={name}>
-          <BlankCard />
-        </li>
-      ))}
-    </Grid>
-  );
-}
+const BLANKS = (
+  <ul class={GRID}>
+    {['a', 'b', 'c', 'd', 'e', 'f'].map((name) => (
+      <li key={name}>
+        <BlankCard />
+      </li>
+    ))}
+  </ul>
+);
 
 function NoMatch({ hasMore, clear }: { hasMore: boolean; clear: () => void }) {
   return (
@@ -118,23 +106,21 @@ function NoMatch({ hasMore, clear }: { hasMore: boolean; clear: () => void }) {
   );
 }
 
-function FirstSteps() {
-  return (
-    <Empty
-      title="No videos yet"
-      action={
-        <>
-          <ButtonLink look="primary" icon="play" href="/playground">
-            Make your first video
-          </ButtonLink>
-          <ButtonLink icon="key" href="/keys">
-            Create an API key
-          </ButtonLink>
-        </>
-      }
-    >
-      Write a prompt in the playground, or send a request to the API. Every video appears here with
-      its status, its price and its request.
-    </Empty>
-  );
-}
+const FIRST_STEPS = (
+  <Empty
+    title="No videos yet"
+    action={
+      <>
+        <ButtonLink look="primary" icon="play" href="/playground">
+          Make your first video
+        </ButtonLink>
+        <ButtonLink icon="key" href="/keys">
+          Create an API key
+        </ButtonLink>
+      </>
+    }
+  >
+    Write a prompt in the playground, or send a request to the API. Every video appears here with
+    its status, its price and its request.
+  </Empty>
+);

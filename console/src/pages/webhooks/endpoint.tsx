@@ -6,7 +6,7 @@ import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
-import { Confirm } from '../../ui/form/form-dialog.tsx';
+import { confirm } from '../../ui/form/form-dialog.tsx';
 import { DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
@@ -71,8 +71,7 @@ interface Changes {
 function Settings({ endpoint, onChanged }: Changes) {
   const { route } = useLocation();
   const questions = questionsOf({ endpoint, onChanged, onDeleted: () => route('/webhooks') });
-  const ask = (question: keyof typeof questions) =>
-    openDialog(<Confirm {...questions[question]} />);
+  const ask = (question: keyof typeof questions) => confirm(questions[question]);
   const enable = () =>
     api('PATCH /console/api/webhooks/:id', {
       ...namesOf(endpoint),
@@ -129,9 +128,8 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
     secret: {
       title: 'Replace the secret?',
       action: 'Replace the secret',
-      children:
-        'The present secret signs beside the new one for a day. A secret that was replaced before ends now.',
-      onConfirm: async () => {
+      text: 'The present secret signs beside the new one for a day. A secret that was replaced before ends now.',
+      request: async () => {
         const made = await api('POST /console/api/webhooks/:id/secret', named);
         const { secret: _, ...changed } = made;
         onChanged(changed);
@@ -141,8 +139,8 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
     disable: {
       title: 'Disable the endpoint?',
       action: 'Disable the endpoint',
-      children: 'Nothing is sent to it. What happens until you enable it again is not sent later.',
-      onConfirm: async () => {
+      text: 'Nothing is sent to it. What happens until you enable it again is not sent later.',
+      request: async () => {
         const body = { enabled: false };
         onChanged(await api('PATCH /console/api/webhooks/:id', { ...named, body }));
       },
@@ -150,8 +148,8 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
     delete: {
       title: 'Delete the endpoint?',
       action: 'Delete the endpoint',
-      children: 'Nothing more is sent to it, and its log is deleted. This can’t be undone.',
-      onConfirm: async () => {
+      text: 'Nothing more is sent to it, and its log is deleted. This can’t be undone.',
+      request: async () => {
         await api('DELETE /console/api/webhooks/:id', named);
         toast('The endpoint is deleted.');
         onDeleted();

@@ -30,17 +30,22 @@ export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
   );
 }
 
-interface Choice {
-  value: string;
-  label: string;
-  disabled?: boolean;
-}
-
 interface ChoiceProps extends TextProps {
-  choices: Choice[];
+  /** Labels by value, or the values in order: numbers as keys would be sorted. */
+  choices: Record<string, string> | { value: string; label: string }[];
+  /** The values that can't be chosen now. */
+  disabled?: string[];
 }
 
-export function Select({ label, hint, error, value, choices, onChange }: ChoiceProps) {
+function choicesOf({ choices, disabled = [] }: ChoiceProps) {
+  const list = Array.isArray(choices)
+    ? choices
+    : Object.entries(choices).map(([value, label]) => ({ value, label }));
+  return list.map((choice) => ({ ...choice, isOff: disabled.includes(choice.value) }));
+}
+
+export function Select(props: ChoiceProps) {
+  const { label, hint, error, value, onChange } = props;
   return (
     <FieldFrame label={label} hint={hint} error={error}>
       {(control) => (
@@ -50,8 +55,8 @@ export function Select({ label, hint, error, value, choices, onChange }: ChoiceP
           onChange={(event) => onChange(event.currentTarget.value)}
           class={`${INPUT} h-[2.625rem]`}
         >
-          {choices.map((choice) => (
-            <option key={choice.value} value={choice.value} disabled={choice.disabled ?? false}>
+          {choicesOf(props).map((choice) => (
+            <option key={choice.value} value={choice.value} disabled={choice.isOff}>
               {choice.label}
             </option>
           ))}
@@ -62,14 +67,15 @@ export function Select({ label, hint, error, value, choices, onChange }: ChoiceP
 }
 
 /** Radio buttons in a row: arrow keys move between them. */
-export function Segments({ label, hint, error, value, choices, onChange }: ChoiceProps) {
+export function Segments(props: ChoiceProps) {
+  const { label, hint, error, value, onChange } = props;
   const id = useId();
   return (
     <fieldset class="grid min-w-0 gap-1.5">
       <legend class="mb-1.5 font-medium">{label}</legend>
       {hint && <p class="text-sm text-dim">{hint}</p>}
       <div class="flex flex-wrap gap-y-1 pr-px">
-        {choices.map((choice) => (
+        {choicesOf(props).map((choice) => (
           <label
             key={choice.value}
             class="relative -mr-px inline-flex h-[2.625rem] items-center border border-edge bg-sheet px-3.5 has-checked:z-1 has-checked:border-tungsten has-checked:bg-tungsten has-checked:text-on-tungsten has-disabled:border-line has-disabled:text-dim has-focus-visible:z-2 has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-focus"
@@ -79,7 +85,7 @@ export function Segments({ label, hint, error, value, choices, onChange }: Choic
               name={id}
               value={choice.value}
               checked={choice.value === value}
-              disabled={choice.disabled ?? false}
+              disabled={choice.isOff}
               onChange={() => onChange(choice.value)}
               class="sr-only"
             />

@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { type ApiFailure, besideField } from '../../api.ts';
 import type { Draft } from '../../draft.ts';
 import { Button } from '../button.tsx';
-import { Dialog, useClose } from '../dialog.tsx';
-import { useSending } from './sending.tsx';
+import { Dialog, openDialog, useClose } from '../dialog.tsx';
+import { submitting, useSending } from './sending.tsx';
 
 interface DialogWords {
   title: string;
@@ -37,13 +37,9 @@ export function FormDialog<Sent>(props: FormDialogProps<Sent>) {
     close();
     props.onSent?.(sent);
   });
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void send();
-  };
   return (
     <Dialog onClose={close} title={title}>
-      <form onSubmit={submit} class="grid gap-5">
+      <form onSubmit={submitting(send)} class="grid gap-5">
         {children(failure)}
         <p role="alert" class="text-bad empty:hidden">
           {failure && !props.isBeside?.(failure) && failure.message}
@@ -64,17 +60,18 @@ export function FormDialog<Sent>(props: FormDialogProps<Sent>) {
   );
 }
 
-type ConfirmProps = DialogWords & {
-  onConfirm: () => Promise<void>;
-  children: ComponentChildren;
-};
+interface Question extends DialogWords {
+  text: string;
+  /** Sent after the confirmation. An error stays in the dialog. */
+  request: () => Promise<unknown>;
+}
 
-/** Asks for confirmation. An error stays in the dialog. */
-export function Confirm({ onConfirm, children, ...words }: ConfirmProps) {
-  return (
-    <FormDialog isDangerous {...words} onSend={onConfirm}>
-      {() => <div class="text-dim">{children}</div>}
-    </FormDialog>
+/** Asks before what can't be undone. */
+export function confirm({ text, request, ...words }: Question): void {
+  openDialog(
+    <FormDialog isDangerous {...words} onSend={request}>
+      {() => <div class="text-dim">{text}</div>}
+    </FormDialog>,
   );
 }
 

@@ -4,7 +4,7 @@ import { asFailure } from '../../load.ts';
 import type { Body, Result } from '../../site-api.ts';
 import { Button } from '../button.tsx';
 import { FieldFrame, INPUT } from './field.tsx';
-import { SendButton, useSending } from './sending.tsx';
+import { SendButton, submitting, useSending } from './sending.tsx';
 
 const DIGITS = 8;
 /** The pause before another code can be sent. */
@@ -28,35 +28,29 @@ export function CodeForm(props: Props) {
   const [code, setCode] = useState('');
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), []);
-  const {
-    isBusy,
-    failure,
-    send: tryCode,
-    clear,
-  } = useSending((given: string) =>
+  const { isBusy, failure, ...sending } = useSending((given: string) =>
     check(given).catch((error) => {
       input.current?.select();
       throw error;
     }),
   );
   const verify = (given: string) => {
-    if (given.length === DIGITS && !isBusy) void tryCode(given);
+    if (given.length === DIGITS && !isBusy) void sending.send(given);
   };
   const change = (text: string) => {
     const digits = text.replace(/\D/g, '').slice(0, DIGITS);
     setCode(digits);
-    clear();
+    sending.clear();
     if (digits.length === DIGITS && digits !== code) verify(digits);
   };
   return (
-    <form
-      class="grid gap-6"
-      onSubmit={(event) => {
-        event.preventDefault();
-        verify(code);
-      }}
-    >
-      <SentTo {...props} />
+    <form class="grid gap-6" onSubmit={submitting(() => verify(code))}>
+      <p class="text-dim">
+        {props.isLogged
+          ? 'This service has no mail server. Read the code in its log, in the mail to '
+          : 'An e-mail with a code was sent to '}
+        <span class="break-all text-ink">{props.email.trim()}</span>.
+      </p>
       <CodeField input={input} code={code} error={failure?.message} onChange={change} />
       <Button type="submit" look="primary" busy={isBusy} disabled={code.length !== DIGITS}>
         {isBusy ? props.working : props.action}
@@ -93,17 +87,6 @@ function CodeField({ input, code, error, onChange }: CodeFieldProps) {
         />
       )}
     </FieldFrame>
-  );
-}
-
-function SentTo({ email, isLogged }: Pick<Props, 'email' | 'isLogged'>) {
-  return (
-    <p class="text-dim">
-      {isLogged
-        ? 'This service has no mail server. Read the code in its log, in the mail to '
-        : 'An e-mail with a code was sent to '}
-      <span class="break-all text-ink">{email.trim()}</span>.
-    </p>
   );
 }
 

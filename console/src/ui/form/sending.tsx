@@ -26,6 +26,14 @@ export function useSending<Given extends unknown[]>(
   return { isBusy, failure, send, clear: () => setFailure(undefined) };
 }
 
+/** A form's listener that sends it in place of the browser. */
+export function submitting(send: () => unknown): (event: Event) => void {
+  return (event) => {
+    event.preventDefault();
+    void send();
+  };
+}
+
 /** Navigates away. Never settles, so that the button stays busy until the page is gone. */
 export function leaveFor(address: string): Promise<never> {
   location.assign(address);

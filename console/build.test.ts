@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { SOURCES } from './build.ts';
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import { buildPages, SOURCES } from './build.ts';
 
 const run = promisify(execFile);
 const HOME = import.meta.dirname;
@@ -73,4 +73,34 @@ test('a build that fails leaves nothing', async () => {
   const before = await readdir(path.join(copy, 'dist'));
   await assert.rejects(build());
   assert.deepEqual(await readdir(path.join(copy, 'dist')), before);
+});
+
+/** The most script that a page may load, in bytes, compressed. The chart alone has 23 KB. */
+const MAX_SCRIPT_BYTES = 62 * 1024;
+
+test('each page loads at most 62 KB of script', async () => {
+  const folder = path.join(await buildPages(), 'assets');
+  const scripts = (await readdir(folder)).filter((name) => name.endsWith('.js'));
+  const texts = new Map<string, string>();
+  for (const name of scripts) texts.set(name, await readFile(path.join(folder, name), 'utf8'));
+  const entry = scripts.find((name) => /^index-/.test(name)) ?? '';
+  const size = (name: string) => gzipSync(texts.get(name) ?? '').length;
+  /** The file and all that it imports, also later, except other pages. */
+  const reach = (name: string, found = new Set<string>()): Set<string> => {
+    if (found.has(name) || !texts.has(name)) return found;
+    found.add(name);
+    const targets = (texts.get(name) ?? '').matchAll(/["'`]\.\/([\w-]+\.js)["'`]/g);
+    for (const [, target = ''] of targets) reach(target, found);
+    return found;
+  };
+  const start =
+    size(entry) +
+    scripts.filter((name) => /^theme-/.test(name)).reduce((sum, name) => sum + size(name), 0);
+  assert.ok(start < MAX_SCRIPT_BYTES / 2, `the shell has ${start} bytes`);
+  for (const page of scripts) {
+    const all = reach(page, new Set([entry]));
+    const bytes =
+      start + [...all].filter((name) => name !== entry).reduce((sum, name) => sum + size(name), 0);
+    assert.ok(bytes <= MAX_SCRIPT_BYTES, `${page}: ${bytes} bytes`);
+  }
 });

@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { withEmails } from '../../server/src/accounts/accounts.ts';
 import { setOffer } from '../../server/src/billing/offers.ts';
-import { longTest } from '../../server/test/long.ts';
 import { refund } from '../../simulators/stripe/payments.ts';
-import { NO_BROWSER } from './browser.ts';
-import { openSellingSite, type SellingSite } from './selling-site.ts';
+import { openSellingSite } from './selling-site.ts';
 import { signedInPage } from './signed-in.ts';
-import { expectNoViolations, type Site, settled } from './site.ts';
+import { expectNoViolations, open, settled, siteOf, test } from './site.ts';
 
 const balance = (page: Page) => page.getByRole('region', { name: 'Balance' });
 const pay = (page: Page) => page.getByRole('button', { name: 'Pay', exact: true }).click();
 
-const BROWSER = { skip: NO_BROWSER };
 const OPERATOR = 'operator@example.com';
+const site = await siteOf(() => openSellingSite({ ADMIN_EMAILS: OPERATOR }));
 
 /** The purchase in the operator's statement leads to its order. */
-async function operatorSees(site: Site, accountId: string): Promise<void> {
+async function operatorSees(accountId: string): Promise<void> {
   const { page } = await signedInPage(site, { email: OPERATOR });
   const [owner] = await withEmails(site.database.db, [{ account_id: accountId }]);
   const account = page.locator(`a[href="/operator/accounts/${accountId}"]`);
@@ -43,51 +40,37 @@ async function expectUtc(page: Page): Promise<void> {
   assert.match(await time.innerText(), new RegExp(`${hour}$`));
 }
 
-let site: SellingSite;
-
-before(async () => {
-  if (NO_BROWSER) return;
-  site = await openSellingSite({ ADMIN_EMAILS: OPERATOR });
+test('a pack is bought at the payment page, and its credits are there at once', async () => {
+  const { page, accountId } = await signedInPage(site, { timezoneId: 'Asia/Tokyo' });
+  await open(page, '/credits', 'Credits');
+  await page.getByText('No entries yet').waitFor();
+  await page.getByRole('link', { name: 'Playground' }).first().click();
+  await page.getByRole('link', { name: 'Add credits' }).click();
+  await page.getByRole('button', { name: 'Buy for $10.00: Small' }).click();
+  await page.getByRole('button', { name: 'Fail' }).click();
+  await page.getByText('Your card was declined.').waitFor();
+  await pay(page);
+  await page.getByText('were added to your balance').waitFor();
+  await balance(page).getByText('1\u2009000').waitFor();
+  await operatorSees(accountId);
+  await page
+    .getByRole('table', { name: /^Changes of credits/ })
+    .getByText('Bought: Small')
+    .waitFor();
+  await expectUtc(page);
+  await page
+    .getByRole('table', { name: /^Purchases/ })
+    .getByText('Paid')
+    .waitFor();
+  await expectNoViolations(page);
+  const [csv] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download CSV' }).click(),
+  ]);
+  assert.equal(csv.suggestedFilename(), 'credits.csv');
 });
 
-after(() => site?.close());
-
-test(
-  'a pack is bought at the payment page, and its credits are there at once',
-  BROWSER,
-  async () => {
-    const { page, accountId } = await signedInPage(site, { timezoneId: 'Asia/Tokyo' });
-    await page.goto('/credits');
-    await settled(page, 'Credits');
-    await page.getByText('No entries yet').waitFor();
-    await page.getByRole('link', { name: 'Playground' }).first().click();
-    await page.getByRole('link', { name: 'Add credits' }).click();
-    await page.getByRole('button', { name: 'Buy for $10.00: Small' }).click();
-    await page.getByRole('button', { name: 'Fail' }).click();
-    await page.getByText('Your card was declined.').waitFor();
-    await pay(page);
-    await page.getByText('were added to your balance').waitFor();
-    await balance(page).getByText('1\u2009000').waitFor();
-    await operatorSees(site, accountId);
-    await page
-      .getByRole('table', { name: /^Changes of credits/ })
-      .getByText('Bought: Small')
-      .waitFor();
-    await expectUtc(page);
-    await page
-      .getByRole('table', { name: /^Purchases/ })
-      .getByText('Paid')
-      .waitFor();
-    await expectNoViolations(page);
-    const [csv] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download CSV' }).click(),
-    ]);
-    assert.equal(csv.suggestedFilename(), 'credits.csv');
-  },
-);
-
-longTest('the prices show strangers what is sold', BROWSER, async () => {
+test('the prices show strangers what is sold', async () => {
   const page = await site.newPage();
   await page.goto('/pricing');
   const offers = page.getByRole('table', { name: 'Packs and plans' });
@@ -100,7 +83,7 @@ longTest('the prices show strangers what is sold', BROWSER, async () => {
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
 });
 
-longTest('who leaves the payment page has paid nothing', BROWSER, async () => {
+test('who leaves the payment page has paid nothing', async () => {
   const { page } = await signedInPage(site, { credits: 70 });
   await page.goto('/credits');
   await page.getByRole('button', { name: 'Buy for $50.00: Large' }).click();
@@ -113,7 +96,7 @@ longTest('who leaves the payment page has paid nothing', BROWSER, async () => {
     .waitFor();
 });
 
-test('a bank transfer under way says so, and is not to be paid again', BROWSER, async () => {
+test('a bank transfer under way says so, and is not to be paid again', async () => {
   const { page } = await signedInPage(site);
   await page.goto('/credits');
   await page.getByRole('button', { name: 'Buy for $10.00: Small' }).click();
@@ -133,7 +116,7 @@ const ELSEWHERE = [
   ['jpy', 750, '¥750', '750'],
 ] as const;
 
-async function sellElsewhere(site: Site): Promise<void> {
+async function sellElsewhere(): Promise<void> {
   for (const [currency, price] of ELSEWHERE) {
     const terms = { name: `In ${currency}`, credits: 1000, price, currency, expires_days: null };
     const { db } = site.database;
@@ -157,8 +140,8 @@ async function buyAndRefund(page: Page, currency: string, text: string): Promise
 /** Money as it is shown after a space that does not break. */
 const nbsp = (text: string) => text.replace(' ', '\u00a0');
 
-longTest('money is shown everywhere as Stripe charges it', BROWSER, async () => {
-  await sellElsewhere(site);
+test('money is shown everywhere as Stripe charges it', async () => {
+  await sellElsewhere();
   const { page } = await signedInPage(site);
   for (const [currency, , text] of ELSEWHERE) await buyAndRefund(page, currency, nbsp(text));
   await page.goto('/credits');
@@ -208,7 +191,7 @@ async function operatorSeesMoney(): Promise<void> {
   }
 }
 
-test('a plan is subscribed to, and cancelled in the portal', BROWSER, async () => {
+test('a plan is subscribed to, and cancelled in the portal', async () => {
   const { page } = await signedInPage(site);
   await page.goto('/credits');
   await page.getByText('By subscription').click();

@@ -1,79 +1,55 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { LONG } from '../../server/test/long.ts';
-import { NO_BROWSER } from './browser.ts';
 import { docsAddresses } from './docs-screenshots.ts';
-import { signedInPage } from './signed-in.ts';
-import { expectNoViolations, openSite, type Site, settled, signIn } from './site.ts';
+import { signedInPage, signOut } from './signed-in.ts';
+import { expectNoViolations, open, openSite, signIn, siteOf, test } from './site.ts';
 
 const OPERATOR = 'operator@example.com';
-const options = { skip: NO_BROWSER };
-let site: Site;
-
-before(async () => {
-  if (!NO_BROWSER) site = await openSite({ ADMIN_EMAILS: OPERATOR });
-});
-
-after(() => site?.close());
+const site = await siteOf(() => openSite({ ADMIN_EMAILS: OPERATOR }));
 
 /** At 640 px a reader sees what one at 1280 px sees at a zoom of 200 %. */
 const WIDTHS = [640, 320];
 
-/** All pages are made alike: usually some stand for all, fewer of the reference and for operators. */
-const isChecked = (address: string, at: number) =>
-  LONG || at % (/reference|operations/.test(address) ? 6 : 2) === 0;
-
-test('no page of the documentation has a fault of accessibility', options, async () => {
+test('no page of the documentation has a fault of accessibility', async () => {
   const { page } = await signedInPage(site, { email: OPERATOR });
   const faults: string[] = [];
-  for (const address of (await docsAddresses(site, page)).filter(isChecked)) {
-    await page.goto(address);
-    await settled(page);
+  for (const address of await docsAddresses(site, page)) {
+    await open(page, address);
     await expectNoViolations(page).catch((error: Error) => faults.push(error.message));
   }
   assert.deepEqual(faults, []);
 });
 
-test(
-  'no page of the documentation scrolls sideways, also at a zoom of 200 %',
-  options,
-  async () => {
-    const { page } = await signedInPage(site, { email: OPERATOR });
-    const wide: string[] = [];
-    for (const address of (await docsAddresses(site, page)).filter(isChecked)) {
-      await page.goto(address);
-      for (const width of WIDTHS) {
-        await page.setViewportSize({ width, height: 800 });
-        const scrolls = await page.evaluate(() => document.documentElement.scrollWidth);
-        if (scrolls > width) wide.push(`${address} is ${scrolls} px wide at ${width} px`);
-      }
+test('no page of the documentation scrolls sideways, also at a zoom of 200 %', async () => {
+  const { page } = await signedInPage(site, { email: OPERATOR });
+  const wide: string[] = [];
+  for (const address of await docsAddresses(site, page)) {
+    await page.goto(address);
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      const scrolls = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (scrolls > width) wide.push(`${address} is ${scrolls} px wide at ${width} px`);
     }
-    assert.deepEqual(wide, []);
-  },
-);
+  }
+  assert.deepEqual(wide, []);
+});
 
-test(
-  'the tab of a sample is remembered on each page, and arrow keys choose it',
-  options,
-  async () => {
-    const page = await site.newPage();
-    await page.goto('/docs/quickstart');
-    const tab = (name: string) => page.getByRole('tab', { name }).first();
-    await tab('curl').press('ArrowRight');
-    assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
-    await page.goto('/docs/prices');
-    assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
-    assert.ok(await page.getByText('client.videos.quote').first().isVisible());
-    await page.emulateMedia({ media: 'print' });
-    const names = page.locator('.docs-tab:visible');
-    assert.deepEqual(await names.allTextContents(), ['TypeScript'], 'print has the chosen sample');
-  },
-);
-
-test('the documentation is searched by keyboard', options, async () => {
+test('the tab of a sample is remembered on each page, and arrow keys choose it', async () => {
   const page = await site.newPage();
   await page.goto('/docs/quickstart');
-  await settled(page);
+  const tab = (name: string) => page.getByRole('tab', { name }).first();
+  await tab('curl').press('ArrowRight');
+  assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
+  await page.goto('/docs/prices');
+  assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
+  assert.ok(await page.getByText('client.videos.quote').first().isVisible());
+  await page.emulateMedia({ media: 'print' });
+  const names = page.locator('.docs-tab:visible');
+  assert.deepEqual(await names.allTextContents(), ['TypeScript'], 'print has the chosen sample');
+});
+
+test('the documentation is searched by keyboard', async () => {
+  const page = await site.newPage();
+  await open(page, '/docs/quickstart');
   await page.keyboard.press('/');
   await page.keyboard.type('idempotency');
   await page.getByRole('option').first().waitFor();
@@ -83,25 +59,21 @@ test('the documentation is searched by keyboard', options, async () => {
   await page.waitForURL(/\/docs\/.*#/);
 });
 
-test(
-  'without a script all samples can be read, and the address is that of the service',
-  options,
-  async () => {
-    const page = await site.newPage({ javaScriptEnabled: false });
-    await page.goto('/docs/quickstart');
-    assert.ok(await page.getByText('client.generate({').isVisible());
-    assert.ok(await page.getByText(`${site.url}/api/v1`).first().isVisible());
-  },
-);
+test('without a script all samples can be read, and the address is that of the service', async () => {
+  const page = await site.newPage({ javaScriptEnabled: false });
+  await page.goto('/docs/quickstart');
+  assert.ok(await page.getByText('client.generate({').isVisible());
+  assert.ok(await page.getByText(`${site.url}/api/v1`).first().isVisible());
+});
 
-test('a fresh test key is put into the samples of who is signed in', options, async () => {
+test('a fresh test key is put into the samples of who is signed in', async () => {
   const page = await site.newPage();
   await page.goto('/docs/quickstart');
   const button = page.getByRole('button', { name: 'Fill in a fresh test key' });
   await button.click();
   await page.waitForURL(/sign-in\?next=%2Fdocs%2Fquickstart/);
   await signIn(site, page, 'reader@example.com');
-  await page.goto('/docs/quickstart');
+  await page.waitForURL('**/docs/quickstart');
   await button.click();
   await page.getByText('Every sample has it now').waitFor();
   const sample = page.locator('code', { hasText: 'FRAMEWRIGHT_API_KEY=' }).first();
@@ -112,40 +84,34 @@ test('a fresh test key is put into the samples of who is signed in', options, as
   assert.equal(await unfilled.count(), 0);
   const other = await page.context().newPage();
   await other.goto('/playground');
-  await other.getByLabel('Account').click();
-  await other.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await signOut(other);
   await other.waitForURL(/\/$/);
   await page.reload();
   assert.ok((await unfilled.count()) > 0, 'the key is gone after the sign-out in another window');
 });
 
-test(
-  'the request of a sample is filled into the playground, also after a sign-in',
-  options,
-  async () => {
-    const page = await site.newPage();
-    await page.goto('/docs/inputs');
-    await page.getByRole('link', { name: 'Try it in the playground' }).nth(1).click();
-    await page.waitForURL(/sign-in\?next=/);
-    await signIn(site, page, 'dancer@example.com');
-    await page.reload();
-    await page.getByText('A link has filled in this form.').waitFor();
-    const prompt = page.getByLabel('Prompt');
-    assert.equal(await prompt.inputValue(), 'The robot dances like the person in the clip');
-    assert.ok(await page.getByRole('radio', { name: 'References' }).isChecked());
-    assert.equal(
-      await page
-        .getByLabel(/^Seconds|seconds/)
-        .first()
-        .inputValue(),
-      '3',
-    );
-    assert.equal(await page.getByText('Left out').count(), 0);
-    await expectNoViolations(page);
-  },
-);
+test('the request of a sample is filled into the playground, also after a sign-in', async () => {
+  const page = await site.newPage();
+  await page.goto('/docs/inputs');
+  await page.getByRole('link', { name: 'Try it in the playground' }).nth(1).click();
+  await page.waitForURL(/sign-in\?next=/);
+  await signIn(site, page, 'dancer@example.com');
+  await page.getByText('A link has filled in this form.').waitFor();
+  const prompt = page.getByLabel('Prompt');
+  assert.equal(await prompt.inputValue(), 'The robot dances like the person in the clip');
+  assert.ok(await page.getByRole('radio', { name: 'References' }).isChecked());
+  assert.equal(
+    await page
+      .getByLabel(/^Seconds|seconds/)
+      .first()
+      .inputValue(),
+    '3',
+  );
+  assert.equal(await page.getByText('Left out').count(), 0);
+  await expectNoViolations(page);
+});
 
-test('a hostile link to the playground fills in only what the API takes', options, async () => {
+test('a hostile link to the playground fills in only what the API takes', async () => {
   const { page } = await signedInPage(site);
   const sent: string[] = [];
   page.on('request', (request) => {

@@ -1,74 +1,52 @@
 import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
-import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import type { VideoItem } from '../../server/src/site/tasks/gallery.ts';
-import { makeCustomer } from '../../server/test/customer.ts';
-import { longTest } from '../../server/test/long.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
-import { NO_BROWSER } from './browser.ts';
 import { galleryMaker, postersOf, shortVideo } from './filled-gallery.ts';
-import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { signedInPage } from './signed-in.ts';
+import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
-const BROWSER = { skip: NO_BROWSER };
-
-let site: Site;
 let page: Page;
 let accountId = '';
+let email = '';
 /** A completed video, with its poster. */
 let videoId = '';
 /** A failed task with a hostile prompt. */
 let failedId = '';
 let make: ReturnType<typeof galleryMaker>;
-let folder: Awaited<ReturnType<typeof temporaryFolder>> | undefined;
-
-before(async () => {
-  if (NO_BROWSER) return;
-  folder = await temporaryFolder();
-  site = await openSite({ POSTERS: 'yes', DATA_DIR: folder.path });
-  const { db } = site.database;
-  accountId = (await makeCustomer(db, 10_000)).accountId;
-  make = galleryMaker(site, folder.path);
-  const { keyId } = await createKey(db, { accountId, name: HOSTILE });
-  const prompt = 'A lighthouse at dawn';
-  const video = await shortVideo(folder.path, { width: 640, height: 360 });
-  videoId = await make(accountId, { prompt, ended: 'completed', video });
-  const ended = 'content_refused';
-  failedId = await make(accountId, { prompt: HOSTILE, ended, apiKeyId: keyId });
-  await postersOf(site, accountId);
-  page = await signedIn(accountId);
-});
-after(async () => {
-  await site?.close();
-  await folder?.[Symbol.asyncDispose]();
-});
-
-async function signedIn(account: string, motion: 'reduce' | 'no-preference' = 'reduce') {
-  const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
-  const token = await beginSession(site.database.db, account, from);
-  const opened = await site.newPage({ reducedMotion: motion });
-  await opened.context().addCookies([{ name: 'framewright', value: token, url: site.url }]);
-  return opened;
-}
+const folder = await temporaryFolder();
+after(() => folder[Symbol.asyncDispose]());
+const site = await siteOf(
+  () => openSite({ POSTERS: 'yes', DATA_DIR: folder.path }),
+  async (opened) => {
+    ({ page, accountId, email } = await signedInPage(opened, { credits: 10_000 }));
+    make = galleryMaker(opened, folder.path);
+    const { keyId } = await createKey(opened.database.db, { accountId, name: HOSTILE });
+    const prompt = 'A lighthouse at dawn';
+    const video = await shortVideo(folder.path, { width: 640, height: 360 });
+    videoId = await make(accountId, { prompt, ended: 'completed', video });
+    const ended = 'content_refused';
+    failedId = await make(accountId, { prompt: HOSTILE, ended, apiKeyId: keyId });
+    await postersOf(opened, accountId);
+  },
+);
 
 const card = (text: string) => page.locator('article', { hasText: text });
 
-longTest('without videos it says what to do first', BROWSER, async () => {
-  const { accountId: empty } = await makeCustomer(site.database.db, 0);
-  const stranger = await signedIn(empty);
-  await stranger.goto('/videos');
-  await settled(stranger, 'Videos');
+test('without videos it says what to do first', async () => {
+  const { page: stranger } = await signedInPage(site);
+  await open(stranger, '/videos', 'Videos');
   await stranger.getByRole('link', { name: 'Make your first video' }).waitFor();
   await expectNoViolations(stranger);
-  await stranger.goto(`/videos/${videoId}`);
-  await settled(stranger, 'Video not found');
+  await open(stranger, `/videos/${videoId}`, 'Video not found');
   assert.equal(await stranger.getByRole('button', { name: 'Try again' }).count(), 0);
   await expectNoViolations(stranger);
   await stranger.getByRole('link', { name: 'All videos' }).click();
@@ -78,9 +56,8 @@ longTest('without videos it says what to do first', BROWSER, async () => {
   await expectNoViolations(stranger);
 });
 
-test('it shows posters, loads no video, and hostile prompts are text', BROWSER, async () => {
-  await page.goto('/videos');
-  await settled(page, 'Videos');
+test('it shows posters, loads no video, and hostile prompts are text', async () => {
+  await open(page, '/videos', 'Videos');
   const poster = card('A lighthouse at dawn').locator('img');
   await poster.waitFor();
   await page.waitForFunction(
@@ -95,8 +72,8 @@ test('it shows posters, loads no video, and hostile prompts are text', BROWSER, 
 
 const LISTS = /\/console\/api\/tasks(\?|$)/;
 
-longTest('a card whose picture is not drawn yet says that it comes', BROWSER, async () => {
-  const fresh = await signedIn(accountId);
+test('a card whose picture is not drawn yet says that it comes', async () => {
+  const { page: fresh } = await signedInPage(site, { email });
   await fresh.route(LISTS, (route) => withoutPosters(route, new Date()));
   await fresh.goto('/videos');
   const lighthouse = fresh.locator('article', { hasText: 'A lighthouse' });
@@ -116,8 +93,8 @@ async function withoutPosters(route: Route, endedAt: Date): Promise<void> {
   await route.fulfill({ response, json: { ...list, items } });
 }
 
-test('a video is previewed while it is pointed at, and only then', BROWSER, async () => {
-  const mover = await signedIn(accountId, 'no-preference');
+test('a video is previewed while it is pointed at, and only then', async () => {
+  const { page: mover } = await signedInPage(site, { email, reducedMotion: 'no-preference' });
   await mover.goto('/videos');
   await mover.locator('article', { hasText: 'A lighthouse' }).hover();
   await mover.waitForFunction(
@@ -129,7 +106,7 @@ test('a video is previewed while it is pointed at, and only then', BROWSER, asyn
   await mover.locator('article video').waitFor();
 });
 
-longTest('filters are in the address, and find what they name', BROWSER, async () => {
+test('filters are in the address, and find what they name', async () => {
   await page.goto('/videos');
   await page.getByLabel('Text in the prompt').fill('LIGHTHOUSE');
   await page.waitForURL('**/videos?text=LIGHTHOUSE');
@@ -148,41 +125,35 @@ longTest('filters are in the address, and find what they name', BROWSER, async (
   await expectNoViolations(page);
 });
 
-test(
-  'Back finds the list as it was left, and each filter is a step of its own',
-  BROWSER,
-  async () => {
-    const { accountId: busy } = await makeCustomer(site.database.db, 10_000);
-    for (let made = 0; made < 30; made += 1) await make(busy, { prompt: `Take ${made}` });
-    const opened = await signedIn(busy);
-    await opened.goto('/playground');
-    await settled(opened, 'Playground');
-    await opened.getByRole('link', { name: 'Videos' }).first().click();
-    await opened.getByRole('button', { name: 'Show more' }).click();
-    await opened.getByRole('link', { name: 'Take 0', exact: true }).scrollIntoViewIfNeeded();
-    const at = await opened.evaluate(() => scrollY);
-    await opened.getByRole('link', { name: 'Take 0', exact: true }).click();
-    await settled(opened, 'Take 0');
-    await opened.goBack();
-    await settled(opened, 'Videos');
-    assert.equal(await opened.locator('article').count(), 30);
-    assert.ok(at > 500);
-    assert.ok(Math.abs((await opened.evaluate(() => scrollY)) - at) < 2);
-    await opened.getByLabel('Status', { exact: true }).selectOption('completed');
-    await opened.getByText('No video matches').waitFor();
-    await opened.getByLabel('Text in the prompt').fill('Ta');
-    await opened.waitForURL('**/videos?state=completed&text=Ta');
-    await opened.getByLabel('Text in the prompt').fill('Take');
-    await opened.waitForURL('**/videos?state=completed&text=Take');
-    await opened.goBack();
-    await opened.waitForURL('**/videos?state=completed');
-    await opened.goBack();
-    await opened.waitForURL('**/videos');
-    await opened.waitForFunction(() => document.querySelectorAll('article').length === 30);
-  },
-);
+test('Back finds the list as it was left, and each filter is a step of its own', async () => {
+  const { page: opened, accountId: busy } = await signedInPage(site, { credits: 10_000 });
+  for (let made = 0; made < 30; made += 1) await make(busy, { prompt: `Take ${made}` });
+  await open(opened, '/playground', 'Playground');
+  await opened.getByRole('link', { name: 'Videos' }).first().click();
+  await opened.getByRole('button', { name: 'Show more' }).click();
+  await opened.getByRole('link', { name: 'Take 0', exact: true }).scrollIntoViewIfNeeded();
+  const at = await opened.evaluate(() => scrollY);
+  await opened.getByRole('link', { name: 'Take 0', exact: true }).click();
+  await settled(opened, 'Take 0');
+  await opened.goBack();
+  await settled(opened, 'Videos');
+  assert.equal(await opened.locator('article').count(), 30);
+  assert.ok(at > 500);
+  assert.ok(Math.abs((await opened.evaluate(() => scrollY)) - at) < 2);
+  await opened.getByLabel('Status', { exact: true }).selectOption('completed');
+  await opened.getByText('No video matches').waitFor();
+  await opened.getByLabel('Text in the prompt').fill('Ta');
+  await opened.waitForURL('**/videos?state=completed&text=Ta');
+  await opened.getByLabel('Text in the prompt').fill('Take');
+  await opened.waitForURL('**/videos?state=completed&text=Take');
+  await opened.goBack();
+  await opened.waitForURL('**/videos?state=completed');
+  await opened.goBack();
+  await opened.waitForURL('**/videos');
+  await opened.waitForFunction(() => document.querySelectorAll('article').length === 30);
+});
 
-longTest('a refresh with another link does not restart the player', BROWSER, async () => {
+test('a refresh with another link does not restart the player', async () => {
   const path = `/console/api/tasks/${videoId}`;
   let reads = 0;
   await page.route(`**${path}`, async (route) => {
@@ -218,9 +189,8 @@ longTest('a refresh with another link does not restart the player', BROWSER, asy
   await page.unroute(`**${path}`);
 });
 
-test('the page of a video has its credits, its request and its file', BROWSER, async () => {
-  await page.goto(`/videos/${videoId}`);
-  await settled(page, 'A lighthouse at dawn');
+test('the page of a video has its credits, its request and its file', async () => {
+  await open(page, `/videos/${videoId}`, 'A lighthouse at dawn');
   for (const text of ['Received', 'Completed', 'Charged 250 credits', 'Reserved', 'h264']) {
     await page.getByText(text).first().waitFor();
   }
@@ -231,7 +201,7 @@ test('the page of a video has its credits, its request and its file', BROWSER, a
   await expectNoViolations(page);
 });
 
-longTest('the page of a video whose file vanished says so, and whom to ask', BROWSER, async () => {
+test('the page of a video whose file vanished says so, and whom to ask', async () => {
   const { db } = site.database;
   const [output] = await sql<{ id: string }>(
     db,
@@ -239,7 +209,7 @@ longTest('the page of a video whose file vanished says so, and whom to ask', BRO
     [videoId],
   );
   const id = output?.id ?? '';
-  const file = path.join(folder?.path ?? '', 'objects', id.slice(-2), id);
+  const file = path.join(folder.path, 'objects', id.slice(-2), id);
   await rename(file, `${file}.away`);
   await page.goto(`/videos/${videoId}`);
   await page.getByRole('heading', { name: 'The file of this video is missing' }).waitFor();
@@ -250,9 +220,8 @@ longTest('the page of a video whose file vanished says so, and whom to ask', BRO
   await page.locator('video').waitFor();
 });
 
-longTest('the page of a failed task says why, and that nothing was charged', BROWSER, async () => {
-  await page.goto(`/videos/${failedId}`);
-  await settled(page);
+test('the page of a failed task says why, and that nothing was charged', async () => {
+  await open(page, `/videos/${failedId}`);
   await page.getByText('It failed: content_refused.').waitFor();
   await page.getByText('Nothing was charged').waitFor();
   assert.ok(HOSTILE.startsWith((await page.locator('h1').innerText()).slice(0, -1)));
@@ -265,7 +234,7 @@ longTest('the page of a failed task says why, and that nothing was charged', BRO
   assert.equal((await page.locator('main').innerText()).match(/refused the/g)?.length, 1);
 });
 
-test('the page of a live task follows it', BROWSER, async () => {
+test('the page of a live task follows it', async () => {
   const id = await make(accountId, { prompt: 'Dunes at noon' });
   const become = (phase: string) =>
     sql(site.database.db, 'update tasks set phase = $2 where id = $1', [id, phase]);
@@ -281,9 +250,9 @@ test('the page of a live task follows it', BROWSER, async () => {
   await page.getByRole('status').getByText('Saving the video').waitFor();
 });
 
-test('a video is cancelled while it is made, and deleted when it is there', BROWSER, async () => {
+test('a video is cancelled while it is made, and deleted when it is there', async () => {
   const { db } = site.database;
-  const video = await shortVideo(folder?.path ?? '', { width: 320, height: 180 });
+  const video = await shortVideo(folder.path, { width: 320, height: 180 });
   const live = await make(accountId, { prompt: 'To be cancelled' });
   const done = await make(accountId, { prompt: 'To be deleted', ended: 'completed', video });
   await page.goto(`/videos/${live}`);
@@ -306,9 +275,8 @@ test('a video is cancelled while it is made, and deleted when it is there', BROW
   assert.deepEqual(task, { error_code: 'cancelled' });
 });
 
-test('usage has its numbers as a chart, as tables and as a file', BROWSER, async () => {
-  await page.goto('/usage');
-  await settled(page, 'Usage');
+test('usage has its numbers as a chart, as tables and as a file', async () => {
+  await open(page, '/usage', 'Usage');
   await page.locator('.uplot').first().waitFor();
   await page.getByRole('cell', { name: 'video-2.0-fast' }).waitFor();
   const file = await page.request.get(

@@ -1,45 +1,30 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
-import { longTest } from '../../server/test/long.ts';
-import { makeHeldTask, type TaskFixture } from '../../server/test/task-fixtures.ts';
-import { NO_BROWSER } from './browser.ts';
+import { makeHeldTask } from '../../server/test/task-fixtures.ts';
 import { openOverview } from './operator-states.ts';
 import { signedInPage } from './signed-in.ts';
-import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
 
-const BROWSER = { skip: NO_BROWSER };
 const OPERATOR = 'operator@example.com';
 
-let site: Site;
-let fixture: TaskFixture;
+const site = await siteOf(() => openSite({ ROLES: 'api', ADMIN_EMAILS: OPERATOR }));
+const asOperator = async () => (await signedInPage(site, { email: OPERATOR })).page;
 
-before(async () => {
-  if (NO_BROWSER) return;
-  site = await openSite({ ROLES: 'api', ADMIN_EMAILS: OPERATOR });
+function makeHeld() {
   const { database } = site;
-  const wakeUps = openWakeUps({ url: database.url, db: database.db, log: quiet });
+  const { url, db } = database;
+  const wakeUps = openWakeUps({ url, db, log: quiet });
+  const deps = { db, wakeUps, log: quiet, providerName: 'local', createWaitSeconds: 20 };
   const close = async () => {};
-  const deps = { db: database.db, wakeUps, log: quiet };
-  fixture = {
-    database,
-    db: database.db,
-    wakeUps,
-    close,
-    closeAudited: close,
-    deps: { ...deps, providerName: 'local', createWaitSeconds: 20 },
-  };
-});
+  return makeHeldTask({ database, db, wakeUps, deps, close, closeAudited: close });
+}
 
-after(() => site?.close());
-
-test('an operator decides a held task, and sees the record of it', BROWSER, async () => {
-  const { held } = await makeHeldTask(fixture);
-  const { page } = await signedInPage(site, { email: OPERATOR });
-  await page.goto('/operator');
-  await settled(page, 'Operator');
+test('an operator decides a held task, and sees the record of it', async () => {
+  const { held } = await makeHeld();
+  const page = await asOperator();
+  await open(page, '/operator', 'Operator');
   await expectNoViolations(page);
   await page.getByRole('navigation', { name: 'Operator' }).getByText('Tasks').click();
   await settled(page, 'Tasks');
@@ -69,9 +54,9 @@ test('an operator decides a held task, and sees the record of it', BROWSER, asyn
   await expectNoViolations(page);
 });
 
-longTest('held tasks of a filter are shown, then decided together', BROWSER, async () => {
-  const { held } = await makeHeldTask(fixture);
-  const { page } = await signedInPage(site, { email: OPERATOR });
+test('held tasks of a filter are shown, then decided together', async () => {
+  const { held } = await makeHeld();
+  const page = await asOperator();
   await page.goto('/operator/tasks');
   await page.getByRole('link', { name: 'Decide many at once' }).click();
   await settled(page, 'Decide held tasks');
@@ -97,77 +82,66 @@ longTest('held tasks of a filter are shown, then decided together', BROWSER, asy
   await page.locator('h1:focus').waitFor(); // the list and its button are gone
 });
 
-test(
-  'every page of it loads without a fault, and changes are made from them',
-  BROWSER,
-  async () => {
-    const customer = await signedInPage(site, { credits: 100 });
-    const { page: admin } = await signedInPage(site, { email: OPERATOR });
-    const places = new Set<string>();
-    for (const [path, title] of [
-      ['/operator', 'Operator'],
-      ['/operator/tasks', 'Tasks'],
-      ['/operator/tasks/held', 'Decide held tasks'],
-      ['/operator/actions', 'Actions'],
-      ['/operator/providers', 'Providers'],
-      ['/operator/accounts', 'Accounts'],
-      ['/operator/orders', 'Orders'],
-      ['/operator/orphans', 'Orphan jobs'],
-      ['/operator/audit', 'Audit'],
-      ['/operator/commands', 'Commands'],
-      [`/operator/accounts/${customer.accountId}`, 'Account'],
-    ] as const) {
-      await admin.goto(path);
-      await settled(admin, title);
-      await expectNoViolations(admin);
-      places.add(await placesOfNavigation(admin));
-    }
-    assert.equal(places.size, 1, [...places].join(' or '));
-    await expectProviders(admin);
-    await expectBalances(admin, customer.accountId);
-    await grantCredits(admin);
-    await runAudit(admin);
-    await runCommands(admin, customer.accountId);
-  },
-);
-
-longTest('what does not exist is said to be missing, without a retry', BROWSER, async () => {
-  await expectNothingAt((await signedInPage(site, { email: OPERATOR })).page);
+test('every page of it loads without a fault, and changes are made from them', async () => {
+  const customer = await signedInPage(site, { credits: 100 });
+  const admin = await asOperator();
+  const places = new Set<string>();
+  for (const [path, title] of [
+    ['/operator', 'Operator'],
+    ['/operator/tasks', 'Tasks'],
+    ['/operator/tasks/held', 'Decide held tasks'],
+    ['/operator/actions', 'Actions'],
+    ['/operator/providers', 'Providers'],
+    ['/operator/accounts', 'Accounts'],
+    ['/operator/orders', 'Orders'],
+    ['/operator/orphans', 'Orphan jobs'],
+    ['/operator/audit', 'Audit'],
+    ['/operator/commands', 'Commands'],
+    [`/operator/accounts/${customer.accountId}`, 'Account'],
+  ] as const) {
+    await open(admin, path, title);
+    await expectNoViolations(admin);
+    places.add(await placesOfNavigation(admin));
+  }
+  assert.equal(places.size, 1, [...places].join(' or '));
+  await expectProviders(admin);
+  await expectBalances(admin, customer.accountId);
+  await grantCredits(admin);
+  await runAudit(admin);
+  await runCommands(admin, customer.accountId);
 });
 
-test(
-  'the charts of the first minutes name each minute once, and the last values',
-  BROWSER,
-  async () => {
-    const { page } = await signedInPage(site, { email: OPERATOR });
-    await noteLabels(page);
-    await page.addInitScript(() => {
-      Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true });
-    });
-    await openOverview(page, 2);
-    const labels = await page.evaluate(() =>
-      [...(window as unknown as Labels).labels.values()].map((texts) =>
-        texts.filter((text) => /^\d\d:\d\d$/.test(text)),
-      ),
-    );
-    assert.equal(labels.length, 5);
-    for (const texts of labels) assert.equal(new Set(texts).size, 2, String(texts));
-    for (const texts of labels) assert.equal(texts.length, 2, String(texts));
-    const legend = await page.locator('.u-legend').first().innerText();
-    assert.match(legend, /Live.*\d/s);
-    assert.doesNotMatch(legend, /--/);
-    const creates = page.getByRole('img', { name: /^Time of creates/ }).locator('canvas');
-    assert.ok(await creates.evaluate(hasTungsten), 'a minute without neighbours has a point');
-  },
-);
+test('what does not exist is said to be missing, without a retry', async () => {
+  await expectNothingAt(await asOperator());
+});
 
-test('to others there is no such page', BROWSER, async () => {
+test('the charts of the first minutes name each minute once, and the last values', async () => {
+  const page = await asOperator();
+  await noteLabels(page);
+  await page.addInitScript(() => {
+    Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true });
+  });
+  await openOverview(page, 2);
+  const labels = await page.evaluate(() =>
+    [...(window as unknown as Labels).labels.values()].map((texts) =>
+      texts.filter((text) => /^\d\d:\d\d$/.test(text)),
+    ),
+  );
+  assert.equal(labels.length, 5);
+  for (const texts of labels) assert.equal(new Set(texts).size, 2, String(texts));
+  for (const texts of labels) assert.equal(texts.length, 2, String(texts));
+  const legend = await page.locator('.u-legend').first().innerText();
+  assert.match(legend, /Live.*\d/s);
+  assert.doesNotMatch(legend, /--/);
+  const creates = page.getByRole('img', { name: /^Time of creates/ }).locator('canvas');
+  assert.ok(await creates.evaluate(hasTungsten), 'a minute without neighbours has a point');
+});
+
+test('to others there is no such page', async () => {
   const { page } = await signedInPage(site);
-  await page.goto('/operator');
-  await settled(page, 'Page not found');
+  await open(page, '/operator', 'Page not found');
   await expectNoViolations(page);
-  await page.goto('/operator/tasks');
-  await settled(page, 'Page not found');
+  await open(page, '/operator/tasks', 'Page not found');
 });
 
 /** The default provider is marked; those that are not configured are not called open. */
@@ -224,8 +198,7 @@ async function grantCredits(admin: Page): Promise<void> {
 }
 
 async function runAudit(admin: Page): Promise<void> {
-  await admin.goto('/operator/audit');
-  await settled(admin, 'Audit');
+  await open(admin, '/operator/audit', 'Audit');
   await admin.getByRole('button', { name: 'Run an audit' }).click();
   await admin.getByLabel('Reason').fill('after the gift');
   await admin.getByRole('dialog').getByRole('button', { name: 'Run an audit' }).click();
@@ -270,8 +243,7 @@ async function expectNothingAt(admin: Page): Promise<void> {
     ['/operator/%', 'Page not found', 'Go to the start page'],
     ['/videos/%E0%A4%A', 'Page not found', 'Go to the start page'],
   ] as const) {
-    await admin.goto(path);
-    await settled(admin, title);
+    await open(admin, path, title);
     await admin.getByRole('link', { name: list }).waitFor();
     assert.equal(await admin.getByRole('button', { name: 'Try again' }).count(), 0);
   }

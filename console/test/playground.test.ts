@@ -1,59 +1,29 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { grant } from '../../server/src/ledger/ledger.ts';
 import { audit } from '../../server/src/operator/audit.ts';
-import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
-import { longTest } from '../../server/test/long.ts';
 import { imageBytes } from '../../server/test/media/media-fixture.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
-import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
-import { NO_BROWSER } from './browser.ts';
 import { overflowsOf } from './long-texts.ts';
-import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { become, signedInPage, signOut } from './signed-in.ts';
+import { askForCode, expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
 
-const BROWSER = { skip: NO_BROWSER };
 /** Of a video of 4 seconds by the mini model in 480p. */
 const PRICE = 60;
 
-let site: Site;
-let folder: Awaited<ReturnType<typeof temporaryFolder>> | undefined;
-
-before(async () => {
-  if (NO_BROWSER) return;
-  folder = await temporaryFolder();
-  site = await openSite();
-});
-after(async () => {
-  if (!site) return;
-  const books = await audit(site.database.db);
-  await site.close();
-  await folder?.[Symbol.asyncDispose]();
-  assert.deepEqual(books, { ok: true, problems: [] });
+const site = await siteOf(async () => {
+  const opened = await openSite();
+  after(async () => assert.deepEqual(await audit(opened.database.db), { ok: true, problems: [] }));
+  return opened;
 });
 
-/** A page of a new account with these credits. */
-async function signedIn(paid: number, promotional = 0): Promise<{ page: Page; accountId: string }> {
-  const { db } = site.database;
-  const { accountId } = await makeCustomer(db, paid);
-  const given = { accountId, kind: 'promotional', reference: accountId } as const;
-  if (promotional > 0) await grant(db, { ...given, credits: promotional });
-  const page = await site.newPage();
-  await become(page, accountId);
-  await page.goto('/playground');
-  await settled(page, 'Playground');
-  return { page, accountId };
-}
-
-/** Signs the browser of a page in. */
-async function become(page: Page, accountId: string): Promise<void> {
-  const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
-  const value = await beginSession(site.database.db, accountId, from);
-  await page.context().addCookies([{ name: 'framewright', value, url: site.url }]);
+/** The playground of a new account with these credits. */
+async function signedIn(credits: number, promotional = 0) {
+  const customer = await signedInPage(site, { credits, promotional });
+  await open(customer.page, '/playground', 'Playground');
+  return customer;
 }
 
 async function fillIn(page: Page, prompt: string): Promise<void> {
@@ -85,90 +55,73 @@ async function isPlayable(page: Page): Promise<boolean> {
   });
 }
 
-test(
-  'a picture is uploaded, a video is made from it, and it plays, also after a reload',
-  BROWSER,
-  async () => {
-    const { page, accountId } = await signedIn(100, 40);
-    await page.getByText('Frames', { exact: true }).click();
-    const junk = path.join(folder?.path ?? '', 'notes.png');
-    await writeFile(junk, 'not a picture');
-    const file = page.locator('input[type=file]').first();
-    await file.setInputFiles(junk);
-    await page.getByRole('alert').getByText('not a still JPEG').waitFor();
-    const picture = path.join(folder?.path ?? '', 'first.png');
-    await writeFile(picture, await imageBytes('png', 96, 54));
-    await file.setInputFiles(picture);
-    await page.getByText('96 × 54').waitFor();
-    const curl = page.getByRole('region', { name: 'Create this video, curl' });
-    assert.match(await curl.innerText(), /"prompt": "Describe your video here"/);
-    await fillIn(page, 'It begins to move');
-    assert.match(await curl.innerText(), /"prompt": "It begins to move"/);
-    const price = page.getByRole('region', { name: 'This video costs' });
-    await price.getByText('promotional').waitFor();
-    assert.match(
-      await price.innerText(),
-      /40 promotional, 20 paid\s+You have 140, 80 will be left/,
-    );
-    assert.match(await curl.innerText(), new RegExp(`"image_url": "${site.url}/uploads/\\w+"`));
-    await expectNoViolations(page);
-    await generate(page).dblclick();
-    await page.getByRole('heading', { name: 'Your video' }).waitFor();
-    await page.reload();
-    await page.getByText('96 × 54').waitFor();
-    assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
-    await page.locator('video').waitFor({ timeout: 60_000 });
-    assert.ok(await isPlayable(page));
-    await page.getByRole('status').getByText('Completed').waitFor({ state: 'attached' });
-    await expectNoViolations(page);
-    const [task, ...others] = await tasksOf(accountId);
-    assert.equal(others.length, 0, 'a double click makes one video');
-    assert.deepEqual([task?.credits, task?.promotional_credits], [PRICE, 40]);
-    await page.locator('header').getByText('80', { exact: true }).waitFor();
-    await page.goto(`/playground?from=${task?.id}`);
-    await page.getByText('96 × 54').waitFor();
-    assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
-    await page.getByRole('button', { name: 'Delete the file: First frame' }).click();
-    await page.getByRole('button', { name: 'Delete the file', exact: true }).click();
-    await page.getByText('The file is deleted.').waitFor();
-    await page.getByText('96 × 54').waitFor({ state: 'detached' });
-  },
-);
+test('a picture is uploaded, a video is made from it, and it plays, also after a reload', async () => {
+  const { page, accountId } = await signedIn(100, 40);
+  await page.getByText('Frames', { exact: true }).click();
+  const file = page.locator('input[type=file]').first();
+  const picture = (name: string, buffer: Buffer) =>
+    file.setInputFiles({ name, mimeType: 'image/png', buffer });
+  await picture('notes.png', Buffer.from('not a picture'));
+  await page.getByRole('alert').getByText('not a still JPEG').waitFor();
+  await picture('first.png', await imageBytes('png', 96, 54));
+  await page.getByText('96 × 54').waitFor();
+  const curl = page.getByRole('region', { name: 'Create this video, curl' });
+  assert.match(await curl.innerText(), /"prompt": "Describe your video here"/);
+  await fillIn(page, 'It begins to move');
+  assert.match(await curl.innerText(), /"prompt": "It begins to move"/);
+  const price = page.getByRole('region', { name: 'This video costs' });
+  await price.getByText('promotional').waitFor();
+  assert.match(await price.innerText(), /40 promotional, 20 paid\s+You have 140, 80 will be left/);
+  assert.match(await curl.innerText(), new RegExp(`"image_url": "${site.url}/uploads/\\w+"`));
+  await expectNoViolations(page);
+  await generate(page).dblclick();
+  await page.getByRole('heading', { name: 'Your video' }).waitFor();
+  await page.reload();
+  await page.getByText('96 × 54').waitFor();
+  assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
+  await page.locator('video').waitFor({ timeout: 60_000 });
+  assert.ok(await isPlayable(page));
+  await page.getByRole('status').getByText('Completed').waitFor({ state: 'attached' });
+  await expectNoViolations(page);
+  const [task, ...others] = await tasksOf(accountId);
+  assert.equal(others.length, 0, 'a double click makes one video');
+  assert.deepEqual([task?.credits, task?.promotional_credits], [PRICE, 40]);
+  await page.locator('header').getByText('80', { exact: true }).waitFor();
+  await page.goto(`/playground?from=${task?.id}`);
+  await page.getByText('96 × 54').waitFor();
+  assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
+  await page.getByRole('button', { name: 'Delete the file: First frame' }).click();
+  await page.getByRole('button', { name: 'Delete the file', exact: true }).click();
+  await page.getByText('The file is deleted.').waitFor();
+  await page.getByText('96 × 54').waitFor({ state: 'detached' });
+});
 
-test(
-  'a request whose response was lost is sent again with its key, and paid once',
-  BROWSER,
-  async () => {
-    const { page, accountId } = await signedIn(1000);
-    await fillIn(page, 'A lighthouse at dawn');
-    await page.route('**/console/api/generations', async (route) => {
-      await route.fetch(); // it arrives, but its response does not
-      await route.abort();
-    });
-    await generate(page).click();
-    await page.getByText(LOST).waitFor();
-    await page.unroute('**/console/api/generations');
-    await page.context().setOffline(true);
-    await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByText(LOST).waitFor();
-    await page.getByLabel('Length').fill('5');
-    const price = page.getByRole('region', { name: 'This video costs' });
-    await price.getByText('reached').waitFor();
-    await page.context().setOffline(false);
-    await price.getByText('75').first().waitFor();
-    await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByRole('heading', { name: 'Your video' }).waitFor();
-    assert.equal((await tasksOf(accountId)).length, 1);
-    await become(page, (await makeCustomer(site.database.db, 0)).accountId);
-    await page.reload();
-    assert.equal(
-      await page.getByLabel('Prompt').inputValue(),
-      '',
-      'the request of another account',
-    );
-  },
-);
+test('a request whose response was lost is sent again with its key, and paid once', async () => {
+  const { page, accountId } = await signedIn(1000);
+  await fillIn(page, 'A lighthouse at dawn');
+  await page.route('**/console/api/generations', async (route) => {
+    await route.fetch(); // it arrives, but its response does not
+    await route.abort();
+  });
+  await generate(page).click();
+  await page.getByText(LOST).waitFor();
+  await page.unroute('**/console/api/generations');
+  await page.context().setOffline(true);
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByText(LOST).waitFor();
+  await page.getByLabel('Length').fill('5');
+  const price = page.getByRole('region', { name: 'This video costs' });
+  await price.getByText('reached').waitFor();
+  await page.context().setOffline(false);
+  await price.getByText('75').first().waitFor();
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByRole('heading', { name: 'Your video' }).waitFor();
+  assert.equal((await tasksOf(accountId)).length, 1);
+  await become(site, page, (await makeCustomer(site.database.db, 0)).accountId);
+  await page.reload();
+  assert.equal(await page.getByLabel('Prompt').inputValue(), '', 'the request of another account');
+});
 
 /** Breaks the connection of creates, and counts them. */
 async function breakCreates(page: Page): Promise<{ sent: number; mend(): Promise<void> }> {
@@ -183,68 +136,60 @@ async function breakCreates(page: Page): Promise<{ sent: number; mend(): Promise
 
 const LOST = 'This request may not have arrived';
 
-test(
-  'what got no response is not sent by leaving the page and coming back, or by a reload',
-  BROWSER,
-  async () => {
-    const { page, accountId } = await signedIn(1000);
-    await fillIn(page, 'A lighthouse at dawn');
-    const broken = await breakCreates(page);
-    await generate(page).click();
-    await page.getByText(LOST).waitFor();
-    await page.getByRole('link', { name: 'Videos', exact: true }).first().click();
-    await settled(page, 'Videos');
-    await page.getByRole('link', { name: 'Playground', exact: true }).first().click();
-    await page.getByText(LOST).waitFor();
-    await page.reload();
-    await page.getByText(LOST).waitFor();
-    await settled(page, 'Playground');
-    await expectNoViolations(page);
-    assert.equal(broken.sent, 1);
-    await broken.mend();
-    await page.reload();
-    await page.getByText(LOST).waitFor();
-    await settled(page, 'Playground');
-    assert.deepEqual(await tasksOf(accountId), []);
-    const sent = page.waitForRequest('**/console/api/generations');
-    await page.getByRole('button', { name: 'Send', exact: true }).click();
-    assert.match((await sent).postData() ?? '', /A lighthouse at dawn/);
-    await page.getByRole('heading', { name: 'Your video' }).waitFor();
-    assert.equal((await tasksOf(accountId)).length, 1);
-  },
-);
+test('what got no response is not sent by leaving the page and coming back, or by a reload', async () => {
+  const { page, accountId } = await signedIn(1000);
+  await fillIn(page, 'A lighthouse at dawn');
+  const broken = await breakCreates(page);
+  await generate(page).click();
+  await page.getByText(LOST).waitFor();
+  await page.getByRole('link', { name: 'Videos', exact: true }).first().click();
+  await settled(page, 'Videos');
+  await page.getByRole('link', { name: 'Playground', exact: true }).first().click();
+  await page.getByText(LOST).waitFor();
+  await page.reload();
+  await page.getByText(LOST).waitFor();
+  await settled(page, 'Playground');
+  await expectNoViolations(page);
+  assert.equal(broken.sent, 1);
+  await broken.mend();
+  await page.reload();
+  await page.getByText(LOST).waitFor();
+  await settled(page, 'Playground');
+  assert.deepEqual(await tasksOf(accountId), []);
+  const sent = page.waitForRequest('**/console/api/generations');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  assert.match((await sent).postData() ?? '', /A lighthouse at dawn/);
+  await page.getByRole('heading', { name: 'Your video' }).waitFor();
+  assert.equal((await tasksOf(accountId)).length, 1);
+});
 
-test(
-  'a request that was under way at a reload is sent again, once, and the page says so',
-  BROWSER,
-  async () => {
-    const { page, accountId } = await signedIn(1000);
-    await fillIn(page, 'A lighthouse at dawn');
-    const keys: (string | undefined)[] = [];
-    await page.route('**/console/api/generations', (route) => {
-      keys.push(route.request().headers()['idempotency-key']);
-      return keys.length === 1 ? undefined : route.continue(); // the first one hangs
-    });
-    await generate(page).click();
-    await until(async () => keys.length, Boolean);
-    await page.getByRole('link', { name: 'Videos', exact: true }).first().click();
-    await settled(page, 'Videos');
-    await page.goBack();
-    await settled(page, 'Playground');
-    assert.equal(keys.length, 1, 'leaving the page and coming back');
-    await page.reload();
-    await page.getByText('sent the same request again').waitFor();
-    await page.getByRole('heading', { name: 'Your video' }).waitFor();
-    await expectNoViolations(page);
-    assert.equal(new Set(keys).size, 1);
-    assert.equal((await tasksOf(accountId)).length, 1);
-    await page.reload();
-    await page.getByRole('heading', { name: 'Your video' }).waitFor();
-    assert.equal(keys.length, 2);
-  },
-);
+test('a request that was under way at a reload is sent again, once, and the page says so', async () => {
+  const { page, accountId } = await signedIn(1000);
+  await fillIn(page, 'A lighthouse at dawn');
+  const keys: (string | undefined)[] = [];
+  await page.route('**/console/api/generations', (route) => {
+    keys.push(route.request().headers()['idempotency-key']);
+    return keys.length === 1 ? undefined : route.continue(); // the first one hangs
+  });
+  await generate(page).click();
+  await until(async () => keys.length, Boolean);
+  await page.getByRole('link', { name: 'Videos', exact: true }).first().click();
+  await settled(page, 'Videos');
+  await page.goBack();
+  await settled(page, 'Playground');
+  assert.equal(keys.length, 1, 'leaving the page and coming back');
+  await page.reload();
+  await page.getByText('sent the same request again').waitFor();
+  await page.getByRole('heading', { name: 'Your video' }).waitFor();
+  await expectNoViolations(page);
+  assert.equal(new Set(keys).size, 1);
+  assert.equal((await tasksOf(accountId)).length, 1);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Your video' }).waitFor();
+  assert.equal(keys.length, 2);
+});
 
-test('a discarded request is never sent, and one that had arrived is shown', BROWSER, async () => {
+test('a discarded request is never sent, and one that had arrived is shown', async () => {
   const { page, accountId } = await signedIn(1000);
   await fillIn(page, 'A lighthouse at dawn');
   const broken = await breakCreates(page);
@@ -271,7 +216,7 @@ test('a discarded request is never sent, and one that had arrived is shown', BRO
   assert.equal((await tasksOf(accountId)).length, 1);
 });
 
-longTest('a long address of a file does not widen the page on a phone', BROWSER, async () => {
+test('a long address of a file does not widen the page on a phone', async () => {
   const { page } = await signedIn(0);
   await page.setViewportSize({ width: 375, height: 760 });
   await page.getByText('References', { exact: true }).click();
@@ -285,7 +230,7 @@ longTest('a long address of a file does not widen the page on a phone', BROWSER,
   assert.ok(code && copy && code.x + code.width <= copy.x, 'the button covers no code');
 });
 
-longTest('what is missing, and what became of the request, comes into sight', BROWSER, async () => {
+test('what is missing, and what became of the request, comes into sight', async () => {
   const { page } = await signedIn(1000);
   await page.setViewportSize({ width: 375, height: 760 });
   const prompt = page.getByLabel('Prompt');
@@ -300,44 +245,39 @@ longTest('what is missing, and what became of the request, comes into sight', BR
   await until(top, (at) => at >= 0 && at < 760);
 });
 
-longTest(
-  'the form and the samples stay where they are, results stand beside them',
-  BROWSER,
-  async () => {
-    const { page } = await signedIn(1000);
-    await fillIn(page, 'A lighthouse at dawn');
-    await page.getByText('9:16', { exact: true }).click(); // two of them are longer than the form
-    const samples = page.getByRole('heading', { name: 'The same request to the API' });
-    const top = () =>
-      Promise.all(
-        [page.getByLabel('Prompt'), samples].map((one) =>
-          one.evaluate((it) => it.getBoundingClientRect().top + scrollY),
-        ),
-      );
-    const before = await top();
-    for (const [made, prompt] of ['A lighthouse at dawn', 'A harbour at noon'].entries()) {
-      await page.getByLabel('Prompt').fill(prompt);
-      await generate(page).click();
-      await page.getByRole('heading', { name: 'Your video' }).nth(made).waitFor();
-      assert.deepEqual(await top(), before);
-    }
-    await page.reload();
-    await page.getByRole('heading', { name: 'Your video' }).nth(1).waitFor();
-    await expectNoViolations(page);
-    await page.locator('video').nth(1).waitFor({ timeout: 60_000 });
-    assert.deepEqual(await top(), before, 'with two players beside the form');
-    await page.getByRole('button', { name: 'Close the result' }).first().click();
-    await page.locator('video').nth(1).waitFor({ state: 'detached' });
-    const first = page.getByRole('article', { name: 'Your video' });
-    await first.getByText('A lighthouse at dawn').waitFor();
-  },
-);
+test('the form and the samples stay where they are, results stand beside them', async () => {
+  const { page } = await signedIn(1000);
+  await fillIn(page, 'A lighthouse at dawn');
+  await page.getByText('9:16', { exact: true }).click(); // two of them are longer than the form
+  const samples = page.getByRole('heading', { name: 'The same request to the API' });
+  const top = () =>
+    Promise.all(
+      [page.getByLabel('Prompt'), samples].map((one) =>
+        one.evaluate((it) => it.getBoundingClientRect().top + scrollY),
+      ),
+    );
+  const before = await top();
+  for (const [made, prompt] of ['A lighthouse at dawn', 'A harbour at noon'].entries()) {
+    await page.getByLabel('Prompt').fill(prompt);
+    await generate(page).click();
+    await page.getByRole('heading', { name: 'Your video' }).nth(made).waitFor();
+    assert.deepEqual(await top(), before);
+  }
+  await page.reload();
+  await page.getByRole('heading', { name: 'Your video' }).nth(1).waitFor();
+  await expectNoViolations(page);
+  await page.locator('video').nth(1).waitFor({ timeout: 60_000 });
+  assert.deepEqual(await top(), before, 'with two players beside the form');
+  await page.getByRole('button', { name: 'Close the result' }).first().click();
+  await page.locator('video').nth(1).waitFor({ state: 'detached' });
+  const first = page.getByRole('article', { name: 'Your video' });
+  await first.getByText('A lighthouse at dawn').waitFor();
+});
 
-test('test mode is one window’s, and makes, cancels and deletes for nothing', BROWSER, async () => {
+test('test mode is one window’s, and makes, cancels and deletes for nothing', async () => {
   const { page, accountId } = await signedIn(1000);
   const live = await page.context().newPage();
-  await live.goto('/playground');
-  await settled(live, 'Playground');
+  await open(live, '/playground', 'Playground');
   await page.getByRole('switch', { name: 'Test mode' }).check();
   await page.getByText('nothing here costs credits').waitFor();
   await page.getByRole('link', { name: /100.000.*test credits available/ }).waitFor();
@@ -376,7 +316,7 @@ test('test mode is one window’s, and makes, cancels and deletes for nothing', 
   assert.deepEqual(await sql(site.database.db, surfaces, [accountId]), [made, made]);
 });
 
-longTest('each page shows the test side in test mode, which a sign-out ends', BROWSER, async () => {
+test('each page shows the test side in test mode, which a sign-out ends', async () => {
   const { page, accountId } = await signedIn(1000);
   await page.goto('/usage?mode=test');
   await page.getByText('Nothing was used in this period').waitFor();
@@ -395,69 +335,54 @@ longTest('each page shows the test side in test mode, which a sign-out ends', BR
     ...(await overflowsOf(page, '/playground')),
   ];
   assert.deepEqual(wide, []);
-  await page.getByLabel('Account').click();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   await settled(page, 'Pay for the video');
-  await become(page, accountId);
-  await page.goto('/credits');
-  await settled(page, 'Credits');
+  await become(site, page, accountId);
+  await open(page, '/credits', 'Credits');
   await page.getByRole('link', { name: /^1.000.*credits available/ }).waitFor();
   assert.equal(await page.getByText('nothing here costs credits').count(), 0);
 });
 
-test(
-  'without credits the playground leads to test mode, which makes a video',
-  BROWSER,
-  async () => {
-    const { page, accountId } = await signedIn(0);
-    await page.getByText('Ask the operator of this service for some').waitFor(); // it sells none
-    await page.getByLabel('Prompt').fill('A lighthouse at dawn');
-    await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Try it in test mode' }).click();
-    await page.getByText('nothing here costs credits').waitFor();
-    assert.equal(await page.getByLabel('Prompt').inputValue(), 'A lighthouse at dawn');
-    await generate(page).click();
-    await page.getByRole('heading', { name: 'Your video' }).waitFor();
-    assert.equal((await tasksOf(accountId)).length, 1);
-  },
-);
+test('without credits the playground leads to test mode, which makes a video', async () => {
+  const { page, accountId } = await signedIn(0);
+  await page.getByText('Ask the operator of this service for some').waitFor(); // it sells none
+  await page.getByLabel('Prompt').fill('A lighthouse at dawn');
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Try it in test mode' }).click();
+  await page.getByText('nothing here costs credits').waitFor();
+  assert.equal(await page.getByLabel('Prompt').inputValue(), 'A lighthouse at dawn');
+  await generate(page).click();
+  await page.getByRole('heading', { name: 'Your video' }).waitFor();
+  assert.equal((await tasksOf(accountId)).length, 1);
+});
 
-test(
-  'what was entered is there again after a reload, and after a session that ended',
-  BROWSER,
-  async () => {
-    const { page, accountId } = await signedIn(1000);
-    const mail = 'select email from accounts where id = $1';
-    const [row] = await sql<{ email: string }>(site.database.db, mail, [accountId]);
-    await page.getByText('References', { exact: true }).click();
-    const address = page.getByLabel('Reference image: its https address');
-    await address.fill('https://media.example.com/harbour.png');
-    await address.press('Enter');
-    await fillIn(page, 'A harbour in the fog');
-    await page.getByLabel('Seed').fill('42');
-    await page.reload();
-    await expectEntered(page);
-    await sql(site.database.db, 'delete from sessions where account_id = $1', [accountId]);
-    // The page may notice it before the click, by the price that it asks for.
-    await Promise.all([
-      generate(page)
-        .click({ timeout: 2000 })
-        .catch(() => undefined),
-      settled(page, 'Sign in'),
-    ]);
-    await page.getByText('Your session has ended.').waitFor();
-    await expectNoViolations(page);
-    await page.getByLabel('E-mail address').fill(row?.email ?? '');
-    const before = site.service.output().length;
-    await page.getByRole('button', { name: 'Send the code' }).click();
-    await page.getByLabel('Code of eight digits').waitFor();
-    await page.reload(); // as a phone does while its reader looks for the code
-    await page.getByLabel('Code of eight digits').fill(await codeFromLog(site, before));
-    await settled(page, 'Playground');
-    await expectEntered(page);
-    assert.equal((await tasksOf(accountId)).length, 0);
-  },
-);
+test('what was entered is there again after a reload, and after a session that ended', async () => {
+  const { page, accountId, email } = await signedIn(1000);
+  await page.getByText('References', { exact: true }).click();
+  const address = page.getByLabel('Reference image: its https address');
+  await address.fill('https://media.example.com/harbour.png');
+  await address.press('Enter');
+  await fillIn(page, 'A harbour in the fog');
+  await page.getByLabel('Seed').fill('42');
+  await page.reload();
+  await expectEntered(page);
+  await sql(site.database.db, 'delete from sessions where account_id = $1', [accountId]);
+  // The page may notice it before the click, by the price that it asks for.
+  await Promise.all([
+    generate(page)
+      .click({ timeout: 2000 })
+      .catch(() => undefined),
+    settled(page, 'Sign in'),
+  ]);
+  await page.getByText('Your session has ended.').waitFor();
+  await expectNoViolations(page);
+  const code = await askForCode(site, page, email);
+  await page.reload(); // as a phone does while its reader looks for the code
+  await page.getByLabel('Code of eight digits').fill(code);
+  await settled(page, 'Playground');
+  await expectEntered(page);
+  assert.equal((await tasksOf(accountId)).length, 0);
+});
 
 async function expectEntered(page: Page): Promise<void> {
   await settled(page, 'Playground');
@@ -467,7 +392,7 @@ async function expectEntered(page: Page): Promise<void> {
   await page.getByText('https://media.example.com/harbour.png', { exact: true }).waitFor();
 }
 
-longTest('what was entered is there again after the tab has crashed', BROWSER, async () => {
+test('what was entered is there again after the tab has crashed', async () => {
   const { page } = await signedIn(1000);
   await fillIn(page, 'A harbour in the fog');
   const devtools = await page.context().newCDPSession(page);
@@ -482,20 +407,18 @@ longTest('what was entered is there again after the tab has crashed', BROWSER, a
   );
 });
 
-test('nothing of a person stays in any window after a sign-out', BROWSER, async () => {
+test('nothing of a person stays in any window after a sign-out', async () => {
   const { page } = await signedIn(1000);
   const prompt = 'A secret harbour';
   const other = await page.context().newPage();
-  await other.goto('/playground');
-  await settled(other, 'Playground');
+  await open(other, '/playground', 'Playground');
   for (const window of [page, other]) {
     await fillIn(window, prompt);
     await window.getByRole('button', { name: /^Generate/ }).click();
     await window.waitForFunction((text) => JSON.stringify(sessionStorage).includes(text), prompt);
   }
   const sleeping = await page.evaluate(() => JSON.stringify(sessionStorage));
-  await page.getByLabel('Account').click();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   for (const window of [page, other]) {
     await settled(window, 'Pay for the video');
     const kept = await window.evaluate(() => [
@@ -510,26 +433,21 @@ test('nothing of a person stays in any window after a sign-out', BROWSER, async 
       sessionStorage.setItem(name, String(value));
     }
   }, sleeping);
-  await become(page, (await makeCustomer(site.database.db, 10)).accountId);
-  await page.goto('/playground');
-  await settled(page, 'Playground');
+  await become(site, page, (await makeCustomer(site.database.db, 10)).accountId);
+  await open(page, '/playground', 'Playground');
   assert.doesNotMatch(await page.evaluate(() => JSON.stringify(sessionStorage)), /harbour/);
 });
 
-longTest(
-  'when another account signs in, nothing of the one before is shown or kept',
-  BROWSER,
-  async () => {
-    const { page } = await signedIn(1000);
-    await fillIn(page, 'A secret harbour');
-    await page.getByRole('button', { name: /^Generate/ }).click();
-    await page.waitForFunction(() => JSON.stringify(sessionStorage).includes('harbour'));
-    const { accountId } = await makeCustomer(site.database.db, 10);
-    await become(page, accountId);
-    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
-    await page.waitForFunction((id) => sessionStorage.getItem('owner') === id, accountId);
-    await settled(page, 'Playground');
-    assert.equal(await page.getByLabel('Prompt').inputValue(), '');
-    assert.doesNotMatch(await page.evaluate(() => JSON.stringify(sessionStorage)), /harbour/);
-  },
-);
+test('when another account signs in, nothing of the one before is shown or kept', async () => {
+  const { page } = await signedIn(1000);
+  await fillIn(page, 'A secret harbour');
+  await page.getByRole('button', { name: /^Generate/ }).click();
+  await page.waitForFunction(() => JSON.stringify(sessionStorage).includes('harbour'));
+  const { accountId } = await makeCustomer(site.database.db, 10);
+  await become(site, page, accountId);
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await page.waitForFunction((id) => sessionStorage.getItem('owner') === id, accountId);
+  await settled(page, 'Playground');
+  assert.equal(await page.getByLabel('Prompt').inputValue(), '');
+  assert.doesNotMatch(await page.evaluate(() => JSON.stringify(sessionStorage)), /harbour/);
+});

@@ -1,134 +1,110 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
-import { NO_BROWSER } from './browser.ts';
-import { addAuthenticator, outdateProof, signedInPage } from './signed-in.ts';
-import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { addAuthenticator, become, outdateProof, signedInPage } from './signed-in.ts';
+import { expectNoViolations, open, openSite, settled, signIn, siteOf, test } from './site.ts';
 
-let site: Site;
+const site = await siteOf(() => openSite({ ROLES: 'api' }));
 
-before(async () => {
-  if (!NO_BROWSER) site = await openSite({ ROLES: 'api' });
-});
-after(() => site?.close());
-
-describe('ways to sign in', { skip: NO_BROWSER }, () => {
-  test('a passkey is added, confirms another one, and is renamed and removed', async () => {
-    const { page, accountId } = await signedInPage(site);
-    await addAuthenticator(page);
-    await page.goto('/settings');
-    await settled(page, 'Settings');
-    await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Add a passkey' }).click();
-    await page.getByRole('textbox', { name: 'Name' }).fill('laptop <b>1</b>');
-    await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('table', { name: 'Passkeys' }).getByText('laptop <b>1</b>').waitFor();
-    await outdateProof(site, accountId);
-    await page.getByRole('button', { name: 'Add a passkey' }).click();
-    await page.getByRole('textbox', { name: 'Name' }).fill('second');
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('button', { name: 'Use a passkey' }).click();
-    await page.getByText('This device has a passkey for this account.').waitFor(); // confirmed
-    await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: /^Rename/ }).click();
-    await page.getByRole('textbox', { name: 'Name' }).fill('laptop');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('button', { name: 'Rename laptop' }).waitFor();
-    await page.getByRole('button', { name: 'Remove laptop' }).click();
-    await page.getByRole('button', { name: 'Remove the passkey' }).click();
-    await page.getByText('None yet.').waitFor();
-    await page.locator('h2:focus', { hasText: 'Passkeys' }).waitFor();
-  });
-
-  test('the focus stays on a button that works, and goes to the next row of one that is removed', async () => {
-    const { page, accountId } = await signedInPage(site);
-    for (const browser of ['One', 'Two', 'Three']) {
-      await beginSession(site.database.db, accountId, { method: 'code', network: 'x', browser });
-    }
-    await page.goto('/settings');
-    await settled(page, 'Settings');
-    await page.route('**/console/api/sessions/*', (route) => route.abort());
-    const signOut = (browser: string) => page.getByRole('button', { name: `Sign out ${browser}` });
-    await signOut('Two').press('Enter');
-    await page.getByRole('status').locator('p').waitFor(); // why it failed
-    assert.ok(await signOut('Two').evaluate((button) => button === document.activeElement));
-    await page.unroute('**/console/api/sessions/*');
-    const rows = page.getByRole('row').filter({ hasText: /One|Two|Three/ });
-    const browsers = (await rows.allInnerTexts()).map(
-      (row) => /One|Two|Three/.exec(row)?.[0] ?? '',
-    );
-    const [first = '', second = '', third = ''] = browsers;
-    await signOut(second).press('Enter');
-    await page.locator('tr:focus', { hasText: third }).waitFor();
-    await signOut(third).press('Enter'); // it is the last row now
-    await page.locator('tr:focus', { hasText: first }).waitFor();
-  });
-
-  test('a session that is ended elsewhere leads to the sign-in at its next action', async () => {
-    const { page, accountId } = await signedInPage(site);
-    const from = { method: 'github', network: '203.0.113.0/24', browser: 'Firefox on Linux' };
-    const value = await beginSession(site.database.db, accountId, from);
-    const other = await site.newPage();
-    await other.context().addCookies([{ name: 'framewright', value, url: site.url }]);
-    await other.goto('/keys');
-    await settled(other, 'API keys');
-    await page.goto('/settings');
-    await settled(page, 'Settings');
-    await page.getByText('203.0.113.0/24').waitFor();
-    await page.getByRole('button', { name: 'Sign out Firefox on Linux' }).click();
-    await page.getByText('203.0.113.0/24').waitFor({ state: 'detached' });
-    await other.getByRole('button', { name: 'New key' }).first().click();
-    await other.getByRole('textbox', { name: 'Name' }).fill('too late');
-    await other.getByRole('button', { name: 'Create the key' }).click();
-    await other.waitForURL('**/sign-in?ended=yes&next=%2Fkeys');
-    await other.getByText('Your session has ended.').waitFor();
-    await expectNoViolations(other);
-  });
+test('a passkey is added, confirms another one, and is renamed and removed', async () => {
+  const { page, accountId } = await signedInPage(site);
+  await addAuthenticator(page);
+  await open(page, '/settings', 'Settings');
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('laptop <b>1</b>');
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('table', { name: 'Passkeys' }).getByText('laptop <b>1</b>').waitFor();
+  await outdateProof(site, accountId);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('second');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await page.getByText('This device has a passkey for this account.').waitFor(); // confirmed
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: /^Rename/ }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('laptop');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Rename laptop' }).waitFor();
+  await page.getByRole('button', { name: 'Remove laptop' }).click();
+  await page.getByRole('button', { name: 'Remove the passkey' }).click();
+  await page.getByText('None yet.').waitFor();
+  await page.locator('h2:focus', { hasText: 'Passkeys' }).waitFor();
 });
 
-describe('the settings', { skip: NO_BROWSER }, () => {
-  test('the theme is chosen, and stays', async () => {
-    const { page } = await signedInPage(site);
-    await page.goto('/settings');
-    await settled(page, 'Settings');
-    await page.getByText('Dark', { exact: true }).click();
-    await page.reload();
-    await settled(page, 'Settings');
-    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
-    assert.ok(await page.getByLabel('Dark').isChecked());
-  });
+test('the focus stays on a button that works, and goes to the next row of one that is removed', async () => {
+  const { page, accountId } = await signedInPage(site);
+  for (const browser of ['One', 'Two', 'Three']) {
+    await beginSession(site.database.db, accountId, { method: 'code', network: 'x', browser });
+  }
+  await open(page, '/settings', 'Settings');
+  await page.route('**/console/api/sessions/*', (route) => route.abort());
+  const signOut = (browser: string) => page.getByRole('button', { name: `Sign out ${browser}` });
+  await signOut('Two').press('Enter');
+  await page.getByRole('status').locator('p').waitFor(); // why it failed
+  assert.ok(await signOut('Two').evaluate((button) => button === document.activeElement));
+  await page.unroute('**/console/api/sessions/*');
+  const rows = page.getByRole('row').filter({ hasText: /One|Two|Three/ });
+  const browsers = (await rows.allInnerTexts()).map((row) => /One|Two|Three/.exec(row)?.[0] ?? '');
+  const [first = '', second = '', third = ''] = browsers;
+  await signOut(second).press('Enter');
+  await page.locator('tr:focus', { hasText: third }).waitFor();
+  await signOut(third).press('Enter'); // it is the last row now
+  await page.locator('tr:focus', { hasText: first }).waitFor();
+});
 
-  test('an account is closed after its address was typed, and a sign-in opens it again', async () => {
-    const email = 'leaving@example.org';
-    const { page, accountId } = await signedInPage(site, { email, credits: 175 });
-    await page.goto('/settings');
-    await settled(page, 'Settings');
-    await page.getByRole('button', { name: 'Delete the account' }).click();
-    const dialog = page.getByRole('dialog');
-    const action = dialog.getByRole('button', { name: 'Delete the account' });
-    await dialog.getByText('You lose 175 paid and 0 promotional credits.').waitFor();
-    await dialog.getByLabel('E-mail address').fill('another@example.org');
-    assert.ok(await action.isDisabled());
-    await expectNoViolations(page);
-    await dialog.getByLabel('E-mail address').fill(email);
-    await action.click();
-    await page.getByText('Your account is closed').waitFor();
-    await page.getByText(/^Sign in before \d+ \w+ \d+ to keep it\./).waitFor();
-    await expectNoViolations(page);
-    const disabled = 'select from accounts where id = $1 and disabled_at is not null';
-    const isDisabled = async () =>
-      (await sql(site.database.db, disabled, [accountId])).length === 1;
-    assert.equal(await isDisabled(), true);
-    await page.goto('/settings');
-    await page.waitForURL('**/sign-in?next=%2Fsettings');
-    const before = site.service.output().length;
-    await page.getByLabel('E-mail address').fill(email);
-    await page.getByRole('button', { name: 'Send the code' }).click();
-    await page.getByLabel('Code of eight digits').fill(await codeFromLog(site, before));
-    await page.getByText('Your account is open again, and will not be deleted.').waitFor();
-    await expectNoViolations(page);
-    assert.equal(await isDisabled(), false);
-  });
+test('a session that is ended elsewhere leads to the sign-in at its next action', async () => {
+  const { page, accountId } = await signedInPage(site);
+  const from = { method: 'github', network: '203.0.113.0/24', browser: 'Firefox on Linux' };
+  const other = await site.newPage();
+  await become(site, other, accountId, from);
+  await open(other, '/keys', 'API keys');
+  await open(page, '/settings', 'Settings');
+  await page.getByText('203.0.113.0/24').waitFor();
+  await page.getByRole('button', { name: 'Sign out Firefox on Linux' }).click();
+  await page.getByText('203.0.113.0/24').waitFor({ state: 'detached' });
+  await other.getByRole('button', { name: 'New key' }).first().click();
+  await other.getByRole('textbox', { name: 'Name' }).fill('too late');
+  await other.getByRole('button', { name: 'Create the key' }).click();
+  await other.waitForURL('**/sign-in?ended=yes&next=%2Fkeys');
+  await other.getByText('Your session has ended.').waitFor();
+  await expectNoViolations(other);
+});
+
+test('the theme is chosen, and stays', async () => {
+  const { page } = await signedInPage(site);
+  await open(page, '/settings', 'Settings');
+  await page.getByText('Dark', { exact: true }).click();
+  await page.reload();
+  await settled(page, 'Settings');
+  assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+  assert.ok(await page.getByLabel('Dark').isChecked());
+});
+
+test('an account is closed after its address was typed, and a sign-in opens it again', async () => {
+  const email = 'leaving@example.org';
+  const { page, accountId } = await signedInPage(site, { email, credits: 175 });
+  await open(page, '/settings', 'Settings');
+  await page.getByRole('button', { name: 'Delete the account' }).click();
+  const dialog = page.getByRole('dialog');
+  const action = dialog.getByRole('button', { name: 'Delete the account' });
+  await dialog.getByText('You lose 175 paid and 0 promotional credits.').waitFor();
+  await dialog.getByLabel('E-mail address').fill('another@example.org');
+  assert.ok(await action.isDisabled());
+  await expectNoViolations(page);
+  await dialog.getByLabel('E-mail address').fill(email);
+  await action.click();
+  await page.getByText('Your account is closed').waitFor();
+  await page.getByText(/^Sign in before \d+ \w+ \d+ to keep it\./).waitFor();
+  await expectNoViolations(page);
+  const disabled = 'select from accounts where id = $1 and disabled_at is not null';
+  const isDisabled = async () => (await sql(site.database.db, disabled, [accountId])).length === 1;
+  assert.equal(await isDisabled(), true);
+  await page.goto('/settings');
+  await page.waitForURL('**/sign-in?next=%2Fsettings');
+  await signIn(site, page, email);
+  await page.getByText('Your account is open again, and will not be deleted.').waitFor();
+  await expectNoViolations(page);
+  assert.equal(await isDisabled(), false);
 });

@@ -1,25 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { grant } from '../../server/src/ledger/ledger.ts';
-import { longTest } from '../../server/test/long.ts';
-import { NO_BROWSER } from './browser.ts';
 import { LONG_EMAIL, overflowsOf, signedInWithLongTexts } from './long-texts.ts';
-import { openSellingSite, type SellingSite } from './selling-site.ts';
-import { signedInPage } from './signed-in.ts';
-import { expectNoViolations, settled } from './site.ts';
+import { openSellingSite } from './selling-site.ts';
+import { signedInPage, signOut } from './signed-in.ts';
+import { expectNoViolations, open, settled, siteOf, test } from './site.ts';
 
-const BROWSER = { skip: NO_BROWSER };
-let site: SellingSite;
+const site = await siteOf(() => openSellingSite({ ADMIN_EMAILS: LONG_EMAIL }));
 
-before(async () => {
-  if (NO_BROWSER) return;
-  site = await openSellingSite({ ADMIN_EMAILS: LONG_EMAIL });
-});
-
-after(() => site?.close());
-
-test('an unknown address says so, with status 404', BROWSER, async () => {
+test('an unknown address says so, with status 404', async () => {
   const page = await site.newPage();
   const response = await page.goto('/no/such/page');
   assert.equal(response?.status(), 404);
@@ -30,10 +19,9 @@ test('an unknown address says so, with status 404', BROWSER, async () => {
   await settled(page, 'Sign in');
 });
 
-test('the balance is in sight, and the menu works by keyboard', BROWSER, async () => {
+test('the balance is in sight, and the menu works by keyboard', async () => {
   const { page } = await signedInPage(site, { email: 'ada@example.com', credits: 12_840 });
-  await page.goto('/settings');
-  await settled(page, 'Settings');
+  await open(page, '/settings', 'Settings');
   await page.getByRole('link', { name: /12.840.*credits available/ }).waitFor();
   const menu = page.locator('summary[aria-label="Account"]');
   await menu.focus();
@@ -45,7 +33,7 @@ test('the balance is in sight, and the menu works by keyboard', BROWSER, async (
   assert.equal(await menu.evaluate((element) => element === document.activeElement), true);
 });
 
-longTest('the balance is read again when its window gets the focus', BROWSER, async () => {
+test('the balance is read again when its window gets the focus', async () => {
   const { page, accountId } = await signedInPage(site, { credits: 10 });
   await page.goto('/settings');
   await page.getByRole('link', { name: /^10.*credits available/ }).waitFor();
@@ -55,53 +43,40 @@ longTest('the balance is read again when its window gets the focus', BROWSER, as
   await page.getByRole('link', { name: /^17.*credits available/ }).waitFor();
 });
 
-test('signing out ends the session, here and in other windows', BROWSER, async () => {
+test('signing out ends the session, here and in other windows', async () => {
   const { page } = await signedInPage(site);
   const other = await page.context().newPage();
   for (const window of [page, other]) await window.goto('/usage');
   await settled(page, 'Usage');
-  await page.locator('summary[aria-label="Account"]').click();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   for (const window of [page, other]) await settled(window, 'Pay for the video');
-  await other.goto('/usage');
-  await settled(other, 'Sign in');
+  await open(other, '/usage', 'Sign in');
   assert.equal(new URL(other.url()).searchParams.get('next'), '/usage');
 });
 
-longTest('who is no operator is told that there is no such page', BROWSER, async () => {
+test('a session that can not be read shows the error, its request, and a retry', async () => {
   const { page } = await signedInPage(site);
-  await page.goto('/operator');
-  await settled(page, 'Page not found');
+  const me = '**/console/api/me?mode=*';
+  await page.route(me, (route) =>
+    route.fulfill({
+      status: 503,
+      headers: { 'x-request-id': 'req_test' },
+      json: { error: { code: 'service_busy', message: 'Try again in a few seconds.' } },
+    }),
+  );
+  await page.goto('/usage');
+  await page.getByText('Try again in a few seconds.').waitFor();
+  await page.getByText('req_test').waitFor();
+  await expectNoViolations(page);
+  await page.unroute(me);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await settled(page, 'Usage');
 });
 
-test(
-  'a session that can not be read shows the error, its request, and a retry',
-  BROWSER,
-  async () => {
-    const { page } = await signedInPage(site);
-    const me = '**/console/api/me?mode=*';
-    await page.route(me, (route) =>
-      route.fulfill({
-        status: 503,
-        headers: { 'x-request-id': 'req_test' },
-        json: { error: { code: 'service_busy', message: 'Try again in a few seconds.' } },
-      }),
-    );
-    await page.goto('/usage');
-    await page.getByText('Try again in a few seconds.').waitFor();
-    await page.getByText('req_test').waitFor();
-    await expectNoViolations(page);
-    await page.unroute(me);
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await settled(page, 'Usage');
-  },
-);
-
-test('what the keyboard reaches is in sight, and it can skip to the content', BROWSER, async () => {
+test('what the keyboard reaches is in sight, and it can skip to the content', async () => {
   const { page } = await signedInPage(site);
   await page.setViewportSize({ width: 375, height: 760 });
-  await page.goto('/settings');
-  await settled(page, 'Settings');
+  await open(page, '/settings', 'Settings');
   const last = page.getByRole('button', { name: 'Delete the account' });
   const theme = page.getByRole('radio', { name: 'As the system' });
   const isFocused = (one: Locator) => one.evaluate((it) => it === document.activeElement);
@@ -123,49 +98,45 @@ test('what the keyboard reaches is in sight, and it can skip to the content', BR
   assert.ok(await isFocused(theme));
 });
 
-longTest(
-  'no page scrolls sideways, from 320 to 1920 px, however long its texts',
-  BROWSER,
-  async () => {
-    const { page, accountId, endpointId, tasks } = await signedInWithLongTexts(site);
-    const orderId = await orderOf(page);
-    const paths = [
-      '/',
-      '/pricing',
-      '/no/such/page',
-      '/playground',
-      '/videos',
-      '/usage',
-      '/keys',
-      '/webhooks',
-      `/webhooks/${endpointId}`,
-      '/credits',
-      '/settings',
-      ...tasks.map((id) => `/videos/${id}`),
-      ...[
-        '',
-        '/tasks',
-        '/tasks/held',
-        '/providers',
-        '/accounts',
-        '/orders',
-        '/orphans',
-        '/audit',
-        '/actions',
-      ].map((path) => `/operator${path}`),
-      ...tasks.slice(0, 2).map((id) => `/operator/tasks/${id}`),
-      `/operator/accounts/${accountId}`,
-      `/operator/orders/${orderId}`,
-    ];
-    const found: string[] = [];
-    for (const path of paths) found.push(...(await overflowsOf(page, path)));
-    const stranger = await site.newPage();
-    for (const path of ['/', '/pricing', '/sign-in']) {
-      found.push(...(await overflowsOf(stranger, path)));
-    }
-    assert.deepEqual(found, []);
-  },
-);
+test('no page scrolls sideways, from 320 to 1920 px, however long its texts', async () => {
+  const { page, accountId, endpointId, tasks } = await signedInWithLongTexts(site);
+  const orderId = await orderOf(page);
+  const paths = [
+    '/',
+    '/pricing',
+    '/no/such/page',
+    '/playground',
+    '/videos',
+    '/usage',
+    '/keys',
+    '/webhooks',
+    `/webhooks/${endpointId}`,
+    '/credits',
+    '/settings',
+    ...tasks.map((id) => `/videos/${id}`),
+    ...[
+      '',
+      '/tasks',
+      '/tasks/held',
+      '/providers',
+      '/accounts',
+      '/orders',
+      '/orphans',
+      '/audit',
+      '/actions',
+    ].map((path) => `/operator${path}`),
+    ...tasks.slice(0, 2).map((id) => `/operator/tasks/${id}`),
+    `/operator/accounts/${accountId}`,
+    `/operator/orders/${orderId}`,
+  ];
+  const found: string[] = [];
+  for (const path of paths) found.push(...(await overflowsOf(page, path)));
+  const stranger = await site.newPage();
+  for (const path of ['/', '/pricing', '/sign-in']) {
+    found.push(...(await overflowsOf(stranger, path)));
+  }
+  assert.deepEqual(found, []);
+});
 
 /** An order that nobody has paid. */
 async function orderOf(page: Page): Promise<string> {

@@ -1,23 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { longTest } from '../../server/test/long.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
-import { type SimulatedOidc, startSimulatedOidc } from '../../simulators/oidc/oidc.ts';
-import { NO_BROWSER } from './browser.ts';
-import { addAuthenticator, signedInPage } from './signed-in.ts';
-import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { startSimulatedOidc } from '../../simulators/oidc/oidc.ts';
+import { addAuthenticator, signedInPage, signOut } from './signed-in.ts';
+import {
+  askForCode,
+  expectNoViolations,
+  open,
+  openSite,
+  settled,
+  signIn,
+  siteOf,
+  test,
+} from './site.ts';
 
-const options = { skip: NO_BROWSER };
-let site: Site;
 /** Of single sign-on and of GitHub. */
-let issuer: SimulatedOidc;
-
-before(async () => {
-  if (NO_BROWSER) return;
-  issuer = await startSimulatedOidc();
-  const { url, client } = issuer;
-  site = await openSite({
+const issuer = await startSimulatedOidc();
+const { url, client } = issuer;
+const site = await siteOf(() =>
+  openSite({
     SIGNUP_CREDITS: '500',
     OIDC_ISSUER: url,
     GITHUB_URL: url,
@@ -25,110 +27,85 @@ before(async () => {
     OIDC_CLIENT_SECRET: client.clientSecret,
     GITHUB_CLIENT_ID: client.clientId,
     GITHUB_CLIENT_SECRET: client.clientSecret,
-  });
-});
-
-after(async () => {
-  await site?.close();
-  await issuer?.close();
-});
-
-/** Asks for a code on the page. @returns it */
-async function askForCode(page: Page, email: string): Promise<string> {
-  const before = site.service.output().length;
-  await page.getByLabel('E-mail address').fill(email);
-  await page.getByRole('button', { name: 'Send the code' }).click();
-  await settled(page, 'Enter your code');
-  return codeFromLog(site, before);
-}
+  }),
+);
+after(() => issuer.close());
 
 function otherThan(code: string): string {
   return code.replace(/^./, (digit) => String((Number(digit) + 1) % 10));
 }
 
-test('a stranger signs in by a code, and goes where they wanted to', options, async () => {
+test('a stranger signs in by a code, and goes where they wanted to', async () => {
   const page = await site.newPage();
-  await page.goto('/usage');
-  await settled(page, 'Sign in');
+  await open(page, '/usage', 'Sign in');
   await page.locator('input[type=email]:focus').waitFor();
   await expectNoViolations(page);
-  const code = await askForCode(page, 'grace@example.com');
+  const code = await askForCode(site, page, 'grace@example.com');
   await expectNoViolations(page);
   await page.getByLabel('Code of eight digits').fill(`${code.slice(0, 4)} ${code.slice(4)}`);
   await settled(page, 'Usage');
   await page.getByRole('link', { name: /500.*credits available/ }).click();
   await page.getByRole('cell', { name: 'Sign-up credits' }).waitFor();
-  await page.goto('/');
+  await open(page, '/', 'Playground');
+});
+
+test('a look for a session that began before a sign-in ends nothing after it', async () => {
+  const page = await site.newPage();
+  const signedIn = Promise.withResolvers<void>();
+  const fulfilled: Promise<void>[] = [];
+  let isBefore = true;
+  await page.route('**/console/api/site', async (route) => {
+    if (!isBefore) return route.continue();
+    const response = await route.fetch();
+    fulfilled.push(signedIn.promise.then(() => route.fulfill({ response })));
+  });
+  await page.goto('/sign-in');
+  const code = await askForCode(site, page, 'katherine@example.com');
+  isBefore = false;
+  await page.getByLabel('Code of eight digits').fill(code);
+  await settled(page, 'Playground');
+  signedIn.resolve();
+  assert.ok(fulfilled.length > 0);
+  await Promise.all(fulfilled);
+  await page.evaluate(() => fetch('/console/api/site')); // whatever was late has arrived
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+  assert.equal(new URL(page.url()).pathname, '/playground');
   await settled(page, 'Playground');
 });
 
-test(
-  'a look for a session that began before a sign-in ends nothing after it',
-  options,
-  async () => {
-    const page = await site.newPage();
-    const signedIn = Promise.withResolvers<void>();
-    const fulfilled: Promise<void>[] = [];
-    let isBefore = true;
-    await page.route('**/console/api/site', async (route) => {
-      if (!isBefore) return route.continue();
-      const response = await route.fetch();
-      fulfilled.push(signedIn.promise.then(() => route.fulfill({ response })));
-    });
-    await page.goto('/sign-in');
-    const code = await askForCode(page, 'katherine@example.com');
-    isBefore = false;
-    await page.getByLabel('Code of eight digits').fill(code);
-    await settled(page, 'Playground');
-    signedIn.resolve();
-    assert.ok(fulfilled.length > 0);
-    await Promise.all(fulfilled);
-    await page.evaluate(() => fetch('/console/api/site')); // whatever was late has arrived
-    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
-    assert.equal(new URL(page.url()).pathname, '/playground');
-    await settled(page, 'Playground');
-  },
-);
+test('a 401 of a request that began before a sign-in does not end the session', async () => {
+  const email = 'dorothy@example.com';
+  const { page, accountId } = await signedInPage(site, { email });
+  await open(page, '/keys', 'API keys');
+  await sql(site.database.db, 'delete from sessions where account_id = $1', [accountId]);
+  const signedIn = Promise.withResolvers<void>();
+  const late = Promise.withResolvers<void>();
+  await page.route('**/console/api/keys', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    const response = await route.fetch();
+    assert.equal(response.status(), 401);
+    late.resolve(signedIn.promise.then(() => route.fulfill({ response })));
+  });
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name').fill('ci');
+  await page.getByRole('button', { name: 'Create the key' }).click();
+  await page.evaluate(() => dispatchEvent(new Event('focus'))); // looks for the session
+  await settled(page, 'Sign in');
+  await signIn(site, page, email);
+  await settled(page, 'API keys');
+  const arrived = page.waitForResponse('**/console/api/keys');
+  signedIn.resolve();
+  await late.promise;
+  await (await arrived).finished();
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+  await settled(page, 'API keys');
+  assert.equal(new URL(page.url()).pathname, '/keys');
+});
 
-test(
-  'a 401 of a request that began before a sign-in does not end the session',
-  options,
-  async () => {
-    const email = 'dorothy@example.com';
-    const { page, accountId } = await signedInPage(site, { email });
-    await page.goto('/keys');
-    await settled(page, 'API keys');
-    await sql(site.database.db, 'delete from sessions where account_id = $1', [accountId]);
-    const signedIn = Promise.withResolvers<void>();
-    const late = Promise.withResolvers<void>();
-    await page.route('**/console/api/keys', async (route) => {
-      if (route.request().method() !== 'POST') return route.continue();
-      const response = await route.fetch();
-      assert.equal(response.status(), 401);
-      late.resolve(signedIn.promise.then(() => route.fulfill({ response })));
-    });
-    await page.getByRole('button', { name: 'New key' }).click();
-    await page.getByLabel('Name').fill('ci');
-    await page.getByRole('button', { name: 'Create the key' }).click();
-    await page.evaluate(() => dispatchEvent(new Event('focus'))); // looks for the session
-    await settled(page, 'Sign in');
-    const code = await askForCode(page, email);
-    await page.getByLabel('Code of eight digits').fill(code);
-    await settled(page, 'API keys');
-    const arrived = page.waitForResponse('**/console/api/keys');
-    signedIn.resolve();
-    await late.promise;
-    await (await arrived).finished();
-    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
-    await settled(page, 'API keys');
-    assert.equal(new URL(page.url()).pathname, '/keys');
-  },
-);
-
-test('a wrong code says so, five of them end the code', options, async () => {
+test('a wrong code says so, five of them end the code', async () => {
   const page = await site.newPage();
   await page.goto('/sign-in');
-  const code = await askForCode(page, 'linus@example.com');
+  const code = await askForCode(site, page, 'linus@example.com');
   const field = page.getByLabel('Code of eight digits');
   for (let tries = 0; tries < 5; tries += 1) {
     await field.fill(otherThan(code));
@@ -142,21 +119,20 @@ test('a wrong code says so, five of them end the code', options, async () => {
   assert.equal((await page.request.get('/console/api/me')).status(), 401);
 });
 
-longTest('an expired code says so', options, async () => {
+test('an expired code says so', async () => {
   const page = await site.newPage();
   await page.goto('/sign-in');
-  const code = await askForCode(page, 'late@example.com');
+  const code = await askForCode(site, page, 'late@example.com');
   await site.database.setClock(11 * 60);
   await page.getByLabel('Code of eight digits').fill(code);
   await page.getByRole('alert').getByText('expired').waitFor();
   await site.database.setClock(0);
 });
 
-test('the sign-in leads to no other site', options, async () => {
+test('the sign-in leads to no other site', async () => {
   const page = await site.newPage();
   await page.goto(`/sign-in?next=${encodeURIComponent('//evil.example/x')}`);
-  const code = await askForCode(page, 'next@example.com');
-  await page.getByLabel('Code of eight digits').fill(code);
+  await signIn(site, page, 'next@example.com');
   await settled(page, 'Playground');
   assert.equal(page.url(), `${site.url}/playground`);
   for (const next of [
@@ -165,13 +141,12 @@ test('the sign-in leads to no other site', options, async () => {
     'https://evil.example',
     'javascript:alert(1)',
   ]) {
-    await page.goto(`/sign-in?next=${encodeURIComponent(next)}`);
-    await settled(page, 'Playground');
+    await open(page, `/sign-in?next=${encodeURIComponent(next)}`, 'Playground');
     assert.equal(page.url(), `${site.url}/playground`, next);
   }
 });
 
-test('the buttons of issuers sign in, and lead to where one wanted to go', options, async () => {
+test('the buttons of issuers sign in, and lead to where one wanted to go', async () => {
   const page = await site.newPage();
   const chooseIssuer = async (name: string) => {
     await page.context().clearCookies();
@@ -190,7 +165,7 @@ test('the buttons of issuers sign in, and lead to where one wanted to go', optio
   await page.getByRole('link', { name: /500.*credits available/ }).waitFor();
 });
 
-longTest('an issuer that refused is named on the page, as text', options, async () => {
+test('an issuer that refused is named on the page, as text', async () => {
   const page = await site.newPage();
   await page.goto('/sign-in?error=denied');
   await page.getByRole('alert').getByText('did not allow').waitFor();
@@ -217,26 +192,23 @@ async function addPasskey(page: Page): Promise<void> {
   assert.equal(status, 200);
 }
 
-test('a passkey signs in, and without one the page says so', options, async () => {
+test('a passkey signs in, and without one the page says so', async () => {
   const { page } = await signedInPage(site, { email: 'key@example.com' });
   await addAuthenticator(page);
-  await page.goto('/usage');
-  await settled(page, 'Usage');
-  const signOut = async () => {
-    await page.getByLabel('Account').click();
-    await page.getByRole('button', { name: 'Sign out' }).click();
+  await open(page, '/usage', 'Usage');
+  const leave = async () => {
+    await signOut(page);
     await settled(page, 'Pay for the video');
     await page.goto('/sign-in?next=/usage');
   };
-  await signOut();
+  await leave();
   const button = page.getByRole('button', { name: 'Use a passkey' });
   await button.click();
   await page.getByRole('alert').getByText('No passkey was chosen').waitFor();
-  const code = await askForCode(page, 'key@example.com');
-  await page.getByLabel('Code of eight digits').fill(code);
+  await signIn(site, page, 'key@example.com');
   await settled(page, 'Usage');
   await addPasskey(page);
-  await signOut();
+  await leave();
   await button.click();
   await settled(page, 'Usage');
 });

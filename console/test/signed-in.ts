@@ -1,24 +1,52 @@
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createAccount, findAccount } from '../../server/src/accounts/accounts.ts';
 import { grant } from '../../server/src/ledger/ledger.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import type { Site } from './site.ts';
 
-/** A page of an account, a new one with these credits unless it exists, signed in without the way through the mail. */
+interface Customer extends BrowserContextOptions {
+  email?: string;
+  /** Paid ones. */
+  credits?: number;
+  promotional?: number;
+}
+
+/** A page of an account, a new one with these credits unless it exists, signed in without a mail. */
 export async function signedInPage(
   site: Site,
-  { email = `${crypto.randomUUID()}@example.com`, credits = 0, timezoneId = 'UTC' } = {},
-): Promise<{ page: Page; accountId: string }> {
+  { email = `${crypto.randomUUID()}@example.com`, credits, promotional, ...options }: Customer = {},
+): Promise<{ page: Page; accountId: string; email: string }> {
   const { db } = site.database;
   const accountId = await createAccount(db, email).catch(() => findAccount(db, email));
-  const reference = crypto.randomUUID();
-  if (credits > 0) await grant(db, { accountId, credits, kind: 'paid', reference });
-  const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
+  const grants = [
+    { kind: 'paid', credits } as const,
+    { kind: 'promotional', credits: promotional } as const,
+  ];
+  for (const { kind, credits = 0 } of grants) {
+    const reference = crypto.randomUUID();
+    if (credits > 0) await grant(db, { accountId, kind, credits, reference });
+  }
+  const page = await site.newPage(options);
+  await become(site, page, accountId);
+  return { page, accountId, email };
+}
+
+/** Signs the browser of a page in. */
+export async function become(
+  { database: { db }, url }: Site,
+  page: Page,
+  accountId: string,
+  from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' },
+): Promise<void> {
   const value = await beginSession(db, accountId, from);
-  const page = await site.newPage({ timezoneId });
-  await page.context().addCookies([{ name: 'framewright', value, url: site.url }]);
-  return { page, accountId };
+  await page.context().addCookies([{ name: 'framewright', value, url }]);
+}
+
+/** Signs out by the menu of the account. */
+export async function signOut(page: Page): Promise<void> {
+  await page.getByLabel('Account').click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
 }
 
 /** Makes the sign-in of an account too long ago for what needs a fresh proof. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { after, test as nodeTest, type TestFn } from 'node:test';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { createTestDatabase, type TestDatabase } from '../../server/test/database.ts';
@@ -11,7 +12,7 @@ import {
 } from '../../server/test/service/service-process.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
-import { launchBrowser } from './browser.ts';
+import { launchBrowser, NO_BROWSER } from './browser.ts';
 
 /** A service of its own with a database of its own, and a browser. */
 export interface Site {
@@ -81,6 +82,23 @@ export async function openSite(env: Record<string, string> = {}): Promise<Site> 
   };
 }
 
+/** A test in a browser: skipped where there is none. */
+export function test(title: string, run: TestFn): void {
+  void nodeTest(title, { skip: NO_BROWSER }, run);
+}
+
+/** Opens and prepares the site of all tests in a file, and closes it after them. */
+export async function siteOf<Opened extends Site>(
+  open: () => Promise<Opened>,
+  prepare: (site: Opened) => Promise<void> = async () => {},
+): Promise<Opened> {
+  if (NO_BROWSER) return {} as Opened; // all of its tests are skipped
+  const site = await open();
+  after(() => site.close());
+  await prepare(site);
+  return site;
+}
+
 /** Notes what a test must not overlook: breaches of the content policy, and uncaught errors. */
 async function collectFaults(page: Page, faults: string[]): Promise<void> {
   page.on('pageerror', (error) => faults.push(`${page.url()}: ${error.stack ?? error.message}`));
@@ -94,18 +112,19 @@ async function collectFaults(page: Page, faults: string[]): Promise<void> {
   });
 }
 
-/** Signs in by the mailed code, which a service without a mail server writes to its log. */
-export async function signIn(site: Site, page: Page, email: string): Promise<void> {
+/** Asks for a code on the page of the sign-in. @returns it, from the service's log */
+export async function askForCode(site: Site, page: Page, email: string): Promise<string> {
   const before = site.service.output().length;
-  const headers = { origin: site.url };
-  const asked = await page.request.post(`${site.url}/auth/code`, { headers, data: { email } });
-  assert.ok(asked.ok(), `asking for a code: ${asked.status()} ${await asked.text()}`);
-  const code = await codeFromLog(site, before);
-  const verified = await page.request.post(`${site.url}/auth/code/verify`, {
-    headers,
-    data: { email, code },
-  });
-  assert.ok(verified.ok(), `signing in: ${verified.status()} ${await verified.text()}`);
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByRole('button', { name: 'Send the code' }).click();
+  await settled(page, 'Enter your code');
+  return codeFromLog(site, before);
+}
+
+/** Signs in on the page of the sign-in. */
+export async function signIn(site: Site, page: Page, email: string): Promise<void> {
+  const code = await askForCode(site, page, email);
+  await page.getByLabel('Code of eight digits').fill(code);
 }
 
 /** The newest code of eight digits that the service has logged after this many characters. */
@@ -121,25 +140,17 @@ function lastCodeLine(site: Site, after: number): string {
 
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** The rules that look at colours: nothing else differs between the themes. */
-const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
-
-const seenInTheDark = new Set<string>();
-
-/** Usually each page once, whatever is open on it: the colours are those of the whole theme. */
-function inTheDark(page: Page): [['dark', string[]]] | [] {
-  const { pathname } = new URL(page.url());
-  if (LONG) return [['dark', RULES]];
-  if (seenInTheDark.has(pathname)) return [];
-  seenInTheDark.add(pathname);
-  return [['dark', OF_COLOURS]];
-}
+/** In the dark, the quick run checks colours only: nothing else differs between the themes. */
+const IN_THE_DARK = LONG ? RULES : ['color-contrast', 'link-in-text-block'];
 
 /** The checks of axe find nothing on the page as it is, in the light and in the dark theme. */
 export async function expectNoViolations(page: Page): Promise<void> {
   const axe = await readFile(axeFile, 'utf8');
   await page.evaluate(axe);
-  for (const [colorScheme, rules] of [['light', RULES], ...inTheDark(page)] as const) {
+  for (const [colorScheme, rules] of [
+    ['light', RULES],
+    ['dark', IN_THE_DARK],
+  ] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' }); // no fading between themes
     const { violations } = await page.evaluate(async (only): Promise<AxeResults> => {
       const { axe: loaded } = window as unknown as { axe: typeof import('axe-core') };
@@ -158,6 +169,12 @@ export async function settled(page: Page, title?: string): Promise<void> {
   await heading.first().waitFor();
   await page.waitForFunction(() => document.querySelector('div[aria-busy="true"]') === null);
   await page.evaluate(() => document.fonts.ready.then(() => undefined));
+}
+
+/** Opens a path of the site. */
+export async function open(page: Page, path: string, title?: string): Promise<void> {
+  await page.goto(path);
+  await settled(page, title);
 }
 
 const THEMES = ['light', 'dark'] as const;

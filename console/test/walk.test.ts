@@ -1,30 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { grant } from '../../server/src/ledger/ledger.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
-import { NO_BROWSER } from './browser.ts';
-import { openSellingSite, type SellingSite } from './selling-site.ts';
-import { codeFromLog, expectNoViolations, settled } from './site.ts';
+import { openSellingSite } from './selling-site.ts';
+import { expectNoViolations, open, settled, signIn, siteOf, test } from './site.ts';
 
 // All pages; most have a file with their details besides, for the long run.
-const BROWSER = { skip: NO_BROWSER };
 const OPERATOR = 'grace@example.com';
-let site: SellingSite;
-
-before(async () => {
-  if (!NO_BROWSER) site = await openSellingSite({ ADMIN_EMAILS: OPERATOR });
-});
-after(() => site?.close());
-
-async function signInByForm(page: Page): Promise<void> {
-  const before = site.service.output().length;
-  await page.getByLabel('E-mail address').fill(OPERATOR);
-  await page.getByRole('button', { name: 'Send the code' }).click();
-  await settled(page, 'Enter your code');
-  await page.getByLabel('Code of eight digits').fill(await codeFromLog(site, before));
-  await settled(page, 'Playground');
-}
+const site = await siteOf(() => openSellingSite({ ADMIN_EMAILS: OPERATOR }));
 
 /** Makes a video, and waits until it plays. */
 async function makeVideo(page: Page): Promise<void> {
@@ -46,20 +29,20 @@ async function makeVideo(page: Page): Promise<void> {
 
 async function expectPages(page: Page, pages: (readonly [path: string, title: string])[]) {
   for (const [path, title] of pages) {
-    await page.goto(path);
-    await settled(page, title);
+    await open(page, path, title);
     await expectNoViolations(page);
   }
 }
 
-test('who signs in makes a video, and each page loads without a fault', BROWSER, async () => {
+test('who signs in makes a video, and each page loads without a fault', async () => {
   const page = await site.newPage();
   await expectPages(page, [
     ['/', ''],
     ['/pricing', ''],
     ['/sign-in', 'Sign in'],
   ]);
-  await signInByForm(page);
+  await signIn(site, page, OPERATOR);
+  await settled(page, 'Playground');
   const { db } = site.database;
   const [account] = await sql<{ id: string }>(db, 'select id from accounts where email = $1', [
     OPERATOR,

@@ -16,7 +16,7 @@ export class ApiFailure extends Error {
       status: number;
       code: string;
       requestId?: string | undefined;
-      details?: Record<string, unknown>;
+      details?: Record<string, unknown> | undefined;
     },
   ) {
     super(message);
@@ -24,10 +24,6 @@ export class ApiFailure extends Error {
     this.code = facts.code;
     this.requestId = facts.requestId;
     this.details = facts.details ?? {};
-  }
-
-  get isOffline(): boolean {
-    return this.code === 'offline';
   }
 }
 
@@ -78,15 +74,14 @@ async function call(method: string, address: string, given: Given): Promise<unkn
 }
 
 async function send(method: string, address: string, given: Given): Promise<Response> {
-  const { body, headers = {}, signal } = given;
-  const isRaw = body instanceof Blob;
-  const type = isRaw ? body.type : 'application/json';
+  const { body, headers = {}, signal = null } = given;
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
   try {
     return await fetch(address, {
       method,
-      headers: body === undefined ? headers : { 'content-type': type, ...headers },
-      ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
+      headers: { ...type, ...headers },
+      body: JSON.stringify(body),
+      signal,
     });
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -120,7 +115,7 @@ export function failureOf(
     status,
     requestId,
     code: error?.code ?? 'internal_error',
-    details: error?.details ?? {},
+    details: error?.details,
   });
 }
 

@@ -65,7 +65,7 @@ export function useRead<Data>(
     void reload();
     return () => running.current.abort();
   }, [reload]);
-  const isOffline = error?.isOffline ?? false;
+  const isOffline = error?.code === 'offline';
   useEffect(() => {
     if (!isOffline) return;
     const onOnline = () => void reload();

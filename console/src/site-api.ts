@@ -47,7 +47,7 @@ export interface Given {
   params?: Record<string, string> | undefined;
   /** Empty texts are left out. */
   query?: Record<string, string | undefined> | undefined;
-  /** Sent as JSON; a Blob is sent as is, with its own type. */
+  /** Sent as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;

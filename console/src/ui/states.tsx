@@ -30,7 +30,8 @@ interface ErrorStateProps {
 
 /** An error, with a retry and the request id. */
 export function ErrorState({ error, retry, title, actions, children }: ErrorStateProps) {
-  const heading = title ?? (error.isOffline ? 'No connection' : 'This could not be loaded');
+  const heading =
+    title ?? (error.code === 'offline' ? 'No connection' : 'This could not be loaded');
   return (
     <div role="alert" class="border border-line border-l-4 border-l-bad bg-sheet px-6 py-7">
       <p class="text-heading">{heading}</p>

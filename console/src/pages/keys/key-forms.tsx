@@ -52,7 +52,6 @@ export function KeyForm({ apiKey, onSaved }: FormProps) {
             {...field('name')}
             required
             maxLength={100}
-            autoComplete="off"
           />
           {!apiKey && <Select label="Expires" {...field('days')} choices={EXPIRIES} />}
           <Field

@@ -141,7 +141,7 @@ function Choices({
           </label>
         ))}
       </fieldset>
-      {label && <Field label={label} value={String(text)} {...field} required autoComplete="off" />}
+      {label && <Field label={label} value={String(text)} {...field} required />}
     </>
   );
 }
@@ -155,7 +155,6 @@ function Reason({ value, ...field }: DraftField<string | boolean>) {
       {...field}
       required
       maxLength={500}
-      autoComplete="off"
     />
   );
 }

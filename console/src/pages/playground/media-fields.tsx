@@ -1,4 +1,5 @@
 import type { Prices } from '../../../../server/src/site/playground/prices.ts';
+import { Problem } from '../../ui/form/field.tsx';
 import { type Form, MEDIA_FIELDS, type MediaField, type Medium, type Rules } from './form-model.ts';
 import { MediaSlot } from './media-slot.tsx';
 
@@ -99,11 +100,7 @@ function MediaList(props: ListProps) {
       {filled.length < most && (
         <MediaSlot key={`empty-${filled.length}`} {...slot} label={label} medium={failed} />
       )}
-      {error && (
-        <p role="alert" class="text-sm text-bad">
-          {error}
-        </p>
-      )}
+      <Problem>{error}</Problem>
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { useId, useMemo, useState } from 'preact/hooks';
 import { api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { INPUT } from '../../ui/form/field.tsx';
+import { INPUT, Problem } from '../../ui/form/field.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -192,11 +192,7 @@ function EmptySlot(props: EmptyProps) {
     >
       <FileInput {...props} />
       <AddressInput {...props} />
-      {medium?.error && (
-        <p role="alert" class="text-sm text-bad">
-          {medium.error}
-        </p>
-      )}
+      <Problem>{medium?.error}</Problem>
     </div>
   );
 }

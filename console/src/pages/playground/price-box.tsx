@@ -58,13 +58,7 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
         {error && !quote && <span class="mt-1 block text-sm text-bad">{error.message}</span>}
       </output>
       <div class="mt-4 grid gap-2">
-        {quote?.is_affordable === false ? (
-          'test' in quote.available ? (
-            <RefillButton />
-          ) : (
-            <Short />
-          )
-        ) : (
+        {quote?.is_affordable !== false && (
           <>
             <Button look="primary" icon="play" type="submit" busy={isBusy}>
               {isBusy ? 'Sending' : 'Generate'}
@@ -72,6 +66,8 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
             <p class="text-sm text-dim">If it fails, all credits are refunded.</p>
           </>
         )}
+        {quote?.is_affordable === false &&
+          ('test' in quote.available ? <RefillButton /> : <Short />)}
       </div>
     </section>
   );
@@ -110,17 +106,11 @@ function Payment({ quote }: { quote: Quote }) {
         </span>
       )}
       <span>
-        {isAffordable ? (
-          <>
-            You have <Credits value={all} />
-            {unit}, <Credits value={all - credits} /> will be left
-          </>
-        ) : (
-          <>
-            You have <Credits value={all} />
-            {unit} and need <Credits value={credits - all} /> more
-          </>
-        )}
+        You have <Credits value={all} />
+        {unit}
+        {isAffordable ? ', ' : ' and need '}
+        <Credits value={Math.abs(all - credits)} />
+        {isAffordable ? ' will be left' : ' more'}
       </span>
     </span>
   );

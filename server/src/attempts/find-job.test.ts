@@ -22,9 +22,9 @@ import {
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
 import { reconcile } from '../operator/reconcile.ts';
-import type { Provider } from '../providers/provider.ts';
+import type { Callback, Provider } from '../providers/provider.ts';
 import { announce } from '../tasks/create/idempotency-keys.ts';
-import { readTask } from '../tasks/task.ts';
+import { type Phase, readTask, type Task } from '../tasks/task.ts';
 import { currentAttempt, insertAttempt, SEND_WITHIN_SECONDS } from './attempts.ts';
 import { receiveCallback } from './callback.ts';
 import { recordEvidence } from './evidence.ts';
@@ -34,16 +34,20 @@ const fixture = await openTaskFixture();
 const { db } = fixture;
 after(() => fixture.closeAudited());
 
+const callback = (attempt: { id: string }, named: Callback) => callBack(fixture, attempt.id, named);
+
+/** The task's phase after another find. */
+async function phaseAfterFind({ id }: Task, by: Provider = providerWith({})): Promise<Phase> {
+  return (await findAgain(fixture, await readTask(db, id), by)).phase;
+}
+
 test('a callback wakes its task, and the job it names is adopted when the provider knows it', async () => {
   await freezeClock(db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
-  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
-  assert.equal(await callBack(fixture, attempt.id, report('job-1')), 'received');
+  assert.equal(await phaseAfterFind(held), 'held');
+  assert.equal(await callback(attempt, report('job-1')), 'received');
   const woken = await claimTask(db, held.id);
-  assert.equal(
-    (await findAgain(fixture, woken, providerWith({ 'job-1': 'working' }))).phase,
-    'generating',
-  );
+  assert.equal(await phaseAfterFind(woken, providerWith({ 'job-1': 'working' })), 'generating');
   const [shownAttempt] = (await detailsOf(fixture, held.id)).attempts;
   assert.equal(shownAttempt?.outcome_by, 'callback');
   assert.equal(shownAttempt?.job_id, 'job-1');
@@ -55,7 +59,7 @@ test('a callback that arrives during a find is not lost: the task is due at once
   await freezeClock(db, 1);
   const callsBackDuringFind = scriptedProvider({
     find: async () => {
-      await callBack(fixture, attempt.id, report('job-meanwhile'));
+      await callback(attempt, report('job-meanwhile'));
       return ABSENT;
     },
   });
@@ -65,42 +69,39 @@ test('a callback that arrives during a find is not lost: the task is due at once
 
 test('an unsigned callback about a job that the provider does not know changes nothing', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, report('job-invented'));
-  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
+  await callback(attempt, report('job-invented'));
+  assert.equal(await phaseAfterFind(held), 'held');
 });
 
 test('a job that a signed callback named is adopted without asking the provider', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, report('job-signed', true));
-  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
+  await callback(attempt, report('job-signed', true));
+  assert.equal(await phaseAfterFind(held), 'generating');
 });
 
 test('a callback does not adopt a job of another attempt', async () => {
   const first = await makeHeldTask(fixture);
-  await callBack(fixture, first.attempt.id, report('job-owned', true));
-  assert.equal((await findAgain(fixture, first.held, providerWith({}))).phase, 'generating');
+  await callback(first.attempt, report('job-owned', true));
+  assert.equal(await phaseAfterFind(first.held), 'generating');
   const second = await makeHeldTask(fixture);
-  await callBack(fixture, second.attempt.id, report('job-owned', true));
-  assert.equal((await findAgain(fixture, second.held, providerWith({}))).phase, 'held');
+  await callback(second.attempt, report('job-owned', true));
+  assert.equal(await phaseAfterFind(second.held), 'held');
 });
 
 test('a callback does not adopt a confirmed orphan job', async () => {
   const first = await makeHeldTask(fixture);
-  await callBack(fixture, first.attempt.id, report('job-orphan', true));
+  await callback(first.attempt, report('job-orphan', true));
   await reconcile(db, first.held.id, { kind: 'failed' }, 'the customer can’t wait');
   const second = await makeHeldTask(fixture);
-  await callBack(fixture, second.attempt.id, report('job-orphan', true));
-  assert.equal((await findAgain(fixture, second.held, providerWith({}))).phase, 'held');
+  await callback(second.attempt, report('job-orphan', true));
+  assert.equal(await phaseAfterFind(second.held), 'held');
 });
 
 test('forged callbacks and unknown addresses change nothing', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  assert.equal(
-    await callBack(fixture, attempt.id, { kind: 'forged', cause: 'bad signature' }),
-    'forged',
-  );
+  assert.equal(await callback(attempt, { kind: 'forged', cause: 'bad signature' }), 'forged');
   assert.equal(await callBack(fixture, 'att_unknown', report('job-x', true)), 'no_such_path');
-  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
+  assert.equal(await phaseAfterFind(held), 'held');
 });
 
 test('a job found by likeness is adopted only if no other attempt can own it', async () => {
@@ -112,17 +113,17 @@ test('a job found by likeness is adopted only if no other attempt can own it', a
   // The mode differs, but job specs are not compared.
   const other = `update tasks set request = request || '{"mode": "image-to-video"}' where id = $1`;
   await sql(db, other, [second.held.id]);
-  assert.equal((await findAgain(fixture, first.held, providerWith({}, found))).phase, 'held');
+  assert.equal(await phaseAfterFind(first.held, providerWith({}, found)), 'held');
   await reconcile(db, second.held.id, { kind: 'not_accepted' }, 'may be a mistake');
   const again = await readTask(db, first.held.id);
   assert.equal(
-    (await findAgain(fixture, again, providerWith({}, found))).phase,
+    await phaseAfterFind(again, providerWith({}, found)),
     'held',
     'it may belong to the other attempt',
   );
   const proven = `update attempts set outcome_by = 'find' where id = $1`;
   await sql(db, proven, [second.attempt.id]);
-  assert.equal((await findAgain(fixture, again, providerWith({}, found))).phase, 'generating');
+  assert.equal(await phaseAfterFind(again, providerWith({}, found)), 'generating');
 });
 
 test('a job that a callback named for another attempt is not adopted by likeness', async () => {
@@ -131,8 +132,8 @@ test('a job that a callback named for another attempt is not adopted by likeness
   const { held } = await makeHeldTask(fixture);
   await freezeClock(db, 30_000);
   const other = await makeHeldTask(fixture);
-  await callBack(fixture, other.attempt.id, report('job-named'));
-  assert.equal((await findAgain(fixture, held, providerWith({}, found))).phase, 'held');
+  await callback(other.attempt, report('job-named'));
+  assert.equal(await phaseAfterFind(held, providerWith({}, found)), 'held');
 });
 
 test('a callback is recorded even after the limit of 100 different find failures', async () => {
@@ -141,8 +142,8 @@ test('a callback is recorded even after the limit of 100 different find failures
     await recordEvidence(db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
   }
   await recordEvidence(db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
-  await callBack(fixture, attempt.id, report('job-recorded', true));
-  assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
+  await callback(attempt, report('job-recorded', true));
+  assert.equal(await phaseAfterFind(held), 'generating');
   const { evidence } = (await detailsOf(fixture, held.id)).attempts[0] ?? { evidence: [] };
   assert.equal(
     evidence.length,
@@ -154,7 +155,7 @@ test('a callback is recorded even after the limit of 100 different find failures
 
 test('invented jobs of a callback URL are kept and read at most ten times, and a verified one is still adopted', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  for (let n = 0; n < 30; n += 1) await callBack(fixture, attempt.id, report(`invented-${n}`));
+  for (let n = 0; n < 30; n += 1) await callback(attempt, report(`invented-${n}`));
   let reads = 0;
   const counting = scriptedProvider({
     find: async () => ABSENT,
@@ -163,28 +164,28 @@ test('invented jobs of a callback URL are kept and read at most ten times, and a
       return { kind: 'missing' };
     },
   });
-  assert.equal((await findAgain(fixture, held, counting)).phase, 'held');
+  assert.equal(await phaseAfterFind(held, counting), 'held');
   assert.equal(reads, 10);
-  await callBack(fixture, attempt.id, report('job-true', true));
+  await callback(attempt, report('job-true', true));
   const adopted = await findAgain(fixture, await readTask(db, held.id), counting);
   assert.equal(adopted.phase, 'generating');
 });
 
 test('a named job that can’t be read does not stop the provider’s find', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, report('job-unreadable'));
+  await callback(attempt, report('job-unreadable'));
   const unreadable = { read: () => Promise.reject(new Error('HTTP 500')) };
   const found = { kind: 'found', jobId: 'job-listed', by: 'mark' } as const;
   const lists = scriptedProvider({ ...unreadable, find: async () => found });
-  assert.equal((await findAgain(fixture, held, lists)).phase, 'generating');
+  assert.equal(await phaseAfterFind(held, lists), 'generating');
   const second = await makeHeldTask(fixture);
-  await callBack(fixture, second.attempt.id, report('job-unreadable-2'));
+  await callback(second.attempt, report('job-unreadable-2'));
   const absent = scriptedProvider({
     ...unreadable,
     find: async () => ({ ...ABSENT, proof: 'final' }),
   });
   assert.equal(
-    (await findAgain(fixture, second.held, absent)).phase,
+    await phaseAfterFind(second.held, absent),
     'held',
     'the unreadable job may be the attempt’s own',
   );
@@ -210,7 +211,7 @@ test('strong absence counts only at the identity that the attempt was sent with,
   const { held, attempt } = await makeHeldTask(fixture);
   await announce(db, held.id);
   await freezeClock(db, 41_000);
-  assert.equal((await findAgain(fixture, held, elsewhere)).phase, 'held');
+  assert.equal(await phaseAfterFind(held, elsewhere), 'held');
   const clockJumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
   const late = await currentAttempt(db, held.id);
   assert.ok(late);
@@ -226,7 +227,7 @@ test('text that Postgres can’t store is replaced in evidence, and the evidence
   const failure = `cut ${'🎬'.slice(0, 1)}, ended \0`;
   const failing = scriptedProvider({ find: () => Promise.reject(new Error(failure)) });
   await findAgain(fixture, held, failing);
-  await callBack(fixture, attempt.id, report('job-odd', true));
+  await callback(attempt, report('job-odd', true));
   const [{ evidence } = { evidence: [] }] = (await detailsOf(fixture, held.id)).attempts;
   assert.match(JSON.stringify(evidence), /cut �, ended �/);
 });
@@ -248,7 +249,7 @@ test('the evidence has counts, bytes sent and each different finding once', asyn
   await findAgain(fixture, held, providerWith({}));
   await findAgain(fixture, await readTask(db, held.id), providerWith({}));
   await freezeClock(db, 2);
-  await callBack(fixture, attempt.id, report(null));
+  await callback(attempt, report(null));
   const [one] = (await detailsOf(fixture, held.id)).attempts;
   const evidence = one?.evidence.map((row) => {
     const { source, finding, times } = row as { source: string; finding: object; times: number };
@@ -281,7 +282,7 @@ test('with the operator’s policy, weak absence ends a held task after its hour
   assert.deepEqual([ended.phase, ended.error_code], ['failed', 'not_accepted']);
   const { paid } = await balances(db, held.account_id);
   assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
-  await callBack(fixture, attempt.id, report('job-after-assumption', true));
+  await callback(attempt, report('job-after-assumption', true));
   const { attempts, history, orphan_jobs: orphans } = await detailsOf(fixture, held.id);
   assert.deepEqual([attempts[0]?.state, attempts[0]?.outcome_by], ['absent', 'assumption']);
   assert.match(JSON.stringify(history.at(-1)), /assumed_absent_after_hours/);
@@ -295,6 +296,6 @@ test('an attempt that was assumed absent may own a job that looks like another a
   const second = await makeHeldTask(fixture);
   await freezeClock(db, 210_000);
   const assuming = { ...providerWith({}), assumeAbsentAfterHours: 2 };
-  assert.equal((await findAgain(fixture, second.held, assuming)).phase, 'failed');
-  assert.equal((await findAgain(fixture, first.held, providerWith({}, found))).phase, 'held');
+  assert.equal(await phaseAfterFind(second.held, assuming), 'failed');
+  assert.equal(await phaseAfterFind(first.held, providerWith({}, found)), 'held');
 });

@@ -15,7 +15,7 @@ import {
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
 import { reconcile } from '../operator/reconcile.ts';
-import type { JobStatus } from '../providers/provider.ts';
+import type { JobStatus, Provider } from '../providers/provider.ts';
 import { readTask, type Task } from '../tasks/task.ts';
 import { wakeTask } from '../tasks/transitions.ts';
 import { responseFor } from '../tasks/waiting.ts';
@@ -31,8 +31,11 @@ const fixture = await openTaskFixture();
 const { db } = fixture;
 after(() => fixture.closeAudited());
 
-function depsThatRead(status: JobStatus): GenerateDeps {
-  const provider = scriptedProvider({ read: async () => status });
+/** @param read the status of each job, or what a read does */
+function depsThatRead(read: JobStatus | Provider['read']): GenerateDeps {
+  const provider = scriptedProvider({
+    read: typeof read === 'function' ? read : async () => read,
+  });
   return {
     db,
     providerOf: () => provider,
@@ -78,11 +81,8 @@ test('a job is read more often around the time at which such jobs end, and less 
   const pauses: number[] = [];
   for (const seconds of [0, 20, 45, 56, 60, 70, 100]) {
     const task = await generatingTask(seconds);
-    const jobTimes = {
-      expected: () => ({ jobs: 20, meanSeconds: 60, deviationSeconds: 4 }),
-      working: () => {},
-      observe: () => {},
-    };
+    const expected = () => ({ jobs: 20, meanSeconds: 60, deviationSeconds: 4 });
+    const jobTimes = { expected, working: () => {}, observe: () => {} };
     await generate({ ...depsThatRead(WORKING), jobTimes }, task);
     pauses.push(await dueInSeconds(db, task.id));
   }
@@ -144,55 +144,40 @@ test('each time a task is held again, the pause before the next read doubles', a
     pauses.push(await dueInSeconds(db, task.id));
     await recheck(depsThatRead(WORKING), await dueAgain(task));
   }
-  assert.deepEqual(
-    pauses,
-    [1, 2, 4].map((times) => times * RECONCILE_SECONDS),
-  );
+  assert.deepEqual(pauses, [RECONCILE_SECONDS, 2 * RECONCILE_SECONDS, 4 * RECONCILE_SECONDS]);
 });
 
 test('a callback during a step that moves the task is not lost: the task is due at once', async () => {
   const task = await generatingTask(60);
-  const provider = scriptedProvider({
-    async read() {
-      await freezeClock(db, 61);
-      await wakeTask(db, task.id);
-      return MISSING;
-    },
+  const deps = depsThatRead(async () => {
+    await freezeClock(db, 61);
+    await wakeTask(db, task.id);
+    return MISSING;
   });
-  await generate({ ...depsThatRead(MISSING), providerOf: () => provider }, task);
+  await generate(deps, task);
   assert.equal(await phaseOf(task), 'held (outcome)');
   assert.ok((await dueInSeconds(db, task.id)) <= 0, 'it is due at once');
 });
 
 test('a poll that fails never fails the task', async () => {
   const task = await generatingTask(60);
-  const provider = scriptedProvider({ read: () => Promise.reject(new Error('HTTP 500')) });
-  const deps = { ...depsThatRead(WORKING), providerOf: () => provider };
+  const deps = depsThatRead(() => Promise.reject(new Error('HTTP 500')));
   await assert.rejects(generate(deps, task), /HTTP 500/);
   assert.equal(await phaseOf(task), 'generating');
 });
 
-test('whether the provider billed a failed job is recorded', async () => {
+test('a job that the provider refuses after it was accepted fails its task; whether it was billed is recorded', async () => {
   for (const billed of [true, false, null]) {
     const task = await generatingTask(60);
     const failure = { code: 'content_refused', message: 'Not that.', billed } as const;
     await generate(depsThatRead({ kind: 'failed', ...failure }), task);
-    const [row] = await sql<{ provider_billed: boolean | null }>(
-      db,
-      'select provider_billed from tasks where id = $1',
-      [task.id],
-    );
-    assert.equal(row?.provider_billed, billed);
+    const text = 'select provider_billed from tasks where id = $1';
+    assert.deepEqual(await sql(db, text, [task.id]), [{ provider_billed: billed }]);
     const refunded = { available: PRICE.credits, reserved: 0 };
     assert.deepEqual((await balances(db, task.account_id)).paid, refunded);
+    const { phase } = responseFor(await readTask(db, task.id));
+    assert.equal(phase, 'failed', 'a waiting client gets the failed task, not 400');
   }
-});
-
-test('when a provider accepts a job and refuses it later, the waiting client gets the failed task, not 400', async () => {
-  const task = await generatingTask(60);
-  const failure = { code: 'content_refused', message: 'Not that.', billed: false } as const;
-  await generate(depsThatRead({ kind: 'failed', ...failure }), task);
-  assert.equal(responseFor(await readTask(db, task.id)).phase, 'failed');
 });
 
 test('an operator can replace a wrong job id that an operator gave', async () => {
@@ -203,13 +188,10 @@ test('an operator can replace a wrong job id that an operator gave', async () =>
   assert.equal(await phaseOf(held), 'held (outcome)');
   await reconcile(db, held.id, { kind: 'accepted', jobId: 'job-typed' }, 'corrected');
   const asked: string[] = [];
-  const provider = scriptedProvider({
-    read: async (jobId) => {
-      asked.push(jobId);
-      return WORKING;
-    },
+  const deps = depsThatRead(async (jobId) => {
+    asked.push(jobId);
+    return WORKING;
   });
-  const deps = { ...depsThatRead(WORKING), providerOf: () => provider };
   await generate(deps, await readTask(db, held.id));
   assert.deepEqual(asked, ['job-typed']);
 });
@@ -226,8 +208,7 @@ test('an operator can fail a task held for its outcome, but can’t give it anot
 });
 
 test('a job that can’t be read until the end of its limit holds its task, so that an operator can decide it', async () => {
-  const unreadable = scriptedProvider({ read: () => Promise.reject(new Error('HTTP 401')) });
-  const deps = { ...depsThatRead({ kind: 'working' }), providerOf: () => unreadable };
+  const deps = depsThatRead(() => Promise.reject(new Error('HTTP 401')));
   const early = await generatingTask(LIMIT_SECONDS - 1);
   await assert.rejects(generate(deps, early), /HTTP 401/, 'it is read again');
   const late = await generatingTask(LIMIT_SECONDS + 1);

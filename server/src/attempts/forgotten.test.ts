@@ -7,7 +7,6 @@ import {
   makeTask,
   openTaskFixture,
   recordAccepted,
-  sql,
 } from '../../test/task-fixtures.ts';
 import { beginRecovery, endRecovery, readLineage } from '../database/lineage.ts';
 import { readTask } from '../tasks/task.ts';
@@ -68,11 +67,9 @@ test('each task that was not accepted is held with one attempt, and accepted one
 
 test('a task that was held before keeps its attempt', async () => {
   const { held: task } = await makeHeldTask(fixture);
-  const before = await sql(db, 'select id, provider_identity from attempts where task_id = $1', [
-    task.id,
-  ]);
+  const before = await currentAttempt(db, task.id);
   await begin();
   assert.ok(!(await recover()).includes(task.id));
-  const query = 'select id, provider_identity from attempts where task_id = $1';
-  assert.deepEqual(await sql(db, query, [task.id]), before);
+  const { id, provider_identity: identity } = (await currentAttempt(db, task.id)) ?? {};
+  assert.deepEqual([id, identity], [before?.id, before?.provider_identity]);
 });

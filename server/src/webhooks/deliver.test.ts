@@ -2,25 +2,20 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, beforeEach, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { quiet } from '../../test/database.ts';
-import {
-  claimTask,
-  makeTask,
-  openTaskFixture,
-  sql,
-  type TaskFixture,
-} from '../../test/task-fixtures.ts';
+import { claimTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
 import { moveNow } from '../tasks/transitions.ts';
 import { findDueWork } from '../worker/claim.ts';
 import { claimEndpoints } from './claim.ts';
-import { type DeliverDeps, deliverDue } from './deliver.ts';
+import { deliverDue } from './deliver.ts';
 import {
   type Changer,
   createEndpoint,
   deleteEndpoint,
+  type EndpointChange,
   type EndpointWithSecret,
   readEndpoint,
   replaceSecret,
@@ -30,64 +25,57 @@ import { EVENT_TYPES, recordEvent } from './events.ts';
 import { listDeliveries, purgeDeliveries, sendAgain, sendTest } from './log.ts';
 import { mailOwners } from './notices.ts';
 import { RETRY_SECONDS } from './outcome.ts';
-import { createPace, type DeliveryPace } from './throttle.ts';
+import { createPace } from './throttle.ts';
 
 interface Received {
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-let fixture: TaskFixture;
-let deps: DeliverDeps & { pace: DeliveryPace };
-let url: string;
-let close: () => Promise<void>;
 const received: Received[] = [];
 /** How the receiver responds. */
 let respond: (response: ServerResponse) => void;
 
-before(async () => {
-  fixture = await openTaskFixture();
-  const receiver = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    received.push({ headers: request.headers, body });
-    respond(response);
-  });
-  receiver.listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-  const { port } = receiver.address() as AddressInfo;
-  url = `http://127.0.0.1:${port}/hook?from=test`;
-  const allow = new Set([`127.0.0.1:${port}`]);
-  const outbound = createGuardedFetch({ allow, ports: [[1, 443]] });
-  deps = {
-    db: fixture.db,
-    log: quiet,
-    outbound,
-    taskOf: async ({ id }) => ({ id, status: 'shown' }),
-    publicUrl: () => 'https://video.example',
-    pace: createPace(() => false),
-  };
-  close = async () => {
-    await outbound.close();
-    receiver.closeAllConnections();
-    await new Promise((resolve) => receiver.close(resolve));
-    await fixture.closeAudited();
-  };
+const fixture = await openTaskFixture();
+const { db } = fixture;
+const receiver = createServer(async (request, response) => {
+  let body = '';
+  for await (const chunk of request) body += chunk;
+  received.push({ headers: request.headers, body });
+  respond(response);
 });
-after(() => close());
+await once(receiver.listen(0, '127.0.0.1'), 'listening');
+const { port } = receiver.address() as AddressInfo;
+const url = `http://127.0.0.1:${port}/hook?from=test`;
+const allow = new Set([`127.0.0.1:${port}`]);
+const outbound = createGuardedFetch({ allow, ports: [[1, 443]] });
+const deps = {
+  db,
+  log: quiet,
+  outbound,
+  taskOf: async ({ id }: { id: string }): Promise<object> => ({ id, status: 'shown' }),
+  publicUrl: () => 'https://video.example',
+  pace: createPace(() => false),
+};
+after(async () => {
+  await outbound.close();
+  receiver.closeAllConnections();
+  receiver.close();
+  await fixture.closeAudited();
+});
 beforeEach(async () => {
   received.length = 0;
   await mails();
-  respond = (response) => response.writeHead(204).end();
+  respond = responding(204);
   await fixture.database.setClock(0);
-  await sql(fixture.db, 'update webhook_endpoints set deleted_at = clock_now()');
+  await sql(db, 'update webhook_endpoints set deleted_at = clock_now()');
 });
 
 /** The mails to owners since the last call. */
 async function mails() {
   await mailOwners(deps);
   return sql<{ account_id: string; subject: string; text: string }>(
-    fixture.db,
+    db,
     'delete from mails returning account_id, subject, text',
   );
 }
@@ -97,24 +85,33 @@ type Owned = EndpointWithSecret & { owner: Changer & { mode: 'live' } };
 async function openEndpoint(accountId: string, to: string | null = url): Promise<Owned> {
   const owner = { accountId, mode: 'live', by: 'a test' } as const;
   const choice = { url: to, description: null, events: [...EVENT_TYPES] };
-  return { ...(await createEndpoint(fixture.db, owner, choice)), owner };
+  return { ...(await createEndpoint(db, owner, choice)), owner };
 }
 
+const FAILED = {
+  to: 'failed',
+  changes: { error: { code: 'provider_failed', message: 'It failed.' } },
+} as const;
+
+const change = ({ owner, id }: Owned, to: EndpointChange) => updateEndpoint(db, owner, id, to);
+const stateOf = ({ owner, id }: Owned) => readEndpoint(db, owner, id);
+const testEvent = ({ owner, id }: Owned) => sendTest(db, owner, id);
+const responding = (status: number, body?: string) => (response: ServerResponse) =>
+  void response.writeHead(status).end(body);
+
 /** A task that failed, whose account has an endpoint. */
-async function failedTask(to = url as string | null) {
+async function failedTask(to: string | null = url) {
   const { task } = await makeTask(fixture);
   const endpoint = await openEndpoint(task.account_id, to);
-  const error = { code: 'provider_failed', message: 'It failed.' } as const;
-  await moveNow(fixture.db, await claimTask(fixture.db, task.id), {
-    to: 'failed',
-    changes: { error },
-  });
+  await moveNow(db, await claimTask(db, task.id), FAILED);
   return { task, endpoint };
 }
 
+const claim = () => claimEndpoints(db, { sound: 32, slow: 32, failing: 16 });
+
 /** What a process does twice a second. */
 async function deliver(): Promise<void> {
-  const endpoints = await claimEndpoints(fixture.db, { sound: 32, slow: 32, failing: 16 });
+  const endpoints = await claim();
   const { signal } = new AbortController();
   await Promise.all(endpoints.map((endpoint) => deliverDue(deps, endpoint, signal)));
 }
@@ -125,7 +122,7 @@ function verified({ headers, body }: Received, secret: string) {
 
 async function logOf({ owner, id }: Owned) {
   const page = { endpointId: id, before: null, limit: 100 };
-  return (await listDeliveries(fixture.db, owner, page)).data;
+  return (await listDeliveries(db, owner, page)).data;
 }
 
 test('the end of a task reaches its endpoint, signed as Standard Webhooks wants it', async () => {
@@ -161,20 +158,16 @@ test('a changed body, time or id has no valid signature', async () => {
 test('no event is written for a move that did not happen, or to an endpoint that did not ask', async () => {
   const { task } = await makeTask(fixture);
   const endpoint = await openEndpoint(task.account_id);
-  await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, { events: ['task.completed'] });
+  await change(endpoint, { events: ['task.completed'] });
   const stale = { ...task, lease: task.lease + 7 };
-  const error = { code: 'provider_failed', message: 'It failed.' } as const;
-  await assert.rejects(moveNow(fixture.db, stale, { to: 'failed', changes: { error } }));
-  await moveNow(fixture.db, await claimTask(fixture.db, task.id), {
-    to: 'failed',
-    changes: { error },
-  });
+  await assert.rejects(moveNow(db, stale, FAILED));
+  await moveNow(db, await claimTask(db, task.id), FAILED);
   assert.deepEqual(await logOf(endpoint), []);
 });
 
 test('a delivery is tried again at the published times with the same id, and then no more', async () => {
   const { endpoint } = await failedTask();
-  respond = (response) => response.writeHead(500).end('out of order');
+  respond = responding(500, 'out of order');
   let clock = 0;
   for (const seconds of RETRY_SECONDS) {
     await deliver();
@@ -194,96 +187,88 @@ test('a delivery is tried again at the published times with the same id, and the
 test('a delivery is found at its time, and costs an idle worker no claim before', async () => {
   const { endpoint } = await failedTask();
   const lookFor = async (seconds = 0.5) => {
-    const { due, nextSeconds } = await findDueWork(fixture.db, [], seconds);
+    const { due, nextSeconds } = await findDueWork(db, [], seconds);
     return { due, isNear: nextSeconds !== undefined };
   };
   const isDue = { due: ['webhooks'], isNear: false };
   const waits = { due: [], isNear: false };
   assert.deepEqual(await lookFor(), isDue);
-  respond = (response) => response.writeHead(500).end();
+  respond = responding(500);
   await deliver();
   assert.deepEqual(await lookFor(), waits, 'its retry is in five seconds');
   assert.deepEqual(await lookFor(10), { due: [], isNear: true });
   await fixture.database.setClock(6);
   assert.deepEqual(await lookFor(), isDue);
   await deliver();
-  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await testEvent(endpoint);
   await deliver();
-  await sql(fixture.db, 'update webhook_deliveries set due_at = clock_now()');
+  await sql(db, 'update webhook_deliveries set due_at = clock_now()');
   assert.deepEqual(await lookFor(), waits, 'its endpoint rests');
   await fixture.database.setClock(60);
   assert.deepEqual(await lookFor(), isDue);
-  await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, { enabled: false });
+  await change(endpoint, { enabled: false });
   assert.deepEqual(await lookFor(), waits, 'its endpoint is disabled');
 });
 
 test('an endpoint that fails rests, and a success ends its rest', async () => {
   const { task, endpoint } = await failedTask();
-  respond = (response) => response.writeHead(503).end();
+  respond = responding(503);
   await deliver();
   const event = { accountId: task.account_id, type: 'credits.low', data: {} } as const;
-  await recordEvent(fixture.db, event);
+  await recordEvent(db, event);
   await deliver();
   assert.equal(received.length, 1, 'nothing is sent while it rests');
   await fixture.database.setClock(6);
-  respond = (response) => response.writeHead(200).end();
+  respond = responding(200);
   await deliver();
   assert.equal(received.length, 3, `the event of ${task.id} and the other one`);
-  const { failing_since: failingSince } = await readEndpoint(
-    fixture.db,
-    endpoint.owner,
-    endpoint.id,
-  );
+  const { failing_since: failingSince } = await stateOf(endpoint);
   assert.equal(failingSince, null);
 });
 
 test('an endpoint that responds 410 is switched off with a mail, and goes on when it is enabled', async () => {
   const { endpoint } = await failedTask();
-  respond = (response) => response.writeHead(410).end();
+  respond = responding(410);
   await deliver();
-  const off = await readEndpoint(fixture.db, endpoint.owner, endpoint.id);
+  const off = await stateOf(endpoint);
   assert.equal(off.disabled_because, 'gone');
-  const told = (await mails()).filter(({ subject }) => /switched off/.test(subject));
-  assert.deepEqual(
-    told.map(({ account_id: id }) => id),
-    [endpoint.owner.accountId],
-  );
+  const [told, ...more] = (await mails()).filter(({ subject }) => /switched off/.test(subject));
+  assert.deepEqual([told?.account_id, more], [endpoint.owner.accountId, []]);
   await fixture.database.setClock(60);
   await deliver();
   assert.equal(received.length, 1);
-  respond = (response) => response.writeHead(200).end();
-  await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, { enabled: true });
+  respond = responding(200);
+  await change(endpoint, { enabled: true });
   await deliver();
   assert.equal(received.length, 2);
 });
 
 test('a test event ends the rest of an endpoint, and there are at most ten in a minute', async () => {
   const { endpoint } = await failedTask();
-  respond = (response) => response.writeHead(503).end();
+  respond = responding(503);
   await deliver();
-  respond = (response) => response.writeHead(200).end();
-  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  respond = responding(200);
+  await testEvent(endpoint);
   await deliver();
   assert.equal(received.length, 2);
   for (let sent = 1; sent < 10; sent += 1) {
-    await sendTest(fixture.db, endpoint.owner, endpoint.id);
+    await testEvent(endpoint);
   }
-  await assert.rejects(sendTest(fixture.db, endpoint.owner, endpoint.id), { code: 'rate_limited' });
+  await assert.rejects(testEvent(endpoint), { code: 'rate_limited' });
 });
 
 test('what the owner changes during a turn counts at once', async () => {
   const { endpoint } = await failedTask();
-  const { owner, id } = endpoint;
-  for (let more = 0; more < 9; more += 1) await sendTest(fixture.db, owner, id);
+  for (let more = 0; more < 9; more += 1) await testEvent(endpoint);
   let changed: Promise<unknown> | undefined;
   respond = async (response) => {
-    changed ??= updateEndpoint(fixture.db, owner, id, { enabled: false });
+    changed ??= change(endpoint, { enabled: false });
     await changed;
     response.writeHead(200).end();
   };
   await deliver();
   assert.equal(received.length, 8, 'after the tries that were under way, nothing is sent');
-  await updateEndpoint(fixture.db, owner, id, { enabled: true });
+  await change(endpoint, { enabled: true });
   await deliver();
   assert.equal(received.length, 10);
 });
@@ -291,11 +276,11 @@ test('what the owner changes during a turn counts at once', async () => {
 test('a 410 of an address ends no endpoint that has another address by then', async () => {
   const { endpoint } = await failedTask();
   respond = async (response) => {
-    await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, { url: `${url}&moved` });
+    await change(endpoint, { url: `${url}&moved` });
     response.writeHead(410).end();
   };
   await deliver();
-  const { disabled_at: disabledAt } = await readEndpoint(fixture.db, endpoint.owner, endpoint.id);
+  const { disabled_at: disabledAt } = await stateOf(endpoint);
   assert.equal(disabledAt, null);
 });
 
@@ -304,7 +289,7 @@ test('an event that is asked for again while it is sent is sent again', async ()
   respond = async (response) => {
     const eventId = String(received[0]?.headers['webhook-id']);
     if (received.length === 1)
-      await sendAgain(fixture.db, endpoint.owner, { endpointId: endpoint.id, eventId });
+      await sendAgain(db, endpoint.owner, { endpointId: endpoint.id, eventId });
     response.writeHead(200).end();
   };
   await deliver();
@@ -314,7 +299,7 @@ test('an event that is asked for again while it is sent is sent again', async ()
 
 test('an event that can not be read delays no other one, and counts no try', async () => {
   const { task, endpoint } = await failedTask();
-  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await testEvent(endpoint);
   const taskOf = deps.taskOf;
   deps.taskOf = async () => Promise.reject(new Error('unreadable'));
   await deliver();
@@ -331,9 +316,8 @@ test('at most four endpoints of an account are sent to at a time', async () => {
   const { task, endpoint } = await failedTask();
   const owned = [endpoint];
   for (let more = 0; more < 5; more += 1) owned.push(await openEndpoint(task.account_id));
-  for (const { owner, id } of owned) await sendTest(fixture.db, owner, id);
+  for (const one of owned) await testEvent(one);
   const other = await failedTask();
-  const claim = () => claimEndpoints(fixture.db, { sound: 32, slow: 32, failing: 16 });
   const first = await claim();
   assert.equal(first.filter(({ account_id: id }) => id === task.account_id).length, 4);
   assert.ok(first.some(({ id }) => id === other.endpoint.id));
@@ -342,7 +326,7 @@ test('at most four endpoints of an account are sent to at a time', async () => {
 
 test('an owner is mailed of a new endpoint, secret and address, and by whom', async () => {
   const { task } = await makeTask(fixture);
-  const { owner, id } = await openEndpoint(task.account_id);
+  const endpoint = await openEndpoint(task.account_id);
   let clock = 0;
   const told = async () => {
     clock += 301;
@@ -353,37 +337,34 @@ test('an owner is mailed of a new endpoint, secret and address, and by whom', as
     return mail?.subject;
   };
   assert.equal(await told(), 'A webhook endpoint was created');
-  await replaceSecret(fixture.db, owner, id);
+  await replaceSecret(db, endpoint.owner, endpoint.id);
   assert.deepEqual(await mails(), [], 'no mail for each of many changes');
   assert.equal(await told(), 'A webhook endpoint has a new secret');
-  await updateEndpoint(fixture.db, owner, id, { url: `${url}&moved` });
+  await change(endpoint, { url: `${url}&moved` });
   assert.equal(await told(), 'A webhook endpoint has a new address');
 });
 
 test('an endpoint is switched off after five days without a success, and not earlier', async () => {
   const { endpoint } = await failedTask();
-  respond = (response) => response.writeHead(500).end();
+  respond = responding(500);
   await deliver();
   for (const [hours, isOff] of [
     [119, false],
     [121, true],
   ] as const) {
     await fixture.database.setClock(hours * 3600);
-    await sendTest(fixture.db, endpoint.owner, endpoint.id);
+    await testEvent(endpoint);
     await deliver();
-    const { disabled_because: why } = await readEndpoint(fixture.db, endpoint.owner, endpoint.id);
+    const { disabled_because: why } = await stateOf(endpoint);
     assert.equal(why, isOff ? 'failing' : null, `after ${hours} hours`);
   }
 });
 
 test('an event whose process died after the send is sent again with the same id', async () => {
   await failedTask();
-  const [endpoint] = await claimEndpoints(fixture.db, { sound: 32, slow: 32, failing: 16 });
+  const [endpoint] = await claim();
   assert.ok(endpoint);
-  const dying = {
-    ...deps,
-    db: { ...deps.db, transaction: () => Promise.reject(new Error('died')) },
-  };
+  const dying = { ...deps, db: { ...db, transaction: () => Promise.reject(new Error('died')) } };
   await assert.rejects(deliverDue(dying, endpoint, new AbortController().signal), /died/);
   await deliver();
   assert.equal(received.length, 1, 'the lease of the dead process has not ended');
@@ -420,10 +401,10 @@ test('a redirect is a failure, and no more than 64 KiB of a response are read', 
 test('an address that is not public is never called', async () => {
   const { task } = await makeTask(fixture);
   const endpoint = await openEndpoint(task.account_id);
-  await updateEndpoint(fixture.db, endpoint.owner, endpoint.id, {
+  await change(endpoint, {
     url: 'https://127.0.0.1:1/hook',
   });
-  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await testEvent(endpoint);
   await deliver();
   const [delivery] = await logOf(endpoint);
   assert.equal(delivery?.attempts[0]?.status, null);
@@ -433,7 +414,7 @@ test('an address that is not public is never called', async () => {
 test('an endpoint with a port that is not allowed any more fails with that cause', async () => {
   const { task } = await makeTask(fixture);
   const endpoint = await openEndpoint(task.account_id, 'https://example.com:8443/hook');
-  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await testEvent(endpoint);
   await deliver();
   const [delivery] = await logOf(endpoint);
   assert.equal(delivery?.attempts[0]?.cause, 'The port 8443 is not allowed, only 1 to 443');
@@ -442,11 +423,11 @@ test('an endpoint with a port that is not allowed any more fails with that cause
 
 test('after a new secret both sign for a day', async () => {
   const { endpoint } = await failedTask();
-  const { secret } = await replaceSecret(fixture.db, endpoint.owner, endpoint.id);
+  const { secret } = await replaceSecret(db, endpoint.owner, endpoint.id);
   await deliver();
   for (const valid of [secret, endpoint.secret]) verified(received[0] as Received, valid);
   await fixture.database.setClock(86_500);
-  await sendTest(fixture.db, endpoint.owner, endpoint.id);
+  await testEvent(endpoint);
   await deliver();
   const signatures = String(received[1]?.headers['webhook-signature']).split(' ');
   assert.equal(signatures.length, 1);
@@ -456,7 +437,7 @@ test('an event that arrived can be sent again', async () => {
   const { endpoint } = await failedTask();
   await deliver();
   const eventId = String(received[0]?.headers['webhook-id']);
-  await sendAgain(fixture.db, endpoint.owner, { endpointId: endpoint.id, eventId });
+  await sendAgain(db, endpoint.owner, { endpointId: endpoint.id, eventId });
   await deliver();
   assert.equal(received[1]?.headers['webhook-id'], eventId);
   assert.equal((await logOf(endpoint))[0]?.attempts.length, 2);
@@ -464,9 +445,8 @@ test('an event that arrived can be sent again', async () => {
 
 test('an account has at most ten endpoints, also when creates come at once', async () => {
   const { task } = await makeTask(fixture);
-  const results = await Promise.allSettled(
-    Array.from({ length: 14 }, () => openEndpoint(task.account_id)),
-  );
+  const creates = Array.from({ length: 14 }, () => openEndpoint(task.account_id));
+  const results = await Promise.allSettled(creates);
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 10);
 });
 
@@ -474,27 +454,26 @@ test('what is left of a deleted endpoint, and the log of more than 30 days, is d
   const { endpoint } = await failedTask();
   await deliver();
   await fixture.database.setClock(29 * 86_400);
-  await purgeDeliveries(fixture.db);
+  await purgeDeliveries(db);
   assert.equal((await logOf(endpoint)).length, 1);
   await fixture.database.setClock(31 * 86_400);
-  await purgeDeliveries(fixture.db);
+  await purgeDeliveries(db);
   assert.equal((await logOf(endpoint)).length, 0);
-  await sendTest(fixture.db, endpoint.owner, endpoint.id);
-  await deleteEndpoint(fixture.db, endpoint.owner, endpoint.id);
+  await testEvent(endpoint);
+  await deleteEndpoint(db, endpoint.owner, endpoint.id);
   await deliver();
   assert.equal(received.length, 1, 'nothing is sent to a deleted endpoint');
   await fixture.database.setClock(31 * 86_400 + 7200);
-  await purgeDeliveries(fixture.db);
-  const left = await sql(fixture.db, 'select from webhook_endpoints where id = $1', [endpoint.id]);
+  await purgeDeliveries(db);
+  const left = await sql(db, 'select from webhook_endpoints where id = $1', [endpoint.id]);
   assert.equal(left.length, 0);
 });
 
 test('events of an endpoint without an address are kept in its log and never sent', async () => {
   const { task, endpoint } = await failedTask(null);
-  const { db } = fixture;
   const low = { available_credits: 3, below_credits: 10 };
   await recordEvent(db, { accountId: task.account_id, type: 'credits.low', data: low });
-  const eventId = await sendTest(db, endpoint.owner, endpoint.id);
+  const eventId = await testEvent(endpoint);
   await sendAgain(db, endpoint.owner, { endpointId: endpoint.id, eventId });
   await deliver();
   assert.deepEqual(received, []);

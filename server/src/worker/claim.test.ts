@@ -11,10 +11,11 @@ import { createClaimRules } from './live-workers.ts';
 const fixture = await openTaskFixture();
 const { db } = fixture;
 after(() => fixture.close());
+const postponeAll = () =>
+  sql(db, `update tasks set due_at = clock_now() + interval '1 year' where due_at is not null`);
 beforeEach(async () => {
   await freezeClock(db, 0);
-  const later = `update tasks set due_at = clock_now() + interval '1 year' where due_at is not null`;
-  await sql(db, later);
+  await postponeAll();
 });
 
 interface Asked {
@@ -89,9 +90,8 @@ test('a claim leases as many tasks as it has slots, those first that have been d
 
 test('workers that claim at once get different tasks, and together all of them', async () => {
   const ids = await makeTasks(30);
-  const claimed = await Promise.all(
-    Array.from({ length: 6 }, () => claims('submit', { slots: 5 })),
-  );
+  const claiming = Array.from({ length: 6 }, () => claims('submit', { slots: 5 }));
+  const claimed = await Promise.all(claiming);
   assert.deepEqual(idsOf(claimed.flat()), ids.sort());
   assert.ok(claimed.flat().every(({ lease }) => lease === 1));
 });
@@ -169,16 +169,12 @@ test('when many workers claim at once, an account never fetches more than its li
   for (let round = 0; round < 10; round += 1) {
     const mine = await makeIngestTasks(9);
     await shareAccount(mine);
-    const claimed = await Promise.all(
-      Array.from({ length: 10 }, () => claims('ingest', { slots: 1 })),
-    );
-    const count = claimed.flat().length;
+    const claiming = Array.from({ length: 10 }, () => claims('ingest', { slots: 1 }));
+    const count = (await Promise.all(claiming)).flat().length;
     assert.ok(count <= 4, `${count} tasks were claimed`);
     const rest = await claims('ingest');
     assert.equal(count + rest.length, 4);
-    await sql(db, "update tasks set due_at = clock_now() + interval '1 year' where id = any($1)", [
-      mine,
-    ]);
+    await postponeAll();
   }
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
-import { makeTask, openTaskFixture, type TaskFixture } from '../../test/task-fixtures.ts';
+import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import type { HostedProvider } from '../providers/provider.ts';
 import { type Phase, readTask, type Task } from '../tasks/task.ts';
@@ -48,7 +48,7 @@ function untilIn(fixture: TaskFixture, taskId: string, phase: Phase): Promise<Ta
 }
 
 /** Moves a task to its next phase; postpones it once it generates. */
-async function goOn(fixture: TaskFixture, task: Task): Promise<StepResult> {
+async function advance(fixture: TaskFixture, task: Task): Promise<StepResult> {
   if (task.phase === 'reserved') return moveNow(fixture.db, task, { to: 'submitting' });
   if (task.phase === 'submitting') return moveNow(fixture.db, task, { to: 'generating' });
   return postpone(fixture.db, task, { seconds: 3600 });
@@ -69,14 +69,11 @@ async function checkLeases(
   const seen: Array<[Phase, number]> = [];
   const run = (task: Task) => {
     seen.push([task.phase, task.lease]);
-    return goOn(fixture, task);
+    return advance(fixture, task);
   };
   await startWorker(t, fixture, { run }, provider);
   const { task } = await makeTask(fixture);
-  await until(
-    async () => seen.length,
-    (count) => count === 3,
-  );
+  await until(async () => seen.length === 3);
   assert.deepEqual(seen, [
     ['reserved', 1],
     ['submitting', 1],
@@ -90,7 +87,7 @@ test('when several workers run, each task is begun once', async (t) => {
   const begun: string[] = [];
   const run = (task: Task) => {
     if (task.phase === 'reserved') begun.push(task.id);
-    return goOn(fixture, task);
+    return advance(fixture, task);
   };
   await startWorker(t, fixture, { run });
   await startWorker(t, fixture, { run });
@@ -102,12 +99,10 @@ test('when several workers run, each task is begun once', async (t) => {
 test('the sweep finds tasks without a wake-up, also those that a dead worker had leased', async (t) => {
   const fixture = await openFixture(t);
   const { task } = await makeTask(fixture);
-  await fixture.db.query({
-    name: '',
-    text: `update tasks set lease = 7, leased_until = clock_now() - interval '1 second'`,
-  });
+  const lease = `update tasks set lease = 7, leased_until = clock_now() - interval '1 second'`;
+  await sql(fixture.db, lease);
   const deaf = { ...fixture, wakeUps: { ...fixture.wakeUps, listen: () => {} } };
-  await startWorker(t, deaf, { run: (taken) => goOn(fixture, taken) });
+  await startWorker(t, deaf, { run: (taken) => advance(fixture, taken) });
   const moved = await untilIn(fixture, task.id, 'generating');
   assert.ok(moved.lease >= 8, `lease ${moved.lease}`); // 9 once the pool of polls has it
 });
@@ -129,10 +124,7 @@ test('steps.failed is called for a step that fails, not for one that was superse
       return result;
     },
   });
-  await until(
-    async () => tried.size === 2 && internalFailures.length,
-    (count) => count === 1,
-  );
+  await until(async () => tried.size === 2 && internalFailures.length === 1);
   assert.deepEqual(internalFailures, [`${broken.task.id} internal`]);
   assert.equal((await readTask(fixture.db, broken.task.id)).internal_failures, 1);
   assert.ok(tried.has(taken.task.id));
@@ -148,7 +140,7 @@ test('a worker that stops finishes the step under way, starts no other step and 
       seen.push(task.phase);
       entered.resolve();
       await goAhead.promise;
-      return goOn(fixture, task);
+      return advance(fixture, task);
     },
   });
   const { task } = await makeTask(fixture);
@@ -161,7 +153,7 @@ test('a worker that stops finishes the step under way, starts no other step and 
   assert.deepEqual(seen, ['reserved']);
   assert.equal((await readTask(fixture.db, task.id)).phase, 'submitting');
   assert.equal((await readTask(fixture.db, second.task.id)).lease, 0);
-  await startWorker(t, fixture, { run: (taken) => goOn(fixture, taken) });
+  await startWorker(t, fixture, { run: (taken) => advance(fixture, taken) });
   for (const { id } of [task, second.task]) await untilIn(fixture, id, 'generating');
 });
 
@@ -194,10 +186,8 @@ test('the lease of a long step is renewed, so no other worker leases the task', 
   await startWorker(t, fixture, { run });
   const { task } = await makeTask(fixture);
   const leasedUntil = async () => {
-    const [row] = await fixture.db.query<{ until: Date | null }>(
-      { name: '', text: 'select leased_until as until from tasks where id = $1' },
-      [task.id],
-    );
+    const text = 'select leased_until as until from tasks where id = $1';
+    const [row] = await sql<{ until: Date | null }>(fixture.db, text, [task.id]);
     return row?.until?.getTime() ?? 0;
   };
   const first = await until(leasedUntil, (time) => time > 0);
@@ -209,10 +199,7 @@ test('the lease of a long step is renewed, so no other worker leases the task', 
 test('a worker reports its providers while it runs', async (t) => {
   const fixture = await openFixture(t);
   const worker = await startWorker(t, fixture, {});
-  const reported = async () => {
-    const text = 'select providers, ingest_places from workers';
-    return fixture.db.query<{ providers: string[] }>({ name: '', text });
-  };
+  const reported = () => sql(fixture.db, 'select providers, ingest_places from workers');
   const [row] = await until(reported, (rows) => rows.length === 1);
   assert.deepEqual(row, { providers: ['scripted'], ingest_places: 32 });
   await worker.stopClaiming();
@@ -224,7 +211,7 @@ test('a worker leaves the tasks of other providers alone', async (t) => {
   const begun: string[] = [];
   const run = (task: Task) => {
     begun.push(task.id);
-    return goOn(fixture, task);
+    return advance(fixture, task);
   };
   await startWorker(t, fixture, { run });
   const other = (await makeTask(fixture, { providerName: 'elsewhere' })).task;
@@ -237,7 +224,7 @@ test('a worker leaves the tasks of other providers alone', async (t) => {
 test('only as many polls are claimed as there are near turns at the provider', async (t) => {
   const fixture = await openFixture(t);
   for (let i = 0; i < 5; i += 1) await makeTask(fixture);
-  await fixture.db.query({ name: '', text: `update tasks set phase = 'generating'` });
+  await sql(fixture.db, `update tasks set phase = 'generating'`);
   let polls = 0;
   const run = (task: Task) => {
     polls += 1;
@@ -250,9 +237,6 @@ test('only as many polls are claimed as there are near turns at the provider', a
     return turns.shift() ?? 0;
   };
   await startWorker(t, fixture, { run }, { nearReads });
-  await until(
-    async () => asked,
-    (times) => times > 5,
-  );
+  await until(async () => asked > 5);
   assert.equal(polls, 2);
 });

@@ -43,12 +43,8 @@ test('a task that failed before it was announced, and whose key was released, ca
 });
 
 async function boundTask(key: string): Promise<string | null | undefined> {
-  const [row] = await sql<{ task_id: string | null }>(
-    db,
-    'select task_id from idempotency_keys where key = $1',
-    [key],
-  );
-  return row?.task_id;
+  const text = 'select task_id from idempotency_keys where key = $1';
+  return (await sql<{ task_id: string | null }>(db, text, [key]))[0]?.task_id;
 }
 
 test('a task that is announced again keeps the time of the first announce', async () => {

@@ -9,12 +9,12 @@ import { createTask } from '../create-task.ts';
 import { quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import { bindingFor, REQUEST, requestFor } from '../task-fixtures.ts';
+import { actOn } from './actors.ts';
 import { LINKS, LOST_WAKE_UPS, PICTURES, pictureUrl } from './fake-deps.ts';
 import type { ClientObservation } from './observations.ts';
-import { actOn } from './owner.ts';
 import type { Process } from './scheduler/process.ts';
-import { type Thread, within } from './scheduler/scheduler.ts';
-import { processOn, type Simulation } from './simulation.ts';
+import type { Thread } from './scheduler/scheduler.ts';
+import { inProcess, type Simulation } from './simulation.ts';
 
 type Api = Process & { db: Database };
 
@@ -44,22 +44,19 @@ export async function runClient(
   thread: Thread,
   requests: SimulatedRequest[],
 ): Promise<void> {
-  const { random, scheduler } = simulation;
-  const own = processOn(simulation, thread, scheduler.newLifetime());
-  const calls = requests.length * 3;
-  for (let i = 0; i < calls; i += 1) {
-    await own.sleep(random.between(0, random.pick([0.5, 4, 15])));
-    const planned = requests[i] ?? random.pick(requests);
-    const taskId = simulation.observations.taskOf(thread.name, planned.key);
-    const observation = await serve(simulation, thread, (api) =>
-      requestOf(simulation, api, planned, taskId),
-    );
-    if (observation) {
-      simulation.trace.note(thread.name, `got ${describeObservation(simulation, observation)}`);
-      simulation.observations.add({ client: thread.name, ...observation });
+  const { random, observations, trace } = simulation;
+  await inProcess(simulation, thread, async (own) => {
+    const calls = requests.length * 3;
+    for (let i = 0; i < calls; i += 1) {
+      await own.sleep(random.between(0, random.pick([0.5, 4, 15])));
+      const planned = requests[i] ?? random.pick(requests);
+      const taskId = observations.taskOf(thread.name, planned.key);
+      const observation = await serve(simulation, thread, planned, taskId);
+      if (!observation) continue;
+      trace.note(thread.name, `got ${describeObservation(simulation, observation)}`);
+      observations.add({ client: thread.name, ...observation });
     }
-  }
-  scheduler.end(own.lifetime);
+  });
 }
 
 /** What a client does next with its key, whose task it may know. */
@@ -93,11 +90,12 @@ type Observed = ClientObservation extends infer One
 async function serve(
   simulation: Simulation,
   thread: Thread,
-  handle: (api: Api) => Promise<Observed | undefined>,
+  planned: SimulatedRequest,
+  taskId: string | undefined,
 ): Promise<Observed | undefined> {
-  const api = processOn(simulation, thread, simulation.scheduler.newLifetime());
-  const observed = await within(api.lifetime, () => handle(api));
-  simulation.scheduler.end(api.lifetime);
+  const observed = await inProcess(simulation, thread, (api) =>
+    requestOf(simulation, api, planned, taskId),
+  );
   return simulation.stage === 'faulty' && simulation.random.chance(0.1) ? undefined : observed;
 }
 
@@ -134,10 +132,8 @@ async function post(
   try {
     const { kind, task } = await createTask(deps, requestFor(binding, request));
     if (kind === 'replayed' || surface === WEB_SURFACE) return boundTo(key, task);
-    return boundTo(
-      key,
-      await awaitResponse({ ...deps, waiting: waitingOf(simulation, api) }, task),
-    );
+    const waiting = waitingOf(simulation, api);
+    return boundTo(key, await awaitResponse({ ...deps, waiting }, task));
   } catch (error) {
     if (error instanceof ApiError) return refusalOf(key, error);
     throw error;

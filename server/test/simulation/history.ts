@@ -8,13 +8,11 @@ import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../../src/webhooks/events.ts';
 import { createRandom, type Random } from '../random.ts';
 import { PRICE } from '../task-fixtures.ts';
-import { sendCallbacks } from './callbacks.ts';
+import { passOnCancels, runOperator, runOwner, sendCallbacks } from './actors.ts';
 import { type CheckResult, checkHistory, KEPT } from './checks.ts';
 import { drawRequests, runClient } from './client.ts';
 import type { SimulatedServer } from './database.ts';
 import { createObservations } from './observations.ts';
-import { runOperator } from './operator.ts';
-import { passOnCancels, runOwner } from './owner.ts';
 import {
   createProviderState,
   drawProfile,
@@ -23,7 +21,7 @@ import {
 } from './provider-state.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
 import { createTrace } from './scheduler/trace.ts';
-import { processOn, type Simulation, type SimulationSettings } from './simulation.ts';
+import { inProcess, type Simulation, type SimulationSettings } from './simulation.ts';
 import { workToTheEnd, workWithFaults } from './worker.ts';
 
 /** The result of one history. */
@@ -129,15 +127,15 @@ function begin(simulation: Simulation): void {
   scheduler.start('owner', (thread) => runOwner(simulation, thread));
   if (settings.hasOperator)
     scheduler.start('operator', (thread) => runOperator(simulation, thread));
-  scheduler.start('calm', async (thread) => {
-    const own = processOn(simulation, thread, scheduler.newLifetime());
-    while (activeClients > 0) await own.sleep(1);
-    await own.sleep(random.between(0, 150));
-    simulation.stage = 'calm';
-    simulation.trace.note('simulation', 'no more faults');
-    while (activeWorkers > 0) await own.sleep(1);
-    await workToTheEnd(simulation, thread);
-    simulation.stage = 'over';
-    scheduler.end(own.lifetime);
-  });
+  scheduler.start('calm', (thread) =>
+    inProcess(simulation, thread, async (own) => {
+      while (activeClients > 0) await own.sleep(1);
+      await own.sleep(random.between(0, 150));
+      simulation.stage = 'calm';
+      simulation.trace.note('simulation', 'no more faults');
+      while (activeWorkers > 0) await own.sleep(1);
+      await workToTheEnd(simulation, thread);
+      simulation.stage = 'over';
+    }),
+  );
 }

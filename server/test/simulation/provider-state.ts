@@ -13,74 +13,23 @@ interface ProviderProfile {
   callbacks: 'none' | 'unsigned' | 'signed';
 }
 
+const SILENT = { findLagSeconds: 0, callbacks: 'none' } as const;
+const EXACT = { ...SILENT, find: 'exact', shows: 'mark', absence: 'final' } as const;
+const LISTED = { ...SILENT, find: 'list', shows: 'likeness', absence: 'weak' } as const;
+const UNLISTED = { ...LISTED, find: 'none' } as const;
+
 const PROFILES: readonly ProviderProfile[] = [
-  {
-    name: 'exact_final',
-    find: 'exact',
-    shows: 'mark',
-    absence: 'final',
-    findLagSeconds: 0,
-    callbacks: 'none',
-  },
-  {
-    name: 'exact_strong',
-    find: 'exact',
-    shows: 'mark',
-    absence: 'strong',
-    findLagSeconds: 20,
-    callbacks: 'none',
-  },
-  {
-    name: 'marked_list',
-    find: 'list',
-    shows: 'mark',
-    absence: 'weak',
-    findLagSeconds: 20,
-    callbacks: 'unsigned',
-  },
-  {
-    name: 'signed_likeness',
-    find: 'list',
-    shows: 'likeness',
-    absence: 'weak',
-    findLagSeconds: 20,
-    callbacks: 'signed',
-  },
-  {
-    name: 'likeness_only',
-    find: 'list',
-    shows: 'likeness',
-    absence: 'weak',
-    findLagSeconds: 5,
-    callbacks: 'none',
-  },
-  {
-    name: 'unlisted',
-    find: 'none',
-    shows: 'likeness',
-    absence: 'weak',
-    findLagSeconds: 0,
-    callbacks: 'unsigned',
-  },
-  {
-    name: 'unlisted_silent',
-    find: 'none',
-    shows: 'likeness',
-    absence: 'weak',
-    findLagSeconds: 0,
-    callbacks: 'none',
-  },
+  { name: 'exact_final', ...EXACT },
+  { name: 'exact_strong', ...EXACT, absence: 'strong', findLagSeconds: 20 },
+  { name: 'marked_list', ...LISTED, shows: 'mark', findLagSeconds: 20, callbacks: 'unsigned' },
+  { name: 'signed_likeness', ...LISTED, findLagSeconds: 20, callbacks: 'signed' },
+  { name: 'likeness_only', ...LISTED, findLagSeconds: 5 },
+  { name: 'unlisted', ...UNLISTED, callbacks: 'unsigned' },
+  { name: 'unlisted_silent', ...UNLISTED },
 ];
 
 /** The provider of test keys, as `providers/local/scripted.ts` is. */
-export const SCRIPTED_PROFILE: ProviderProfile = {
-  name: 'scripted',
-  find: 'exact',
-  shows: 'mark',
-  absence: 'final',
-  findLagSeconds: 0,
-  callbacks: 'none',
-};
+export const SCRIPTED_PROFILE: ProviderProfile = { name: 'scripted', ...EXACT };
 
 /** A random profile. One whose absence proves something comes twice as often: it has more to check. */
 export function drawProfile(random: Random): ProviderProfile {

@@ -8,7 +8,7 @@ import { describeFailure, describeSummary, runHistories, type Summary } from './
 
 const seed = process.env.FRAMEWRIGHT_SEED;
 const MINUTES = 10;
-/** A few seconds of histories, the same ones each time, which contain each landmark twice. */
+/** A few seconds of histories, the same ones each time, which contain each landmark. */
 const SEEDS = [0, 7, 11, 24, 51, 54, 56, 65, 70, 71, 90];
 /** How many failures are printed. */
 const MAX_FAILURES = 5;

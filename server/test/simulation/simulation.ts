@@ -17,7 +17,7 @@ import {
   type SubmitWeights,
 } from './provider-state.ts';
 import { createProcess, type FaultRates, NO_FAULTS, type Process } from './scheduler/process.ts';
-import type { Lifetime, Scheduler, Thread } from './scheduler/scheduler.ts';
+import { type Lifetime, type Scheduler, type Thread, within } from './scheduler/scheduler.ts';
 import type { Trace } from './scheduler/trace.ts';
 
 /** How histories differ, apart from the order of their events. */
@@ -64,6 +64,22 @@ export function processOn(
   const faults = () => (simulation.stage === 'faulty' ? settings.faults : NO_FAULTS);
   const process = createProcess({ scheduler, random, trace, faults }, thread, lifetime);
   return { ...process, db: databaseOf(process, simulation.db, trace) };
+}
+
+/**
+ * Does work in a process of its own, which ends with it.
+ * @returns undefined when the process died
+ */
+export async function inProcess<T>(
+  simulation: Simulation,
+  thread: Thread,
+  work: (process: Process & { db: Database }) => Promise<T>,
+): Promise<T | undefined> {
+  const { scheduler } = simulation;
+  const process = processOn(simulation, thread, scheduler.newLifetime());
+  const result = await within(process.lifetime, () => work(process));
+  scheduler.end(process.lifetime);
+  return result;
 }
 
 /** The jobs of all providers. */

@@ -10,7 +10,7 @@ import { shuffled } from '../random.ts';
 import { claim } from '../task-fixtures.ts';
 import type { Process } from './scheduler/process.ts';
 import { type Thread, within } from './scheduler/scheduler.ts';
-import { processOn, type Simulation, stepDepsOf } from './simulation.ts';
+import { inProcess, processOn, type Simulation, stepDepsOf } from './simulation.ts';
 
 interface SimulatedWorker extends AdvanceDeps {
   process: Process & { db: Database };
@@ -108,6 +108,12 @@ function startRenewing(
   });
 }
 
+interface DueTask {
+  id: string;
+  phase: string;
+  in_seconds: number;
+}
+
 const NEXT_DUE = statement(
   'simulation_next_due',
   `select id, phase, extract(epoch from
@@ -124,25 +130,19 @@ const MAX_STEPS = 100;
 
 /** Works on all tasks, without faults, until each has ended or stays held. */
 export async function workToTheEnd(simulation: Simulation, thread: Thread): Promise<void> {
-  const process = processOn(simulation, thread, simulation.scheduler.newLifetime());
-  const worker = calmWorker(simulation, process);
-  const settledAtMs = process.nowMs() + SETTLING_SECONDS * 1000;
-  const steps = new Map<string, number>();
-  for (;;) {
-    const live = await simulation.db.query<{ id: string; phase: string; in_seconds: number }>(
-      NEXT_DUE,
-    );
-    const open = live.filter(({ id, phase }) => phase !== 'held' || !staysHeld(steps, id));
-    const [next] = open;
-    if (!next || (steps.get(next.id) ?? 0) > MAX_STEPS) break;
-    await process.sleep(Math.max(0, next.in_seconds));
-    const task = await claim(process.db, next.id);
-    if (task) await work(simulation, worker, task);
-    if (process.nowMs() > settledAtMs) steps.set(next.id, (steps.get(next.id) ?? 0) + 1);
-  }
-  simulation.scheduler.end(process.lifetime);
-}
-
-function staysHeld(steps: Map<string, number>, taskId: string): boolean {
-  return (steps.get(taskId) ?? 0) >= HELD_STEPS;
+  await inProcess(simulation, thread, async (process) => {
+    const worker = calmWorker(simulation, process);
+    const settledAtMs = process.nowMs() + SETTLING_SECONDS * 1000;
+    const steps = new Map<string, number>();
+    const stepsOf = (id: string) => steps.get(id) ?? 0;
+    for (;;) {
+      const live = await simulation.db.query<DueTask>(NEXT_DUE);
+      const next = live.find(({ id, phase }) => phase !== 'held' || stepsOf(id) < HELD_STEPS);
+      if (!next || stepsOf(next.id) > MAX_STEPS) break;
+      await process.sleep(Math.max(0, next.in_seconds));
+      const task = await claim(process.db, next.id);
+      if (task) await work(simulation, worker, task);
+      if (process.nowMs() > settledAtMs) steps.set(next.id, stepsOf(next.id) + 1);
+    }
+  });
 }

@@ -1,10 +1,13 @@
 import path from 'node:path';
+import type { Database } from '../../src/database/database.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { type Behaviour, type MediaHost, startMediaHost } from '../media/media-host.ts';
+import { type KeyTask, tasksOfKey } from '../service/end-state.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../service/webhook-receiver.ts';
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 
 /** What {@link CrashFixture.body} costs: 4 s of the mini model in 480p. */
 export const VIDEO_CREDITS = 60;
@@ -28,6 +31,15 @@ export interface CrashFixture extends AsyncDisposable {
   picture: Extract<Behaviour, { kind: 'bytes' }>;
   /** Moves the database's clock past all leases. */
   expireLeases(): Promise<void>;
+}
+
+/** Waits until the newest task of the key is in one of these phases. */
+export async function untilPhase(db: Database, key: string, ...phases: string[]): Promise<KeyTask> {
+  const [task] = await until(
+    () => tasksOfKey(db, key),
+    ([newest]) => newest !== undefined && phases.includes(newest.phase),
+  );
+  return task as KeyTask;
 }
 
 type CrashMode = 'text-to-video' | 'image-to-video';

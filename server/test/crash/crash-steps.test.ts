@@ -25,10 +25,7 @@ function purchase(fixture: CrashFixture, makeBuyer: typeof webBuyer): Story {
       buyer = await makeBuyer(fixture, url);
     },
     act: (url) => buyer.create(url, key),
-    async isDone() {
-      const [task] = await tasksOfKey(db, key);
-      return task?.phase === 'completed';
-    },
+    isDone: async () => (await tasksOfKey(db, key))[0]?.phase === 'completed',
     check: (url, response) => assertBought(fixture, { key, buyer, response }, url),
   };
 }

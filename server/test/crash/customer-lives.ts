@@ -7,7 +7,7 @@ import { makeCustomer } from '../customer.ts';
 import { assertOneVideo, assertTidyObjects, tasksOfKey } from '../service/end-state.ts';
 import { sql } from '../task-fixtures.ts';
 import { until } from '../until.ts';
-import { type CrashFixture, VIDEO_CREDITS } from './crash-fixture.ts';
+import { type CrashFixture, untilPhase, VIDEO_CREDITS } from './crash-fixture.ts';
 import type { Story } from './rounds.ts';
 
 const TEST_CREDITS = 100_000;
@@ -34,12 +34,10 @@ class Customer {
 
   private constructor(
     fixture: CrashFixture,
-    { accountId, secret, earlier }: Record<'accountId' | 'secret' | 'earlier', string>,
+    own: Record<'accountId' | 'secret' | 'earlier', string>,
   ) {
     this.fixture = fixture;
-    this.accountId = accountId;
-    this.secret = secret;
-    this.earlier = earlier;
+    ({ accountId: this.accountId, secret: this.secret, earlier: this.earlier } = own);
   }
 
   /** What the statement that admits the first request of the key has in its values. */
@@ -63,12 +61,13 @@ class Customer {
   }
 
   /** The one task of the customer in this phase, once it is there. */
-  async taskIn(...phases: string[]): Promise<string> {
-    const [task] = await until(
-      () => this.tasks(),
-      ([first]) => phases.includes(first?.phase ?? ''),
-    );
-    return task?.id ?? '';
+  async taskIn(phase: string): Promise<string> {
+    return (await untilPhase(this.fixture.database.db, this.key, phase)).id;
+  }
+
+  /** Whether its task is in one of these phases, and all events of it have been delivered. */
+  async isTask(...phases: string[]): Promise<boolean> {
+    return phases.includes((await this.tasks())[0]?.phase ?? '') && this.isTold();
   }
 
   /** Whether each end or hold of a task has been delivered, exactly as often as it happened. */
@@ -88,12 +87,10 @@ class Customer {
   /** Asserts the balances, that each event has arrived under one id, and that the audit is clean. */
   async assertBooks(expected: { paid: number; test: number | null }): Promise<void> {
     const { database, receiver } = this.fixture;
-    await until(() => this.isTold(), Boolean);
-    const events = await sql<{ event_id: string }>(
-      database.db,
-      'select event_id from webhook_deliveries where task_id = any($1)',
-      [(await this.tasks()).map(({ id }) => id)],
-    );
+    await until(() => this.isTold());
+    const text = 'select event_id from webhook_deliveries where task_id = any($1)';
+    const ids = (await this.tasks()).map(({ id }) => id);
+    const events = await sql<{ event_id: string }>(database.db, text, [ids]);
     const arrived = new Set(receiver.received.map(({ id }) => id));
     assert.ok(events.every(({ event_id: id }) => arrived.has(id)));
     const rows = await sql<{ kind: string; available: number; reserved: number }>(
@@ -135,7 +132,7 @@ async function cancelBeforeSubmit(fixture: CrashFixture): Promise<Story> {
       id = await customer.taskIn('ingesting');
     },
     act: (url) => customer.send(url, 'POST', `/tasks/${id}/cancel`),
-    isDone: async () => (await customer.tasks())[0]?.phase === 'failed' && customer.isTold(),
+    isDone: () => customer.isTask('failed'),
     async check(url) {
       await assertCancelled(story, url);
       await customer.assertBooks({ paid: VIDEO_CREDITS, test: null });
@@ -156,7 +153,7 @@ async function cancelAfterAcceptance(fixture: CrashFixture): Promise<Story> {
       id = await customer.taskIn('generating');
     },
     act: (url) => customer.send(url, 'POST', `/tasks/${id}/cancel`),
-    isDone: async () => (await customer.tasks())[0]?.phase === 'failed' && customer.isTold(),
+    isDone: () => customer.isTask('failed'),
     async check(url) {
       // The clock has passed the leases; a job that still works goes on for as long as before.
       const later = `clock_now() + interval '30 seconds'`;
@@ -173,12 +170,8 @@ async function deleteOutput(fixture: CrashFixture): Promise<Story> {
   const { db } = fixture.database;
   let id = '';
   let link = '';
-  const objects = () =>
-    sql<{ state: string }>(
-      db,
-      `select state from stored_objects where owner_id = $1 and role = 'output'`,
-      [id],
-    );
+  const OBJECTS = `select from stored_objects
+    where owner_id = $1 and role = 'output' and state <> 'deleted'`;
   const story: Story = {
     mark: customer.mark,
     async prepare(url) {
@@ -188,7 +181,7 @@ async function deleteOutput(fixture: CrashFixture): Promise<Story> {
       link = body.output.video_url;
     },
     act: (url) => customer.send(url, 'DELETE', `/tasks/${id}/output`),
-    isDone: async () => (await objects()).every(({ state }) => state === 'deleted'),
+    isDone: async () => (await sql(db, OBJECTS, [id])).length === 0,
     async check(url) {
       const { status, body } = await story.act(url);
       assert.equal(status, 204, JSON.stringify(body));
@@ -212,9 +205,7 @@ async function heldTask(fixture: CrashFixture, word: string, completed: 0 | 1): 
       if (response.body.error?.details?.credits === 'held') await fixture.expireLeases();
       return response;
     },
-    isDone: async () =>
-      ['completed', 'failed'].includes((await customer.tasks())[0]?.phase ?? '') &&
-      customer.isTold(),
+    isDone: () => customer.isTask('completed', 'failed'),
     async check(url) {
       const { status, body } = await until(
         () => story.act(url),
@@ -236,13 +227,9 @@ async function heldTask(fixture: CrashFixture, word: string, completed: 0 | 1): 
 async function refill(fixture: CrashFixture): Promise<Story> {
   const customer = await Customer.open(fixture, 'test');
   const { db } = fixture.database;
-  const booked = () =>
-    sql<{ credits: number }>(
-      db,
-      `select credits::int from ledger_transfers
-       where account_id = $1 and reference like 'adjust:%'`,
-      [customer.accountId],
-    );
+  const BOOKED = `select credits::int from ledger_transfers
+    where account_id = $1 and reference like 'adjust:%'`;
+  const booked = () => sql(db, BOOKED, [customer.accountId]);
   const story: Story = {
     mark: customer.mark,
     async prepare(url) {
@@ -295,7 +282,7 @@ async function uploadAndCreate(fixture: CrashFixture, store: typeof uploadTo): P
       const media = { mode: 'image-to-video', image_url: upload };
       return customer.create(url, customer.secret, media);
     },
-    isDone: async () => (await customer.tasks())[0]?.phase === 'completed' && customer.isTold(),
+    isDone: () => customer.isTask('completed'),
     async check(url) {
       const { status, body } = await until(
         () => story.act(url),
@@ -306,11 +293,8 @@ async function uploadAndCreate(fixture: CrashFixture, store: typeof uploadTo): P
       await assertOneVideo(db, customer.key, body.id);
       await customer.assertBooks({ paid: 0, test: null });
       // What a killed process was storing is removed after a day.
-      await sql(
-        db,
-        `update stored_objects set created_at = created_at - interval '2 days'
-         where state = 'writing'`,
-      );
+      const earlier = `created_at - interval '2 days'`;
+      await sql(db, `update stored_objects set created_at = ${earlier} where state = 'writing'`);
       await assertTidyObjects(db, fixture.stored);
     },
   };
@@ -338,23 +322,23 @@ export const CUSTOMER_LIVES: {
   {
     title: 'a held task of a test key that was accepted becomes one video',
     leastPoints: 40,
-    open: (fixture: CrashFixture) => heldTask(fixture, 'test-held-accepted', 1),
+    open: (fixture) => heldTask(fixture, 'test-held-accepted', 1),
   },
   {
     title: 'a held task of a test key that was refused is refunded once',
     leastPoints: 30,
-    open: (fixture: CrashFixture) => heldTask(fixture, 'test-held-refused', 0),
+    open: (fixture) => heldTask(fixture, 'test-held-refused', 0),
   },
   { title: 'a refill of test credits is booked once', leastPoints: 6, open: refill },
   {
     title: 'an upload that a create uses has its bytes, and makes one video',
     leastPoints: 50,
-    open: (fixture: CrashFixture) => uploadAndCreate(fixture, uploadTo),
+    open: (fixture) => uploadAndCreate(fixture, uploadTo),
   },
   {
     title: 'a file sent to the bucket by a link that a create uses makes one video',
     leastPoints: 40,
     hasBucket: true,
-    open: (fixture: CrashFixture) => uploadAndCreate(fixture, putInto),
+    open: (fixture) => uploadAndCreate(fixture, putInto),
   },
 ];

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ApiResponse, client } from '../client.ts';
+import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { unlessLong } from '../long.ts';
-import {
-  assertBalance,
-  assertOneVideo,
-  assertTidyObjects,
-  type KeyTask,
-  tasksOfKey,
-} from '../service/end-state.ts';
-import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
+import { assertBalance, assertOneVideo, assertTidyObjects } from '../service/end-state.ts';
+import { startServiceProcess } from '../service/service-process.ts';
 import { until } from '../until.ts';
 import {
   CRASHING_SERVICE,
   type CrashFixture,
   openCrashFixture,
+  untilPhase,
   VIDEO_CREDITS,
 } from './crash-fixture.ts';
 
@@ -33,13 +28,8 @@ const PAUSES = [
   { at: 'before local_job_finish', task: 'same', always: false },
 ] as const;
 
-function isDecided([task]: KeyTask[]): boolean {
-  return !['reserved', 'ingesting', 'submitting'].includes(task?.phase ?? 'reserved');
-}
-
-async function isPaused(service: ServiceProcess, at: string): Promise<boolean> {
-  return service.output().includes(`"name":"${at}"`);
-}
+/** The phases of a task that is accepted, held or has ended. */
+const DECIDED = ['generating', 'archiving', 'held', 'completed', 'failed'];
 
 /** Sends a create to a service that is paused during it; another service finishes the task. */
 async function finishElsewhere(fixture: CrashFixture, at: string) {
@@ -49,19 +39,16 @@ async function finishElsewhere(fixture: CrashFixture, at: string) {
   const plan = { CRASH_KEY: key, CRASH_AT: at, CRASH_SIGNAL: 'SIGSTOP' };
   await using paused = await startServiceProcess({ ...env, ...plan }, CRASHING_SERVICE);
   const response = client(paused.url, secret).create(body, key);
-  await until(() => isPaused(paused, at), Boolean);
+  await until(async () => paused.output().includes(`"name":"${at}"`));
   await fixture.expireLeases();
   await using other = await startServiceProcess(env);
   // A retry before that would announce the task, which would then never release its key.
-  await until(() => tasksOfKey(database.db, key), isDecided);
+  await untilPhase(database.db, key, ...DECIDED);
   const retried = await until(
     () => client(other.url, secret).create(body, key),
     ({ status }) => status !== 503,
   );
-  await until(
-    () => tasksOfKey(database.db, key),
-    ([task]) => task?.phase === 'completed',
-  );
+  await untilPhase(database.db, key, 'completed');
   await assertTidyObjects(database.db, fixture.dataDir); // what the paused service began is deleted
   paused.process.kill('SIGCONT');
   const late = await response;
@@ -73,25 +60,17 @@ async function finishElsewhere(fixture: CrashFixture, at: string) {
   return { late, retried };
 }
 
-function assertSameTask(late: ApiResponse, retried: ApiResponse): void {
-  assert.deepEqual([late.status, retried.status], [202, 200]);
-  assert.equal(late.body.id, retried.body.id);
-}
-
-function assertNewTask(late: ApiResponse, retried: ApiResponse): void {
-  assert.deepEqual([late.status, retried.status], [503, 202]);
-  assert.equal(late.body.error.details.credits, 'refunded');
-  assert.notEqual(late.body.error.details.task_id, retried.body.id);
-}
-
 describe('a service paused for longer than its lease', { concurrency: 2 }, () => {
   for (const { at, task, always } of PAUSES) {
     const skip = !always && unlessLong;
     test(`does not change a task that another service finished: ${at}`, { skip }, async () => {
       await using fixture = await openCrashFixture('image-to-video');
       const { late, retried } = await finishElsewhere(fixture, at);
-      const check = { same: assertSameTask, new: assertNewTask }[task];
-      check(late, retried);
+      const isSame = task === 'same';
+      assert.deepEqual([late.status, retried.status], isSame ? [202, 200] : [503, 202]);
+      assert.equal(late.body.error?.details.credits, isSame ? undefined : 'refunded');
+      const id = isSame ? late.body.id : late.body.error.details.task_id;
+      assert.equal(id === retried.body.id, isSame);
     });
   }
 });
@@ -109,14 +88,11 @@ test('an ingest that fails after another process finished the task changes nothi
   host.serve('/slow.png', fixture.picture);
   await fixture.expireLeases();
   await using other = await startServiceProcess(fixture.env);
-  await until(
-    () => tasksOfKey(database.db, 'late'),
-    ([task]) => task?.phase === 'completed',
-  );
+  await untilPhase(database.db, 'late', 'completed');
   await host.close(); // ends the download that the paused service still waits for
   stuck.process.kill('SIGCONT');
   const { status, body: task } = await response;
-  await until(async () => stuck.output().includes('"msg":"a step was superseded"'), Boolean);
+  await until(async () => stuck.output().includes('"msg":"a step was superseded"'));
   assert.equal(status, 202);
   assert.equal(await stuck.kill('SIGTERM'), 0);
   await assertOneVideo(database.db, 'late', task.id);

@@ -62,42 +62,34 @@ async function measured(): Promise<void> {
   }
 }
 
-longTest(
-  'a disk too full for the inputs: the task is refunded, and the same key works later',
-  {
-    skip,
-  },
-  async () => {
-    assert.ok(fixture);
-    const bytes = await imageBytes('png', 864, 496);
-    const arrival = Promise.withResolvers<void>();
-    const next = { kind: 'bytes', bytes } as const;
-    const image_url = fixture.host.serve('/picture.png', {
-      kind: 'after',
-      moment: arrival.promise,
-      next,
-    });
-    const customer = await fixture.customer(CREDITS);
-    const key = crypto.randomUUID();
-    const creating = customer.create({ ...FRAMES, image_url }, key);
-    await fixture.host.requested('/picture.png');
-    const freeDisk = await disk.fill();
-    arrival.resolve();
-    const busy = await creating;
-    assert.equal(busy.status, 503, JSON.stringify(busy.body));
-    assert.equal(busy.body.error.code, 'service_busy');
-    assert.equal(busy.body.error.details.credits, 'refunded');
-    assert.ok(Number(busy.headers.get('retry-after')) > 0);
-    assert.equal((await customer.credits()).body.available_credits, CREDITS);
+const INPUTS = 'a disk too full for the inputs: the task is refunded, and the same key works later';
+longTest(INPUTS, { skip }, async () => {
+  assert.ok(fixture);
+  const bytes = await imageBytes('png', 864, 496);
+  const arrival = Promise.withResolvers<void>();
+  const next = { kind: 'bytes', bytes } as const;
+  const later = { kind: 'after', moment: arrival.promise, next } as const;
+  const image_url = fixture.host.serve('/picture.png', later);
+  const customer = await fixture.customer(CREDITS);
+  const key = crypto.randomUUID();
+  const creating = customer.create({ ...FRAMES, image_url }, key);
+  await fixture.host.requested('/picture.png');
+  const freeDisk = await disk.fill();
+  arrival.resolve();
+  const busy = await creating;
+  assert.equal(busy.status, 503, JSON.stringify(busy.body));
+  assert.equal(busy.body.error.code, 'service_busy');
+  assert.equal(busy.body.error.details.credits, 'refunded');
+  assert.ok(Number(busy.headers.get('retry-after')) > 0);
+  assert.equal((await customer.credits()).body.available_credits, CREDITS);
 
-    await freeDisk();
-    await measured();
-    const accepted = await customer.create({ ...FRAMES, image_url }, key);
-    assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
-    const { phase } = await fixture.settled(accepted.body.id);
-    assert.equal(phase, 'completed');
-  },
-);
+  await freeDisk();
+  await measured();
+  const accepted = await customer.create({ ...FRAMES, image_url }, key);
+  assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
+  const { phase } = await fixture.settled(accepted.body.id);
+  assert.equal(phase, 'completed');
+});
 
 longTest('a disk too full for the output: the task waits and loses nothing', { skip }, async () => {
   assert.ok(fixture);
@@ -108,10 +100,8 @@ longTest('a disk too full for the output: the task waits and loses nothing', { s
     freeDisk = await disk.fill();
   });
   const { db } = fixture;
-  await until(
-    () => sql(db, "select 1 from tasks where phase = 'archiving' and internal_failures > 0"),
-    (rows) => rows.length > 0,
-  );
+  const failing = "select 1 from tasks where phase = 'archiving' and internal_failures > 0";
+  await until(async () => (await sql(db, failing)).length > 0);
   assert.equal((await customer.task(body.id)).body.status, 'processing');
   await freeDisk();
   const { phase } = await fixture.settled(body.id);
@@ -125,10 +115,7 @@ longTest('a disk too full for the render: the task waits and loses nothing', { s
   const freeDisk = await disk.fill();
   assert.equal(status, 202);
   const { db } = fixture;
-  await until(
-    () => sql(db, 'select 1 from local_jobs where renders > 0'),
-    (rows) => rows.length > 0,
-  );
+  await until(async () => (await sql(db, 'select 1 from local_jobs where renders > 0')).length > 0);
   await freeDisk();
   const { phase } = await fixture.settled(body.id);
   assert.equal(phase, 'completed');

@@ -90,10 +90,7 @@ async function killRepeatedly(
     const service = await stream.service;
     const count = kill % 2 === 0 ? () => stream.tasksByKey.size : seen;
     const wanted = count() + 1 + (kill % 3);
-    await until(
-      async () => count(),
-      (size) => size >= wanted,
-    );
+    await until(async () => count() >= wanted);
     await service.kill('SIGKILL');
     stream.service = start();
   }
@@ -120,9 +117,7 @@ async function makeSecrets(dataDir: string) {
 
 async function assertAllEnded(db: Database, stream: Stream, dataDir: string): Promise<void> {
   for (const [key, taskId] of stream.tasksByKey) {
-    const isCompleted = ([last]: Awaited<ReturnType<typeof tasksOfKey>>) =>
-      last?.phase === 'completed';
-    await until(() => tasksOfKey(db, key), isCompleted, 120);
+    await until(async () => (await tasksOfKey(db, key))[0]?.phase === 'completed', Boolean, 120);
     await assertOneVideo(db, key, taskId);
     await assertVideoOfKey(stream, key, taskId);
   }

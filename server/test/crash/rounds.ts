@@ -45,7 +45,7 @@ async function playUntilCrash(
   if (before) await before.story.check(service.url, before.response);
   await story.prepare?.(service.url);
   const sent = story.act(service.url).catch(() => undefined);
-  await until(async () => service.process.signalCode !== null || (await story.isDone()), Boolean);
+  await until(async () => service.process.signalCode !== null || (await story.isDone()));
   if (at === NEVER) await sent;
   await service.kill('SIGKILL');
   await fixture.expireLeases();

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openEmbeddedDatabase } from 'embedded-postgres';
-import { type Database, statement } from '../../src/database/database.ts';
+import { statement } from '../../src/database/database.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
-import { longTest, unlessLong } from '../long.ts';
+import { longTest } from '../long.ts';
 import { assertBalance, assertOneVideo, tasksOfKey } from '../service/end-state.ts';
 import {
   type ServiceProcess,
@@ -19,7 +19,7 @@ import {
 } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { type CrashFixture, openCrashFixture, VIDEO_CREDITS } from './crash-fixture.ts';
+import { type CrashFixture, openCrashFixture, untilPhase, VIDEO_CREDITS } from './crash-fixture.ts';
 
 /** Less than the 72 seconds for which an idle connection is kept: waiting for one fails the test. */
 const END_SECONDS = 60;
@@ -28,11 +28,6 @@ const CLI = fileURLToPath(new URL('../../src/framewright.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const RENDERS = statement('test_renders', 'select state from local_jobs');
 const LEASED = statement('test_leased', 'select id from tasks where leased_until is not null');
-
-async function phaseOf(db: Database, key: string): Promise<string | undefined> {
-  const [task] = await tasksOfKey(db, key);
-  return task?.phase;
-}
 
 /** Fails if what ends by itself has waited for an idle connection. */
 async function inTime<T>(ended: Promise<T>): Promise<T> {
@@ -50,7 +45,7 @@ function stop(service: ServiceProcess): Promise<number | null> {
 /** Sends SIGTERM and waits until the service has begun to stop. */
 async function askToStop(service: ServiceProcess): Promise<void> {
   service.process.kill('SIGTERM');
-  await until(async () => service.output().includes('"msg":"shutting down'), Boolean);
+  await until(async () => service.output().includes('"msg":"shutting down'));
 }
 
 /** The warnings and errors in the log, without those of the settings of this test. */
@@ -73,10 +68,7 @@ async function createStalled(fixture: CrashFixture, service: Pick<ServiceProcess
 async function assertFinishes(fixture: CrashFixture, key: string, taskId: string): Promise<void> {
   const { db } = fixture.database;
   await using service = await startServiceProcess(fixture.env);
-  await until(
-    () => phaseOf(db, key),
-    (phase) => phase === 'completed',
-  );
+  await untilPhase(db, key, 'completed');
   await assertOneVideo(db, key, taskId);
   assert.equal(await stop(service), 0);
 }
@@ -109,10 +101,7 @@ longTest('clients that keep their connections open do not delay the end of the A
     await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* the port is in use/s);
   });
   const response = client(service.url, secret).create(fixture.body, 'kept');
-  await until(
-    () => phaseOf(db, 'kept'),
-    (phase) => phase === 'reserved',
-  );
+  await untilPhase(db, 'kept', 'reserved');
   const ended = stop(service);
   assert.equal((await response).status, 202);
   assert.equal(await ended, 0);
@@ -125,10 +114,7 @@ longTest('a signal a second later ends the process at once, and no task is lost'
   await askToStop(service);
   const { body } = await response;
   // Within the first second, a signal counts as the same request to stop.
-  await until(
-    async () => service.process.kill('SIGTERM'),
-    (isSent) => !isSent,
-  );
+  await until(async () => !service.process.kill('SIGTERM'));
   assert.equal(service.process.exitCode, 130);
   fixture.host.serve('/slow.png', fixture.picture);
   await fixture.expireLeases();
@@ -153,10 +139,7 @@ longTest('a render is requeued at shutdown, and a step under way is finished', a
   });
   await t.test('the archiving, after the next start', async () => {
     await using service = await startServiceProcess(fixture.env);
-    await until(
-      () => phaseOf(db, 'render'),
-      (phase) => phase === 'archiving' || phase === 'completed',
-    );
+    await untilPhase(db, 'render', 'archiving', 'completed');
     assert.equal(await stop(service), 0);
     assert.deepEqual(warnings(service), []);
     const [task] = await tasksOfKey(db, 'render');
@@ -178,62 +161,36 @@ longTest(
   },
 );
 
-interface Terminal {
-  /** The program that runs `npm start`, and its arguments. */
-  command: [string, ...string[]];
-  pressCtrlC(npm: ChildProcessWithoutNullStreams): void;
-  skip: string | false;
-}
-
-// Node alone can't make a terminal; without `script` the group of processes stands for it.
-const SCRIPT = 'script';
-const hasScript = spawnSync(SCRIPT, ['--version']).stdout?.includes('util-linux') ?? false;
-
-const TERMINALS: Record<string, Terminal> = {
-  'in a terminal': {
-    command: [SCRIPT, '--quiet', '--flush', '--command', 'npm start', '/dev/null'],
-    pressCtrlC: (npm) => npm.stdin.write('\x03'),
-    skip: unlessLong || (!hasScript && 'a terminal is made by script of util-linux: it is missing'),
-  },
-  'for a group of processes': {
-    command: ['npm', 'start'],
-    // The terminal signals npm and the service; then npm signals the service as well.
-    pressCtrlC: (npm) => process.kill(-(npm.pid ?? 0), 'SIGINT'),
-    skip: unlessLong,
-  },
-};
-
-for (const [where, { command, pressCtrlC, skip }] of Object.entries(TERMINALS)) {
-  test(`Ctrl-C ${where} stops npm start in order`, { skip }, async () => {
-    await using fixture = await openCrashFixture('image-to-video');
-    const own = { ...fixture.env, HOME: fixture.dataDir, SHUTDOWN_SECONDS: '1' };
-    const [program, ...args] = command;
-    const npm = spawn(program, args, { env: serviceEnvironment(own), cwd: ROOT, detached: true });
-    const closed = once(npm, 'close');
-    const output = readOutput(npm);
-    await until(async () => /the API is listening[^\n]*\n/.test(output()), Boolean);
-    const url = /url\W+(http:[\w:/.]+)/.exec(output())?.[1] ?? '';
-    // The service still drains when the signal of npm comes.
-    const { response } = await createStalled(fixture, { url });
-    pressCtrlC(npm);
-    // The signals of the terminal and of npm may arrive as one: then this is the second one.
-    await until(async () => output().includes('shutting down'), Boolean);
-    pressCtrlC(npm);
-    assert.equal((await response).status, 202);
-    await inTime(closed);
-    assert.match(output(), /shutting down.*stopped/s);
-    assert.doesNotMatch(output(), /second signal/);
-  });
-}
+longTest('Ctrl-C, which signals the group of npm start, stops the service in order', async () => {
+  await using fixture = await openCrashFixture('image-to-video');
+  const own = { ...fixture.env, HOME: fixture.dataDir, SHUTDOWN_SECONDS: '1' };
+  const options = { env: serviceEnvironment(own), cwd: ROOT, detached: true };
+  const npm = spawn('npm', ['start'], options);
+  // The terminal signals npm and the service; then npm signals the service as well.
+  const pressCtrlC = () => process.kill(-(npm.pid ?? 0), 'SIGINT');
+  const closed = once(npm, 'close');
+  const output = readOutput(npm);
+  await until(async () => /the API is listening[^\n]*\n/.test(output()));
+  const url = /url\W+(http:[\w:/.]+)/.exec(output())?.[1] ?? '';
+  // The service still drains when the signal of npm comes.
+  const { response } = await createStalled(fixture, { url });
+  pressCtrlC();
+  // The signals of the terminal and of npm may arrive as one: then this is the second one.
+  await until(async () => output().includes('shutting down'));
+  pressCtrlC();
+  assert.equal((await response).status, 202);
+  await inTime(closed);
+  assert.match(output(), /shutting down.*stopped/s);
+  assert.doesNotMatch(output(), /second signal/);
+});
 
 function readOutput(child: ChildProcessWithoutNullStreams): () => string {
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
   return () => output;
 }
 
@@ -251,7 +208,7 @@ for (const PROCESSES of ['1', '2']) {
       const env = serviceEnvironment(own);
       const service = spawn(process.execPath, [CLI, 'serve'], { env });
       const output = readOutput(service);
-      await until(async () => output().includes('waiting for another process'), Boolean);
+      await until(async () => output().includes('waiting for another process'));
       service.kill('SIGINT');
       assert.deepEqual(await once(service, 'exit'), [0, null]);
       assert.match(output(), /asked to stop during the start: exiting at once/);

@@ -4,8 +4,7 @@ import { ApiError, invalidRequest } from '../kernel/errors.ts';
 
 /**
  * Reads the bodies of a plugin's routes as bytes, whatever their content type, so that the size is
- * checked first. Fastify refuses a malformed content type before it checks the size, so a malformed
- * header is removed.
+ * checked first. Fastify refuses a malformed content type earlier, so such a header is removed.
  */
 function readBodiesAsBytes(
   app: FastifyInstance,
@@ -69,10 +68,9 @@ export function requireJsonType(contentType: string | undefined): void {
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** How many levels deep a body may be nested (C5). */
-const MAX_DEPTH = 32;
+const MAX_DEPTH = 32; // C5
 
-/** Where in the body a value is: its field, and its index if the field is a list. */
+/** A field of the body, with the index if it is a list. */
 type Place = { field: string; entry?: number };
 
 const WHOLE_BODY: Place = { field: 'body' };

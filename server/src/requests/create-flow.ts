@@ -26,15 +26,12 @@ import { fingerprintOf, type Json } from './bodies.ts';
 import { inRequest, inSpanOf, spanOf } from './spans.ts';
 
 export interface PricingDeps extends ArrivalDeps {
-  /** Which hosts a request's URLs may name. */
   clientHosts: HostRules;
-  /** The base of upload URLs. */
   publicUrl(): string;
 }
 
 /**
- * The first half of a create: checks what the schema can't express, and prices the request. Nothing
- * is reserved.
+ * Checks what the schema can't express, and prices the request. Reserves nothing.
  * @returns the price, and the request with upload URLs replaced by ids
  * @throws ApiError `invalid_request` that names the field
  */
@@ -62,15 +59,12 @@ export interface CreateSurface {
   readKey(request: FastifyRequest, binding: Binding): Promise<BoundKey | undefined>;
   closuresOf(request: FastifyRequest): Promise<CreateClosures>;
   create(checked: CheckedRequest): Promise<Created>;
-  /** Waits after the task is stored, if the client asked for it. */
+  /** Waits for the acceptance, if the surface does. */
   awaited(request: FastifyRequest, task: Task): Promise<Task>;
-  /** The task as sent in the response. */
   shown(task: Task): object | Promise<object>;
 }
 
-/**
- * The second half of a create: reserves the credits and stores the task, unless creates are closed.
- */
+/** Reserves the credits and stores the task, unless creates are closed. */
 async function store(
   deps: CreateFlowDeps,
   { create }: CreateSurface,
@@ -89,8 +83,8 @@ async function store(
 }
 
 /**
- * Runs before and after a create's body is checked, in the order of C7. The fingerprint covers the
- * body as sent, before defaults are filled in.
+ * The hooks before and after a body is checked, in the order of C7. The fingerprint covers the body
+ * as sent, before defaults are filled in.
  */
 export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
   const { db, log } = deps;
@@ -149,10 +143,7 @@ function sendReplay(reply: FastifyReply, shown: object): FastifyReply {
 /** The Retry-After for the prompt word `test-rate-limited`. */
 const WAIT_SECONDS = 2;
 
-/**
- * Simulates the refusal that a test key's prompt asks for.
- * @throws ApiError `rate_limited`, `insufficient_credits`
- */
+/** @throws ApiError `rate_limited`, `insufficient_credits` */
 function throwSimulatedRefusal({ binding, request, price }: CheckedRequest): void {
   if (binding.surface !== TEST_SURFACE) return;
   const outcome = testOutcomeOf(request.prompt);
@@ -160,7 +151,6 @@ function throwSimulatedRefusal({ binding, request, price }: CheckedRequest): voi
   if (outcome === 'insufficient-credits') throw insufficientCredits(price.credits, 'test');
 }
 
-/** Whether a test key's prompt asks for `insufficient_credits`. */
 export function simulatesInsufficientCredits(
   surface: string,
   { prompt }: GenerationRequest,
@@ -184,8 +174,8 @@ const PAUSED_SECONDS = 30;
 const TRIED_SECONDS = 2;
 
 /**
- * Runs a create unless its task could not be submitted now. A refused create has reserved nothing,
- * and its Idempotency-Key is not bound.
+ * Refuses a create whose task could not be submitted now. It has reserved nothing, and its
+ * Idempotency-Key is not bound.
  * @throws ApiError `service_busy`, or an error of the create
  */
 async function createUnlessClosed<T>(
@@ -211,8 +201,7 @@ async function createUnlessClosed<T>(
 const FULL_SECONDS = 30;
 
 /**
- * Runs a create if the disk has room for its output and those of all live tasks. Otherwise an
- * accepted task could not end, while its client waits and its credits stay reserved.
+ * Otherwise an accepted task could not end, while its client waits and its credits stay reserved.
  * @throws ApiError as {@link createUnlessClosed}
  */
 async function createWithSpace<T>(

@@ -18,7 +18,6 @@ declare module 'fastify' {
   }
 }
 
-/** Sends the error envelope and the error's headers. */
 function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   const details = detailsOf(error, reply.request);
   const { policy, retryAfterSeconds: seconds } = error;
@@ -58,20 +57,17 @@ export function handleError(
   return sendError(reply, known);
 }
 
-/** How much of an unread body is read and discarded, so that the connection can be reused. */
+/** An unread body up to this size is discarded, so that the connection can be reused. */
 const DISCARDED_BYTES = 2 ** 20;
 
-/**
- * Closes the connection after the response if a large body, or one of unknown length, was not read.
- * Otherwise Node would read all of it.
- */
+/** Otherwise Node would read all of a large body, or of one of unknown length. */
 function closeIfLargeBodyIsUnread({ headers, raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete) return;
   const isLarge = Number(headers['content-length'] ?? 0) > DISCARDED_BYTES;
   if (isLarge || headers['transfer-encoding'] !== undefined) reply.header('connection', 'close');
 }
 
-/** Maps any error to the one that the client gets. Its `cause` is logged, never sent. */
+/** The error that the client gets. Its `cause` is logged, never sent. */
 function asApiError(error: FastifyError | ApiError | Error): ApiError {
   if (error instanceof ApiError) return error;
   if ('validation' in error && error.validation) return fromValidation(error);
@@ -87,7 +83,6 @@ function asApiError(error: FastifyError | ApiError | Error): ApiError {
   return new ApiError('internal_error', message, { cause: error });
 }
 
-/** Fastify's own errors: body too large, wrong content length, malformed URL. */
 function fromFramework(error: FastifyError): ApiError {
   if (error.statusCode === 413) {
     return new ApiError('payload_too_large', 'The JSON body exceeds 64 KiB.', { cause: error });
@@ -95,29 +90,24 @@ function fromFramework(error: FastifyError): ApiError {
   return malformed(error);
 }
 
-/** The error of a request that is not valid HTTP. */
 export function malformed(cause?: unknown): ApiError {
   const details = { field: 'request', reason: 'malformed' };
   return invalidRequest('The request is not valid HTTP.', details, cause);
 }
 
-/** The error for a path without a route. */
 export function noSuchPath(): ApiError {
   return new ApiError('not_found', 'This path does not exist.');
 }
 
-/** The error for a method that the path does not support. */
 export function wrongMethod(allowed: string): ApiError {
   return new ApiError('method_not_allowed', `This path takes other methods: ${allowed}.`);
 }
 
-/** The error when the storage or the disk fails. */
 export function storageUnavailable(done: 'stored' | 'read', cause: unknown): ApiError {
   const message = `The file can not be ${done} at the moment. Try again in a few seconds.`;
   return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
 }
 
-/** The error for the first schema rule that failed. Its message names the field. */
 function fromValidation(error: FastifyError): ApiError {
   const [failed] = error.validation ?? [];
   if (!failed) return new ApiError('invalid_request', 'The request is not valid.');
@@ -131,9 +121,8 @@ function fromValidation(error: FastifyError): ApiError {
 }
 
 /**
- * A rate window as in draft-ietf-httpapi-ratelimit-headers (`r`, `t`, `q`, `w`). The window slides:
- * `t` is the time until its oldest request leaves it, so until then exactly `remaining` requests
- * pass.
+ * The headers of draft-ietf-httpapi-ratelimit-headers. `t` is the time until the oldest request
+ * leaves the sliding window: until then exactly `remaining` requests pass.
  */
 export function rateLimitHeaders(
   { name, max, seconds }: RatePolicy,

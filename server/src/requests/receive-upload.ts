@@ -15,10 +15,9 @@ import { openUploadSlots, type UploadSlot } from './upload-slots.ts';
 
 const MEGABYTE = 2 ** 20;
 
-/** The largest upload. */
 export const MAX_UPLOAD_BYTES = 100 * MEGABYTE;
 
-/** How long an upload may take: the largest one at one megabit per second. */
+/** Enough for the largest upload at one megabit per second. */
 export const UPLOAD_SECONDS = 900;
 
 /** Slower uploads are ended: a stalled connection must not keep its slot. */
@@ -29,7 +28,6 @@ export interface UploadDeps extends ReceiveDeps {
   uploadGraceSeconds?: number;
 }
 
-/** How many uploads an account may begin per window. */
 const UPLOADS = { name: 'uploads', max: 60, seconds: 600 };
 
 /** An upload's owner, and the API surface that it came through. */
@@ -46,10 +44,7 @@ export function openUploads(deps: UploadDeps) {
   const { db } = deps;
   const slots = openUploadSlots({ graceSeconds: deps.uploadGraceSeconds });
   return {
-    /**
-     * Stores the body of a request.
-     * @returns the id of the upload
-     */
+    /** @returns the id of the upload */
     async receive(request: FastifyRequest, reply: FastifyReply, owner: UploadOwner) {
       const { expected, sizeBytes } = declared(request.headers);
       const uploader = await admitUpload(db, owner, sizeBytes);
@@ -156,7 +151,6 @@ function noSpace(cause: DiskFull): ApiError {
   return new ApiError('service_busy', message, { retryAfterSeconds: NO_SPACE_SECONDS, cause });
 }
 
-/** An upload as shown in responses. */
 export interface UploadView extends Omit<Upload, 'expires_at' | 'now_seconds'> {
   /** For the media fields of the account's creates. */
   url: string;
@@ -179,10 +173,8 @@ export function noUpload(): ApiError {
   return new ApiError('not_found', 'This upload has expired or does not exist.');
 }
 
-/** Node skips the ticks that a suspended process misses, so a suspension counts as one tick. */
-const TICKS = 10;
+const TICKS = 10; // Node skips the ticks of a suspended process: it counts as one
 
-/** An upload must bring at least this many bytes in each period. */
 export interface MinRate {
   bytes: number;
   seconds: number;
@@ -190,8 +182,7 @@ export interface MinRate {
 
 /**
  * Streams a body, failing if it arrives too slowly. Unlike with the body itself, a reader that
- * stops early does not close the connection: the client gets its response, and the rest of the body
- * is dropped.
+ * stops early does not close the connection: the client gets its response.
  * @param onArrived called with the size of each chunk
  * @throws ApiError `invalid_request` with the reason `too_slow`, in the stream
  */

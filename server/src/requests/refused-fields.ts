@@ -4,7 +4,6 @@ import { inputName, mediaUrlsOf, storedUrl, UrlSchema, urlProblem } from '../cat
 import type { ErrorDetails } from '../kernel/errors.ts';
 import type { HostRules } from '../outbound/addresses.ts';
 
-/** A schema rule that a value breaks. */
 type FailedRule = Pick<
   NonNullable<FastifyError['validation']>[number],
   'keyword' | 'params' | 'message'
@@ -24,7 +23,6 @@ const REASONS: Record<string, string> = {
   format: 'malformed',
 };
 
-/** An error's details for a broken rule. */
 export function brokenRule({ keyword, params }: FailedRule): ErrorDetails {
   return { reason: REASONS[keyword] ?? 'invalid', ...limitsOf(params) };
 }
@@ -39,7 +37,6 @@ const ESCAPING =
   'write international host names in punycode (xn--...), and percent-encode spaces and all other ' +
   'characters that a URL may not contain';
 
-/** The rule as a sentence about the value at this place. */
 export function ruleSentence(where: string, { keyword, params, message }: FailedRule): string {
   if (keyword === 'required') return `${where} is required.`;
   if (keyword === 'additionalProperties') {
@@ -64,10 +61,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * The details' `inputs` member: all media URLs in the body that are refused as written, whichever
- * error the request gets.
- */
+/** The `inputs` of the details: all media URLs of the body that are refused as written. */
 export function refusedUrls(request: FastifyRequest): { inputs?: ErrorDetails[] } {
   const { mediaUrls } = request.routeOptions.config;
   if (mediaUrls === undefined) return {};

@@ -6,10 +6,7 @@ const spans = new WeakMap<object, Span>();
 /** Polled every few seconds by proxies and orchestrators. */
 const NOT_TRACED = ['/healthz', '/readyz'];
 
-/**
- * Begins a request's span, in the client's trace if it sent a `traceparent`. The span ends with the
- * response, or when the client closes the connection.
- */
+/** Begins a request's span, in the client's trace if it sent a `traceparent`. */
 export function traceRequest(request: FastifyRequest, reply: FastifyReply): void {
   const { method, headers, id } = request;
   const route = request.routeOptions.url ?? 'unknown';

@@ -9,30 +9,27 @@ import { ApiError } from '../kernel/errors.ts';
 const UPLOADS_AT_ONCE = { all: 10, ofMailbox: 3, first: 6, paying: 2 };
 
 /**
- * While all slots are taken, an upload slower than one megabit per second on average may lose its
- * slot to a mailbox that has none, though not in its first seconds.
+ * While all slots are taken, an upload slower than one megabit per second may lose its slot to a
+ * mailbox that has none, though not in its first seconds.
  */
 const SLOW_UPLOAD = { bytesPerSecond: 125_000, graceSeconds: 5 };
 
-/** The account that wants to upload a file. */
 export interface UploadRequester {
   mailbox: string;
   /** Whether the account was ever given paid credits. */
   isPaying: boolean;
 }
 
-/** The slot of one upload. */
 export interface UploadSlot extends UploadRequester {
   since: number;
   /** Bytes received so far. */
   arrived: number;
-  /** The stream of bytes while they are received. */
   bytes?: Duplex;
 }
 
 /**
- * Limits how many uploads this process receives at a time. Others are refused, not queued; but a
- * mailbox without a slot takes that of the slowest upload, if that is slow.
+ * Uploads without a slot are refused, not queued; but a mailbox without one takes that of the
+ * slowest upload, if that is slow.
  * @param options.seconds a monotonic clock
  */
 export function openUploadSlots({

@@ -56,8 +56,8 @@ export const VideoTaskSchema = Type.Object(
 export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
- * A task as clients see it. A held task is `processing` (C15). A refund leaves `credits_used` as it
- * is and shows in `credits_refunded` (C19). Each read makes a new delivery link.
+ * A task as clients see it. Held is `processing` (C15); a refund shows in `credits_refunded` only
+ * (C19).
  */
 export function videoTask(task: PublicColumns, links: Links): VideoTask {
   const { phase, output_object_id: objectId } = task;

@@ -8,11 +8,9 @@ import { EVENT_TYPES } from '../webhooks/events.ts';
 
 export interface WebhookDeps {
   db: Database;
-  /** Which hosts and ports an endpoint may have. */
   webhookHosts: HostRules;
 }
 
-/** An endpoint's fields that its owner may set. */
 export const WEBHOOK_FIELDS = {
   url: Type.String({
     format: 'uri',
@@ -32,7 +30,6 @@ export const WEBHOOK_FIELDS = {
   }),
 };
 
-/** The body that creates an endpoint. */
 export const NewWebhookSchema = Type.Object(
   {
     url: Type.Optional(WEBHOOK_FIELDS.url),
@@ -46,10 +43,7 @@ export const NewWebhookSchema = Type.Object(
   },
 );
 
-/**
- * Creates an endpoint for its owner.
- * @throws ApiError `invalid_request`
- */
+/** @throws ApiError `invalid_request` */
 export async function makeWebhook(
   { db, webhookHosts }: WebhookDeps,
   owner: Changer,

@@ -6,7 +6,8 @@ import { filesOf, GUIDES } from '../../../console/docs/contents.ts';
 import { PRICE_TABLE } from '../../src/catalog/price.ts';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { longTest } from '../long.ts';
-import { openReaders, ROOT, type Sample, samplesOfPage } from './reader.ts';
+import { ROOT } from '../repository/sources.ts';
+import { openReaders, type Sample, samplesOfPage } from './reader.ts';
 
 const SAMPLES = ['README.md', ...filesOf(GUIDES)].flatMap(samplesOfPage);
 

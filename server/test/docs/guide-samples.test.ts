@@ -6,7 +6,8 @@ import { after, test } from 'node:test';
 import { withoutPython } from '../../../clients/python/test/virtual-environment.ts';
 import { pagesWithTables } from '../../src/write-tables.ts';
 import { longTest } from '../long.ts';
-import { openReaders, type Reader, ROOT, samplesOfPage, type Tool } from './reader.ts';
+import { ROOT } from '../repository/sources.ts';
+import { openReaders, type Reader, samplesOfPage, type Tool } from './reader.ts';
 
 const GUIDES = path.join(ROOT, 'docs/customers');
 const NO_CURL = spawnSync('curl', ['--version']).error ? 'curl is not installed' : false;

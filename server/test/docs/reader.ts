@@ -18,9 +18,9 @@ import {
   openMediaFixture,
   videoBytes,
 } from '../media/media-fixture.ts';
+import { ROOT } from '../repository/sources.ts';
 
 const run = promisify(execFile);
-export const ROOT = path.join(import.meta.dirname, '../../..');
 
 /** A code block of a page. */
 export interface Sample {

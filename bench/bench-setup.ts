@@ -8,9 +8,9 @@ import { grant } from '../server/src/ledger/ledger.ts';
 import { openConfiguredDatabase } from '../server/src/open-database.ts';
 import { startServiceProcess } from '../server/test/service/service-process.ts';
 import { temporaryFolder } from '../server/test/temporary-folder.ts';
-import type { HttpClientsLoad, HttpClientsSetup } from './http-clients.ts';
+import type { HttpClientsSetup, Target } from './http-clients.ts';
+import type { Load, Sample } from './load.ts';
 import { type Program, startProgram } from './program.ts';
-import type { Sample } from './sample.ts';
 
 /** An embedded database in a temporary data folder, and the services that run on it. */
 export interface BenchSetup extends AsyncDisposable {
@@ -29,17 +29,18 @@ export interface RunningService extends AsyncDisposable {
  * @param kept a data folder that stays; without one, the database is empty and removed at the end
  */
 export async function openBenchSetup(kept?: string): Promise<BenchSetup> {
-  const folder = kept === undefined ? await temporaryFolder() : keptFolder(kept);
+  await using opened = new AsyncDisposableStack();
+  const folder = kept ?? opened.use(await temporaryFolder()).path;
   const log = createLog({ level: 'warn' });
-  const database = await openConfiguredDatabase(readConfig({ DATA_DIR: folder.path }), {
-    log,
-    migrates: true,
-  });
+  const config = readConfig({ DATA_DIR: folder });
+  const database = await openConfiguredDatabase(config, { log, migrates: true });
+  opened.defer(() => database.close());
+  const rest = opened.move();
   return {
     db: database.db,
     databaseUrl: database.url,
     async startService(env) {
-      const service = await startServiceProcess({ DATA_DIR: folder.path, ...env });
+      const service = await startServiceProcess({ DATA_DIR: folder, ...env });
       return {
         url: service.url,
         pid: service.process.pid ?? 0,
@@ -47,15 +48,8 @@ export async function openBenchSetup(kept?: string): Promise<BenchSetup> {
         [Symbol.asyncDispose]: async () => void (await service.kill('SIGKILL')),
       };
     },
-    async [Symbol.asyncDispose]() {
-      await database.close();
-      await folder[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => rest.disposeAsync(),
   };
-}
-
-function keptFolder(path: string) {
-  return { path, [Symbol.asyncDispose]: async () => {} };
 }
 
 /** An API key of an account that can pay for every request. */
@@ -89,7 +83,11 @@ export async function addFundedKeys(
   accountIds: string[],
   keysEach: number,
 ): Promise<FundedKey[]> {
-  await Promise.all(accountIds.map((accountId) => fund(db, accountId)));
+  await Promise.all(
+    accountIds.map((accountId) =>
+      grant(db, { accountId, credits: CREDITS, kind: 'paid', reference: crypto.randomUUID() }),
+    ),
+  );
   const rounds = Array.from({ length: keysEach }, () => accountIds);
   const keys = rounds.flat().map((accountId) => ({ accountId, secret: newSecret() }));
   await db.query(INSERT_KEYS, [
@@ -100,14 +98,29 @@ export async function addFundedKeys(
   return keys;
 }
 
-async function fund(db: Database, accountId: string): Promise<void> {
-  const reference = crypto.randomUUID();
-  await grant(db, { accountId, credits: CREDITS, kind: 'paid', reference });
+const NEWEST_TASKS = statement(
+  'bench_newest_tasks',
+  `select wanted.account_id, newest.id
+   from (select distinct unnest($1::text[]) as account_id) as wanted
+   cross join lateral (select id from tasks where tasks.account_id = wanted.account_id
+     order by created_at desc limit 1) as newest`,
+);
+
+/** The keys whose account has a task, with its newest one. */
+export async function withTasks(db: Database, keys: FundedKey[]): Promise<Required<Target>[]> {
+  const rows = await db.query<{ account_id: string; id: string }>(NEWEST_TASKS, [
+    keys.map(({ accountId }) => accountId),
+  ]);
+  const newest = new Map(rows.map((row) => [row.account_id, row.id]));
+  return keys.flatMap(({ accountId, secret }) => {
+    const taskId = newest.get(accountId);
+    return taskId === undefined ? [] : [{ secret, taskId }];
+  });
 }
 
-/** Clients of the API in a process of their own. */
-export type Clients = Program<HttpClientsLoad, Sample>;
+/** Clients of an API in a process of their own. */
+export type Clients = Program<Load, Sample>;
 
 export function startClients(setup: HttpClientsSetup): Promise<Clients> {
-  return startProgram<HttpClientsSetup, HttpClientsLoad, Sample>('http-clients.ts', setup);
+  return startProgram<HttpClientsSetup, Load, Sample>('http-clients.ts', setup);
 }

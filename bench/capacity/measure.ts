@@ -1,12 +1,8 @@
 /** `node bench/capacity/measure.ts`: measures what units of work cost, and writes units.json. */
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
-import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../../server/src/database/database.ts';
-import { makeVideo } from '../../server/test/media/media-files.ts';
-import { temporaryFolder } from '../../server/test/temporary-folder.ts';
-import { startSimulator } from '../../simulators/kit/process.ts';
 import {
   type BenchSetup,
   type Clients,
@@ -15,19 +11,41 @@ import {
   openBenchSetup,
   type RunningService,
   startClients,
+  withTasks,
 } from '../bench-setup.ts';
-import type { Target } from '../http-clients.ts';
-import { residentMemory } from '../memory.ts';
+import { withInstantProvider } from '../instant-provider.ts';
+import { cpuSeconds, serverPid, treeSeconds } from '../process-usage.ts';
 import { multiply, sizesOf, TABLES } from './many-tasks.ts';
-import { openMeter } from './meter.ts';
-import type { Cost, Units } from './units.ts';
+
+/** What one unit of work costs (units.json). */
+export interface Units {
+  measuredAt: string;
+  machine: string;
+  create: Cost;
+  read: Cost;
+  /** All steps of a task after its create. Decoding runs in processes of its own: not included. */
+  steps: Cost;
+  /** A second of a worker without tasks. */
+  idle: Cost;
+  /** Bytes that a task keeps in each table, indexes included. */
+  bytes: Record<string, number>;
+  /** Database connections of a process, under load. */
+  connections: { api: number; worker: number };
+}
+
+interface Cost {
+  /** CPU time of the service's process. */
+  processMs: number;
+  /** CPU time of all processes of Postgres. */
+  databaseMs: number;
+  walBytes: number;
+  commits: number;
+}
 
 const CLIENTS = 32;
 const SECONDS = 5;
 /** Tasks that a worker takes from their create to completed. */
 const STEPS = 300;
-/** What the simulated provider returns for each job: 6 frames, 9 kB. */
-const OUTPUT = { width: 64, height: 64, seconds: 0.25, audio: null } as const;
 const IDLE_SECONDS = 8;
 const COPIES = 20_000;
 /** So many that no key reaches 30 requests in 60 seconds. */
@@ -37,8 +55,37 @@ function rounded(_: string, value: unknown): unknown {
   return typeof value === 'number' ? Number(value.toPrecision(3)) : value;
 }
 
-async function megabytes(pid: number): Promise<number> {
-  return Math.round((await residentMemory(pid)).nowBytes / 2 ** 20);
+const TOTALS = statement(
+  'capacity_totals',
+  `select (pg_current_wal_lsn() - '0/0')::float8 as wal,
+     (select xact_commit from pg_stat_database where datname = current_database())::float8
+       as commits`,
+);
+
+/** @returns a function that does some work and returns what each of its units cost */
+async function openMeter(db: Database, servicePid: number) {
+  const server = await serverPid(db);
+  const totals = async () => {
+    const [row] = await db.query<{ wal: number; commits: number }>(TOTALS);
+    return {
+      process: (await cpuSeconds(servicePid)) * 1000,
+      database: (await treeSeconds(server)) * 1000,
+      wal: row?.wal ?? 0,
+      commits: row?.commits ?? 0,
+    };
+  };
+  return async (work: () => Promise<number>): Promise<Cost> => {
+    const before = await totals();
+    const units = await work();
+    await delay(1500); // statistics come with a delay
+    const after = await totals();
+    return {
+      processMs: (after.process - before.process) / units,
+      databaseMs: (after.database - before.database) / units,
+      walBytes: (after.wal - before.wal) / units,
+      commits: (after.commits - before.commits) / units,
+    };
+  };
 }
 
 /** Creates and reads of one api process, by 32 clients. */
@@ -48,33 +95,18 @@ async function measureRequests() {
   const funded = await makeFundedKeys(db, KEY_COUNTS);
   const startedAt = await now(db);
   await using service = await startService({ ROLES: 'api', CREATE_WAIT_SECONDS: '0' });
-  const meter = await openMeter(db, service.pid);
+  const measure = await openMeter(db, service.pid);
   const load = { url: service.url, clients: CLIENTS };
   await using creating = await startClients({ ...load, act: 'create', targets: funded });
   await creating.send({ seconds: 2 });
   const run = async (clients: Clients) =>
     (await clients.send({ seconds: SECONDS })).perSecond * SECONDS;
-  const create = await meter.measure(() => run(creating));
-  const reading = await startClients({ ...load, act: 'read', targets: await tasksOf(db, funded) });
+  const create = await measure(() => run(creating));
+  const targets = await withTasks(db, funded);
+  await using reading = await startClients({ ...load, act: 'read', targets });
   await reading.send({ seconds: 1 });
-  const read = await meter.measure(() => run(reading));
-  await reading[Symbol.asyncDispose]();
-  const connections = await connectionsSince(db, startedAt);
-  return { create, read, connections, memory: await megabytes(service.pid) };
-}
-
-const A_TASK_EACH = statement(
-  'capacity_tasks',
-  'select distinct on (account_id) account_id, id from tasks order by account_id',
-);
-
-async function tasksOf(db: Database, funded: FundedKey[]): Promise<Target[]> {
-  const rows = await db.query<{ account_id: string; id: string }>(A_TASK_EACH);
-  const tasks = new Map(rows.map((row) => [row.account_id, row.id]));
-  return funded.flatMap(({ accountId, secret }) => {
-    const taskId = tasks.get(accountId);
-    return taskId === undefined ? [] : [{ secret, taskId }];
-  });
+  const read = await measure(() => run(reading));
+  return { create, read, connections: await connectionsSince(db, startedAt) };
 }
 
 const COMPLETED = statement(
@@ -107,37 +139,22 @@ async function connectionsSince(db: Database, since: Date): Promise<number> {
 
 /** The steps of tasks that were created before the worker starts; then what such a task keeps. */
 async function measureTasks() {
-  await using folder = await temporaryFolder();
-  const outputFile = path.join(folder.path, 'output.mp4');
-  await makeVideo(outputFile, OUTPUT);
-  const options = ['--job-seconds', '0', '--output-file', outputFile];
-  const provider = await startSimulator('fal', folder.path, options);
-  try {
+  return withInstantProvider(async ({ env }) => {
     await using bench = await openBenchSetup();
-    const worker = await measureSteps(bench, provider.url);
+    const worker = await measureSteps(bench, env);
     return { worker, stored: await measureStorage(bench.db) };
-  } finally {
-    await provider.kill();
-  }
+  });
 }
 
-async function measureSteps({ db, startService }: BenchSetup, providerUrl: string) {
-  const env = {
-    PROVIDER: 'fal',
-    FAL_API_KEY: 'bench',
-    FAL_QUEUE_URL: providerUrl,
-    PROVIDER_ALLOW: new URL(providerUrl).host,
-    LOG_LEVEL: 'warn',
-    CREATE_WAIT_SECONDS: '0',
-  };
+async function measureSteps({ db, startService }: BenchSetup, env: Record<string, string>) {
   const funded = await makeFundedKeys(db, { accounts: 100, keysEach: 1 });
   await createTasks(await startService({ ...env, ROLES: 'api' }), funded);
   const startedAt = await now(db);
   await using service = await startService({ ...env, ROLES: 'worker' });
-  const meter = await openMeter(db, service.pid);
+  const measure = await openMeter(db, service.pid);
   let connections = 0;
   const begun = performance.now();
-  const busy = await meter.measure(async () => {
+  const busy = await measure(async () => {
     for (let tries = 0; tries < 600 && (await count(db)) < STEPS; tries += 1) {
       connections = Math.max(connections, await connectionsSince(db, startedAt));
       await delay(100);
@@ -145,12 +162,12 @@ async function measureSteps({ db, startService }: BenchSetup, providerUrl: strin
     return count(db);
   });
   const secondsPerTask = (performance.now() - begun) / 1000 / (await count(db));
-  const idle = await meter.measure(async () => {
+  const idle = await measure(async () => {
     await delay(IDLE_SECONDS * 1000);
     return IDLE_SECONDS;
   });
   const steps = without(busy, idle, secondsPerTask);
-  return { steps, idle, connections, memory: await megabytes(service.pid) };
+  return { steps, idle, connections };
 }
 
 /** The costs less those of an idle worker in the same time. */
@@ -195,7 +212,6 @@ const units: Units = {
   idle: worker.idle,
   bytes: stored,
   connections: { api: api.connections, worker: worker.connections },
-  memoryMegabytes: { api: api.memory, worker: worker.memory },
 };
 const text = `${JSON.stringify(units, rounded, 2)}\n`;
 await writeFile(new URL('units.json', import.meta.url), text);

@@ -3,7 +3,7 @@
  * measured costs of units (units.json). The page is docs/operators/scaling.md.
  */
 import { readFile } from 'node:fs/promises';
-import type { Units } from './units.ts';
+import type { Units } from './measure.ts';
 
 /** What was assumed, not measured. */
 const ASSUMED = {

@@ -1,5 +1,4 @@
 /** A program that runs the service's create transactions without HTTP. */
-
 import { priceOf } from '../../server/src/catalog/price.ts';
 import { openDatabase } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
@@ -7,8 +6,8 @@ import { fingerprintOf } from '../../server/src/requests/bodies.ts';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { createTask } from '../../server/test/create-task.ts';
 import { requestOf } from '../../server/test/requests.ts';
+import { runClients, type Sample } from '../load.ts';
 import { serveRequests } from '../program.ts';
-import { measure, type Sample } from '../sample.ts';
 
 export interface CreateFloorSetup {
   databaseUrl: string;
@@ -33,14 +32,13 @@ serveRequests<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => {
   if (!price) throw new Error('the request has no price');
   let turn = 0;
   const act = async () => {
-    const accountId = accountIds[turn % accountIds.length] ?? '';
-    turn += 1;
+    const accountId = accountIds[turn++ % accountIds.length] ?? '';
     const idempotencyKey = crypto.randomUUID();
     const binding = { accountId, surface: 'api', idempotencyKey, fingerprint };
     await createTask(deps, { binding, request: REQUEST, price });
   };
   return {
-    handle: ({ seconds }) => measure({ clients: setup.clients, seconds }, act),
+    handle: (load) => runClients(setup.clients, load, act),
     close: () => db.close(),
   };
 });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TestVideo } from '../../server/test/media/media-files.ts';
 import { makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
 import { type InstantProvider, withInstantProvider } from '../instant-provider.ts';
-import { quantile } from '../sample.ts';
+import { type Quantiles, quantilesOf } from '../load.ts';
 
 const OUTPUT: TestVideo = { width: 1280, height: 720, seconds: 5, audio: 'with' };
 /** Between a job's acceptance and its end, in seconds. */
@@ -15,12 +15,6 @@ const WITHOUT_CALLBACKS = { PUBLIC_URL: 'https://callbacks.invalid' };
 const WARM_UP_TASKS = 5;
 /** One task after the other, then so many at once. */
 const TASKS = { single: 15, together: 100 };
-
-/** Milliseconds. */
-interface Quantiles {
-  p50: number;
-  p99: number;
-}
 
 interface AddedTime {
   /** From the POST of a create to the arrival of its submit at the provider. */
@@ -128,12 +122,8 @@ async function jobsOf({ jobs, requests }: InstantProvider): Promise<Job[]> {
 function addedTime(tasks: Array<Times & Job>): AddedTime {
   const endedAt = ({ receivedAt }: Job) => receivedAt + JOB_SECONDS * 1000;
   return {
-    before: quantiles(tasks.map(({ receivedAt, createdAt }) => receivedAt - createdAt)),
-    after: quantiles(tasks.map((task) => task.completedAt - endedAt(task))),
-    pause: quantiles(tasks.flatMap(({ pause }) => pause ?? [])),
+    before: quantilesOf(tasks.map(({ receivedAt, createdAt }) => receivedAt - createdAt)),
+    after: quantilesOf(tasks.map((task) => task.completedAt - endedAt(task))),
+    pause: quantilesOf(tasks.flatMap(({ pause }) => pause ?? [])),
   };
-}
-
-function quantiles(milliseconds: number[]): Quantiles {
-  return { p50: quantile(milliseconds, 0.5), p99: quantile(milliseconds, 0.99) };
 }

@@ -2,14 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase, statement } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
-import { type BenchSetup, makeFundedKeys, openBenchSetup, startClients } from '../bench-setup.ts';
-import { HAS_CPU_TIMES, serverPid, treeSeconds } from '../cpu-time.ts';
+import {
+  type BenchSetup,
+  type Clients,
+  makeFundedKeys,
+  openBenchSetup,
+  startClients,
+} from '../bench-setup.ts';
 import type { EndToEndFloorSetup } from '../floors/end-to-end-floor.ts';
-import type { HttpClientsLoad, Target } from '../http-clients.ts';
+import type { Target } from '../http-clients.ts';
 import { withInstantProvider } from '../instant-provider.ts';
-import { type Program, type ProgramAddress, startProgram } from '../program.ts';
-import { type Spread, spread } from '../rounds.ts';
-import { median, type Sample } from '../sample.ts';
+import { median, type Quantiles, type Spread, spread } from '../load.ts';
+import { serverPid, treeSeconds } from '../process-usage.ts';
+import { type ProgramAddress, startProgram } from '../program.ts';
 
 /** How many tasks are under way: each completed one is replaced by a new create. */
 const LIVE_TASKS = 150;
@@ -22,31 +27,25 @@ const WARM_UP_SECONDS = 2;
 /** How long a side may take to complete the tasks that are left at the end of a round. */
 const DRAIN_SECONDS = 120;
 const KEY_COUNTS = { accounts: 1000, keysEach: 15 };
-
-/** How long the service and its floor are loaded, in turns. */
-interface Rounds {
-  count: number;
-  seconds: number;
-}
+/** Of the service and its floor, in turns. */
+export const END_TO_END = { rounds: 4, seconds: 8 };
 
 /** Tasks from their create to their completion, with a provider that ends each job at once. */
-export interface EndToEnd {
+export interface EndToEnd extends Quantiles {
   /** Tasks that the service completed in a second, in each round. */
   perSecond: Spread;
   floorPerSecond: number;
   /** The service's rate divided by the floor's, of each round. */
   ratio: Spread;
   /** CPU time of one task in milliseconds: the program, its children and the database. */
-  cpu: { serviceMilliseconds: number; floorMilliseconds: number; ratio: Spread } | undefined;
-  p50Milliseconds: number;
-  p99Milliseconds: number;
+  cpu: { serviceMilliseconds: number; floorMilliseconds: number; ratio: Spread };
 }
 
 /**
  * Every task is submitted over HTTP to a simulated provider, read, downloaded, checked, stored,
  * synced and captured; the floor does the same without the ledger and without exactly-once.
  */
-export async function measureEndToEnd(rounds: Rounds): Promise<EndToEnd> {
+export async function measureEndToEnd(): Promise<EndToEnd> {
   return withInstantProvider(async (provider) => {
     await using bench = await openBenchSetup();
     await using service = await openService(bench, provider.env);
@@ -58,7 +57,7 @@ export async function measureEndToEnd(rounds: Rounds): Promise<EndToEnd> {
       floor: await loadSide(floor, server, seconds),
     });
     await loadBoth(WARM_UP_SECONDS);
-    while (results.length < rounds.count) results.push(await loadBoth(rounds.seconds));
+    while (results.length < END_TO_END.rounds) results.push(await loadBoth(END_TO_END.seconds));
     return summarize(results, await service.times());
   });
 }
@@ -66,7 +65,7 @@ export async function measureEndToEnd(rounds: Rounds): Promise<EndToEnd> {
 /** The service or its floor. */
 interface Side {
   pid: number;
-  clients: Program<HttpClientsLoad, Sample>;
+  clients: Clients;
   /** The tasks that have ended, and those that have not. @throws when one could not be completed */
   count(): Promise<Counts>;
 }
@@ -190,7 +189,7 @@ async function keepBusy({ clients, count }: Side, seconds: number): Promise<void
 }
 
 async function meter({ pid, count }: Side, server: number) {
-  const cpuSeconds = HAS_CPU_TIMES ? (await treeSeconds(pid)) + (await treeSeconds(server)) : 0;
+  const cpuSeconds = (await treeSeconds(pid)) + (await treeSeconds(server));
   const { completed } = await count();
   return { cpuSeconds, completed, seconds: performance.now() / 1000 };
 }
@@ -206,15 +205,13 @@ function summarize(
     perSecond: spread(service.map(({ perSecond }) => perSecond)),
     floorPerSecond: median(floor.map(({ perSecond }) => perSecond)),
     ratio: spread(rounds.map((round) => round.service.perSecond / round.floor.perSecond)),
-    cpu: HAS_CPU_TIMES
-      ? {
-          serviceMilliseconds: cpuOf(service),
-          floorMilliseconds: cpuOf(floor),
-          ratio: spread(
-            rounds.map((round) => round.service.cpuMilliseconds / round.floor.cpuMilliseconds),
-          ),
-        }
-      : undefined,
+    cpu: {
+      serviceMilliseconds: cpuOf(service),
+      floorMilliseconds: cpuOf(floor),
+      ratio: spread(
+        rounds.map((round) => round.service.cpuMilliseconds / round.floor.cpuMilliseconds),
+      ),
+    },
     p50Milliseconds,
     p99Milliseconds,
   };

@@ -11,18 +11,16 @@ import {
   makeFundedKeys,
   openBenchSetup,
   startClients,
+  withTasks,
 } from '../bench-setup.ts';
-import type { HttpClientsSetup, Target } from '../http-clients.ts';
-import { type Comparison, compare } from '../rounds.ts';
-import { measure } from '../sample.ts';
+import { type Comparison, compare, runClients } from '../load.ts';
 import { fillFolder } from './bulk-fill.ts';
 
 export const ENDED_TASKS = Number(process.env.FRAMEWRIGHT_BENCH_TASKS ?? 50_000);
 export const LIVE_TASKS = 10_000;
 const KEPT_FOLDER = process.env.FRAMEWRIGHT_BENCH_DATABASE;
 /** As many accounts as the filled database has. */
-const ACCOUNTS = 200;
-const KEYS_EACH = 75;
+const KEY_COUNTS = { accounts: 200, keysEach: 75 };
 /** Few, so that the times are those of the statements and not of a queue. */
 const CLIENTS = 4;
 const CLAIM_PLACES = 8;
@@ -53,17 +51,17 @@ export async function measureGrowth(report: (line: string) => void): Promise<Gro
   await using filledBench = await openBenchSetup(folder);
   await using emptyBench = await openBenchSetup();
   const filledKeys = await addKeys(filledBench.db);
-  const emptyKeys = await makeFundedKeys(emptyBench.db, {
-    accounts: ACCOUNTS,
-    keysEach: KEYS_EACH,
-  });
+  const emptyKeys = await makeFundedKeys(emptyBench.db, KEY_COUNTS);
   const env = { ROLES: 'api', CREATE_WAIT_SECONDS: '0' };
   await using filledService = await filledBench.startService(env);
   await using emptyService = await emptyBench.startService(env);
   const filled: Side = { bench: filledBench, url: filledService.url, keys: filledKeys };
   const empty: Side = { bench: emptyBench, url: emptyService.url, keys: emptyKeys };
   const create = await compareRequests(filled, empty, 'create');
-  for (const { bench } of [filled, empty]) await settle(bench.db);
+  for (const { bench } of [filled, empty]) {
+    await bench.db.query(VACUUM); // statistics of what was created
+    await bench.db.query(CHECKPOINT);
+  }
   const read = await compareRequests(filled, empty, 'read');
   const claim = await compareStatements(filled, empty, claimAndRelease);
   const sweep = await compareStatements(filled, empty, sweepOnce);
@@ -75,11 +73,8 @@ const ACCOUNT_IDS = statement('bench_account_ids', 'select id from accounts');
 /** The keys are those of the accounts that have the tasks. */
 async function addKeys(db: Database): Promise<FundedKey[]> {
   const accounts = await db.query<{ id: string }>(ACCOUNT_IDS);
-  return addFundedKeys(
-    db,
-    accounts.map(({ id }) => id),
-    KEYS_EACH,
-  );
+  const ids = accounts.map(({ id }) => id);
+  return addFundedKeys(db, ids, KEY_COUNTS.keysEach);
 }
 
 const VACUUM = statement(
@@ -88,42 +83,18 @@ const VACUUM = statement(
 );
 const CHECKPOINT = statement('bench_checkpoint_growth', 'checkpoint');
 
-/** Updates the planner's statistics of what was created. */
-async function settle(db: Database): Promise<void> {
-  await db.query(VACUUM);
-  await db.query(CHECKPOINT);
-}
-
 async function compareRequests(
   filled: Side,
   empty: Side,
-  act: HttpClientsSetup['act'],
+  act: 'create' | 'read',
 ): Promise<Comparison> {
-  await using filledClients = await clientsOf(filled, act);
-  await using emptyClients = await clientsOf(empty, act);
+  const clientsOf = async ({ bench, url, keys }: Side) => {
+    const targets = act === 'read' ? await withTasks(bench.db, keys) : keys;
+    return startClients({ url, clients: CLIENTS, act, targets });
+  };
+  await using filledClients = await clientsOf(filled);
+  await using emptyClients = await clientsOf(empty);
   return await compare(filledClients, emptyClients, ROUNDS);
-}
-
-async function clientsOf({ bench, url, keys }: Side, act: HttpClientsSetup['act']) {
-  const targets = act === 'read' ? await withNewestTasks(bench.db, keys) : keys;
-  return startClients({ url, clients: CLIENTS, act, targets });
-}
-
-const NEWEST_TASKS = statement(
-  'bench_newest_tasks',
-  `select wanted.account_id, newest.id
-   from (select distinct unnest($1::text[]) as account_id) as wanted
-   cross join lateral (select id from tasks where tasks.account_id = wanted.account_id
-     order by created_at desc limit 1) as newest`,
-);
-
-/** Clients read tasks that they have just created. */
-async function withNewestTasks(db: Database, keys: FundedKey[]): Promise<Target[]> {
-  const rows = await db.query<{ account_id: string; id: string }>(NEWEST_TASKS, [
-    keys.map(({ accountId }) => accountId),
-  ]);
-  const newest = new Map(rows.map(({ account_id: accountId, id }) => [accountId, id]));
-  return keys.map(({ accountId, secret }) => ({ secret, taskId: newest.get(accountId) ?? '' }));
 }
 
 function compareStatements(
@@ -133,7 +104,7 @@ function compareStatements(
 ): Promise<Comparison> {
   const loadOf = ({ bench }: Side) => ({
     send: ({ seconds }: { seconds: number }) =>
-      measure({ clients: CLIENTS, seconds }, () => act(bench.db)),
+      runClients(CLIENTS, { seconds }, () => act(bench.db)),
   });
   return compare(loadOf(filled), loadOf(empty), ROUNDS);
 }

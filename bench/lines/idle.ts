@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openBenchSetup } from '../bench-setup.ts';
-import { cpuSeconds, HAS_CPU_TIMES } from '../cpu-time.ts';
-import { residentMemory } from '../memory.ts';
+import { cpuSeconds, residentMemory } from '../process-usage.ts';
 
 /** After that, the work and the garbage of the start are over. */
 const SETTLE_SECONDS = 15;
@@ -14,9 +13,7 @@ export interface Idle {
   residentBytes: number;
 }
 
-/** @returns undefined on systems without /proc, from which this is read */
-export async function measureIdle(): Promise<Idle | undefined> {
-  if (!HAS_CPU_TIMES) return undefined;
+export async function measureIdle(): Promise<Idle> {
   await using bench = await openBenchSetup();
   await using service = await bench.startService({ ROLES: 'api,worker' });
   await delay(SETTLE_SECONDS * 1000);

@@ -2,10 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { statement } from '../../server/src/database/database.ts';
 import type { TestVideo } from '../../server/test/media/media-files.ts';
 import { makeFundedKeys, openBenchSetup, startClients } from '../bench-setup.ts';
-import { HAS_CPU_TIMES, serverPid, treeSeconds } from '../cpu-time.ts';
 import { withInstantProvider } from '../instant-provider.ts';
-import { type Spread, spread } from '../rounds.ts';
-import { median } from '../sample.ts';
+import { median, type Spread, spread } from '../load.ts';
+import { serverPid, treeSeconds } from '../process-usage.ts';
 
 const ROUNDS = 3;
 const CLIENTS = 4;
@@ -48,8 +47,7 @@ export interface OutputCost {
  * Tasks from their create until they are completed and have a poster, by a service with each value
  * of OUTPUT_CHECK in turns. The clients and the simulated provider are not included.
  */
-export async function measureOutputs(): Promise<OutputCost[] | undefined> {
-  if (!HAS_CPU_TIMES) return undefined;
+export async function measureOutputs(): Promise<OutputCost[]> {
   const costs: OutputCost[] = [];
   for (const { name, tasks, video } of OUTPUTS) {
     const rounds = await withInstantProvider(({ env }) => measureRounds(env, tasks), {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { send } from '../../server/test/client.ts';
 import { type FundedKey, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
-import { forgetPeak, residentMemory } from '../memory.ts';
 import { makePaddedMedia } from '../padded-media.ts';
+import { forgetPeak, residentMemory } from '../process-usage.ts';
 
 export const UPLOAD_MEGABYTES = 99;
 /** Each of a mailbox of its own, which may have fewer bytes without a purchase. */
@@ -18,9 +18,7 @@ export interface UploadMemory {
   afterBytes: number;
 }
 
-/** @returns undefined on systems without /proc */
-export async function measureUploads(): Promise<UploadMemory | undefined> {
-  if (process.platform !== 'linux') return undefined;
+export async function measureUploads(): Promise<UploadMemory> {
   await using bench = await openBenchSetup();
   const keys = await makeFundedKeys(bench.db, { accounts: UPLOADS * (ROUNDS + 1), keysEach: 1 });
   await using service = await bench.startService({ ROLES: 'api', LOG_LEVEL: 'warn' });

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../../server/src/database/database.ts';
 import { type FundedKey, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
-import { cpuSeconds } from '../cpu-time.ts';
 import { type HttpConnection, openHttpConnection } from '../http-connection.ts';
-import { residentMemory } from '../memory.ts';
-import { quantile } from '../sample.ts';
+import { type Quantiles, quantilesOf } from '../load.ts';
+import { cpuSeconds, residentMemory } from '../process-usage.ts';
 
 export const WAITING_READS = 2000;
 /** Fewer than a key has places. */
@@ -15,15 +14,12 @@ const QUIET_SECONDS = 6;
 const ENDS_TOGETHER = 20;
 const PAUSE_SECONDS = 0.1;
 
-/** What reads cost that wait for the end of a task, and how soon they get their response. */
-export interface WaitingReads {
+/** What reads that wait cost, and the time from the commit of a task's end to the response. */
+export interface WaitingReads extends Quantiles {
   /** Of one core, while all wait and nothing happens, without the database. */
   cpuShare: number;
   /** Resident memory per read that waits, with its connection. */
   bytesEach: number;
-  /** From the commit of the end to the whole response. */
-  p50Milliseconds: number;
-  p99Milliseconds: number;
 }
 
 interface Target extends FundedKey {
@@ -46,15 +42,11 @@ const END = statement(
      error_message = 'It failed.', updated_at = clock_now() where id = any($1)`,
 );
 
-/** @returns undefined on systems without /proc */
-export async function measureWaitingReads(): Promise<WaitingReads | undefined> {
-  if (process.platform !== 'linux') return undefined;
+export async function measureWaitingReads(): Promise<WaitingReads> {
   await using bench = await openBenchSetup();
   const accounts = Math.ceil(WAITING_READS / READS_OF_KEY);
-  const targets = await makeTargets(
-    bench.db,
-    await makeFundedKeys(bench.db, { accounts, keysEach: 1 }),
-  );
+  const keys = await makeFundedKeys(bench.db, { accounts, keysEach: 1 });
+  const targets = await makeTargets(bench.db, keys);
   await using service = await bench.startService({ ROLES: 'api' });
   const url = new URL(service.url);
   await delay(SETTLE_SECONDS * 1000);
@@ -75,17 +67,15 @@ export async function measureWaitingReads(): Promise<WaitingReads | undefined> {
   return {
     cpuShare,
     bytesEach: (fullBytes - emptyBytes) / WAITING_READS,
-    p50Milliseconds: quantile(milliseconds, 0.5),
-    p99Milliseconds: quantile(milliseconds, 0.99),
+    ...quantilesOf(milliseconds),
   };
 }
 
 async function makeTargets(db: Database, keys: FundedKey[]): Promise<Target[]> {
-  const targets = Array.from({ length: WAITING_READS }, (_, i) => {
-    const key = keys[i % keys.length];
-    if (!key) throw new Error('there are no keys');
-    return { ...key, taskId: `task_waited${i}` };
-  });
+  const targets = Array.from({ length: WAITING_READS }, (_, i) => ({
+    ...(keys[i % keys.length] as FundedKey),
+    taskId: `task_waited${i}`,
+  }));
   const ids = targets.map(({ taskId }) => taskId);
   await db.query(INSERT, [ids, targets.map(({ accountId }) => accountId)]);
   return targets;

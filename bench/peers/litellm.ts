@@ -1,10 +1,12 @@
-import { access, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { BUDGET, CHAT, PARALLEL, type Peer, requestText, served } from './peer.ts';
-import { install, startPeer } from './processes.ts';
+import { BUDGET, CHAT, CHAT_PATH, PARALLEL, type Peer, requestText, served } from './peer.ts';
+import { install, startPeer } from './start-peer.ts';
 
 const VERSION = '1.106.2';
+const PROGRAM = 'litellm/bin/litellm';
 const KEY = 'sk-0123456789abcdef0123456789abcdef';
 /** In dollars, from the numbers of the upstream: 1000 tokens each way. */
 const PRICE = 0.002;
@@ -39,27 +41,15 @@ export const litellm: Peer = {
   version: VERSION,
   durable: 'nothing without its database',
   async install(folder) {
-    const program = path.join(folder, 'litellm/bin/litellm');
-    if (
-      await access(program).then(
-        () => true,
-        () => false,
-      )
-    )
-      return undefined;
-    try {
-      await install('python3', ['-m', 'venv', 'litellm'], folder);
-      const wanted = [`litellm[proxy]==${VERSION}`];
-      await install(path.join(folder, 'litellm/bin/pip'), ['install', '-q', ...wanted], folder);
-      return undefined;
-    } catch (error) {
-      return `pip can't install it: ${String(error).slice(0, 200)}`;
-    }
+    if (existsSync(path.join(folder, PROGRAM))) return;
+    await install('python3', ['-m', 'venv', 'litellm'], folder);
+    const pip = path.join(folder, 'litellm/bin/pip');
+    await install(pip, ['install', '-q', `litellm[proxy]==${VERSION}`], folder);
   },
   async start({ folder, upstreamUrl, port }) {
     const run = async (on: number, budget: string, workers: number) => {
       await writeFile(path.join(folder, `litellm-${on}.yaml`), configOf(upstreamUrl, budget));
-      const program = path.join(folder, 'litellm/bin/litellm');
+      const program = path.join(folder, PROGRAM);
       const where = ['--host', '127.0.0.1', '--port', String(on), '--num_workers', String(workers)];
       return startPeer([program, '--config', `litellm-${on}.yaml`, ...where], {
         cwd: folder,
@@ -73,24 +63,18 @@ export const litellm: Peer = {
     return {
       ...running,
       requests: {
-        read: requestText({ method: 'GET', path: '/v1/models', port, headers }),
-        create: requestText({ method: 'POST', path: '/v1/videos', port, headers }, video),
+        read: requestText(port, '/v1/models', headers),
+        create: requestText(port, '/v1/videos', headers, video),
       },
       // Budgets of keys need its database; the budget of the whole proxy is kept in memory.
       async overspend() {
         const budget = `  max_budget: ${PRICE * BUDGET}\n  budget_duration: 30d\n`;
         await using _limited = await run(port + 1, budget, 1);
-        const send = () =>
-          fetch(`http://127.0.0.1:${port + 1}/v1/chat/completions`, {
-            method: 'POST',
-            body: CHAT,
-            headers: { ...headers, 'content-type': 'application/json' },
-          });
-        const first = await served(PARALLEL, send);
-        const later = await served(BUDGET, send);
+        const url = `http://127.0.0.1:${port + 1}${CHAT_PATH}`;
+        const first = await served(PARALLEL, url, CHAT, () => headers);
+        const later = await served(BUDGET, url, CHAT, () => headers);
         return `${first} of ${PARALLEL} served on the budget of the whole proxy; of ${BUDGET} later ones ${later}`;
       },
-      [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
     };
   },
 };

@@ -1,9 +1,10 @@
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase, statement } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
-import { BUDGET, CHAT, PARALLEL, type Peer, requestText, served } from './peer.ts';
-import { startPeer } from './processes.ts';
+import { BUDGET, CHAT, CHAT_PATH, PARALLEL, type Peer, requestText, served } from './peer.ts';
+import { startPeer } from './start-peer.ts';
 
 const KEYS = { rich: 'r'.repeat(48), poor: 'p'.repeat(48) };
 
@@ -20,16 +21,10 @@ export const oneApi: Peer = {
   version: '8df4a267 (2025-02)',
   durable: 'quota and a log row, after the response, in the background',
   async install(folder) {
-    const hasProgram = await access(path.join(folder, 'one-api')).then(
-      () => true,
-      () => false,
+    if (['one-api', 'tiktoken'].every((name) => existsSync(path.join(folder, name)))) return;
+    throw new Error(
+      'no registry has its program: put it into the folder as one-api, its token files as tiktoken',
     );
-    const hasTokens = await access(path.join(folder, 'tiktoken')).then(
-      () => true,
-      () => false,
-    );
-    if (hasProgram && hasTokens) return undefined;
-    return 'no registry has its program: put it into the folder as one-api, its token files as tiktoken';
   },
   async start({ folder, upstreamUrl, databaseUrl, db, port }) {
     const name = `one_api_${Date.now()}`;
@@ -55,24 +50,19 @@ export const oneApi: Peer = {
       own.query<Row>(statement('', text), values);
     await run(SETUP[0] ?? '', [upstreamUrl]);
     await run(SETUP[1] ?? '');
-    await new Promise((resolve) => setTimeout(resolve, 2500)); // it reads the channels each second
+    await delay(2500); // it reads the channels each second
     const headersOf = (key: string) => ({ authorization: `Bearer sk-${key}` });
     const headers = headersOf(KEYS.rich);
     return {
       ...running,
       requests: {
-        read: requestText({ method: 'GET', path: '/v1/models', port, headers }),
-        create: requestText({ method: 'POST', path: '/v1/chat/completions', port, headers }, CHAT),
+        read: requestText(port, '/v1/models', headers),
+        create: requestText(port, CHAT_PATH, headers, CHAT),
       },
       async overspend() {
-        const send = (key: string) => () =>
-          fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
-            method: 'POST',
-            body: CHAT,
-            headers: { ...headersOf(key), 'content-type': 'application/json' },
-          });
-        await send(KEYS.rich)();
-        await new Promise((resolve) => setTimeout(resolve, 1000));
+        const url = `http://127.0.0.1:${port}${CHAT_PATH}`;
+        await served(1, url, CHAT, () => headers);
+        await delay(1000);
         const [log] = await run<{ quota: number }>('select max(quota) as quota from logs');
         const price = log?.quota ?? 0;
         await run(
@@ -86,8 +76,8 @@ export const oneApi: Peer = {
              unlimited_quota) values (77, 77, $1, 1, 'poor', -1, $2, false)`,
           [KEYS.poor, price * BUDGET],
         );
-        const count = await served(PARALLEL, send(KEYS.poor));
-        await new Promise((resolve) => setTimeout(resolve, 2000));
+        const count = await served(PARALLEL, url, CHAT, () => headersOf(KEYS.poor));
+        await delay(2000);
         const [left] = await run<{ quota: string }>(
           'select quota::text as quota from users where id = 77',
         );

@@ -37,22 +37,19 @@ export interface Peer {
   durable: string;
   /**
    * Installs it into the folder, unless it is there.
-   * @returns why it can't be had; undefined: it can
+   * @throws Error when it can't be had
    */
-  install(folder: string): Promise<string | undefined>;
+  install(folder: string): Promise<void>;
   start(setup: PeerSetup): Promise<RunningPeer>;
 }
 
-/** A request's text. */
-export function requestText(
-  request: { method: 'GET' | 'POST'; path: string; port: number; headers?: object },
-  body = '',
-): string {
-  const { method, path, port, headers = {} } = request;
+/** The text of a request with a JSON body, or of a GET without one. */
+export function requestText(port: number, path: string, headers: object, body = ''): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const length =
+  const rest =
     body === '' ? '' : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${lines.join('')}${length}\r\n${body}`;
+  const method = body === '' ? 'GET' : 'POST';
+  return `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${lines.join('')}${rest}\r\n${body}`;
 }
 
 /** A chat completion, which every gateway can pass on. */
@@ -60,18 +57,25 @@ export const CHAT = JSON.stringify({
   model: 'gpt-3.5-turbo',
   messages: [{ role: 'user', content: 'A lighthouse at dawn, waves below' }],
 });
+export const CHAT_PATH = '/v1/chat/completions';
 
 export const PARALLEL = 200;
 export const BUDGET = 10;
 
-/** Sends the requests at once. @returns how many got a status below 300 */
-export async function served(count: number, send: () => Promise<Response>): Promise<number> {
-  const responses = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const response = await send();
+/** Posts JSON so many times at once. @returns how many got a status below 300 */
+export async function served(
+  count: number,
+  url: string,
+  body: string,
+  headersOf: (turn: number) => Record<string, string>,
+): Promise<number> {
+  const statuses = await Promise.all(
+    Array.from({ length: count }, async (_, turn) => {
+      const headers = { ...headersOf(turn), 'content-type': 'application/json' };
+      const response = await fetch(url, { method: 'POST', body, headers });
       await response.arrayBuffer();
-      return response;
+      return response.status;
     }),
   );
-  return responses.filter(({ status }) => status < 300).length;
+  return statuses.filter((status) => status < 300).length;
 }

@@ -1,7 +1,8 @@
-import { access, mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CHAT, type Peer, requestText } from './peer.ts';
-import { install, startPeer } from './processes.ts';
+import { CHAT, CHAT_PATH, type Peer, requestText } from './peer.ts';
+import { install, startPeer } from './start-peer.ts';
 
 const VERSION = '1.15.2';
 const SERVER = 'portkey/node_modules/@portkey-ai/gateway/build/start-server.js';
@@ -11,33 +12,19 @@ export const portkey: Peer = {
   version: VERSION,
   durable: 'nothing',
   async install(folder) {
-    if (
-      await access(path.join(folder, SERVER)).then(
-        () => true,
-        () => false,
-      )
-    )
-      return undefined;
-    try {
-      await mkdir(path.join(folder, 'portkey'), { recursive: true });
-      await writeFile(path.join(folder, 'portkey/package.json'), '{"private":true}');
-      const wanted = [`@portkey-ai/gateway@${VERSION}`];
-      const options = ['install', '--ignore-scripts', '--no-audit', '--no-fund'];
-      await install('npm', [...options, ...wanted], path.join(folder, 'portkey'));
-      return undefined;
-    } catch (error) {
-      return `npm can't install it: ${String(error).slice(0, 200)}`;
-    }
+    if (existsSync(path.join(folder, SERVER))) return;
+    const home = path.join(folder, 'portkey');
+    await mkdir(home, { recursive: true });
+    await writeFile(path.join(home, 'package.json'), '{"private":true}');
+    const options = ['--ignore-scripts', '--no-audit', '--no-fund'];
+    await install('npm', ['install', ...options, `@portkey-ai/gateway@${VERSION}`], home);
   },
   async start({ folder, upstreamUrl, port }) {
     const server = path.join(folder, SERVER);
     const url = `http://127.0.0.1:${port}/`;
-    const env = { NODE_ENV: 'production' };
-    const running = await startPeer([process.execPath, server, `--port=${port}`, '--headless'], {
-      cwd: folder,
-      env,
-      url,
-    });
+    const options = { cwd: folder, env: { NODE_ENV: 'production' }, url };
+    const command = [process.execPath, server, `--port=${port}`, '--headless'] as const;
+    const running = await startPeer(command, options);
     const headers = {
       authorization: 'Bearer none',
       'x-portkey-provider': 'openai',
@@ -47,10 +34,9 @@ export const portkey: Peer = {
       ...running,
       requests: {
         read: undefined,
-        create: requestText({ method: 'POST', path: '/v1/chat/completions', port, headers }, CHAT),
+        create: requestText(port, CHAT_PATH, headers, CHAT),
       },
       overspend: async () => 'it has no budgets',
-      [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
     };
   },
 };

@@ -7,32 +7,27 @@ import { availableParallelism } from 'node:os';
 import { createAccount } from '../../server/src/accounts/accounts.ts';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { priceOf } from '../../server/src/catalog/price.ts';
-import { statement } from '../../server/src/database/database.ts';
 import { balances, grant } from '../../server/src/ledger/ledger.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import {
   type BenchSetup,
-  type FundedKey,
   makeFundedKeys,
   openBenchSetup,
   type RunningService,
+  startClients,
+  withTasks,
 } from '../bench-setup.ts';
-import { startProgram } from '../program.ts';
-import { type Comparison, compare } from '../rounds.ts';
-import type { Sample } from '../sample.ts';
+import type { HttpFloorSetup } from '../floors/http-floor.ts';
+import type { HttpClientsSetup } from '../http-clients.ts';
+import { type Comparison, compare, type Sample } from '../load.ts';
+import { type ProgramAddress, startProgram } from '../program.ts';
 import { litellm } from './litellm.ts';
 import { oneApi } from './one-api.ts';
-import { BUDGET, PARALLEL, type Peer, requestText, served } from './peer.ts';
-import type { PeerClientsSetup } from './peer-clients.ts';
+import { BUDGET, PARALLEL, type Peer, served } from './peer.ts';
 import { portkey } from './portkey.ts';
-import { memoryOfTree } from './processes.ts';
+import { memoryOfTree } from './start-peer.ts';
 
 const PEERS: Record<string, Peer> = { litellm, portkey, 'one-api': oneApi };
-const A_TASK_EACH = statement(
-  'bench_peer_tasks',
-  'select distinct on (account_id) account_id, id from tasks order by account_id',
-);
-
 const BODY = { prompt: 'A lighthouse at dawn, waves below', model: 'video-2.0-mini' } as const;
 const DEFAULTS = { resolution: '720p', duration: 5, reference_video_urls: [] } as const;
 const CLIENTS = 32;
@@ -56,41 +51,73 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+const json = (value: object) => {
+  const body = JSON.stringify(value);
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+  return { headers, body };
+};
+
+/** An upstream that responds at once, in the shapes that the gateways expect. */
+const UPSTREAM: HttpFloorSetup = {
+  videos: json({
+    id: 'video_1',
+    object: 'video',
+    created_at: 1,
+    model: 'sora-2',
+    status: 'queued',
+    progress: 0,
+    seconds: '4',
+    size: '720x1280',
+  }),
+  '/': json({
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'gpt-3.5-turbo',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+    // The price of a request comes from these numbers.
+    usage: { prompt_tokens: 1000, completion_tokens: 1000, total_tokens: 2000 },
+  }),
+};
+
 async function comparePeer(peer: Peer, folder: string): Promise<void> {
-  const missing = await peer.install(folder);
-  if (missing !== undefined) return print(`${peer.name}: skipped: ${missing}`);
-  await using upstream = await startProgram<object, object, string>('peers/upstream.ts', {});
-  const upstreamUrl = await upstream.send({});
+  try {
+    await peer.install(folder);
+  } catch (error) {
+    return print(`${peer.name}: skipped: ${String(error).slice(0, 300)}`);
+  }
+  await using upstream = await startProgram<HttpFloorSetup, object, ProgramAddress>(
+    'floors/http-floor.ts',
+    UPSTREAM,
+  );
+  const { url: upstreamUrl } = await upstream.send({});
   await using bench = await openBenchSetup();
-  const keys = await makeFundedKeys(bench.db, KEY_COUNTS);
-  await using service = await bench.startService({ ROLES: 'api', CREATE_WAIT_SECONDS: '0' });
   const { databaseUrl, db } = bench;
-  const setup = { folder, upstreamUrl, databaseUrl, db, port: PORT };
-  await using running = await peer.start(setup);
+  const keys = await makeFundedKeys(db, KEY_COUNTS);
+  await using service = await bench.startService({ ROLES: 'api', CREATE_WAIT_SECONDS: '0' });
+  await using running = await peer.start({ folder, upstreamUrl, databaseUrl, db, port: PORT });
   print(`${peer.name} ${peer.version}; ${availableParallelism()} cores; ${CLIENTS} connections`);
-  const peerUrl = `http://127.0.0.1:${PORT}`;
   const { read, create } = running.requests;
-  const ours = (texts: string[]) => ({ url: service.url, clients: CLIENTS, texts });
-  const theirs = (text: string) => ({ url: peerUrl, clients: CLIENTS, texts: [text] });
-  printCompared('create', await inTurns(ours(createTexts(service, keys)), theirs(create)));
+  const compareWith = async (text: string, ours: Pick<HttpClientsSetup, 'act' | 'targets'>) => {
+    const url = `http://127.0.0.1:${PORT}`;
+    const theirs = { url, clients: CLIENTS, act: { text }, targets: [{ secret: '' }] };
+    await using ourClients = await startClients({ url: service.url, clients: CLIENTS, ...ours });
+    await using theirClients = await startClients(theirs);
+    return await compare(ourClients, theirClients);
+  };
+  printCompared('create', await compareWith(create, { act: 'create', targets: keys }));
   const memory = [await memoryOfTree(service.pid), await memoryOfTree(running.pid)];
   print(`  memory under load, without a database: ours ${memory[0]} MB, theirs ${memory[1]} MB`);
   if (read === undefined) print('  read: it has no authenticated read');
-  else
-    printCompared('read', await inTurns(ours(await readTexts(bench, service, keys)), theirs(read)));
+  else {
+    const targets = await withTasks(db, keys);
+    printCompared('read', await compareWith(read, { act: 'read', targets }));
+  }
   print(`  durable when a create is answered, theirs: ${peer.durable}`);
   print(
     `  ${PARALLEL} parallel requests on a budget for ${BUDGET}, theirs: ${await running.overspend()}`,
   );
   print(`  the same, ours: ${await overspendOurs(bench, service)}`);
-}
-
-async function inTurns(ours: PeerClientsSetup, theirs: PeerClientsSetup): Promise<Comparison> {
-  const start = (setup: PeerClientsSetup) =>
-    startProgram<PeerClientsSetup, { seconds: number }, Sample>('peers/peer-clients.ts', setup);
-  await using service = await start(ours);
-  await using peer = await start(theirs);
-  return await compare(service, peer);
 }
 
 function printCompared(what: string, { service, floor: peer, ratio }: Comparison): void {
@@ -103,30 +130,6 @@ function printCompared(what: string, { service, floor: peer, ratio }: Comparison
   );
 }
 
-function createTexts({ url }: RunningService, keys: FundedKey[]): string[] {
-  const port = Number(new URL(url).port);
-  const path = '/api/v1/video/generations';
-  return keys.map(({ secret }) => {
-    const headers = { authorization: `Bearer ${secret}`, 'idempotency-key': '{uuid}' };
-    return requestText({ method: 'POST', path, port, headers }, JSON.stringify(BODY));
-  });
-}
-
-async function readTexts(
-  { db }: BenchSetup,
-  { url }: RunningService,
-  keys: FundedKey[],
-): Promise<string[]> {
-  const port = Number(new URL(url).port);
-  const rows = await db.query<{ account_id: string; id: string }>(A_TASK_EACH);
-  const tasks = new Map(rows.map((row) => [row.account_id, row.id]));
-  return keys.flatMap(({ accountId, secret }) => {
-    const headers = { authorization: `Bearer ${secret}` };
-    const path = `/api/v1/tasks/${tasks.get(accountId)}`;
-    return tasks.has(accountId) ? [requestText({ method: 'GET', path, port, headers })] : [];
-  });
-}
-
 /** One account with ten keys, since a key may send 30 requests in 60 seconds. */
 async function overspendOurs({ db }: BenchSetup, { url }: RunningService): Promise<string> {
   const credits = priceOf({ ...BODY, ...DEFAULTS })?.credits ?? 0;
@@ -134,19 +137,15 @@ async function overspendOurs({ db }: BenchSetup, { url }: RunningService): Promi
   const grantOfTen = { accountId, credits: credits * BUDGET, kind: 'paid' } as const;
   await grant(db, { ...grantOfTen, reference: crypto.randomUUID() });
   const keys = await Promise.all(Array.from({ length: 10 }, () => createKey(db, { accountId })));
-  let turn = 0;
-  const count = await served(PARALLEL, () => {
-    turn += 1;
-    return fetch(`${url}/api/v1/video/generations`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${keys[turn % keys.length]?.secret}`,
-        'content-type': 'application/json',
-        'idempotency-key': crypto.randomUUID(),
-      },
-      body: JSON.stringify(BODY),
-    });
-  });
+  const count = await served(
+    PARALLEL,
+    `${url}/api/v1/video/generations`,
+    JSON.stringify(BODY),
+    (turn) => ({
+      authorization: `Bearer ${keys[turn % keys.length]?.secret}`,
+      'idempotency-key': crypto.randomUUID(),
+    }),
+  );
   const { paid } = await balances(db, accountId);
   return `${count} of ${PARALLEL} served; the balance is ${paid.available}`;
 }

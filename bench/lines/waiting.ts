@@ -1,6 +1,6 @@
-import { client } from '../server/test/client.ts';
-import { makeFundedKeys, openBenchSetup } from './bench-setup.ts';
-import { measure, type Sample } from './sample.ts';
+import { client } from '../../server/test/client.ts';
+import { makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
+import { runClients, type Sample } from '../load.ts';
 
 export const WAITING_CLIENTS = 2;
 const SECONDS = 8;
@@ -26,5 +26,5 @@ export async function measureWaitingCreate(): Promise<Sample> {
     if (response?.status !== 202) throw new Error(`a create got ${response?.status}`);
   };
   await create();
-  return await measure({ clients: WAITING_CLIENTS, seconds: SECONDS }, create);
+  return await runClients(WAITING_CLIENTS, { seconds: SECONDS }, create);
 }

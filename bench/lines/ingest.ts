@@ -1,17 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, statement } from '../server/src/database/database.ts';
-import { client } from '../server/test/client.ts';
-import { type MediaHost, startMediaHost } from '../server/test/media/media-host.ts';
-import { temporaryFolder } from '../server/test/temporary-folder.ts';
-import { TEST_CA_FILE } from '../server/test/tls/certificates.ts';
-import { type BenchSetup, makeFundedKeys, openBenchSetup } from './bench-setup.ts';
-import type { IngestFloorSetup } from './floors/ingest-floor.ts';
-import { forgetPeak, peakOfChildren, residentMemory } from './memory.ts';
-import { makePaddedMedia } from './padded-media.ts';
-import { startProgram } from './program.ts';
-import { type Spread, spread } from './rounds.ts';
-import { median } from './sample.ts';
+import { type Database, statement } from '../../server/src/database/database.ts';
+import { client } from '../../server/test/client.ts';
+import { type MediaHost, startMediaHost } from '../../server/test/media/media-host.ts';
+import { temporaryFolder } from '../../server/test/temporary-folder.ts';
+import { TEST_CA_FILE } from '../../server/test/tls/certificates.ts';
+import { type BenchSetup, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
+import type { IngestFloorSetup } from '../floors/ingest-floor.ts';
+import { median, type Spread, spread } from '../load.ts';
+import { makePaddedMedia } from '../padded-media.ts';
+import { forgetPeak, peakOfChildren, residentMemory } from '../process-usage.ts';
+import { startProgram } from '../program.ts';
 
 const MEGABYTE = 1024 * 1024;
 const IMAGES = 8;
@@ -41,9 +40,7 @@ export interface Ingest {
   childPeakBytes: number;
 }
 
-/** @returns undefined on systems without /proc, from which the memory is read */
-export async function measureIngest(): Promise<Ingest | undefined> {
-  if (process.platform !== 'linux') return undefined;
+export async function measureIngest(): Promise<Ingest> {
   const host = await startMediaHost();
   try {
     return await ingestFrom(host);

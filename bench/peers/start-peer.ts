@@ -1,9 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { residentMemory } from '../memory.ts';
+import { childrenOf, residentMemory } from '../process-usage.ts';
 
 /** Runs an installer to its end. @throws Error with what it printed */
 export async function install(file: string, args: string[], cwd: string): Promise<void> {
@@ -17,7 +16,7 @@ const START_SECONDS = 90;
  * @throws Error with its output, when it ends or does not respond
  */
 export async function startPeer(
-  command: [string, ...string[]],
+  command: readonly [string, ...string[]],
   options: { cwd: string; env: Record<string, string>; url: string },
 ): Promise<{ pid: number } & AsyncDisposable> {
   const { cwd, env, url } = options;
@@ -62,8 +61,6 @@ async function end(child: ChildProcess): Promise<void> {
 /** The resident memory of a process and of all that it started, in megabytes. */
 export async function memoryOfTree(pid: number): Promise<number> {
   const { nowBytes } = await residentMemory(pid);
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-  const children = text.split(' ').filter(Boolean).map(Number);
-  const below = await Promise.all(children.map(memoryOfTree));
+  const below = await Promise.all((await childrenOf(pid)).map(memoryOfTree));
   return below.reduce((sum, megabytes) => sum + megabytes, Math.round(nowBytes / 2 ** 20));
 }

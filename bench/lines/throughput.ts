@@ -1,5 +1,5 @@
-import { statement } from '../server/src/database/database.ts';
-import { simulatedBucket } from '../server/test/storage/simulated-bucket.ts';
+import { statement } from '../../server/src/database/database.ts';
+import { simulatedBucket } from '../../server/test/storage/simulated-bucket.ts';
 import {
   type BenchSetup,
   type Clients,
@@ -8,15 +8,15 @@ import {
   openBenchSetup,
   type RunningService,
   startClients,
-} from './bench-setup.ts';
-import { cpuSeconds, HAS_CPU_TIMES } from './cpu-time.ts';
-import type { CreateFloorSetup } from './floors/create-floor.ts';
-import type { HttpFloorSetup } from './floors/http-floor.ts';
-import type { ReadFloorSetup } from './floors/read-floor.ts';
-import type { Target } from './http-clients.ts';
-import { type ProgramAddress, startProgram } from './program.ts';
-import { type Comparison, compare, type Spread } from './rounds.ts';
-import type { Sample } from './sample.ts';
+  withTasks,
+} from '../bench-setup.ts';
+import type { CreateFloorSetup } from '../floors/create-floor.ts';
+import type { HttpFloorSetup } from '../floors/http-floor.ts';
+import type { ReadFloorSetup } from '../floors/read-floor.ts';
+import type { Target } from '../http-clients.ts';
+import { type Comparison, compare, type Sample, type Spread } from '../load.ts';
+import { cpuSeconds } from '../process-usage.ts';
+import { type ProgramAddress, startProgram } from '../program.ts';
 
 /** The size of the service's own pool (server/src/service.ts); the floors use the same. */
 const CONNECTIONS = 24;
@@ -31,21 +31,17 @@ const HTTP_ROUNDS = { count: 3, seconds: 2 };
 /** How long CPU time is measured. */
 const CPU_SECONDS = 3;
 
-type Span = { seconds: number };
-
-/** Creates by {@link CLIENTS} and by {@link MANY_CLIENTS}, and reads. */
 interface Throughput extends Reads {
   create: Comparison;
   manyCreate: Comparison;
 }
 
-/** Reads by {@link CLIENTS}. */
 interface Reads {
   read: Comparison;
   /** The same reads beside Node's HTTP server alone, in turns. */
   readOfHttp: { http: Sample; ratio: Spread };
-  /** CPU time of one request in the process that serves it; false where it can't be read. */
-  readMicroseconds: false | { service: number; floor: number; http: number };
+  /** CPU time of one request in the process that serves it. */
+  readMicroseconds: { service: number; floor: number; http: number };
 }
 
 /** Creates and reads per second of one service without a worker, each with its floor. */
@@ -77,12 +73,15 @@ async function compareCreates(
 ): Promise<Comparison> {
   await using load = await startClients({ url, clients, act: 'create', targets: keys });
   const accountIds = keys.map(({ accountId }) => accountId);
-  await using floor = await startProgram<CreateFloorSetup, Span, Sample>('floors/create-floor.ts', {
-    databaseUrl,
-    accountIds,
-    connections: CONNECTIONS,
-    clients,
-  });
+  await using floor = await startProgram<CreateFloorSetup, { seconds: number }, Sample>(
+    'floors/create-floor.ts',
+    {
+      databaseUrl,
+      accountIds,
+      connections: CONNECTIONS,
+      clients,
+    },
+  );
   return await compare(load, floor);
 }
 
@@ -91,7 +90,7 @@ async function compareReads(
   service: RunningService,
   keys: FundedKey[],
 ): Promise<Reads> {
-  const targets = await withTasks(bench, keys);
+  const targets = await withTasks(bench.db, keys);
   const load = { clients: CLIENTS, act: 'read', targets } as const;
   await using clients = await startClients({ ...load, url: service.url });
   const setup = { databaseUrl: bench.databaseUrl, connections: CONNECTIONS };
@@ -109,7 +108,7 @@ async function compareReads(
   const bareAddress = await bare.send({});
   await using bareClients = await startClients({ ...load, url: bareAddress.url });
   const { floor: http, ratio } = await compare(clients, bareClients, HTTP_ROUNDS);
-  const readMicroseconds = HAS_CPU_TIMES && {
+  const readMicroseconds = {
     service: await microsecondsOf(clients, service.pid),
     floor: await microsecondsOf(floorClients, floorAddress.pid),
     http: await microsecondsOf(bareClients, bareAddress.pid),
@@ -125,7 +124,7 @@ async function responseOf(url: string, targets: Target[]): Promise<HttpFloorSetu
   });
   const own = ['connection', 'keep-alive', 'date']; // the server sends them by itself
   const headers = [...response.headers].filter(([name]) => !own.includes(name));
-  return { headers: Object.fromEntries(headers), body: await response.text() };
+  return { '/': { headers: Object.fromEntries(headers), body: await response.text() } };
 }
 
 /** CPU time of a process for one request, without the database. */
@@ -133,18 +132,4 @@ async function microsecondsOf(clients: Pick<Clients, 'send'>, pid: number): Prom
   const before = await cpuSeconds(pid);
   const { perSecond } = await clients.send({ seconds: CPU_SECONDS });
   return (((await cpuSeconds(pid)) - before) * 1e6) / (perSecond * CPU_SECONDS);
-}
-
-const A_TASK_EACH = statement(
-  'bench_tasks',
-  'select distinct on (account_id) account_id, id from tasks order by account_id',
-);
-
-async function withTasks({ db }: BenchSetup, keys: FundedKey[]): Promise<Target[]> {
-  const rows = await db.query<{ account_id: string; id: string }>(A_TASK_EACH);
-  const taskIds = new Map(rows.map((row) => [row.account_id, row.id]));
-  return keys.flatMap(({ accountId, secret }) => {
-    const taskId = taskIds.get(accountId);
-    return taskId === undefined ? [] : [{ secret, taskId }];
-  });
 }

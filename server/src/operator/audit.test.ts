@@ -13,12 +13,6 @@ import type { Task } from '../tasks/task.ts';
 import { moveNow } from '../tasks/transitions.ts';
 import { audit } from './audit.ts';
 
-interface Life {
-  live: Task;
-  completed: Task;
-  failed: Task;
-}
-
 async function complete(fixture: TaskFixture): Promise<Task> {
   const { task } = await makeTask(fixture);
   const outputObjectId = `obj_${task.id}`;
@@ -44,149 +38,136 @@ async function fail(fixture: TaskFixture): Promise<Task> {
   return moveNow(fixture.db, claimed, { to: 'failed', changes: { error } });
 }
 
-/** Damage that only manual changes can do. `unlock` drops the constraint that prevents it. */
-const DAMAGES: Array<{
-  title: string;
-  unlock?: string;
-  damage: (life: Life) => [string, ...unknown[]];
-  found: (life: Life) => string;
-}> = [
-  {
-    title: 'a task is missing and its credits are still reserved',
-    damage: ({ live }) => ['delete from tasks where id = $1', live.id],
-    found: ({ live }) => `${live.id}: credits are reserved, but the task is missing`,
-  },
-  {
-    title: 'a task has no reservation',
-    damage: ({ live }) => [
-      `insert into tasks select (jsonb_populate_record(t, $2)).* from tasks t where id = $1`,
-      live.id,
-      { id: 'task_free', phase: 'failed', error_code: 'not_accepted', due_at: null },
-    ],
-    found: () => 'task_free: failed without credits reserved for it',
-  },
-  {
-    title: 'a task’s price differs from its reservation',
-    damage: ({ live }) => ['update tasks set credits = credits + 1 where id = $1', live.id],
-    found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
-  },
-  {
-    title: 'a task’s promotional credits differ from those that are reserved',
-    damage: ({ live }) => ['update tasks set promotional_credits = 10 where id = $1', live.id],
-    found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
-  },
-  {
-    title: 'a task of a test key has paid credits reserved',
-    damage: ({ live }) => [
-      `with key as (update idempotency_keys set surface = 'test' where task_id = $1)
-       update tasks set surface = 'test' where id = $1`,
-      live.id,
-    ],
-    found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
-  },
-  {
-    title: 'a task has test credits reserved by a reference of its own',
-    damage: ({ live }) => [
-      `with opened as (insert into ledger_balances (account_id, kind, granted, reserved)
-         values ($2, 'test', 250, 250))
-       insert into ledger_transfers (account_id, kind, source, target, credits, reason, reference,
-         available_after, reserved_after)
-       values ($2, 'test', 'granted', 'available', 250, 'grant', 'grant:test', 250, 0),
-         ($2, 'test', 'available', 'reserved', 250, 'reserve', 'reserve:' || $1 || ':test', 0, 250)`,
-      live.id,
-      live.account_id,
-    ],
-    found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
-  },
-  {
-    title: 'a task ended without capture or refund',
-    damage: ({ live }) => [
-      `update tasks set phase = 'failed', error_code = 'not_accepted', due_at = null where id = $1`,
-      live.id,
-    ],
-    found: ({ live }) => `${live.id}: failed, but the settlement of its credits is missing`,
-  },
-  {
-    title: 'a completed task has no accepted attempt',
-    damage: ({ completed }) => ['delete from attempts where task_id = $1', completed.id],
-    found: ({ completed }) => `${completed.id}: completed without an accepted attempt`,
-  },
-  {
-    title: 'a live task was refunded',
-    damage: ({ failed }) => [
-      `update tasks set phase = 'submitting', error_code = null, due_at = now() where id = $1`,
-      failed.id,
-    ],
-    found: ({ failed }) => `${failed.id}: submitting, but the settlement of its credits is refund`,
-  },
-  {
-    title: 'a completed task was refunded',
-    damage: ({ failed, completed }) => [
-      `update tasks set phase = 'completed', error_code = null, output_object_id = $2 where id = $1`,
-      failed.id,
-      completed.output_object_id,
-    ],
-    found: ({ failed }) => `${failed.id}: completed, but the settlement of its credits is refund`,
-  },
-  {
-    title: 'a live task has no due time',
-    unlock: 'alter table tasks drop constraint ended_tasks_have_no_work',
-    damage: ({ live }) => ['update tasks set due_at = null where id = $1', live.id],
-    found: ({ live }) => `${live.id}: reserved without a due time`,
-  },
-  {
-    title: 'the output object of a completed task is missing',
-    damage: ({ completed }) => ['delete from stored_objects where owner_id = $1', completed.id],
-    found: ({ completed }) => `${completed.id}: completed, its output is missing`,
-  },
-  {
-    title: 'the output of a completed task is only half written',
-    damage: ({ completed }) => [
-      `update stored_objects set state = 'writing' where owner_id = $1`,
-      completed.id,
-    ],
-    found: ({ completed }) => `${completed.id}: completed, its output is writing`,
-  },
-  {
-    title: 'an output was deleted before the end of its retention',
-    damage: ({ completed }) => [
-      `update stored_objects set state = 'deleted' where owner_id = $1`,
-      completed.id,
-    ],
-    found: ({ completed }) => `${completed.id}: completed, its output is deleted`,
-  },
-  {
-    title: 'an output that has no end of retention is marked for deletion',
-    damage: ({ completed }) => [
-      `update stored_objects set state = 'deleting', delete_after = null where owner_id = $1`,
-      completed.id,
-    ],
-    found: ({ completed }) => `${completed.id}: completed, its output is deleting`,
-  },
-  {
-    title: 'a task has two provider jobs',
-    unlock: 'drop index one_live_attempt',
-    damage: ({ live }) => [
-      `insert into attempts (id, task_id, provider, state, send_before, job_id)
-       select 'att_' || n, $1, 'scripted', 'accepted', now(), 'job_' || n
-       from generate_series(1, 2) n`,
-      live.id,
-    ],
-    found: ({ live }) => `${live.id}: 2 provider jobs`,
-  },
-  {
-    title: 'the key of a task is missing',
-    damage: ({ failed }) => ['delete from idempotency_keys where key = $1', failed.idempotency_key],
-    found: ({ failed }) => `${failed.id}: its Idempotency-Key is missing or not bound to it`,
-  },
-  {
-    title: 'the key of a live task was released',
-    damage: ({ live }) => [
-      'update idempotency_keys set task_id = null where key = $1',
-      live.idempotency_key,
-    ],
-    found: ({ live }) => `${live.id}: its Idempotency-Key is missing or not bound to it`,
-  },
+const NOT_RESERVED = 'reserved without credits reserved for it';
+const NO_KEY = 'its Idempotency-Key is missing or not bound to it';
+
+/**
+ * Damage that only manual changes can do: its title; the task that the audit names, and what it
+ * says; the SQL, with the id of the task as $1; what drops a constraint that prevents it.
+ */
+const DAMAGES: [title: string, of: string, said: string, damage: string, unlock?: string][] = [
+  [
+    'a task is missing and its credits are still reserved',
+    'live',
+    'credits are reserved, but the task is missing',
+    'delete from tasks where id = $1',
+  ],
+  [
+    'a task has no reservation',
+    'task_free',
+    'failed without credits reserved for it',
+    `insert into tasks select (jsonb_populate_record(t, '{"id": "task_free", "phase": "failed",
+       "error_code": "not_accepted", "due_at": null}')).* from tasks t where id = $1`,
+  ],
+  [
+    'a task’s price differs from its reservation',
+    'live',
+    NOT_RESERVED,
+    'update tasks set credits = credits + 1 where id = $1',
+  ],
+  [
+    'a task’s promotional credits differ from those that are reserved',
+    'live',
+    NOT_RESERVED,
+    'update tasks set promotional_credits = 10 where id = $1',
+  ],
+  [
+    'a task of a test key has paid credits reserved',
+    'live',
+    NOT_RESERVED,
+    `with key as (update idempotency_keys set surface = 'test' where task_id = $1)
+     update tasks set surface = 'test' where id = $1`,
+  ],
+  [
+    'a task has test credits reserved by a reference of its own',
+    'live',
+    NOT_RESERVED,
+    `with opened as (insert into ledger_balances (account_id, kind, granted, reserved)
+       select account_id, 'test', 250, 250 from tasks where id = $1)
+     insert into ledger_transfers (account_id, kind, source, target, credits, reason, reference,
+       available_after, reserved_after)
+     select account_id, 'test', v.* from tasks, (values
+       ('granted', 'available', 250, 'grant', 'grant:test', 250, 0),
+       ('available', 'reserved', 250, 'reserve', 'reserve:' || $1 || ':test', 0, 250)) v
+     where id = $1`,
+  ],
+  [
+    'a task ended without capture or refund',
+    'live',
+    'failed, but the settlement of its credits is missing',
+    `update tasks set phase = 'failed', error_code = 'not_accepted', due_at = null where id = $1`,
+  ],
+  [
+    'a completed task has no accepted attempt',
+    'completed',
+    'completed without an accepted attempt',
+    'delete from attempts where task_id = $1',
+  ],
+  [
+    'a live task was refunded',
+    'failed',
+    'submitting, but the settlement of its credits is refund',
+    `update tasks set phase = 'submitting', error_code = null, due_at = now() where id = $1`,
+  ],
+  [
+    'a completed task was refunded',
+    'failed',
+    'completed, but the settlement of its credits is refund',
+    `update tasks set phase = 'completed', error_code = null, output_object_id =
+       (select max(output_object_id) from tasks) where id = $1`,
+  ],
+  [
+    'a live task has no due time',
+    'live',
+    'reserved without a due time',
+    'update tasks set due_at = null where id = $1',
+    'alter table tasks drop constraint ended_tasks_have_no_work',
+  ],
+  [
+    'the output object of a completed task is missing',
+    'completed',
+    'completed, its output is missing',
+    'delete from stored_objects where owner_id = $1',
+  ],
+  [
+    'the output of a completed task is only half written',
+    'completed',
+    'completed, its output is writing',
+    `update stored_objects set state = 'writing' where owner_id = $1`,
+  ],
+  [
+    'an output was deleted before the end of its retention',
+    'completed',
+    'completed, its output is deleted',
+    `update stored_objects set state = 'deleted' where owner_id = $1`,
+  ],
+  [
+    'an output that has no end of retention is marked for deletion',
+    'completed',
+    'completed, its output is deleting',
+    `update stored_objects set state = 'deleting', delete_after = null where owner_id = $1`,
+  ],
+  [
+    'a task has two provider jobs',
+    'live',
+    '2 provider jobs',
+    `insert into attempts (id, task_id, provider, state, send_before, job_id)
+     select 'att_' || n, $1, 'scripted', 'accepted', now(), 'job_' || n
+     from generate_series(1, 2) n`,
+    'drop index one_live_attempt',
+  ],
+  [
+    'the key of a task is missing',
+    'failed',
+    NO_KEY,
+    'delete from idempotency_keys where task_id = $1',
+  ],
+  [
+    'the key of a live task was released',
+    'live',
+    NO_KEY,
+    'update idempotency_keys set task_id = null where task_id = $1',
+  ],
 ];
 
 test('the audit finds each damage, and nothing else', async (t) => {
@@ -194,11 +175,14 @@ test('the audit finds each damage, and nothing else', async (t) => {
   t.after(() => fixture.close());
   const { db } = fixture;
   const { task: live } = await makeTask(fixture);
-  const life = { live, completed: await complete(fixture), failed: await fail(fixture) };
+  const { id: completed } = await complete(fixture);
+  const { id: failed } = await fail(fixture);
+  const ids: Record<string, string> = { live: live.id, completed, failed };
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
-  for (const { title, unlock = 'select', damage, found } of DAMAGES) {
+  for (const [title, of, said, damage, unlock = 'select'] of DAMAGES) {
     await t.test(title, async () => {
-      assert.deepEqual(await problemsAfter(db, unlock, damage(life)), [found(life)]);
+      const problems = await problemsAfter(db, unlock, [damage, ids[of] ?? live.id]);
+      assert.deepEqual(problems, [`${ids[of] ?? of}: ${said}`]);
     });
   }
   assert.deepEqual(await audit(db), { ok: true, problems: [] }, 'each damage was undone');
@@ -208,7 +192,7 @@ test('the audit finds each damage, and nothing else', async (t) => {
 async function problemsAfter(
   db: Database,
   unlock: string,
-  [damage, ...values]: [string, ...unknown[]],
+  [damage, ...values]: [string, string],
 ): Promise<string[]> {
   let problems: string[] = [];
   const undo = new Error('undo');

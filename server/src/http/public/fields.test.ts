@@ -217,56 +217,49 @@ test('the prompt is required, and a wrong length gets the message of the contrac
 });
 
 test('the details of a 400 have the reason, the limit and the index in a list', async () => {
-  const frames = { prompt: 'abc', mode: 'image-to-video' };
-  const references = { prompt: 'abc', mode: 'media-to-video' };
-  const nineUrls = Array.from({ length: 9 }, () => IMAGE);
-  for (const [body, details] of [
+  const mode = 'media-to-video';
+  const reference_video_urls = [VIDEO];
+  const cases: [body: object, field: string, reason: string, more?: object][] = [
+    [{ duration: 3 }, 'duration', 'too_small', { limit: 4 }],
+    [{ duration: 16 }, 'duration', 'too_large', { limit: 15 }],
+    [{ duration: '5' }, 'duration', 'wrong_type'],
+    [{ seed: null }, 'seed', 'wrong_type'],
+    [{ mode: 'x' }, 'mode', 'not_one_of', { allowedValues: MODES }],
+    [{ mode: 'image-to-video', image_url: 'a b' }, 'image_url', 'malformed'],
     [
-      { prompt: 'abc', duration: 3 },
-      { field: 'duration', reason: 'too_small', limit: 4 },
+      { mode, reference_image_urls: Array(9).fill(IMAGE) },
+      'reference_image_urls',
+      'too_many',
+      { limit: 8 },
     ],
     [
-      { prompt: 'abc', duration: 16 },
-      { field: 'duration', reason: 'too_large', limit: 15 },
+      { mode, reference_image_urls: [IMAGE, 'http://media.example/'] },
+      'reference_image_urls',
+      'not_https',
+      { entry: 1 },
     ],
     [
-      { prompt: 'abc', duration: '5' },
-      { field: 'duration', reason: 'wrong_type' },
+      { mode, reference_video_urls: [VIDEO, 7] },
+      'reference_video_urls',
+      'wrong_type',
+      { entry: 1 },
     ],
     [
-      { prompt: 'abc', seed: null },
-      { field: 'seed', reason: 'wrong_type' },
+      { mode, reference_video_urls, reference_video_durations: [] },
+      'reference_video_durations',
+      'too_few',
+      { limit: 1 },
     ],
     [
-      { prompt: 'abc', mode: 'x' },
-      { field: 'mode', reason: 'not_one_of', allowedValues: MODES },
+      { mode, reference_video_urls, reference_video_durations: [16] },
+      'reference_video_durations',
+      'too_large',
+      { entry: 0, limit: 15 },
     ],
-    [
-      { ...frames, image_url: 'a b' },
-      { field: 'image_url', reason: 'malformed' },
-    ],
-    [
-      { ...references, reference_image_urls: nineUrls },
-      { field: 'reference_image_urls', reason: 'too_many', limit: 8 },
-    ],
-    [
-      { ...references, reference_image_urls: [IMAGE, 'http://media.example/'] },
-      { field: 'reference_image_urls', entry: 1, reason: 'not_https' },
-    ],
-    [
-      { ...references, reference_video_urls: [VIDEO, 7] },
-      { field: 'reference_video_urls', entry: 1, reason: 'wrong_type' },
-    ],
-    [
-      { ...references, reference_video_urls: [VIDEO], reference_video_durations: [] },
-      { field: 'reference_video_durations', reason: 'too_few', limit: 1 },
-    ],
-    [
-      { ...references, reference_video_urls: [VIDEO], reference_video_durations: [16] },
-      { field: 'reference_video_durations', entry: 0, reason: 'too_large', limit: 15 },
-    ],
-  ] as const) {
-    assertError(await poor.create(body), 'invalid_request', details);
+  ];
+  for (const [body, field, reason, more] of cases) {
+    const response = await poor.create({ prompt: 'abc', ...body });
+    assertError(response, 'invalid_request', { field, reason, ...more });
   }
 });
 

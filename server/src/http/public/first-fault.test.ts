@@ -18,74 +18,49 @@ interface Draft {
 
 interface Fault {
   name: string;
-  spoil(draft: Draft): void;
+  change: Partial<Draft> | ((draft: Draft) => void);
   code: string;
   details?: Record<string, unknown>;
 }
 
+const inField = (name: string, body: object, reason: string): Fault => {
+  const change = (draft: Draft) => Object.assign(draft.body, body);
+  return {
+    name,
+    change,
+    code: 'invalid_request',
+    details: { field: Object.keys(body)[0], reason },
+  };
+};
+const refused = (name: string, change: Partial<Draft>, field: string, reason: string): Fault => {
+  return { name, change, code: 'invalid_request', details: { field, reason } };
+};
+
 /** The possible faults of a create, in the order of the checks (C7). */
 const FAULTS: Fault[] = [
-  {
-    name: 'a bad API key',
-    spoil: (draft) => Object.assign(draft, { isAuthorized: false }),
-    code: 'unauthorized',
-  },
-  {
-    name: 'a full rate window',
-    spoil: (draft) => Object.assign(draft, { isLimited: true }),
-    code: 'rate_limited',
-  },
-  {
-    name: 'a body that is too large',
-    spoil: (draft) => Object.assign(draft, { isTooLarge: true }),
-    code: 'payload_too_large',
-  },
-  {
-    name: 'another content type',
-    spoil: (draft) => Object.assign(draft, { contentType: 'text/plain' }),
-    code: 'invalid_request',
-    details: { field: 'Content-Type', reason: 'not_json' },
-  },
-  {
-    name: 'broken JSON',
-    spoil: (draft) => Object.assign(draft, { isBroken: true }),
-    code: 'invalid_request',
-    details: { field: 'body', reason: 'not_json' },
-  },
-  {
-    name: 'a malformed Idempotency-Key',
-    spoil: (draft) => Object.assign(draft, { key: 'malformed' }),
-    code: 'invalid_request',
-    details: { field: 'Idempotency-Key', reason: 'malformed' },
-  },
+  { name: 'a bad API key', change: { isAuthorized: false }, code: 'unauthorized' },
+  { name: 'a full rate window', change: { isLimited: true }, code: 'rate_limited' },
+  { name: 'a body that is too large', change: { isTooLarge: true }, code: 'payload_too_large' },
+  refused('another content type', { contentType: 'text/plain' }, 'Content-Type', 'not_json'),
+  refused('broken JSON', { isBroken: true }, 'body', 'not_json'),
+  refused('a malformed Idempotency-Key', { key: 'malformed' }, 'Idempotency-Key', 'malformed'),
   {
     name: 'the key of another body',
-    spoil: (draft) => {
+    change: (draft) => {
       if (draft.key === 'fresh') draft.key = 'known';
     },
     code: 'idempotency_conflict',
   },
-  {
-    name: 'an invalid field',
-    spoil: (draft) => Object.assign(draft.body, { duration: 3 }),
-    code: 'invalid_request',
-    details: { field: 'duration', reason: 'too_small' },
-  },
-  {
-    name: 'a field that the mode does not accept',
-    spoil: (draft) => Object.assign(draft.body, { image_url: 'https://media.example/a.png' }),
-    code: 'invalid_request',
-    details: { field: 'image_url', reason: 'not_accepted_in_mode' },
-  },
-  {
-    name: 'a resolution without a price',
-    spoil: (draft) => Object.assign(draft.body, { resolution: '4k' }),
-    code: 'invalid_request',
-    details: { field: 'resolution', reason: 'not_offered' },
-  },
+  inField('an invalid field', { duration: 3 }, 'too_small'),
+  inField(
+    'a field that the mode does not accept',
+    { image_url: 'https://media.example/a.png' },
+    'not_accepted_in_mode',
+  ),
+  inField('a resolution without a price', { resolution: '4k' }, 'not_offered'),
   {
     name: 'no credits',
-    spoil: (draft) => Object.assign(draft, { account: 'poor' }),
+    change: { account: 'poor' },
     code: 'insufficient_credits',
     details: { required_credits: 250 },
   },
@@ -128,7 +103,10 @@ function sendWith(faults: Fault[]): Promise<ParsedResponse> {
     isTooLarge: false,
     body: { prompt: 'a lighthouse at dawn' },
   };
-  for (const fault of faults) fault.spoil(draft);
+  for (const { change } of faults) {
+    if (typeof change === 'function') change(draft);
+    else Object.assign(draft, change);
+  }
   const { customer, limitedSecret } = accounts[draft.account];
   const keys = { fresh: crypto.randomUUID(), known: KNOWN_KEY, malformed: 'not a key' };
   const text = JSON.stringify(draft.body) + (draft.isBroken ? ']' : '');

@@ -157,24 +157,6 @@ test('known and unknown addresses get the same responses', async () => {
   assert.equal(outbox.filter(({ to }) => to === unknown.email).length, 1);
 });
 
-test('of fifty guesses at once five are counted, and the code is dead afterwards', async () => {
-  const who = person();
-  const code = await codeFor(who);
-  const guesses = await Promise.all(
-    Array.from({ length: 50 }, (_, i) =>
-      verify({ ...who, remoteAddress: `203.0.113.${i + 1}` }, otherThan(code, i + 1)),
-    ),
-  );
-  for (const guess of guesses) assertError(guess, 'sign_in_failed');
-  const [row] = await sql<{ tries: number }>(
-    website.database.db,
-    'select tries from sign_in_codes where email = $1',
-    [who.email],
-  );
-  assert.equal(row?.tries, 5);
-  assertError(await verify(who, code), 'sign_in_failed');
-});
-
 test('after four wrong guesses only one more is compared, also of several at once', async () => {
   const who = person();
   const code = await codeFor(who);
@@ -288,16 +270,6 @@ test('the addresses of one mailbox share its codes, whether one of them is known
   assert.equal(outbox.length, 5);
 });
 
-test('dots and googlemail.com do not give a mailbox at Gmail more codes', async () => {
-  const ask = (email: string) => post('/auth/code', { email }, { ...person(), email });
-  const spellings = ['eve.m@gmail.com', 'e.ve.m@gmail.com', 'ev.em+1@googlemail.com'];
-  for (const email of [...spellings, 'evem@gmail.com', 'e.v.e.m@googlemail.com']) {
-    assert.equal((await ask(email)).status, 200);
-  }
-  assertError(await ask('e.vem@gmail.com'), 'rate_limited');
-  assert.equal(outbox.at(-1)?.to, 'e.v.e.m@googlemail.com', 'mails go to the address as it is');
-});
-
 test('who asks for many addresses at once is stopped, exactly', async () => {
   const { remoteAddress } = person();
   const sent = await Promise.all(
@@ -308,16 +280,6 @@ test('who asks for many addresses at once is stopped, exactly', async () => {
   );
   assert.equal(sent.filter(({ status }) => status === 200).length, 20);
   assert.equal(outbox.length, 20);
-});
-
-test('the addresses of one IPv6 network are one', async () => {
-  const sent = await Promise.all(
-    Array.from({ length: 21 }, (_, i) => {
-      const { email } = person();
-      return post('/auth/code', { email }, { email, remoteAddress: `2001:db8:7:7::${i + 1}` });
-    }),
-  );
-  assert.equal(sent.filter(({ status }) => status === 429).length, 1);
 });
 
 test('a mail server that never responds does not hold the request', async () => {

@@ -10,7 +10,6 @@ import { parseCommandLine } from '../../cli/command-line.ts';
 import { helpText } from '../../cli/help.ts';
 import { grant } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
-import { dueDeletions } from '../../operator/listings/due-deletions.ts';
 import { whole } from '../../operator/verb/fields.ts';
 import { type Verb, verb } from '../../operator/verb/verb.ts';
 import { NOUNS } from '../../operator/verbs/list.ts';
@@ -235,17 +234,6 @@ test('an account is found, gets credits once per reference, is disabled and enab
   const listed = (await operator.get(`${pathOf('actions list')}?target=${customer.accountId}`))
     .body;
   assert.equal(listed.items.length, 4);
-});
-
-test('an account that its owner closed and an operator enables keeps its data', async () => {
-  const customer = await website.signIn();
-  const account = { account: customer.accountId };
-  await customer.write('/console/api/account/delete', { email: customer.email });
-  await changed(operator, 'accounts enable', account);
-  await changed(operator, 'accounts disable', account);
-  await website.database.setClock(120);
-  assert.ok(!(await dueDeletions(website.database.db)).includes(customer.accountId));
-  await website.database.setClock(0);
 });
 
 test('an audit runs in the background and shows its result', async () => {

@@ -10,7 +10,7 @@ import type { InjectOptions } from 'fastify';
 import { openTestApp } from '../../../test/app.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { createApp } from '../../http/app.ts';
-import { isPageRequest, PAGE_PATHS, pageHeaders, pageRoutes } from './pages.ts';
+import { isPageRequest, PAGE_PATHS, pageRoutes } from './pages.ts';
 
 const INDEX = '<!doctype html><title>Framewright</title>';
 const SCRIPT = 'export const answer = 42;';
@@ -78,13 +78,6 @@ test('every page is the same document, which is asked for again each time', asyn
   }
 });
 
-test('HEAD of a page has its headers and no body', async () => {
-  const response = await open('/sign-in', { method: 'HEAD' });
-  assert.equal(response.statusCode, 200);
-  assert.equal(response.body, '');
-  assert.equal(response.headers['content-length'], String(INDEX.length));
-});
-
 test('the content policy allows our own files, and videos of the named hosts only', async () => {
   const { headers } = await open('/');
   const policy = String(headers['content-security-policy']);
@@ -100,10 +93,6 @@ test('the content policy allows our own files, and videos of the named hosts onl
   assert.doesNotMatch(policy, /unsafe/);
   assert.equal(headers['strict-transport-security'], 'max-age=31536000');
   assert.equal(headers['x-content-type-options'], 'nosniff');
-});
-
-test('without https there is no strict transport security', () => {
-  assert.ok(!('strict-transport-security' in pageHeaders({ media: [], isSecure: false })));
 });
 
 test('a hashed file is kept for ever, and sent compressed to who takes it', async () => {
@@ -193,12 +182,6 @@ test('the routes of the server are those of the pages', async () => {
   const text = await readFile(routes, 'utf8');
   const paths = [...text.matchAll(/path: '([^']+)'/g)].map(([, found = '']) => found);
   assert.deepEqual(paths.sort(), [...PAGE_PATHS].sort());
-});
-
-test('the pages are not in the OpenAPI document', async () => {
-  const { paths } = (await app.inject({ url: '/openapi.json' })).json();
-  assert.ok(Object.keys(paths).every((known) => known.startsWith('/api/') || !known.includes('.')));
-  for (const url of PAGE_PATHS) assert.ok(!(url in paths), url);
 });
 
 test('the documentation has the address of the installation, compressed or not', async () => {

@@ -17,7 +17,7 @@ export interface PageOrigins {
  * The pages' security headers. Nothing is inlined, and only videos and posters come from other
  * hosts; `blob:` previews files that the user has just chosen.
  */
-export function pageHeaders({ media, isSecure }: PageOrigins): Record<string, string> {
+function pageHeaders({ media, isSecure }: PageOrigins): Record<string, string> {
   const files = ["'self'", 'blob:', ...media].join(' ');
   const policy = [
     "default-src 'none'",

@@ -174,18 +174,6 @@ test('the accounts of one mailbox share its quota, also at the same time', async
   assert.equal((await other.upload(picture)).status, 201);
 });
 
-test('an account uploads three files at a time', async () => {
-  const visitor = await website.signIn();
-  const slow = Array.from({ length: 3 }, () => slowUpload(visitor));
-  await untilReceiving(slow.length);
-  assertError(await visitor.upload(picture), 'service_busy');
-  for (const one of slow) one.destroy();
-  await until(
-    () => visitor.upload(picture),
-    ({ status }) => status === 201,
-  );
-});
-
 test('accounts of one mailbox share its places', async () => {
   const owners = await Promise.all([1, 2, 3].map(() => website.signIn()));
   await shareMailbox(...owners);
@@ -336,18 +324,6 @@ test('an expired upload can’t be read or used, and its bytes and then its row 
   await setClock(0);
   assert.deepEqual(await uploadRows(website, owner), []);
   assert.deepEqual(await sql(db, 'select from uploads where object_id = $1', [body.id]), []);
-});
-
-test('an upload is deleted by its account, once and for all, and counts no longer', async () => {
-  const owner = await website.signIn({ credits: 1000 });
-  const { body } = await owner.upload(picture);
-  const url = `${URL}/${body.id}`;
-  assertError(await owner.delete(`${URL}/obj_unknown`), 'not_found');
-  const deleted = await Promise.all([owner.delete(url), owner.delete(url)]);
-  assert.deepEqual(new Set(deleted.map(({ status }) => status)), new Set([200]));
-  assertError(await owner.get(url), 'not_found');
-  assertError(await createWith(owner, body.url), 'invalid_request');
-  assert.deepEqual(await uploadRows(website, owner), [{ id: body.id, state: 'deleting' }]);
 });
 
 test('beside a create an upload is deleted or kept for it, and never a deadlock', async () => {

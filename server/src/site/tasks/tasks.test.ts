@@ -75,30 +75,6 @@ test('each filter finds its tasks, and filters can be combined', async () => {
   await finds('?text=a&state=failed&surface=api', failed);
 });
 
-test('the pages of a list have each task once', async () => {
-  const fay = await website.signIn({ credits: 100_000 });
-  const ids: string[] = [];
-  for (let day = 1; day <= 7; day += 1) {
-    const createdAt = `2026-03-0${day}T10:00:00.123456Z`;
-    ids.unshift(await make(fay.accountId, { ended: 'content_refused', createdAt }));
-  }
-  for (const filter of ['', '&state=failed']) {
-    const found: string[] = [];
-    let cursor = '';
-    for (let pages = 0; pages < 10; pages += 1) {
-      const { body } = await fay.get(`${TASKS}?limit=3${filter}${cursor}`);
-      found.push(...idsOf(body.items));
-      if (body.next === null) break;
-      cursor = `&cursor=${encodeURIComponent(body.next)}`;
-    }
-    assert.deepEqual(found, ids);
-  }
-  const { status, body } = await fay.get(`${TASKS}/${ids.at(-1)}`);
-  assert.equal(status, 200);
-  assert.equal(body.charge, 'refunded');
-  assert.equal(body.movements.length, 2);
-});
-
 test('a search that has looked at its share of tasks goes on from there', async () => {
   const { db } = website.database;
   const hal = await website.signIn({ credits: 1000 });

@@ -2,18 +2,22 @@ import {
   command,
   type Database,
   type Queryable,
+  query,
   queryFirst,
   queryValue,
   statement,
   type Transaction,
-  violatedConstraint,
   whether,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { openBalances } from '../ledger/ledger.ts';
 
-const INSERT = statement('account_insert', 'insert into accounts (id, email) values ($1, $2)');
+const insert = whether<[id: string, email: string], Transaction>(
+  'account_insert',
+  `insert into accounts (id, email) values ($1, $2)
+   on conflict (lower(email)) do nothing returning id`,
+);
 
 /**
  * @param record called with the new id within the same transaction
@@ -28,51 +32,36 @@ export async function createAccount(
     throw new UsageError(`${JSON.stringify(email)} is not an e-mail address`);
   }
   const id = newId('account');
-  try {
-    await db.transaction(async (tx) => {
-      await tx.query(INSERT, [id, email]);
-      await openBalances(tx, id);
-      await record?.(tx, id);
-    });
-  } catch (error) {
-    if (violatedConstraint(error) !== 'accounts_email') throw error;
-    throw new UsageError(`${email} already has an account`);
-  }
+  await db.transaction(async (tx) => {
+    if (!(await insert(tx, id, email))) throw new UsageError(`${email} already has an account`);
+    await openBalances(tx, id);
+    await record?.(tx, id);
+  });
   return id;
 }
 
-const INSERT_NEW = statement(
-  'account_insert_new',
-  `insert into accounts (id, email) values ($1, $2)
-   on conflict (lower(email)) do nothing returning id`,
-);
-
-const FIND_BY_EMAIL = statement(
+const findByEmail = queryValue<[email: string], string | undefined>(
   'account_find_by_email',
-  `select id, disabled_at is not null as is_disabled from accounts where lower(email) = lower($1)`,
+  'select id from accounts where lower(email) = lower($1)',
+  undefined,
 );
-
-export interface EmailAccount {
-  accountId: string;
-  isNew: boolean;
-  isDisabled: boolean;
-}
 
 /** Finds or creates the account of an e-mail address. Parallel calls create only one. */
-export async function accountOfEmail(tx: Transaction, email: string): Promise<EmailAccount> {
-  const accountId = newId('account');
-  if ((await tx.query(INSERT_NEW, [accountId, email])).length > 0) {
-    await openBalances(tx, accountId);
-    return { accountId, isNew: true, isDisabled: false };
+export async function accountOfEmail(tx: Transaction, email: string) {
+  const newAccount = newId('account');
+  if (await insert(tx, newAccount, email)) {
+    await openBalances(tx, newAccount);
+    return { accountId: newAccount, isNew: true };
   }
-  const [row] = await tx.query<{ id: string; is_disabled: boolean }>(FIND_BY_EMAIL, [email]);
-  if (!row) throw new Error('the account was erased at this moment');
-  return { accountId: row.id, isNew: false, isDisabled: row.is_disabled };
+  const accountId = await findByEmail(tx, email);
+  if (accountId === undefined) throw new Error('the account was erased at this moment');
+  return { accountId, isNew: false };
 }
 
-const FIND = statement(
+const find = queryValue<[idOrEmail: string], string | undefined>(
   'account_find',
   'select id from accounts where id = $1 or lower(email) = lower($1)',
+  undefined,
 );
 
 /**
@@ -80,10 +69,9 @@ const FIND = statement(
  * @throws UsageError if there is no such account
  */
 export async function findAccount(db: Queryable, idOrEmail: string): Promise<string> {
-  const [row] = await db.query<{ id: string }>(FIND, [idOrEmail]);
-  if (!row)
-    throw new UsageError(`no account has the id or e-mail address ${JSON.stringify(idOrEmail)}`);
-  return row.id;
+  const id = await find(db, idOrEmail);
+  if (id !== undefined) return id;
+  throw new UsageError(`no account has the id or e-mail address ${JSON.stringify(idOrEmail)}`);
 }
 
 /**
@@ -96,20 +84,20 @@ export const disableAccount = whether<[accountId: string]>(
    where id = $1 and disabled_at is null returning id`,
 );
 
-const ENABLE = statement(
+const enable = whether<[accountId: string]>(
   'account_enable',
   `update accounts set disabled_at = null
    where id = $1 and disabled_at is not null and erased_at is null returning id`,
 );
 
-const IS_ERASED = statement(
+const isErased = whether<[accountId: string]>(
   'account_is_erased',
   'select from accounts where id = $1 and erased_at is not null',
 );
 
 /** @throws UsageError if the account was erased */
 export async function requireNotErased(db: Queryable, accountId: string): Promise<void> {
-  if ((await db.query(IS_ERASED, [accountId])).length === 0) return;
+  if (!(await isErased(db, accountId))) return;
   throw new UsageError(`${accountId} was erased: it can't be used again`);
 }
 
@@ -119,7 +107,7 @@ export async function requireNotErased(db: Queryable, accountId: string): Promis
  * @throws UsageError if the account was erased
  */
 export async function enableAccount(db: Queryable, accountId: string): Promise<boolean> {
-  if ((await db.query(ENABLE, [accountId])).length > 0) return true;
+  if (await enable(db, accountId)) return true;
   await requireNotErased(db, accountId);
   return false;
 }
@@ -130,11 +118,7 @@ export const lockAccount = command<[accountId: string], Transaction>(
   'select from accounts where id = $1 for no key update',
 );
 
-const ANY = statement('account_any', 'select 1 from accounts limit 1');
-
-export async function hasNoAccounts(db: Queryable): Promise<boolean> {
-  return (await db.query(ANY)).length === 0;
-}
+export const hasAccounts = whether<[]>('account_any', 'select 1 from accounts limit 1');
 
 /** undefined if the account was erased. */
 export const emailOf = queryValue<[accountId: string], string | undefined>(
@@ -191,7 +175,15 @@ export interface AccountListing {
 
 const COLUMNS = 'id as account_id, email, created_at, disabled_at, erased_at';
 
-const LIST = statement(
+/**
+ * A page of accounts, newest first.
+ * @param after the last account of the previous page
+ * @param find only the account with this id, or those whose address contains this text
+ */
+export const listAccounts = query<
+  [after: string | null, limit: number, find: string | null],
+  AccountListing
+>(
   'operator_accounts',
   `select ${COLUMNS} from accounts
    where ($1::text is null
@@ -200,28 +192,13 @@ const LIST = statement(
    order by created_at desc, id desc limit $2`,
 );
 
-/**
- * Newest first.
- * @param page.after the last account of the previous page
- * @param page.find only the account with this id, or those whose address contains this text
- */
-export function listAccounts(
-  db: Queryable,
-  {
-    after = null,
-    find = null,
-    limit,
-  }: { after?: string | null | undefined; find?: string | null | undefined; limit: number },
-): Promise<AccountListing[]> {
-  return db.query<AccountListing>(LIST, [after, limit, find]);
-}
-
-export const readAccount = queryFirst<[accountId: string], ShownAccount>(
+/** `erase_at`: when the grace period of a closed account ends. */
+export const readAccount = queryFirst<
+  [accountId: string],
+  AccountListing & { erase_at: Date | null }
+>(
   'operator_account',
   `select ${COLUMNS}, (select erase_at from account_closings c
      where c.account_id = id and c.closed_at = disabled_at) as erase_at
    from accounts where id = $1`,
 );
-
-/** `erase_at`: when the grace period of a closed account ends. */
-export type ShownAccount = AccountListing & { erase_at: Date | null };

@@ -7,7 +7,7 @@ import { freezeClock as freezeDatabaseClock } from '../../test/frozen-clock.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { type Admitted, openAdmission } from './admission.ts';
+import { openAdmission } from './admission.ts';
 import { createKey, newSecret } from './api-keys.ts';
 import { openKeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
 
@@ -43,7 +43,7 @@ const database = await createTestDatabase();
 const { db } = database;
 after(() => database.close());
 
-function ask(secret: string, through: Database = db): Promise<Admitted<NameAndArgument>> {
+function ask(secret: string, through: Database = db) {
   return admitThrough(through)({ ...API, authorization: `Bearer ${secret}` });
 }
 

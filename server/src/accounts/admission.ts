@@ -1,6 +1,7 @@
 import {
   command,
   type Queryable,
+  queryValue,
   type Statement,
   statement,
   type Transaction,
@@ -32,11 +33,6 @@ export interface CallerRead {
 /** The account, API key and surface (C20) of an admitted request. */
 export type Caller = ReturnType<typeof callerFrom>;
 
-export interface Admitted<Row> {
-  caller: Caller;
-  row: Row;
-}
-
 export interface AdmissionRequest {
   authorization: string | undefined;
   /** The surface that received it (C20). A test key's caller gets the surface `test`. */
@@ -63,11 +59,7 @@ const BUSY =
  * @param gate shared by all routes of a process
  * @param name of the prepared statement, unique in the program
  */
-export function openAdmission<Row extends object>(
-  gate: KeyGate,
-  name: string,
-  read?: CallerRead,
-): (request: AdmissionRequest) => Promise<Admitted<Row>> {
+export function openAdmission<Row extends object>(gate: KeyGate, name: string, read?: CallerRead) {
   const { db } = gate;
   const sql = admittingStatement(name, read);
   const admit = batch({
@@ -80,7 +72,7 @@ export function openAdmission<Row extends object>(
     keyOf: ({ secretHash }: Batched) => secretHash.toString('latin1'),
     work: (requests) => admitTogether<Row>(db, sql, { requests, values: read?.values ?? [] }),
   });
-  return async ({ authorization, surface, argument = '' }) => {
+  return async ({ authorization, surface, argument = '' }: AdmissionRequest) => {
     const secretHash = hashSecret(secretOf(authorization));
     return gate.run(secretHash, async () => {
       const row = await admit({ secretHash, surface, argument });
@@ -173,12 +165,13 @@ async function admitTogether<Row extends object>(
   return requests.map((_, i) => byOrdinal.get(i + 1));
 }
 
-const RETRY_AFTER = statement(
+const retryAfter = queryValue<[keyId: string], number>(
   'rate_retry_after',
   `select extract(epoch from
        hits[cardinality(hits) - ${REQUESTS_PER_WINDOW - 1}] + ${WINDOW} - clock_now()
      )::float8 as seconds
    from request_windows where subject = $1`,
+  0,
 );
 
 /**
@@ -187,15 +180,9 @@ const RETRY_AFTER = statement(
  */
 export function secretOf(authorization = ''): string {
   const secret = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
-  if (secret === undefined) {
-    throw unauthorized('Send your API key as "Authorization: Bearer <API_KEY>".');
-  }
-  if (!looksLikeSecret(secret)) throw unauthorized('The API key is malformed.');
-  return secret;
-}
-
-function unauthorized(message: string): ApiError {
-  return new ApiError('unauthorized', message);
+  if (secret !== undefined && looksLikeSecret(secret)) return secret;
+  const missing = 'Send your API key as "Authorization: Bearer <API_KEY>".';
+  throw new ApiError('unauthorized', secret ? 'The API key is malformed.' : missing);
 }
 
 /**
@@ -204,8 +191,7 @@ function unauthorized(message: string): ApiError {
  */
 async function passesAt({ db, now }: KeyGate, keyId: string): Promise<number> {
   const askedAt = now();
-  const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [keyId]);
   // Anything longer means that the database's clock was set back.
-  const seconds = Math.min(WINDOW_SECONDS, row?.seconds ?? 0);
+  const seconds = Math.min(WINDOW_SECONDS, await retryAfter(db, keyId));
   return askedAt + Math.floor(seconds * 1000);
 }

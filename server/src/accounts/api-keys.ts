@@ -6,7 +6,7 @@ import {
   query,
   queryColumn,
   queryValue,
-  statement,
+  whether,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
@@ -103,11 +103,9 @@ const UPDATE = namedStatement(
 export async function updateKey(
   db: Queryable,
   id: string,
-  {
-    name,
-    monthlyCap,
-  }: { name?: string | null | undefined; monthlyCap?: number | null | undefined },
+  changes: { name?: string | null | undefined; monthlyCap?: number | null | undefined },
 ): Promise<boolean> {
+  const { name, monthlyCap } = changes;
   const values = UPDATE.values({
     id,
     setsName: name !== undefined,
@@ -120,13 +118,13 @@ export async function updateKey(
   return false;
 }
 
-const REVOKE = statement(
+const revoke = whether<[keyId: string]>(
   'key_revoke',
   `update api_keys set revoked_at = clock_now()
    where id = $1 and revoked_at is null returning id`,
 );
 
-const EXISTS = statement('key_exists', 'select from api_keys where id = $1');
+const exists = whether<[keyId: string]>('key_exists', 'select from api_keys where id = $1');
 
 /**
  * Its next request gets 401, in every process.
@@ -134,14 +132,14 @@ const EXISTS = statement('key_exists', 'select from api_keys where id = $1');
  * @throws UsageError if no key has this id
  */
 export async function revokeKey(db: Queryable, keyId: string): Promise<boolean> {
-  if ((await db.query(REVOKE, [keyId])).length > 0) return true;
+  if (await revoke(db, keyId)) return true;
   await requireKey(db, keyId);
   return false;
 }
 
 async function requireKey(db: Queryable, keyId: string): Promise<void> {
-  if ((await db.query(EXISTS, [keyId])).length > 0) return;
-  throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
+  if (!(await exists(db, keyId)))
+    throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
 }
 
 /** @returns the ids of those that were still valid */

@@ -28,7 +28,7 @@ export const beginClosing = queryValue<[accountId: string], Date | undefined, Tr
 const OF_CLOSED = `account_closings c using accounts a
      where c.account_id = $1 and a.id = $1 and a.disabled_at = c.closed_at`;
 
-const REOPEN = statement(
+const reopen = whether<[accountId: string], Transaction>(
   'closing_reopen',
   `with closing as (delete from ${OF_CLOSED} returning c.account_id)
    update accounts set disabled_at = null where id in (select account_id from closing)
@@ -41,7 +41,7 @@ const REOPEN = statement(
  */
 export async function reopenAccount(tx: Transaction, accountId: string): Promise<boolean> {
   await lockAccount(tx, accountId);
-  return (await tx.query(REOPEN, [accountId])).length > 0;
+  return reopen(tx, accountId);
 }
 
 /** The closed accounts whose grace period is over. */
@@ -51,7 +51,7 @@ export const dueClosings = queryColumn<[], string>(
    where c.erase_at <= clock_now() and a.disabled_at = c.closed_at order by c.erase_at limit 20`,
 );
 
-const END_GRACE = statement(
+const end = whether<[accountId: string], Transaction>(
   'closing_end',
   `with closing as (delete from ${OF_CLOSED} returning c.account_id, c.closed_at)
    insert into account_deletions (account_id, asked_at) select account_id, closed_at from closing
@@ -66,7 +66,7 @@ const END_GRACE = statement(
  */
 export async function endGrace(tx: Transaction, accountId: string): Promise<boolean> {
   await lockAccount(tx, accountId);
-  return (await tx.query(END_GRACE, [accountId])).length > 0;
+  return end(tx, accountId);
 }
 
 export const endDeletion = command<[accountId: string]>(
@@ -83,7 +83,7 @@ export const withdrawClosing = whether<[accountId: string], Transaction>(
   'delete from account_closings where account_id = $1 returning account_id',
 );
 
-const WITHDRAW = statement(
+const stopDeletion = command<[accountId: string], Transaction>(
   'deletion_withdraw',
   'delete from account_deletions where account_id = $1 and erased_at is null',
 );
@@ -91,7 +91,7 @@ const WITHDRAW = statement(
 /** Keeps a closed account's data when an operator enables it again. */
 export async function withdrawDeletion(tx: Transaction, accountId: string): Promise<void> {
   await withdrawClosing(tx, accountId);
-  await tx.query(WITHDRAW, [accountId]);
+  await stopDeletion(tx, accountId);
 }
 
 // Allows key-share locks, so that an order being settled meanwhile can still reference it.

@@ -5,42 +5,32 @@ import { ApiError } from '../kernel/errors.ts';
 import { evictOldest } from '../kernel/evict-oldest.ts';
 import { openFullWindows } from './rate-window.ts';
 
+export type KeyGate = ReturnType<typeof openKeyGate>;
+
 /**
  * A process's cache of API keys, shared by all its routes. Rejects bad keys before they reach the
  * batched admission query (decisions/0016).
+ * @param now monotonic milliseconds
  */
-export interface KeyGate {
-  readonly db: Queryable;
-  /** Monotonic milliseconds. */
-  now(): number;
-  /**
-   * Runs `admit` for a request whose key is known to exist, one request per key at a time.
-   * @throws ApiError `unauthorized` if there is no such key, `rate_limited` from memory if its
-   *   window is known to be full, `service_busy` if too many unknown keys are waiting
-   */
-  run<T>(secretHash: Buffer, admit: () => Promise<T>): Promise<T>;
-  /** Forces a look-up at the key's next request. */
-  forget(secretHash: Buffer): void;
-  /**
-   * @param until when a request can pass again, in milliseconds of `now`
-   * @returns the error for the request that found the window full
-   */
-  limit(secretHash: Buffer, until: number): ApiError;
-}
-
-/** @param now monotonic milliseconds, for tests */
-export function openKeyGate(db: Queryable, now = () => performance.now()): KeyGate {
+export function openKeyGate(db: Queryable, now = () => performance.now()) {
   const known = openKnownKeys(db, now);
   const full = openFullWindows(now, windowIsFull);
   return {
     db,
     now,
-    async run(secretHash, admit) {
+    /**
+     * Runs `admit` for a request whose key is known to exist, one request per key at a time.
+     * @throws ApiError `unauthorized` if there is no such key, `rate_limited` from memory if its
+     *   window is known to be full, `service_busy` if too many unknown keys are waiting
+     */
+    async run<T>(secretHash: Buffer, admit: () => Promise<T>): Promise<T> {
       await known.require(secretHash);
       return full.run(idOf(secretHash), admit);
     },
-    forget: (secretHash) => known.forget(idOf(secretHash)),
-    limit: (secretHash, until) => full.add(idOf(secretHash), until),
+    /** Forces a look-up at the key's next request. */
+    forget: (secretHash: Buffer) => known.forget(idOf(secretHash)),
+    /** Records a full window: see {@link openFullWindows}. */
+    limit: (secretHash: Buffer, until: number) => full.add(idOf(secretHash), until),
   };
 }
 

@@ -10,29 +10,10 @@ const TRUSTED_MS = 1000;
 /**
  * The rate windows known to be full in this process. Their requests are refused without the
  * database (decisions/0016).
- */
-export interface FullWindows {
-  /**
-   * Runs work that counts a request, one at a time per key: an earlier one may find the window
-   * full.
-   * @throws ApiError `rate_limited` from memory; errors of the work
-   */
-  run<T>(key: string, work: () => Promise<T>): Promise<T>;
-  /**
-   * @param until when a request can pass again, in milliseconds of the clock
-   * @returns the error for the request that found the window full
-   */
-  add(key: string, until: number): ApiError;
-}
-
-/**
  * @param now monotonic milliseconds
  * @param errorOf the error for a request that may be retried after these seconds
  */
-export function openFullWindows(
-  now: () => number,
-  errorOf: (seconds: number) => ApiError,
-): FullWindows {
+export function openFullWindows(now: () => number, errorOf: (seconds: number) => ApiError) {
   const full = new Map<string, { until: number; checkAt: number }>();
   const exclusively = createKeyedMutex();
   const error = (until: number) => errorOf(Math.max(1, Math.ceil((until - now()) / 1000)));
@@ -43,12 +24,21 @@ export function openFullWindows(
     full.delete(key); // this request asks the database; the others wait for it
   };
   return {
-    run: (key, work) =>
+    /**
+     * Runs work that counts a request, one at a time per key: an earlier one may find the window
+     * full.
+     * @throws ApiError `rate_limited` from memory; errors of the work
+     */
+    run: <T>(key: string, work: () => Promise<T>): Promise<T> =>
       exclusively(key, () => {
         check(key);
         return work();
       }),
-    add(key, until) {
+    /**
+     * @param until when a request can pass again, in milliseconds of the clock
+     * @returns the error for the request that found the window full
+     */
+    add(key: string, until: number): ApiError {
       evictOldest(full, MAX_KEYS);
       full.set(key, { until, checkAt: now() + TRUSTED_MS });
       return error(until);
@@ -143,10 +133,10 @@ function refusal(seconds: number, policy?: RatePolicy): ApiError {
  * Remembers which windows were found full in this process.
  * @param now monotonic milliseconds, for tests
  */
-export function openRateMemory(now = () => performance.now()): Pick<FullWindows, 'run'> {
+export function openRateMemory(now = () => performance.now()) {
   const full = openFullWindows(now, (seconds) => refusal(seconds));
   return {
-    run: (key, count) =>
+    run: <T>(key: string, count: () => Promise<T>): Promise<T> =>
       full.run(key, async () => {
         const askedAt = now();
         try {

@@ -1,4 +1,4 @@
-import { createAccount, hasNoAccounts } from '../accounts/accounts.ts';
+import { createAccount, hasAccounts } from '../accounts/accounts.ts';
 import { createKey } from '../accounts/api-keys.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
@@ -20,7 +20,7 @@ function codeText({ website: { mail } }: Config): string {
  */
 export async function welcome(config: Config, db: Database, url: string): Promise<void> {
   const isTrial = config.databaseUrl === undefined && config.provider === 'local';
-  if (!isTrial || !(await hasNoAccounts(db))) return;
+  if (!isTrial || (await hasAccounts(db))) return;
   const accountId = await createAccount(db, FIRST_ACCOUNT);
   const reference = 'first-start';
   await grant(db, { accountId, credits: FIRST_CREDITS, kind: 'paid', reference });

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type Database,
   type Queryable,
+  query,
   statement,
   type Transaction,
   violatedConstraint,
@@ -21,18 +22,20 @@ export interface Clawback {
   note: string;
 }
 
-const PAYMENT = statement(
-  'ledger_payment',
-  `select id, account_id, kind, credits from ledger_transfers
-   where reference = 'grant:' || $1::text`,
-);
-
 interface Payment {
   id: number;
   account_id: string;
   kind: CreditKind;
   credits: number;
 }
+
+/** The grants of these payments, the newest first. */
+const readPayments = query<[references: string[]], Payment>(
+  'ledger_payments',
+  `select id, account_id, kind, credits from ledger_transfers
+   where reference = any(array(select 'grant:' || name from unnest($1::text[]) as name))
+   order by id desc`,
+);
 
 /**
  * Claws back a refunded payment's credits, once per reference. Credits already spent or reserved
@@ -49,35 +52,29 @@ export async function clawBack(
 ): Promise<{ kind: CreditKind; booked: boolean }> {
   const { accountId, credits, payment } = wanted;
   requireAboveZero(credits);
-  const [grant] = await db.query<Payment>(PAYMENT, [payment]);
+  const [grant] = await readPayments(db, [payment]);
   if (!grant || grant.account_id !== accountId) {
     throw new UsageError(`the account has no grant with the reference ${JSON.stringify(payment)}`);
   }
-  return { kind: grant.kind, booked: await takeOnce(db, { wanted, payment: grant, record }) };
-}
-
-async function takeOnce(
-  db: Database,
-  clawback: { wanted: Clawback; payment: Payment; record: (tx: Transaction) => Promise<void> },
-): Promise<boolean> {
-  const { wanted, payment, record } = clawback;
+  const { kind } = grant;
   try {
-    return await db.transaction(async (tx) => {
-      await bringUpToDate(tx, { accountId: wanted.accountId, kind: payment.kind });
-      if (await isClawedBack(tx, wanted, payment)) return false;
-      const { left, available } = await leftOf(tx, payment);
-      if (wanted.credits > left) {
-        const why = `${left} of its ${payment.credits} credits are neither taken back nor expired`;
+    const booked = await db.transaction(async (tx) => {
+      await bringUpToDate(tx, { accountId, kind });
+      if (await isClawedBack(tx, wanted, grant)) return false;
+      const { left, available } = await leftOf(tx, grant);
+      if (credits > left) {
+        const why = `${left} of its ${grant.credits} credits are neither taken back nor expired`;
         throw new UsageError(`the payment has fewer credits: ${why}`);
       }
-      await book(tx, wanted, { payment, available });
+      await book(tx, wanted, { payment: grant, available });
       await record(tx);
       return true;
     });
+    return { kind, booked };
   } catch (error) {
     // Clawbacks of two accounts do not wait for each other, so they may race for one reference.
     if (violatedConstraint(error) === undefined) throw error;
-    if (await isClawedBack(db, wanted, payment)) return false;
+    if (await isClawedBack(db, wanted, grant)) return { kind, booked: false };
     throw error;
   }
 }
@@ -133,13 +130,6 @@ async function book(
   }
 }
 
-const PAYMENTS = statement(
-  'ledger_payments',
-  `select id, account_id, kind, credits from ledger_transfers
-   where reference = any(array(select 'grant:' || name from unnest($1::text[]) as name))
-   order by id desc`,
-);
-
 /**
  * Takes back credits of payments of one account, the newest first, within the caller's transaction.
  * Takes less if fewer of their credits are left, neither expired nor taken back.
@@ -159,7 +149,7 @@ export async function takeBackUpTo(
   const { accountId, note, referenceOf } = wanted;
   await bringUpToDate(tx, { accountId, kind: 'paid' });
   const taken = { credits: 0, movements: 0 };
-  for (const payment of await tx.query<Payment>(PAYMENTS, [wanted.payments])) {
+  for (const payment of await readPayments(tx, wanted.payments)) {
     const { left, available } = await leftOf(tx, payment);
     const credits = Math.min(left, wanted.credits - taken.credits);
     if (credits === 0) continue;

@@ -11,6 +11,7 @@ import { Refusal, UsageError } from '../kernel/errors.ts';
 import { bringUpToDate, noteExpiringGrant, payDebt } from './lots.ts';
 import { type KindBalances, readKinds } from './overview.ts';
 import {
+  adjustment,
   type CreditKind,
   partsOf,
   requireAboveZero,
@@ -37,18 +38,11 @@ export async function settle(
   tasks: TaskCredits[],
 ): Promise<void> {
   const target = outcome === 'capture' ? 'spent' : 'available';
+  const shared = { source: 'reserved', target, reason: outcome } as const;
   const moves = tasks.flatMap((task) =>
     partsOf(task).map(({ kind, credits, name }) => {
-      const balance = { accountId: task.accountId, kind };
-      const reference = `settle:${name}`;
-      return {
-        ...balance,
-        source: 'reserved',
-        target,
-        credits,
-        reason: outcome,
-        reference,
-      } as const;
+      const { accountId } = task;
+      return { ...shared, accountId, kind, credits, reference: `settle:${name}` };
     }),
   );
   const booked = await transferAll(tx, moves);
@@ -116,13 +110,9 @@ export async function adjust(
   if (!Number.isSafeInteger(credits) || credits === 0) {
     throw new Refusal('credits', credits, 'must be a whole number other than 0');
   }
-  const sides =
-    credits > 0
-      ? ({ source: 'granted', target: 'available' } as const)
-      : ({ source: 'available', target: 'granted' } as const);
-  const size = { credits: Math.abs(credits), reference: `adjust:${reference}` };
+  const move = { ...change, ...adjustment(credits), reference: `adjust:${reference}` };
   try {
-    return await bookOnce(db, { ...change, ...sides, ...size, reason: 'adjust' }, record);
+    return await bookOnce(db, move, record);
   } catch (error) {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
     throw new UsageError(

@@ -1,4 +1,12 @@
-import { type Database, query, statement, type Transaction } from '../database/database.ts';
+import {
+  command,
+  type Database,
+  query,
+  queryFirst,
+  queryValue,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
 import { Refusal } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import {
@@ -22,7 +30,13 @@ export interface BalanceKey {
 const UPDATE_DAYS = 1;
 const UPDATE_MS = UPDATE_DAYS * 24 * 3600 * 1000;
 
-const LOCK = statement(
+type Key = [accountId: string, kind: BalanceKind];
+
+const lock = queryFirst<
+  Key,
+  { debt: number; lots_through: number | null; lots_due_at: Date | null },
+  Transaction
+>(
   'ledger_lock',
   `select debt, lots_through, lots_due_at from ledger_balances
    where account_id = $1 and kind = $2 for update`,
@@ -38,31 +52,30 @@ export async function bringUpToDate(
   { accountId, kind }: BalanceKey,
 ): Promise<void> {
   const balance = { accountId, kind }; // without other members that the argument may have
-  const [row] = await tx.query<{
-    debt: number;
-    lots_through: number | null;
-    lots_due_at: Date | null;
-  }>(LOCK, [accountId, kind]);
+  const row = await lock(tx, accountId, kind);
   if (!row) throw new Error(`account ${accountId} has no ${kind} balance`);
   if (row.lots_due_at !== null) await updateLots(tx, balance, row.lots_through ?? 0);
   else if (row.debt > 0) await payDebt(tx, balance);
 }
 
-const NOW = statement('ledger_now', 'select clock_now() as now');
+const readClock = queryValue<[], Date | undefined>(
+  'ledger_now',
+  'select clock_now() as now',
+  undefined,
+);
 
 async function updateLots(tx: Transaction, balance: BalanceKey, through: number): Promise<void> {
-  const [clock] = await tx.query<{ now: Date }>(NOW);
-  if (!clock) throw new Error('clock_now() returned no row');
-  const { now } = clock;
+  const now = await readClock(tx);
+  if (!now) throw new Error('clock_now() returned no row');
   const book = openLotBook(await readLots(tx, balance.accountId, balance.kind));
   const applied = await applyNewTransfers(tx, { balance, book, through });
   await expireLots(tx, balance, book, now);
   await payDebt(tx, balance);
   const last = await applyNewTransfers(tx, { balance, book, through: applied });
-  await tx.query(UPDATED, [balance.accountId, balance.kind, last, dueAt(book, now)]);
+  await recordUpdate(tx, balance.accountId, balance.kind, last, dueAt(book, now));
 }
 
-const UPDATED = statement(
+const recordUpdate = command<[...Key, through: number, dueAt: Date | null], Transaction>(
   'ledger_lots_updated',
   `update ledger_balances set lots_through = $3, lots_due_at = $4
    where account_id = $1 and kind = $2`,
@@ -93,7 +106,7 @@ async function expireLots(tx: Transaction, balance: BalanceKey, { lots }: LotBoo
   }
 }
 
-const OWED = statement(
+const readOwed = queryFirst<Key, { credits: number; last_id: number }>(
   'ledger_owed',
   `select least(b.available, b.debt) as credits,
      (select max(t.id) from ledger_transfers t
@@ -105,7 +118,7 @@ const OWED = statement(
 /** Pays the debt of a balance, which the caller has locked, from its available credits. */
 export async function payDebt(tx: Transaction, balance: BalanceKey): Promise<void> {
   const { accountId, kind } = balance;
-  const [owed] = await tx.query<{ credits: number; last_id: number }>(OWED, [accountId, kind]);
+  const owed = await readOwed(tx, accountId, kind);
   if (!owed) return;
   await transfer(tx, {
     ...balance,
@@ -118,7 +131,7 @@ export async function payDebt(tx: Transaction, balance: BalanceKey): Promise<voi
 }
 
 /** Lots that have available or reserved credits, in the order of their expiry. */
-export const readLots = query<[accountId: string, kind: BalanceKind], Lot>(
+export const readLots = query<Key, Lot>(
   'ledger_lots_read',
   `select name, grant_id as "grantId", made_by as "madeBy", expires_at as "expiresAt", available,
      reserved, expired_at as "expiredAt"
@@ -201,12 +214,13 @@ async function save(tx: Transaction, { accountId, kind }: BalanceKey, book: LotB
   book.takenBy.clear();
 }
 
-const NOTE_GRANT = statement(
+const noteGrant = queryValue<[...Key, id: number, expiresAt: Date], boolean, Transaction>(
   'ledger_note_grant',
   `update ledger_balances set lots_due_at = clock_now(),
      lots_through = case when lots_due_at is null then $3::bigint - 1 else lots_through end
    where account_id = $1 and kind = $2
    returning $4::timestamptz > clock_now() as is_future`,
+  false,
 );
 
 /**
@@ -218,13 +232,8 @@ export async function noteExpiringGrant(
   { accountId, kind }: BalanceKey,
   { id, expiresAt }: { id: number; expiresAt: Date },
 ): Promise<void> {
-  const [noted] = await tx.query<{ is_future: boolean }>(NOTE_GRANT, [
-    accountId,
-    kind,
-    id,
-    expiresAt,
-  ]);
-  if (!noted?.is_future) throw new Refusal('expires_at', expiresAt, 'must be in the future');
+  if (!(await noteGrant(tx, accountId, kind, id, expiresAt)))
+    throw new Refusal('expires_at', expiresAt, 'must be in the future');
 }
 
 const DUE_PAGE = 200;

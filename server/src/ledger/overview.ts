@@ -1,4 +1,4 @@
-import { type Database, type Queryable, queryValue, statement } from '../database/database.ts';
+import { type Database, type Queryable, query, queryValue } from '../database/database.ts';
 import { bringUpToDate, readLots } from './lots.ts';
 import type { BalanceKind, CreditKind } from './transfer.ts';
 
@@ -7,10 +7,8 @@ export interface KindBalances {
   reserved: number;
 }
 
-interface KindOverview extends KindBalances {
-  /** Credits taken back after they were spent or reserved, and not paid yet. */
-  debt: number;
-}
+/** `debt`: credits taken back after they were spent or reserved, and not paid yet. */
+type KindOverview = KindBalances & { debt: number };
 
 interface LotOverview {
   kind: CreditKind;
@@ -26,7 +24,7 @@ export interface CreditOverview extends Record<CreditKind, KindOverview> {
   lots: LotOverview[];
 }
 
-const READ = statement(
+const read = query<[accountId: string], KindOverview & { kind: BalanceKind }>(
   'ledger_balances',
   'select kind, available, reserved, debt from ledger_balances where account_id = $1',
 );
@@ -35,7 +33,7 @@ export async function readKinds(
   db: Queryable,
   accountId: string,
 ): Promise<Map<BalanceKind, KindOverview>> {
-  const rows = await db.query<KindOverview & { kind: BalanceKind }>(READ, [accountId]);
+  const rows = await read(db, accountId);
   return new Map(rows.map(({ kind, ...balance }) => [kind, balance]));
 }
 
@@ -50,7 +48,10 @@ export async function readBalances(
   return { paid, promotional };
 }
 
-const AVAILABLE = statement(
+const availableOf = query<
+  [accountIds: string[]],
+  { account_id: string; kind: CreditKind; available: number }
+>(
   'ledger_available_of_accounts',
   'select account_id, kind, available from ledger_balances where account_id = any($1)',
 );
@@ -63,20 +64,16 @@ export async function withAvailable<Row extends { account_id: string }>(
   db: Queryable,
   rows: Row[],
 ): Promise<(Row & { available: Record<CreditKind, number> })[]> {
-  if (rows.length === 0) return [];
-  const read = await db.query<{ account_id: string; kind: CreditKind; available: number }>(
-    AVAILABLE,
-    [rows.map((row) => row.account_id)],
+  const found = await availableOf(
+    db,
+    rows.map((row) => row.account_id),
   );
-  const available = new Map(read.map((row) => [`${row.account_id} ${row.kind}`, row.available]));
+  const available = new Map(found.map((row) => [`${row.account_id} ${row.kind}`, row.available]));
   const of = (id: string, kind: CreditKind) => available.get(`${id} ${kind}`) ?? 0;
-  return rows.map((row) => ({
-    ...row,
-    available: {
-      paid: of(row.account_id, 'paid'),
-      promotional: of(row.account_id, 'promotional'),
-    },
-  }));
+  return rows.map((row) => {
+    const { account_id: id } = row;
+    return { ...row, available: { paid: of(id, 'paid'), promotional: of(id, 'promotional') } };
+  });
 }
 
 /** Brings the balances of an account up to date and reads them. */
@@ -85,16 +82,12 @@ export function readOverview(db: Database, accountId: string): Promise<CreditOve
     const lots: LotOverview[] = [];
     for (const kind of ['paid', 'promotional'] as const) {
       await bringUpToDate(tx, { accountId, kind });
-      lots.push(...(await lotsOf(tx, accountId, kind)));
+      for (const { name: lot, expiresAt, ...credits } of await readLots(tx, accountId, kind)) {
+        const { available, reserved } = credits;
+        lots.push({ kind, lot, available, reserved, expires_at: expiresAt });
+      }
     }
     return { ...(await readBalances(tx, accountId)), lots };
-  });
-}
-
-async function lotsOf(tx: Queryable, accountId: string, kind: CreditKind): Promise<LotOverview[]> {
-  const lots = await readLots(tx, accountId, kind);
-  return lots.map(({ name: lot, available, reserved, expiresAt: expires_at }) => {
-    return { kind, lot, available, reserved, expires_at };
   });
 }
 

@@ -42,11 +42,7 @@ const COLUMNS = `id, created_at as at, kind, reason, credits, source as "from", 
        then split_part(reference, ':', 2) end as task_id,
      reference, note, expires_at, available_after`;
 
-interface Balances {
-  available: number;
-  reserved: number;
-  debt: number;
-}
+type Balances = Record<'available' | 'reserved' | 'debt', number>;
 
 interface KindTotals {
   kind: BalanceKind;
@@ -181,12 +177,7 @@ export function movementPage(
   return db.query<PagedMovement>(READ_PAGE, READ_PAGE.values({ ...wanted, accountId }));
 }
 
-export interface TaskMovement {
-  at: Date;
-  kind: BalanceKind;
-  reason: Reason;
-  credits: number;
-}
+export type TaskMovement = Pick<Movement, 'at' | 'kind' | 'reason' | 'credits'>;
 
 /** Every movement of a task's credits, of all kinds, in order. */
 export const taskMovements = query<[accountId: string, taskId: string], TaskMovement>(

@@ -1,7 +1,13 @@
-import { command, type Database, type Queryable, statement } from '../database/database.ts';
+import {
+  command,
+  type Database,
+  type Queryable,
+  queryValue,
+  type Transaction,
+} from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 import { type KindBalances, readKinds } from './overview.ts';
-import { transfer } from './transfer.ts';
+import { adjustment, transfer } from './transfer.ts';
 
 /** An account's test balance at first and after each refill. */
 const TEST_CREDITS = 100_000;
@@ -19,9 +25,10 @@ export const openTestBalance = command<[accountId: string]>(
      'grant:test:' || account_id, available, 0 from opened`,
 );
 
-const LOCK = statement(
+const lockAvailable = queryValue<[accountId: string], number, Transaction>(
   'ledger_test_lock',
   `select available from ledger_balances where account_id = $1 and kind = 'test' for update`,
+  0,
 );
 
 /**
@@ -31,17 +38,12 @@ const LOCK = statement(
 export async function refillTestCredits(db: Database, accountId: string): Promise<number> {
   return db.transaction(async (tx) => {
     await openTestBalance(tx, accountId);
-    const [balance] = await tx.query<{ available: number }>(LOCK, [accountId]);
-    const missing = TEST_CREDITS - (balance?.available ?? 0);
+    const missing = TEST_CREDITS - (await lockAvailable(tx, accountId));
     if (missing === 0) return TEST_CREDITS;
-    const up = { source: 'granted', target: 'available' } as const;
-    const down = { source: 'available', target: 'granted' } as const;
     const { available } = await transfer(tx, {
       accountId,
       kind: 'test',
-      ...(missing > 0 ? up : down),
-      credits: Math.abs(missing),
-      reason: 'adjust',
+      ...adjustment(missing),
       reference: `adjust:${newId('testRefill')}`,
     });
     return available;

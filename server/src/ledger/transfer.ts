@@ -171,6 +171,15 @@ export async function transferAll(tx: Queryable, moves: Transfer[]): Promise<Boo
   });
 }
 
+/** The sides of an adjustment by this many credits, which is not 0. */
+export function adjustment(credits: number) {
+  const sides =
+    credits > 0
+      ? ({ source: 'granted', target: 'available' } as const)
+      : ({ source: 'available', target: 'granted' } as const);
+  return { ...sides, credits: Math.abs(credits), reason: 'adjust' } as const;
+}
+
 /** Books one transfer, as {@link transferAll} does. */
 export async function transfer(tx: Queryable, move: Transfer): Promise<Booked> {
   const [booked] = await transferAll(tx, [move]);

@@ -2,7 +2,7 @@ import {
   command,
   type Database,
   namedStatement,
-  statement,
+  query,
   type Transaction,
 } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
@@ -33,7 +33,7 @@ const MAX_PAUSE_HOURS = 6;
 const KEPT_HOURS = 48;
 
 // A claimed mail is due again later, in case its process dies or can't send it.
-const TAKE = statement(
+const take = query<[], TakenMail>(
   'mail_take',
   `update mails set tries = tries + 1,
      due_at = clock_now() + least(interval '${MAX_PAUSE_HOURS} hours',
@@ -52,7 +52,7 @@ interface TakenMail {
   is_last_try: boolean;
 }
 
-const REMOVE = statement('mail_remove', 'delete from mails where id = $1');
+const remove = command<[id: string]>('mail_remove', 'delete from mails where id = $1');
 
 export interface OutboxDeps {
   db: Database;
@@ -65,7 +65,7 @@ export interface OutboxDeps {
 /** Safe in several processes at once. */
 export async function sendDueMails(deps: OutboxDeps): Promise<void> {
   for (;;) {
-    const taken = await deps.db.query<TakenMail>(TAKE);
+    const taken = await take(deps.db);
     if (taken.length === 0) return;
     await Promise.all(taken.map((mail) => send(deps, mail)));
   }
@@ -78,7 +78,7 @@ async function send({ db, log, sendMail, emailOf }: OutboxDeps, mail: TakenMail)
     if (!isLastTry) return;
     log.error({ account, mail: id }, `a mail was dropped after ${KEPT_HOURS} hours`);
   }
-  await db.query(REMOVE, [id]);
+  await remove(db, id);
 }
 
 /** Makes all mails due after the clock was set back. */

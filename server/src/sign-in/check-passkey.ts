@@ -5,11 +5,13 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/server';
 import {
+  command,
   type Database,
   isDatabaseUnavailable,
   type Queryable,
-  statement,
+  queryFirst,
   type Transaction,
+  whether,
 } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { type Entered, enter, requireOpen, type SignInDeps } from './enter.ts';
@@ -32,21 +34,19 @@ interface ChallengeOwner {
 /** A sign-in: nobody is known yet. */
 export const NOBODY: ChallengeOwner = { accountId: null, sessionId: null };
 
-const STORE = statement(
+type ChallengeOf = [challenge: string, accountId: string | null, sessionId: string | null];
+
+const store = command<ChallengeOf>(
   'challenge_store',
   `insert into passkey_challenges (challenge, account_id, session_id, expires_at)
    values ($1, $2, $3, clock_now() + interval '5 minutes')`,
 );
 
-export async function storeChallenge(
-  db: Queryable,
-  challenge: string,
-  { accountId, sessionId }: ChallengeOwner,
-): Promise<void> {
-  await db.query(STORE, [challenge, accountId, sessionId]);
+export function storeChallenge(db: Queryable, challenge: string, owner: ChallengeOwner) {
+  return store(db, challenge, owner.accountId, owner.sessionId);
 }
 
-const TAKE = statement(
+const take = whether<ChallengeOf>(
   'challenge_take',
   `delete from passkey_challenges
    where challenge = $1 and account_id is not distinct from $2
@@ -63,8 +63,7 @@ export async function takeChallenge(
   challenge: string,
   { accountId, sessionId }: ChallengeOwner,
 ): Promise<boolean> {
-  if (!/^[\w-]+$/.test(challenge)) return false;
-  return (await db.query(TAKE, [challenge, accountId, sessionId])).length > 0;
+  return /^[\w-]+$/.test(challenge) && take(db, challenge, accountId, sessionId);
 }
 
 interface StoredPasskey {
@@ -74,7 +73,7 @@ interface StoredPasskey {
   transports: AuthenticatorTransport[];
 }
 
-const FIND = statement(
+const find = queryFirst<[id: string], StoredPasskey>(
   'passkey_find',
   'select account_id, public_key, counter, transports from passkeys where id = $1',
 );
@@ -90,7 +89,7 @@ export async function checkPasskey(
   response: { id: string },
   owner: ChallengeOwner,
 ) {
-  const [stored] = await db.query<StoredPasskey>(FIND, [response.id]);
+  const stored = await find(db, response.id);
   if (!stored) throw passkeyFailed();
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
   const { public_key, counter, transports } = stored;
@@ -115,7 +114,7 @@ export async function checkPasskey(
 }
 
 // A repeated counter means a cloned key. Most passkeys don't count: 0.
-const USED = statement(
+const recordUse = whether<[id: string, counter: number], Transaction>(
   'passkey_used',
   `update passkeys set counter = $2, used_at = clock_now()
    where id = $1 and (counter < $2 or $2 = 0) returning id`,
@@ -126,7 +125,7 @@ export async function usePasskey(
   tx: Transaction,
   { id, counter }: Pick<CheckedPasskey, 'id' | 'counter'>,
 ): Promise<void> {
-  if ((await tx.query(USED, [id, counter])).length === 0) throw passkeyFailed();
+  if (!(await recordUse(tx, id, counter))) throw passkeyFailed();
 }
 
 export function passkeyFailed(cause?: unknown): ApiError {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { accountOfEmail, keepEnabled } from '../accounts/accounts.ts';
 import { reopenAccount } from '../accounts/closing.ts';
-import { type Database, statement, type Transaction } from '../database/database.ts';
+import { type Database, type Transaction, whether } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { transfer } from '../ledger/transfer.ts';
 import { mailboxOf } from './email-address.ts';
@@ -36,16 +36,15 @@ export async function enterByEmail(
   return { accountId, isNew };
 }
 
-const NOTE = statement(
+const recordGrant = whether<[addressHash: Buffer], Transaction>(
   'signup_grant_note',
   `insert into signup_grants (address_hash) values ($1)
    on conflict do nothing returning address_hash`,
 );
 
 /** Whether a mailbox never got promotional credits, not even for an account deleted since. */
-async function isFirstGrant(tx: Transaction, email: string): Promise<boolean> {
-  const mailbox = hash('sha256', mailboxOf(email), 'buffer');
-  return (await tx.query(NOTE, [mailbox])).length > 0;
+function isFirstGrant(tx: Transaction, email: string): Promise<boolean> {
+  return recordGrant(tx, hash('sha256', mailboxOf(email), 'buffer'));
 }
 
 async function giveSignupCredits(tx: Transaction, accountId: string, credits: number) {

@@ -9,7 +9,7 @@ import {
   namedStatement,
   type Queryable,
   query,
-  statement,
+  queryColumn,
   type Transaction,
   violatedConstraint,
   whether,
@@ -45,20 +45,16 @@ export const removePasskey = whether<[id: string, accountId: string]>(
   'delete from passkeys where id = $1 and account_id = $2 returning id',
 );
 
-const DELETE_ALL = statement(
+/** @returns the ids of all passkeys of the account */
+export const removePasskeys = queryColumn<[accountId: string], string>(
   'passkey_delete_all',
   'delete from passkeys where account_id = $1 returning id',
 );
 
-/** @returns how many there were */
-export async function removePasskeys(db: Queryable, accountId: string): Promise<number> {
-  return (await db.query(DELETE_ALL, [accountId])).length;
-}
-
 /** EdDSA, ES256 and RS256. The default list also probes newer ones. */
 const ALGORITHMS = [-8, -7, -257];
 
-const OF_ACCOUNT = statement(
+const passkeysOf = query<[accountId: string], { id: string; transports: string[] }>(
   'passkey_of_account',
   'select id, transports from passkeys where account_id = $1',
 );
@@ -69,7 +65,7 @@ export async function passkeyOptions(
   { accountId, email }: { accountId: string; email: string },
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const rpID = requireHost(publicUrl);
-  const own = await db.query<{ id: string; transports: string[] }>(OF_ACCOUNT, [accountId]);
+  const own = await passkeysOf(db, accountId);
   if (own.length >= MAX_PASSKEYS) throw tooMany();
   const { generateRegistrationOptions } = await import('@simplewebauthn/server');
   const options = await generateRegistrationOptions({
@@ -99,20 +95,17 @@ const INSERT = namedStatement(
    values (:id, :accountId, :publicKey, :counter, :transports, :name)`,
 );
 
-interface AddDeps {
-  db: Database;
-  publicUrl: string;
-  /** Called in the transaction that adds it. */
-  onAdded(tx: Transaction): Promise<void>;
-}
-
 /**
  * @param response what a browser created with {@link passkeyOptions}
  * @throws ApiError `invalid_request` if it does not match them, or is already known; `unauthorized`
  *   if the session has ended meanwhile
  */
 export async function addPasskey(
-  { db, publicUrl, onAdded }: AddDeps,
+  {
+    db,
+    publicUrl,
+    onAdded,
+  }: { db: Database; publicUrl: string; onAdded(tx: Transaction): Promise<void> },
   { accountId, sessionId }: Pick<Session, 'accountId' | 'sessionId'>,
   { name, response }: { name: string; response: object },
 ): Promise<{ id: string }> {
@@ -126,9 +119,10 @@ export async function addPasskey(
   try {
     await db.transaction(async (tx) => {
       await lockAccount(tx, accountId); // so that parallel calls don't exceed the limit
-      if (!(await sessionLives(tx, sessionId))) throw signedOut();
-      const own = await tx.query(OF_ACCOUNT, [accountId]);
-      if (own.length >= MAX_PASSKEYS) throw tooMany();
+      if (!(await sessionLives(tx, sessionId))) {
+        throw new ApiError('unauthorized', 'This session has ended. Sign in to continue.');
+      }
+      if ((await passkeysOf(tx, accountId)).length >= MAX_PASSKEYS) throw tooMany();
       await tx.query(INSERT, INSERT.values(values));
       await onAdded(tx);
     });
@@ -167,10 +161,6 @@ function requireHost(publicUrl: string): string {
   const host = passkeyHost(publicUrl);
   if (host === undefined) throw refused('Passkeys need an address with a host name.');
   return host;
-}
-
-function signedOut(): ApiError {
-  return new ApiError('unauthorized', 'This session has ended. Sign in to continue.');
 }
 
 function tooMany(): ApiError {

@@ -2,10 +2,12 @@ import { hash, randomBytes } from 'node:crypto';
 import { joinAccount } from '../accounts/account-sql.ts';
 import { countingHits, type RateLimit, tooManyRequests } from '../accounts/rate-window.ts';
 import {
+  command,
   namedStatement,
   type Queryable,
   query,
-  statement,
+  queryColumn,
+  queryFirst,
   type Transaction,
   whether,
 } from '../database/database.ts';
@@ -63,7 +65,7 @@ export function newToken(): string {
 }
 
 // Deletes the oldest sessions over the limit, and the browser's previous one.
-const REPLACE = statement(
+const replace = command<[accountId: string, tokenHash: Buffer | null]>(
   'session_replace',
   `delete from sessions where token_hash = $2 or id in (
      select id from sessions where account_id = $1
@@ -77,14 +79,14 @@ export async function beginSession(
   { replaces, method, network, browser }: SignedInFrom,
 ): Promise<string> {
   const token = newToken();
-  await db.query(REPLACE, [accountId, replaces === undefined ? null : hashToken(replaces)]);
+  await replace(db, accountId, replaces === undefined ? null : hashToken(replaces));
   const values = { method, network, browser, account: accountId, hash: hashToken(token) };
   await db.query(BEGIN, BEGIN.values({ ...values, id: newId('session') }));
   return token;
 }
 
 // A proof more than a minute in the future dates from before the clock was set back.
-const FIND = statement(
+const find = queryFirst<[tokenHash: Buffer], Session & { admitted: boolean }>(
   'session_find',
   `with caller as (
      select s.id, s.account_id, s.seen_at, a.email, a.created_at,
@@ -115,7 +117,7 @@ const FIND = statement(
  * @throws ApiError `rate_limited`
  */
 export async function findSession(db: Queryable, token: string): Promise<Session | undefined> {
-  const [row] = await db.query<Session & { admitted: boolean }>(FIND, [hashToken(token)]);
+  const row = await find(db, hashToken(token));
   if (!row) return undefined;
   const { admitted, ...session } = row;
   if (!admitted) throw await tooManyRequests(db, `web:${session.accountId}`, REQUESTS_OF_ACCOUNT);
@@ -140,15 +142,11 @@ export const endSession = whether<[sessionId: string, accountId: string]>(
   'delete from sessions where id = $1 and account_id = $2 returning id',
 );
 
-const END_ALL = statement(
+/** @returns the ids of all sessions of the account */
+export const endSessions = queryColumn<[accountId: string], string>(
   'session_end_all',
   'delete from sessions where account_id = $1 returning id',
 );
-
-/** @returns how many there were */
-export async function endSessions(db: Queryable, accountId: string): Promise<number> {
-  return (await db.query(END_ALL, [accountId])).length;
-}
 
 export interface SessionListing {
   id: string;

@@ -14,7 +14,7 @@ export interface Guard {
 /** `broken` replaces the text; if omitted, the text is removed. */
 type Row = [title: string, text: string, broken?: string];
 
-/** The guards of a file that one test file watches; both in `server/src`. */
+/** The guards of a file that one test file watches; both from `server/src`. */
 function guards(file: string, test: string, ...rows: Row[]): Guard[] {
   const paths = { file: `server/src/${file}.ts`, test: `server/src/${test}.test.ts` };
   return rows.map(([title, text, broken = '']) => ({ ...paths, title, text, broken }));
@@ -35,7 +35,7 @@ export const GUARDS = [
   guards(
     'ledger/debts',
     'ledger/lots',
-    ['a clawback takes no more than the payment gave', 'wanted.credits > left', 'false'],
+    ['a clawback takes no more than the payment gave', 'if (credits > left)', 'if (false)'],
     ['a repeated clawback is booked once', 'isDeepStrictEqual(found, [same])', 'found'],
   ),
   guards(
@@ -178,8 +178,8 @@ export const GUARDS = [
     '$3 and expires_at > clock_now()',
     '$3',
   ]),
-  guards('site/guard', 'site/guard', [
-    'what changes something must come from a page of ours',
+  guards('site/guard', '../test/website/access', [
+    'no route that changes something takes a request of another site',
     'if (isOwn)',
   ]),
   // Rates

@@ -118,7 +118,7 @@ export const ACCOUNTS = {
     cursorOf: (row: { account_id: string }) => row.account_id,
     run: async ({ db, page: { limit, after } }, { find }) => {
       const last = after === undefined ? undefined : await findAccount(db, after);
-      return listAccounts(db, { after: last, find, limit });
+      return listAccounts(db, last ?? null, limit, find ?? null);
     },
     runOnConsole: async (run, { db }) => withAvailable(db, await run()),
   }),
@@ -188,9 +188,9 @@ export async function signOutByOperator(
   const target = await findAccount(db, account);
   return performAction(db, action, { target }, async (tx) => {
     await lockAccount(tx, target);
-    const ended_sessions = await endSessions(tx, target);
-    const removed_passkeys = keepsOthers ? 0 : await removePasskeys(tx, target);
-    const removed_identities = keepsOthers ? 0 : await removeIdentities(tx, target);
+    const { length: ended_sessions } = await endSessions(tx, target);
+    const { length: removed_passkeys } = keepsOthers ? [] : await removePasskeys(tx, target);
+    const { length: removed_identities } = keepsOthers ? [] : await removeIdentities(tx, target);
     const changed = ended_sessions + removed_passkeys + removed_identities > 0;
     return { account_id: target, ended_sessions, removed_passkeys, removed_identities, changed };
   });

@@ -11,11 +11,8 @@ export interface IssuerSettings {
   oidc: OidcSettings | undefined;
 }
 
-export function createIssuers({
-  github,
-  google,
-  oidc,
-}: IssuerSettings): ReadonlyMap<IssuerName, Issuer> {
+export function createIssuers(settings: IssuerSettings): ReadonlyMap<IssuerName, Issuer> {
+  const { github, google, oidc } = settings;
   const issuers = new Map<IssuerName, Issuer>();
   if (github) issuers.set('github', githubIssuer(github));
   if (google) issuers.set('google', oidcIssuer(google));

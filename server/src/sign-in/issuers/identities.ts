@@ -1,4 +1,10 @@
-import { type Queryable, query, statement, type Transaction } from '../../database/database.ts';
+import {
+  query,
+  queryColumn,
+  queryValue,
+  type Transaction,
+  whether,
+} from '../../database/database.ts';
 import { normalEmail } from '../email-address.ts';
 import { type Entered, enter, enterByEmail, requireOpen, type SignInDeps } from '../enter.ts';
 import type { SignedInFrom } from '../sessions.ts';
@@ -18,25 +24,22 @@ export const listIdentities = query<[accountId: string], IdentityListing>(
    order by created_at desc, issuer, subject`,
 );
 
-const DELETE_ALL = statement(
+/**
+ * An identity with the account's verified address links itself again at its next sign-in.
+ * @returns the issuers that were unlinked
+ */
+export const removeIdentities = queryColumn<[accountId: string], string>(
   'identity_delete_all',
   'delete from identities where account_id = $1 returning issuer',
 );
 
-/**
- * An identity with the account's verified address links itself again at its next sign-in.
- * @returns how many were unlinked
- */
-export async function removeIdentities(db: Queryable, accountId: string): Promise<number> {
-  return (await db.query(DELETE_ALL, [accountId])).length;
-}
-
-const FIND = statement(
+const find = queryValue<[issuer: string, subject: string], string | undefined>(
   'identity_find',
   'select account_id from identities where issuer = $1 and subject = $2',
+  undefined,
 );
 
-const INSERT = statement(
+const link = whether<[issuer: string, subject: string, accountId: string]>(
   'identity_insert',
   `insert into identities (issuer, subject, account_id) values ($1, $2, $3)
    on conflict (issuer, subject) do nothing returning account_id`,
@@ -81,13 +84,11 @@ async function byKnownIdentity(
   { issuer, subject }: ConfirmedIdentity,
   { onReopened }: SignInDeps,
 ) {
-  const find = () => tx.query<{ account_id: string }>(FIND, [issuer, subject]);
-  const [known] = await find();
-  if (!known) return undefined;
-  const { account_id: accountId } = known;
+  const accountId = await find(tx, issuer, subject);
+  if (accountId === undefined) return undefined;
   // Lock the account before the identity, in the same order as an operator's removal.
   const reopened = await requireOpen(tx, accountId, onReopened);
-  return (await find()).length > 0 ? { accountId, reopened } : undefined;
+  return (await find(tx, issuer, subject)) ? { accountId, reopened } : undefined;
 }
 
 async function byNewIdentity(
@@ -99,7 +100,6 @@ async function byNewIdentity(
   if (address === undefined || !isEmailVerified) throw new EmailNotVerified('not verified');
   const { accountId, isNew } = await enterByEmail(tx, address, signupCredits);
   const reopened = await requireOpen(tx, accountId, onReopened);
-  const isJoined = (await tx.query(INSERT, [issuer, subject, accountId])).length > 0;
-  if (isJoined && !isNew) await onJoined(tx, accountId);
+  if ((await link(tx, issuer, subject, accountId)) && !isNew) await onJoined(tx, accountId);
   return { accountId, reopened };
 }

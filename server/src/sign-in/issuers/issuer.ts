@@ -1,4 +1,4 @@
-import { first, namedStatement, type Queryable, statement } from '../../database/database.ts';
+import { namedStatement, type Queryable, queryFirst } from '../../database/database.ts';
 import { hashToken, newToken } from '../sessions.ts';
 
 /** The state of a sign-in while the person is at the issuer. */
@@ -71,18 +71,13 @@ export async function storeStart(
   next: string,
 ): Promise<{ token: string; start: StoredStart }> {
   const token = newToken();
-  const start = {
-    issuer,
-    next,
-    state: newToken(),
-    nonce: newToken(),
-    codeVerifier: newToken(),
-  };
+  const secrets = { state: newToken(), nonce: newToken(), codeVerifier: newToken() };
+  const start = { issuer, next, ...secrets };
   await db.query(STORE, STORE.values({ ...start, hash: hashToken(token) }));
   return { token, start };
 }
 
-const TAKE = statement(
+const take = queryFirst<[tokenHash: Buffer, issuer: string], StoredStart>(
   'start_take',
   `delete from sign_in_starts
    where token_hash = $1 and provider = $2 and expires_at > clock_now()
@@ -90,10 +85,6 @@ const TAKE = statement(
 );
 
 /** Takes this browser's start, which works once; undefined if there is none. */
-export async function takeStart(
-  db: Queryable,
-  issuer: string,
-  token: string,
-): Promise<StoredStart | undefined> {
-  return first<StoredStart>(db, TAKE, [hashToken(token), issuer]);
+export function takeStart(db: Queryable, issuer: string, token: string) {
+  return take(db, hashToken(token), issuer);
 }

@@ -77,18 +77,8 @@ async function exchange(
   return identityOf(await oauth.processUserInfoResponse(server, client, claims.sub, info));
 }
 
-function identityOf({
-  sub,
-  email,
-  email_verified: verified,
-}: {
-  sub: string;
-  email?: unknown;
-  email_verified?: unknown;
-}): OutsideIdentity {
-  return {
-    subject: sub,
-    email: typeof email === 'string' ? email : undefined,
-    isEmailVerified: verified === true || verified === 'true', // some issuers send strings
-  };
+function identityOf(claims: { sub: string; email?: unknown; email_verified?: unknown }) {
+  const { sub: subject, email, email_verified: verified } = claims;
+  const isEmailVerified = verified === true || verified === 'true'; // some issuers send strings
+  return { subject, email: typeof email === 'string' ? email : undefined, isEmailVerified };
 }

@@ -37,15 +37,13 @@ export const SOURCES = [
   '../server/src/kernel/currency.ts', // the only server file with code, not just types
   '../openapi.json',
   '../clients/packing',
-  ...['typescript', 'ai-sdk', 'cli', 'mcp'].flatMap(sourcesOfClient),
+  ...['typescript', 'ai-sdk', 'cli', 'mcp'].flatMap((name) =>
+    ['src', 'package.json', 'LICENSE'].map((file) => `../clients/${name}/${file}`),
+  ),
   ...['src', 'examples', 'pyproject.toml', 'LICENSE'].map((name) => `../clients/python/${name}`),
   '../docs/customers/pictures',
   ...[GUIDES, OPERATIONS].flatMap(filesOf).map((file) => `../${file}`),
 ];
-
-function sourcesOfClient(name: string): string[] {
-  return ['src', 'package.json', 'LICENSE'].map((file) => `../clients/${name}/${file}`);
-}
 
 /**
  * Returns the folder of the built pages, building them first if their sources have changed.
@@ -65,11 +63,14 @@ export async function buildPages(report: (line: string) => void = () => {}): Pro
     const { settings } = await import('./vite-settings.ts');
     const { build } = await import('vite');
     await build(settings({ root: HOME, outDir: fresh }));
-    await (await docsBuilder()).buildDocs(fresh);
+    const { buildDocs }: DocsBuilder = await import(DOCS_BUILDER);
+    await buildDocs(fresh);
     await compress(fresh);
     await writePackages(path.join(fresh, PACKAGES));
     await chmod(fresh, 0o755); // another user may run the service
-    await publish(fresh, folder);
+    await rename(fresh, folder).catch((error) => {
+      if (!existsSync(folder)) throw error; // otherwise another process was first
+    });
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
@@ -91,9 +92,7 @@ interface DocsBuilder {
 }
 
 /** Hides from the server's compiler that the highlighter needs the browser's types. */
-function docsBuilder(): Promise<DocsBuilder> {
-  return import(new URL('docs/build-docs.ts', import.meta.url).href);
-}
+const DOCS_BUILDER = new URL('docs/build-docs.ts', import.meta.url).href;
 
 /** Every file that a build reads, relative to this folder, in a stable order. */
 async function sourceFiles(): Promise<string[]> {
@@ -142,15 +141,6 @@ async function compress(folder: string): Promise<void> {
       await writeFile(`${file}.gz`, await toGzip(bytes, { level: 9 }));
     }),
   );
-}
-
-/** Renames the finished build into place, unless another process was first. */
-async function publish(fresh: string, folder: string): Promise<void> {
-  try {
-    await rename(fresh, folder);
-  } catch (error) {
-    if (!existsSync(folder)) throw error;
-  }
 }
 
 const DAY = 86_400_000;

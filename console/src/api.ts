@@ -1,3 +1,4 @@
+import { trying } from './personal.ts';
 import { filled, type Given, type RequestParts, type Result, type Route } from './site-api.ts';
 
 /** An error of the website's API or of the connection to it. */
@@ -67,7 +68,7 @@ async function call(method: string, address: string, given: Given): Promise<unkn
     throw offline();
   });
   const requestId = response.headers.get('x-request-id') ?? undefined;
-  const json = parse(text);
+  const json: unknown = trying(() => JSON.parse(text));
   if (response.ok) return json;
   if (response.status === 401) onSignedOut(sentAt);
   throw failureOf(response.status, json, requestId);
@@ -92,14 +93,6 @@ async function send(method: string, address: string, given: Given): Promise<Resp
 function offline(): ApiFailure {
   const message = 'The service can’t be reached. Check your connection, then try again.';
   return new ApiFailure(message, { status: 0, code: 'offline' });
-}
-
-function parse(text: string): unknown {
-  try {
-    return text === '' ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The error for a response. */

@@ -2,6 +2,7 @@ import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso';
 import { NotFound } from './pages/not-found/not-found.tsx';
+import { trying } from './personal.ts';
 import { type PageRoute, ROUTES } from './routes.ts';
 import { SessionProvider, useSession } from './session.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -29,7 +30,7 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
         </Page>
       );
     }
-    if (state.kind !== 'in') return <Waiting />;
+    if (state.kind !== 'in') return WAITING;
     if (access === 'operator' && !state.me.is_operator) return <NotFound />;
     return <LazyPage key={state.me.mode} />;
   };
@@ -38,7 +39,8 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
 /** Tells the shell about navigations, so that it moves the focus to the title. */
 function Pages({ onShown }: { onShown: () => void }) {
   const { path } = useLocation();
-  if (!isDecodable(path)) return <NotFound />;
+  // The router could not decode it.
+  if (trying(() => decodeURIComponent(path)) === undefined) return <NotFound />;
   return (
     <Router onRouteChange={onShown}>
       {PAGES.map((page) => (
@@ -47,14 +49,6 @@ function Pages({ onShown }: { onShown: () => void }) {
       <Route default component={NotFound} />
     </Router>
   );
-}
-
-function isDecodable(path: string): boolean {
-  try {
-    return decodeURIComponent(path) !== '';
-  } catch {
-    return false;
-  }
 }
 
 /** Links that the router handles; the browser handles all others: downloads, other sign-ins. */
@@ -73,15 +67,13 @@ export function App() {
   );
 }
 
-function Waiting() {
-  return (
-    <div class="mx-auto w-full max-w-[76rem] px-4 pt-14 pb-20 sm:px-8" aria-busy="true">
-      <p class="sr-only">Loading</p>
-      <div class="blank mb-10 h-11 w-72 max-w-full" />
-      <Skeleton lines={4} />
-    </div>
-  );
-}
+const WAITING = (
+  <div class="mx-auto w-full max-w-[76rem] px-4 pt-14 pb-20 sm:px-8" aria-busy="true">
+    <p class="sr-only">Loading</p>
+    <div class="blank mb-10 h-11 w-72 max-w-full" />
+    <Skeleton lines={4} />
+  </div>
+);
 
 /** A page's code could not be loaded: the connection failed, or there is a newer release. */
 function CouldNotLoad() {

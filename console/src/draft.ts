@@ -28,7 +28,10 @@ export function useDraft<Value extends object>(
 ): Draft<Value> {
   const [key] = useState(`draft ${name}`);
   const [state, setState] = useState(() => {
-    const value = readKept(key, form);
+    const value = trying(() => {
+      const kept = sessionStorage.getItem(key);
+      return kept === null ? undefined : form.read(JSON.parse(kept));
+    });
     return { value: value ?? initial(), isChanged: value !== undefined };
   });
   useLayoutEffect(() => {
@@ -61,13 +64,6 @@ function plain<Value extends object>(initial: () => Value): Form<Value> {
       return { ...first, ...Object.fromEntries(fitting) };
     },
   };
-}
-
-function readKept<Value>(key: string, form: Form<Value>): Value | undefined {
-  return trying(() => {
-    const kept = sessionStorage.getItem(key);
-    return kept === null ? undefined : form.read(JSON.parse(kept));
-  });
 }
 
 /** Without browser storage, the draft lasts until the page is left. */

@@ -115,23 +115,6 @@ export interface LoadedList<Item> {
   reload(): Promise<void>;
 }
 
-function withCursor(address: string, cursor: string | null | undefined): string {
-  if (!cursor) return address;
-  return `${address}${address.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
-}
-
-async function readPart(address: string, signal: AbortSignal): Promise<Part<unknown>> {
-  return (await request('GET', address, { signal })) as Part<unknown>;
-}
-
-async function readParts(address: string, count: number, signal: AbortSignal) {
-  const parts = [await readPart(address, signal)];
-  while (parts.length < count && parts.at(-1)?.next) {
-    parts.push(await readPart(withCursor(address, parts.at(-1)?.next), signal));
-  }
-  return parts;
-}
-
 type ListPath = {
   [Path in ReadPath]: Result<`GET ${Path}`> extends Part<unknown> ? Path : never;
 }[ReadPath];
@@ -149,12 +132,18 @@ export function useList(
   given: Given = {},
   before: Part<unknown>[] = [],
 ): LoadedList<unknown> {
-  const address = filled(path, given);
-  const loaded = useRead(
-    address,
-    (signal, shown = []) => readParts(address, shown.length, signal),
-    before,
-  );
+  const readPart = async (signal: AbortSignal, cursor: string | null = null) => {
+    const query = { ...given.query, cursor: cursor ?? '' };
+    return (await request('GET', filled(path, { ...given, query }), { signal })) as Part<unknown>;
+  };
+  const readParts = async (signal: AbortSignal, { length }: unknown[] = []) => {
+    const parts = [await readPart(signal)];
+    while (parts.length < length && parts.at(-1)?.next) {
+      parts.push(await readPart(signal, parts.at(-1)?.next));
+    }
+    return parts;
+  };
+  const loaded = useRead(filled(path, given), readParts, before);
   const { data: parts = [], error, isLoading, run, reload } = loaded;
   const next = parts.at(-1)?.next;
   return {
@@ -165,7 +154,7 @@ export function useList(
     hasMore: next != null,
     async more() {
       if (!next || isLoading) return;
-      await run(async (signal) => [...parts, await readPart(withCursor(address, next), signal)]);
+      await run(async (signal) => [...parts, await readPart(signal, next)]);
     },
     reload,
   };

@@ -7,7 +7,7 @@ const OWNER = 'owner';
 /** sessionStorage has this window's mode, localStorage the browser's last choice. */
 const MODE = 'mode';
 
-/** Uses the browser's storage, which may be disabled or full. */
+/** Returns undefined if the work throws, as the browser's storage may, disabled or full. */
 export function trying<Result>(work: () => Result): Result | undefined {
   try {
     return work();

@@ -134,14 +134,11 @@ function readMe(mode: Mode): Promise<Me> {
   return api('GET /console/api/me', { query: { mode } });
 }
 
-/** Avoids a 401 for visitors, which browsers log as an error. */
-async function hasSession(): Promise<boolean> {
-  return (await api('GET /console/api/site')).has_session;
-}
-
 async function readSession(mode: Mode): Promise<SessionState> {
   try {
-    if (!wasIn() && !(await hasSession())) return { kind: 'out', hasEnded: false };
+    // Avoids a 401 for visitors, which browsers log as an error.
+    const isOut = !wasIn() && !(await api('GET /console/api/site')).has_session;
+    if (isOut) return { kind: 'out', hasEnded: false };
     return { kind: 'in', me: await readMe(mode) };
   } catch (error) {
     const failure = asFailure(error);

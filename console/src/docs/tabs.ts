@@ -3,29 +3,26 @@ import { element } from './element.ts';
 
 const REMEMBERED = 'docs-tab';
 
-/** Samples of the same thing in several languages. */
-interface Group {
-  choose(name: string): void;
-}
+/** Shows a sample of the same thing in another language. */
+type Choose = (name: string) => void;
 
 /** Shows one sample per group. A choice applies to all groups and pages. */
 export function makeTabs(): void {
-  const groups: Group[] = [];
+  const groups: Choose[] = [];
   const chooseAll = (name: string) => {
-    for (const group of groups) group.choose(name);
+    for (const choose of groups) choose(name);
     trying(() => localStorage.setItem(REMEMBERED, name));
   };
   for (const [at, samples] of document.querySelectorAll<HTMLElement>('.docs-tabs').entries()) {
-    const group = groupOf(samples, at, chooseAll);
-    if (group) groups.push(group);
+    groups.push(...groupOf(samples, at, chooseAll));
   }
   const remembered = trying(() => localStorage.getItem(REMEMBERED));
-  if (remembered) for (const group of groups) group.choose(remembered);
+  if (remembered) for (const choose of groups) choose(remembered);
 }
 
-function groupOf(samples: HTMLElement, at: number, chosen: (name: string) => void) {
+function groupOf(samples: HTMLElement, at: number, chosen: Choose): Choose[] {
   const panels = [...samples.querySelectorAll<HTMLElement>('[data-tab]')];
-  if (panels.length < 2) return undefined;
+  if (panels.length < 2) return [];
   const tabs = panels.map((panel, index) => tabOf(panel, `docs-${at}-${index}`, chosen));
   const list = element('div', { role: 'tablist', 'aria-label': 'Tool' }, ...tabs);
   list.addEventListener('keydown', (event) => moveFocus(event, tabs));
@@ -41,10 +38,10 @@ function groupOf(samples: HTMLElement, at: number, chosen: (name: string) => voi
     }
   };
   choose(panels[0]?.dataset.tab ?? '');
-  return { choose };
+  return [choose];
 }
 
-function tabOf(panel: HTMLElement, id: string, chosen: (name: string) => void): HTMLElement {
+function tabOf(panel: HTMLElement, id: string, chosen: Choose): HTMLElement {
   const name = panel.dataset.tab ?? '';
   const attributes = { type: 'button', id, role: 'tab', 'aria-controls': `${id}-panel` };
   const tab = element('button', attributes, name);

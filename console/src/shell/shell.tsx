@@ -41,7 +41,10 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
       <header class="sticky top-0 z-30 bg-paper">
         <div class="mx-auto flex h-16 max-w-[76rem] items-center justify-between gap-5 px-4 sm:px-8">
           <div class="flex h-full items-center gap-6 lg:gap-11">
-            <Brand hasCompany={me !== undefined} />
+            <a href="/" class={BRAND}>
+              <Mark />
+              <span class={me ? 'max-[28rem]:sr-only' : ''}>Framewright</span>
+            </a>
             <TopNavigation items={me ? DESTINATIONS : PUBLIC} />
           </div>
           <div class="flex items-center gap-1.5">
@@ -104,6 +107,8 @@ function Footer() {
   );
 }
 
+const BRAND = 'inline-flex items-center gap-2.5 text-lg font-semibold tracking-[-0.03em]';
+
 function Mark() {
   return (
     <svg viewBox="0 0 26 26" width="26" height="26" aria-hidden="true" class="flex-none">
@@ -115,16 +120,6 @@ function Mark() {
       />
       <path d="M6 8.5h14v9H6z" class="fill-tungsten" />
     </svg>
-  );
-}
-
-/** Logo and name. `hasCompany`: on a phone only the logo, to leave room for others. */
-function Brand({ hasCompany }: { hasCompany: boolean }) {
-  return (
-    <a href="/" class="inline-flex items-center gap-2.5 text-lg font-semibold tracking-[-0.03em]">
-      <Mark />
-      <span class={hasCompany ? 'max-[28rem]:sr-only' : ''}>Framewright</span>
-    </a>
   );
 }
 

@@ -9,11 +9,6 @@ type ThemeChoice = Theme | 'system';
 const system = matchMedia('(prefers-color-scheme: dark)');
 const CHANGED = 'themechange';
 
-function chosenTheme(): ThemeChoice {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
-}
-
 function chooseTheme(choice: ThemeChoice): void {
   if (choice === 'system') {
     delete document.documentElement.dataset.theme;
@@ -36,7 +31,8 @@ export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] 
       document.removeEventListener(CHANGED, onChange);
     };
   }, []);
-  const chosen = chosenTheme();
+  const { theme } = document.documentElement.dataset;
+  const chosen = theme === 'light' || theme === 'dark' ? theme : 'system';
   const shown = chosen === 'system' ? (system.matches ? 'dark' : 'light') : chosen;
   return [chosen, shown, chooseTheme];
 }

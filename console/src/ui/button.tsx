@@ -36,11 +36,6 @@ function classes({ look = 'plain', small = false }: Shared): string {
   return `${BASE} ${size} ${LOOKS[look]}`;
 }
 
-/** Also keeps the click from submitting a form. */
-function ignore(event: Event): void {
-  event.preventDefault();
-}
-
 /** Stays focusable while disabled, unlike with HTML's `disabled`. */
 export function Button(props: ButtonProps) {
   const { look, icon, small, busy = false, children, disabled, ...rest } = props;
@@ -49,7 +44,10 @@ export function Button(props: ButtonProps) {
     <button
       type="button"
       {...rest}
-      {...(isOff && { 'aria-disabled': true, onClick: ignore })}
+      {...(isOff && {
+        'aria-disabled': true,
+        onClick: (event: Event) => event.preventDefault(), // nor does it submit a form
+      })}
       aria-busy={busy}
       class={classes({ look: look ?? 'plain', small: small ?? false })}
     >

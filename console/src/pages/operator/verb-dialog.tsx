@@ -171,10 +171,9 @@ async function run(name: string, { isChange }: ShownVerb, fields: Entered): Prom
 
 /** The fields of a read, which has no reason. */
 function queryOf({ reason: _, ...fields }: Entered): Record<string, string> {
-  const texts = Object.entries(fields).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? value : value ? 'yes' : '',
-  ]);
+  const texts = Object.entries(fields).map(([name, value]) => {
+    return [name, value === true ? 'yes' : value || ''];
+  });
   return Object.fromEntries(texts);
 }
 

@@ -1,3 +1,4 @@
+import { trying } from '../../personal.ts';
 import { type Body, type Property, type Rules, resolutionsOf } from './form-model.ts';
 
 /** What a URL like `/playground?request={"prompt":"A boat"}` fills into the form. */
@@ -14,23 +15,16 @@ export interface GivenRequest {
  * @returns no fields if the text is not a JSON object
  */
 export function givenRequest(text: string, rules: Rules): GivenRequest {
-  const given = parsed(text);
-  if (!given) return { body: {}, refused: ['request'] };
+  const given: unknown = trying(() => JSON.parse(text));
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    return { body: {}, refused: ['request'] };
+  }
   const { properties } = rules.schema;
   const isTaken = ([name, value]: [string, unknown]) =>
     Object.hasOwn(properties, name) && fits(value, properties[name] ?? {});
   const taken = Object.entries(given).filter(isTaken);
   const body = withoutMisfits(Object.fromEntries(taken), rules);
   return { body, refused: Object.keys(given).filter((name) => !Object.hasOwn(body, name)) };
-}
-
-function parsed(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function fits(value: unknown, rule: Property): boolean {

@@ -36,7 +36,9 @@ export function MediaSlot(props: SlotProps) {
     onChange(base);
     const onProgress = (part: number) => onChange({ ...base, progress: { part } });
     try {
-      if (file.size > props.maxBytes) throw new Error(tooLarge(props.maxBytes));
+      if (file.size > props.maxBytes) {
+        throw new Error(`A file may have at most ${props.maxBytes / MEGABYTE} MB.`);
+      }
       const upload = await uploadFile(file, { signal: stop.signal, onProgress });
       const { progress: _, ...done } = base;
       const seconds = Math.round(upload.duration_seconds ?? base.seconds);
@@ -101,10 +103,6 @@ function Progress({ medium: { name, progress } }: { medium: Medium }) {
       aria-label={`Uploading ${name}`}
     />
   );
-}
-
-function tooLarge(bytes: number): string {
-  return `A file may have at most ${bytes / MEGABYTE} MB.`;
 }
 
 function nameOf({ url, upload, name }: Medium): string {

@@ -129,7 +129,8 @@ function Playground(props: PlaygroundProps) {
     setTries(tries + 1);
     if (Object.keys(missing).length === 0) void generate(bodyOf(form, rules));
   };
-  const sizeOf = (task: ShownTask) => sizeIn(rules, task);
+  const sizeOf = ({ resolution, aspect_ratio: ratio }: ShownTask) =>
+    ratio === 'adaptive' ? undefined : rules.prices.frames[resolution][ratio];
   return (
     <form noValidate onSubmit={submit} class={COLUMNS}>
       <div ref={settings} class="grid min-w-0 gap-8">
@@ -147,11 +148,6 @@ function Playground(props: PlaygroundProps) {
       <Request form={form} rules={rules} />
     </form>
   );
-}
-
-/** The video's size, if the request determines it. */
-function sizeIn({ prices }: Rules, { resolution, aspect_ratio: ratio }: ShownTask) {
-  return ratio === 'adaptive' ? undefined : prices.frames[resolution][ratio];
 }
 
 /** If the results are taller than the form, the last row stretches, with its contents on top. */

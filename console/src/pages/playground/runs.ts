@@ -1,7 +1,7 @@
 import type { Me } from '../../../../server/src/site/account/me.ts';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { ApiFailure } from '../../api.ts';
-import { isKeptFor } from '../../personal.ts';
+import { isKeptFor, trying } from '../../personal.ts';
 import type { Body } from './form-model.ts';
 
 /**
@@ -43,12 +43,11 @@ type Kept = Submission & { isLost?: boolean };
 
 /** This window's requests, newest first, if they are this account's. */
 function stored({ account_id: accountId, mode }: Owner): Kept[] {
-  try {
+  const read = () => {
     const found: Kept[] = JSON.parse(sessionStorage.getItem(STORED[mode]) ?? '[]');
     return found.filter((submission) => submission.accountId === accountId);
-  } catch {
-    return [];
-  }
+  };
+  return trying(read) ?? [];
 }
 
 /** The last request sent, for the form. */

@@ -55,7 +55,7 @@ export function Sessions() {
           <Table
             caption="Sessions"
             columns={[...COLUMNS, endOf(busy, signOut)]}
-            rows={currentFirst(items)}
+            rows={items.toSorted((one, two) => Number(two.is_current) - Number(one.is_current))}
             keyOf={(session) => session.id}
           />
         )}
@@ -84,10 +84,6 @@ function endOf(
       )}
     </div>
   ));
-}
-
-function currentFirst(items: SessionItem[]): SessionItem[] {
-  return items.toSorted((one, other) => Number(other.is_current) - Number(one.is_current));
 }
 
 const COLUMNS: Column<SessionItem>[] = [

@@ -32,7 +32,10 @@ export default function SignInPage() {
   };
   useTitle('Sign in');
   useEffect(() => {
-    if (state.kind === 'in') goTo(next, route);
+    if (state.kind !== 'in') return;
+    if (next.startsWith('/docs'))
+      location.replace(next); // the router does not know the docs
+    else route(next, true);
   }, [state.kind]);
   const isLogged = site.data?.mail_is_logged ?? false;
   return (
@@ -198,10 +201,4 @@ function nextPath(given: string | undefined): string {
   if (!url || !isOurs || url.pathname.startsWith('//')) return FIRST;
   if (url.pathname === '/sign-in') return FIRST;
   return `${url.pathname}${url.search}`;
-}
-
-/** Goes to the page; the router does not know the docs. */
-function goTo(next: string, route: (path: string, replace: boolean) => void): void {
-  if (next.startsWith('/docs')) location.replace(next);
-  else route(next, true);
 }

@@ -57,7 +57,7 @@ export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined
   const [fresh, setFresh] = useState<Map<string, VideoItem>>(new Map());
   const mode = useMode();
   const current = items?.map((item) => fresh.get(item.id) ?? item);
-  const isWaiting = current?.some(isUnfinished) ?? false;
+  const isWaiting = current?.some((item) => item.status === 'processing' || awaitsPoster(item));
   useEvery(isWaiting ? EVERY_MS : undefined, async () => {
     if (document.hidden) return;
     const query = { mode, limit: '100' };
@@ -65,10 +65,6 @@ export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined
     if (list) setFresh(new Map(list.items.map((item) => [item.id, item])));
   });
   return current;
-}
-
-function isUnfinished(item: VideoItem): boolean {
-  return item.status === 'processing' || awaitsPoster(item);
 }
 
 /** Whether a video's poster may still appear. */

@@ -44,7 +44,10 @@ export function Deliveries({ endpoint, log, onChanged }: DeliveriesProps) {
       'The event is sent again.',
     );
   const isSent = isEnabled && endpoint.url !== null;
-  const columns = isSent ? [...COLUMNS, sendAgainColumn(sendAgain)] : COLUMNS;
+  const resend = column<Delivery>('', (delivery) => (
+    <RowButtons of={delivery.event_id} on={{ 'Send again': () => sendAgain(delivery) }} />
+  ));
+  const columns = isSent ? [...COLUMNS, resend] : COLUMNS;
   return (
     <Card title="Deliveries" note="Of the last 30 days, the newest first.">
       <ListTable
@@ -56,12 +59,6 @@ export function Deliveries({ endpoint, log, onChanged }: DeliveriesProps) {
       />
     </Card>
   );
-}
-
-function sendAgainColumn(onSend: (delivery: Delivery) => Promise<void>): Column<Delivery> {
-  return column('', (delivery) => (
-    <RowButtons of={delivery.event_id} on={{ 'Send again': () => onSend(delivery) }} />
-  ));
 }
 
 const STATES = {
@@ -110,7 +107,11 @@ function Attempts({ attempts, state }: Delivery) {
             <span class="block">
               {outcomeOf(attempt)}, <span class="figures">{attempt.duration_ms} ms</span>
             </span>
-            {attempt.response && <Response text={attempt.response} />}
+            {attempt.response && (
+              <pre class="figures mt-1 bg-well p-2 whitespace-pre-wrap [overflow-wrap:anywhere]">
+                {attempt.response}
+              </pre>
+            )}
           </li>
         ))}
       </ol>
@@ -120,10 +121,4 @@ function Attempts({ attempts, state }: Delivery) {
 
 function outcomeOf({ status, cause }: Attempt): string {
   return status === null ? (cause ?? 'no response') : `HTTP status ${status}`;
-}
-
-function Response({ text }: { text: string }) {
-  return (
-    <pre class="figures mt-1 bg-well p-2 whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</pre>
-  );
 }

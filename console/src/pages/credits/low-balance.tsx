@@ -6,7 +6,7 @@ import { type Draft, useDraft } from '../../draft.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select, Switch } from '../../ui/form/controls.tsx';
-import { Field, Problem, type TextProps } from '../../ui/form/field.tsx';
+import { binding, Field, Problem, type TextProps } from '../../ui/form/field.tsx';
 import { submitting, useSending } from '../../ui/form/sending.tsx';
 import { formatNumber } from '../../ui/format.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -122,7 +122,7 @@ function Alert({ credits: { alert_below: known }, onChange }: Props) {
       saveLabel="Save alert"
       onChange={onChange}
     >
-      <BelowField value={below} onChange={(text) => draft.set({ below: text })} />
+      <BelowField {...binding(draft.value, draft.set)('below')} />
     </Setting>
   );
 }
@@ -131,6 +131,7 @@ function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
   const packOf = (packId: string) => packs.find(({ id }) => id === packId) ?? packs[0];
   const draft = useDraft('reload', () => firstReload(known, packOf(known?.pack_id ?? '')));
   const { packId, below, limit } = draft.value;
+  const field = binding(draft.value, draft.set);
   const pack = packOf(packId);
   if (!pack) return null;
   const { perWhole, step } = moneyUnits(pack.currency);
@@ -159,20 +160,19 @@ function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
     >
       <Select
         label="Buy this pack"
-        value={pack.id}
         choices={packs.map(choiceOf)}
-        onChange={(packId) => draft.set({ packId })}
+        {...field('packId')}
+        value={pack.id}
       />
       <div class="grid gap-5 sm:grid-cols-2">
-        <BelowField value={below} onChange={(text) => draft.set({ below: text })} />
+        <BelowField {...field('below')} />
         <Field
           label={`At most each month, ${pack.currency.toUpperCase()}`}
           type="number"
           min={pack.price / perWhole}
           step={step / perWhole}
           required
-          value={limit}
-          onChange={(limit) => draft.set({ limit })}
+          {...field('limit')}
         />
       </div>
     </Setting>

@@ -7,7 +7,7 @@ import { TestMark } from '../../ui/badge.tsx';
 import { ButtonLink, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments } from '../../ui/form/controls.tsx';
-import { Field } from '../../ui/form/field.tsx';
+import { binding, Field } from '../../ui/form/field.tsx';
 import { addDays, Credits, DateTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { type Column, column, ListTable } from '../../ui/table.tsx';
@@ -49,6 +49,7 @@ const ALL = { group: '', from: '', to: '' };
 
 export function Statement() {
   const [filter, setFilter] = useState(ALL);
+  const field = binding(filter, (change) => setFilter((before) => ({ ...before, ...change })));
   const mode = useMode();
   // The API's `to` is exclusive; the page's is inclusive.
   const asked = { ...filter, mode, to: filter.to && addDays(filter.to, 1) };
@@ -68,7 +69,17 @@ export function Statement() {
         </ButtonLink>
       }
     >
-      <Filter filter={filter} onChange={setFilter} />
+      <div class="mb-6 flex flex-wrap items-end gap-x-8 gap-y-4">
+        <Segments
+          label="Show"
+          choices={mode === 'test' ? TEST_GROUPS : GROUPS}
+          {...field('group')}
+        />
+        <div class="flex flex-wrap gap-4">
+          <Field label="From (UTC)" type="date" {...field('from')} />
+          <Field label="To (UTC)" type="date" {...field('to')} />
+        </div>
+      </div>
       <ListTable
         list={list}
         empty={Object.values(filter).some((value) => value !== '') ? NO_MATCH : NO_ENTRIES}
@@ -77,38 +88,6 @@ export function Statement() {
         keyOf={({ id }) => id}
       />
     </Card>
-  );
-}
-
-interface FilterProps {
-  filter: typeof ALL;
-  onChange: (filter: typeof ALL) => void;
-}
-
-function Filter({ filter, onChange }: FilterProps) {
-  return (
-    <div class="mb-6 flex flex-wrap items-end gap-x-8 gap-y-4">
-      <Segments
-        label="Show"
-        value={filter.group}
-        choices={useMode() === 'test' ? TEST_GROUPS : GROUPS}
-        onChange={(group) => onChange({ ...filter, group })}
-      />
-      <div class="flex flex-wrap gap-4">
-        <Field
-          label="From (UTC)"
-          type="date"
-          value={filter.from}
-          onChange={(from) => onChange({ ...filter, from })}
-        />
-        <Field
-          label="To (UTC)"
-          type="date"
-          value={filter.to}
-          onChange={(to) => onChange({ ...filter, to })}
-        />
-      </div>
-    </div>
   );
 }
 

@@ -7,7 +7,7 @@ import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form/controls.tsx';
-import { Field } from '../../ui/form/field.tsx';
+import { binding, Field } from '../../ui/form/field.tsx';
 import { submitting } from '../../ui/form/sending.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
@@ -140,7 +140,7 @@ export function HeldPage() {
 
 function Filter({ onFind }: { onFind: (filter: typeof ALL) => void }) {
   const [filter, setFilter] = useState(ALL);
-  const set = (change: Partial<typeof ALL>) => setFilter((before) => ({ ...before, ...change }));
+  const field = binding(filter, (change) => setFilter((before) => ({ ...before, ...change })));
   return (
     <form
       class="flex flex-wrap items-end gap-3"
@@ -148,25 +148,15 @@ function Filter({ onFind }: { onFind: (filter: typeof ALL) => void }) {
         onFind({ ...filter, provider: filter.provider.trim(), account: filter.account.trim() }),
       )}
     >
-      <Field label="Provider" value={filter.provider} onChange={(provider) => set({ provider })} />
-      <Field
-        label="Account or e-mail"
-        value={filter.account}
-        onChange={(account) => set({ account })}
-      />
+      <Field label="Provider" {...field('provider')} />
+      <Field label="Account or e-mail" {...field('account')} />
       <Field
         label="Held for hours"
         inputMode="numeric"
         pattern="\d{1,6}"
-        value={filter.held_hours}
-        onChange={(held_hours) => set({ held_hours })}
+        {...field('held_hours')}
       />
-      <Select
-        label="Cause"
-        value={filter.cause}
-        choices={CAUSES}
-        onChange={(cause) => set({ cause })}
-      />
+      <Select label="Cause" choices={CAUSES} {...field('cause')} />
       <Button type="submit" icon="search">
         Show
       </Button>

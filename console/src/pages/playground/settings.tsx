@@ -1,7 +1,7 @@
 import { useId } from 'preact/hooks';
 import { Card } from '../../ui/card.tsx';
 import { Range, Segments, Select, Switch, TextArea } from '../../ui/form/controls.tsx';
-import { Field } from '../../ui/form/field.tsx';
+import { binding, Field } from '../../ui/form/field.tsx';
 import {
   extrasIn,
   type Form,
@@ -49,33 +49,34 @@ function choicesOf(rules: Rules, name: string, words: Record<string, string> = {
   return valuesOf(rules, name).map((value) => ({ value, label: words[value] ?? value }));
 }
 
-function Contents({ form, rules, errors, onChange, onMedia }: Props) {
+function fieldsOf({ form, errors, onChange }: Props) {
+  const field = binding(form, onChange);
+  return <Name extends keyof Form>(name: Name) => ({ ...field(name), error: errors[name] });
+}
+
+function Contents(props: Props) {
+  const { rules } = props;
+  const field = fieldsOf(props);
   return (
     <>
-      <Segments
-        label="Mode"
-        value={form.mode}
-        choices={choicesOf(rules, 'mode', MODES)}
-        onChange={(mode) => onChange({ mode })}
-        error={errors.mode}
-      />
+      <Segments label="Mode" choices={choicesOf(rules, 'mode', MODES)} {...field('mode')} />
       <TextArea
         label="Prompt"
         name="prompt"
         rows={5}
         maxLength={rules.schema.properties.prompt?.maxLength ?? 4000}
         placeholder="A lighthouse at dawn, waves below, slow pan to the right"
-        value={form.prompt}
-        onChange={(prompt) => onChange({ prompt })}
-        error={errors.prompt}
+        {...field('prompt')}
       />
-      <MediaFields form={form} rules={rules} errors={errors} onMedia={onMedia} />
+      <MediaFields {...props} />
     </>
   );
 }
 
 /** The model, length and frame, which determine the price. */
-function Size({ form, rules, errors, onChange }: Props) {
+function Size(props: Props) {
+  const { form, rules, onChange } = props;
+  const field = fieldsOf(props);
   const { minimum: min = 4, maximum: max = 15 } = rules.schema.properties.duration ?? {};
   const offered = resolutionsOf(form, rules);
   const frames = rules.prices.frames[form.resolution as keyof typeof rules.prices.frames] ?? {};
@@ -89,34 +90,22 @@ function Size({ form, rules, errors, onChange }: Props) {
       <div class="grid gap-7 sm:grid-cols-2">
         <Select
           label="Model"
-          value={form.model}
           choices={choicesOf(rules, 'model')}
+          {...field('model')}
           onChange={setModel}
-          error={errors.model}
         />
-        <Range
-          label="Length"
-          unit=" s"
-          min={min}
-          max={max}
-          value={form.duration}
-          onChange={(duration) => onChange({ duration })}
-          error={errors.duration}
-        />
+        <Range label="Length" unit=" s" min={min} max={max} {...field('duration')} />
       </div>
       <Segments
         label="Resolution"
-        value={form.resolution}
         choices={choicesOf(rules, 'resolution')}
         disabled={valuesOf(rules, 'resolution').filter((value) => !offered.includes(value))}
-        onChange={(resolution) => onChange({ resolution })}
-        error={errors.resolution}
+        {...field('resolution')}
       />
       <AspectPicker
-        value={form.aspect_ratio}
         ratios={valuesOf(rules, 'aspect_ratio')}
         frames={frames}
-        onChange={(aspect_ratio) => onChange({ aspect_ratio })}
+        {...field('aspect_ratio')}
       />
     </>
   );

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
+import type { Mode } from '../../site-api.ts';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/controls.tsx';
-import { Field } from '../../ui/form/field.tsx';
+import { Field, type TextProps } from '../../ui/form/field.tsx';
 
 /** The list's filters in the page's URL: `text`, `state`, `model` and so on. */
 export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
@@ -38,24 +39,35 @@ interface FilterProps {
 
 /** The list's filters. Rare ones are folded away until used. */
 export function FilterBar({ filters, onChange }: FilterProps) {
-  const set = (name: keyof Filters) => (value: string) => {
-    const { [name]: _, ...others } = filters;
-    const isSame = name === 'text' && filters.text !== undefined && value !== '';
-    onChange(value === '' ? others : { ...others, [name]: value }, isSame);
-  };
+  const mode = useMode();
+  const choices = useChoices(mode);
+  const field = (name: keyof Filters) => ({
+    value: filters[name] ?? '',
+    onChange(value: string) {
+      const { [name]: _, ...others } = filters;
+      const isSame = name === 'text' && filters.text !== undefined && value !== '';
+      onChange(value === '' ? others : { ...others, [name]: value }, isSame);
+    },
+  });
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <search aria-label="Videos" class="grid gap-4">
       <div class="grid items-end gap-4 sm:grid-cols-[1fr_14rem]">
-        <SearchField text={filters.text ?? ''} onChange={set('text')} />
-        <Select
-          label="Status"
-          value={filters.state ?? ''}
-          choices={STATES}
-          onChange={set('state')}
-        />
+        <SearchField {...field('text')} />
+        <Select label="Status" choices={STATES} {...field('state')} />
       </div>
-      <RareFilters filters={filters} set={set} />
+      <details open={RARE.some((name) => filters[name] !== undefined)}>
+        <summary class="w-fit cursor-pointer py-1 text-dim hover:text-ink">More filters</summary>
+        <div class="mt-3 grid gap-4 sm:grid-cols-2 lg:grid-cols-5">
+          <Select label="Model" choices={choices.models} {...field('model')} />
+          <Select label="API key" choices={choices.keys} {...field('key')} />
+          {mode === 'live' && (
+            <Select label="Created through" choices={SURFACES} {...field('surface')} />
+          )}
+          <Field label="From (UTC)" type="date" {...field('from')} />
+          <Field label="To (UTC)" type="date" {...field('to')} />
+        </div>
+      </details>
       {isFiltered && (
         <div>
           <Button small icon="cross" onClick={() => onChange({})}>
@@ -67,7 +79,7 @@ export function FilterBar({ filters, onChange }: FilterProps) {
   );
 }
 
-function SearchField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
+function SearchField({ value: text, onChange }: Pick<TextProps, 'value' | 'onChange'>) {
   const [typed, setTyped] = useState(text);
   useEffect(() => setTyped(text), [text]);
   useEffect(() => {
@@ -90,47 +102,13 @@ const RARE = ['model', 'key', 'surface', 'from', 'to'] as const;
 
 const SURFACES = { '': 'Website or API', web: 'Website', api: 'API' };
 
-function RareFilters({
-  filters,
-  set,
-}: {
-  filters: Filters;
-  set: (name: keyof Filters) => (value: string) => void;
-}) {
-  const mode = useMode();
+/** The models and keys of the account's tasks. */
+function useChoices(mode: Mode) {
   const { data } = useLoad('/console/api/task-filters', { query: { mode } });
   const models = (data?.models ?? []).map((model) => ({ value: model, label: model }));
   const keys = (data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }));
-  const day = (name: 'from' | 'to', label: string) => (
-    <Field label={label} type="date" value={filters[name] ?? ''} onChange={set(name)} />
-  );
-  return (
-    <details open={RARE.some((name) => filters[name] !== undefined)}>
-      <summary class="w-fit cursor-pointer py-1 text-dim hover:text-ink">More filters</summary>
-      <div class="mt-3 grid gap-4 sm:grid-cols-2 lg:grid-cols-5">
-        <Select
-          label="Model"
-          value={filters.model ?? ''}
-          choices={[{ value: '', label: 'Any model' }, ...models]}
-          onChange={set('model')}
-        />
-        <Select
-          label="API key"
-          value={filters.key ?? ''}
-          choices={[{ value: '', label: 'Any API key' }, ...keys]}
-          onChange={set('key')}
-        />
-        {mode === 'live' && (
-          <Select
-            label="Created through"
-            value={filters.surface ?? ''}
-            choices={SURFACES}
-            onChange={set('surface')}
-          />
-        )}
-        {day('from', 'From (UTC)')}
-        {day('to', 'To (UTC)')}
-      </div>
-    </details>
-  );
+  return {
+    models: [{ value: '', label: 'Any model' }, ...models],
+    keys: [{ value: '', label: 'Any API key' }, ...keys],
+  };
 }

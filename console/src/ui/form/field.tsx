@@ -65,6 +65,14 @@ export interface TextProps extends FieldProps {
   onChange: (text: string) => void;
 }
 
+/** Binds controls to the members of a value. */
+export function binding<Value>(value: Value, onChange: (change: Partial<Value>) => void) {
+  return <Name extends keyof Value>(name: Name) => ({
+    value: value[name],
+    onChange: (next: Value[Name]) => onChange({ [name]: next } as unknown as Partial<Value>),
+  });
+}
+
 type InputProps = Omit<
   InputHTMLAttributes<HTMLInputElement>,
   keyof TextProps | keyof ControlProps | 'type' | 'class' | 'list' | 'role'

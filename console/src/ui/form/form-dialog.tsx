@@ -3,6 +3,7 @@ import { type ApiFailure, besideField } from '../../api.ts';
 import type { Draft } from '../../draft.ts';
 import { Button } from '../button.tsx';
 import { Dialog, openDialog, useClose } from '../dialog.tsx';
+import { binding } from './field.tsx';
 import { submitting, useSending } from './sending.tsx';
 
 interface DialogWords {
@@ -94,6 +95,7 @@ export interface DraftField<Value> {
 /** A form dialog whose fields are a draft; errors are shown at their field. */
 export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<Value, Sent>) {
   const { draft, children, ...dialog } = props;
+  const field = binding(draft.value, draft.set);
   return (
     <FormDialog
       {...dialog}
@@ -102,9 +104,8 @@ export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<
     >
       {(failure) =>
         children((name) => ({
-          value: draft.value[name],
+          ...field(name),
           autoComplete: 'off',
-          onChange: (value) => draft.change((before) => ({ ...before, [name]: value })),
           error: failure?.details.field === name ? besideField(failure) : undefined,
         }))
       }

@@ -4,7 +4,13 @@ import { Button } from './button.tsx';
 import { Card } from './card.tsx';
 import { Load, Skeleton } from './states.tsx';
 
-/** `prose` is text that people wrote: words longer than the column are broken. */
+const CELLS = {
+  text: 'text-left',
+  number: 'text-right figures',
+  mono: 'text-left figures',
+  prose: 'text-left md:min-w-28 [overflow-wrap:anywhere]',
+} as const;
+
 type Kind = keyof typeof CELLS;
 
 export interface Column<Row> {
@@ -13,14 +19,16 @@ export interface Column<Row> {
   kind: Kind;
 }
 
-/** A table column; button columns have no title. */
-export function column<Row>(
-  title: string,
-  cell: Column<Row>['cell'],
-  kind: Kind = 'text',
-): Column<Row> {
-  return { title, cell, kind };
+function columnOf(kind: Kind) {
+  return <Row,>(title: string, cell: Column<Row>['cell']): Column<Row> => ({ title, cell, kind });
 }
+
+/** A column without a title has buttons. */
+export const column = columnOf('text');
+export const mono = columnOf('mono');
+export const numbers = columnOf('number');
+/** Text that people wrote: words longer than the column are broken. */
+export const prose = columnOf('prose');
 
 interface TableProps<Row> {
   /** For screen readers. */
@@ -29,13 +37,6 @@ interface TableProps<Row> {
   rows: Row[];
   keyOf: (row: Row) => string | number;
 }
-
-const CELLS = {
-  text: 'text-left',
-  number: 'text-right figures',
-  mono: 'text-left figures',
-  prose: 'text-left md:min-w-28 [overflow-wrap:anywhere]',
-} as const;
 
 /**
  * Rows and columns; on a phone each row becomes a block. ARIA roles are explicit, because browsers

@@ -7,7 +7,7 @@ import { Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { leaveFor, SendButton } from '../../ui/form/sending.tsx';
 import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
-import { type Column, column, ListCard } from '../../ui/table.tsx';
+import { type Column, column, ListCard, numbers } from '../../ui/table.tsx';
 
 /** Whether a subscription no longer brings credits, or doesn't yet. */
 export function isOver({ state }: SubscriptionShown): boolean {
@@ -91,8 +91,8 @@ const COLUMNS: Column<OrderShown>[] = [
   column('Status', ({ state }) => (
     <Badge tone={ORDER_STATES[state].tone}>{ORDER_STATES[state].word}</Badge>
   )),
-  column('Credits', ({ credits }) => <Credits value={credits} />, 'number'),
-  column('Price', ({ price, currency }) => <Money minor={price} currency={currency} />, 'number'),
+  numbers('Credits', ({ credits }) => <Credits value={credits} />),
+  numbers('Price', ({ price, currency }) => <Money minor={price} currency={currency} />),
   column('Receipt', (order) => <Papers order={order} />),
 ];
 

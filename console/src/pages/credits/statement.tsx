@@ -10,7 +10,7 @@ import { Segments } from '../../ui/form/controls.tsx';
 import { binding, Field } from '../../ui/form/field.tsx';
 import { addDays, Credits, DateTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, column, ListTable } from '../../ui/table.tsx';
+import { type Column, column, ListTable, numbers, prose } from '../../ui/table.tsx';
 
 const GROUPS = { '': 'All', purchases: 'Purchases', videos: 'Videos', other: 'Other' };
 /** Test credits can't be bought. */
@@ -20,10 +20,10 @@ const KINDS = { paid: 'Paid', promotional: 'Promotional', test: <TestMark /> };
 
 const COLUMNS: Column<StatementLine>[] = [
   column('Time (UTC)', ({ at }) => <DateTime at={at} utc />),
-  column('Description', (line) => <What line={line} />, 'prose'),
+  prose('Description', (line) => <What line={line} />),
   column('Kind', ({ kind }) => KINDS[kind]),
-  column('Change', (line) => <Change line={line} />, 'number'),
-  column('Available after', ({ balance_after: after }) => <Credits value={after} />, 'number'),
+  numbers('Change', (line) => <Change line={line} />),
+  numbers('Available after', ({ balance_after: after }) => <Credits value={after} />),
 ];
 
 function What({ line: { what, note, task_id: task } }: { line: StatementLine }) {

@@ -11,7 +11,7 @@ import { confirm } from '../../ui/form/form-dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { Cell, type Column, column, RowButtons, Table } from '../../ui/table.tsx';
+import { Cell, type Column, column, prose, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { KeyForm } from './key-forms.tsx';
 import { CapUsed, RequestBars } from './key-use.tsx';
@@ -119,18 +119,14 @@ function columnsWith(reload: () => Promise<void>): Column<ApiKey>[] {
 }
 
 const COLUMNS: Column<ApiKey>[] = [
-  column(
-    'Key',
-    (key) => (
-      <div class="md:max-w-72">
-        <span class="font-medium">{nameOf(key)}</span> {key.mode === 'test' && <TestMark />}
-        <span class="figures block text-sm text-dim" title={key.id}>
-          {key.id.slice(0, 12)}…
-        </span>
-      </div>
-    ),
-    'prose',
-  ),
+  prose('Key', (key) => (
+    <div class="md:max-w-72">
+      <span class="font-medium">{nameOf(key)}</span> {key.mode === 'test' && <TestMark />}
+      <span class="figures block text-sm text-dim" title={key.id}>
+        {key.id.slice(0, 12)}…
+      </span>
+    </div>
+  )),
   column('Created', (key) => (
     <Cell below={key.expires_at && ['expires ', <RelativeTime key="at" at={key.expires_at} />]}>
       <RelativeTime at={key.created_at} />
@@ -148,7 +144,7 @@ const COLUMNS: Column<ApiKey>[] = [
 function EndedKeys({ keys }: { keys: ApiKey[] }) {
   if (keys.length === 0) return null;
   const columns: Column<ApiKey>[] = [
-    column('Key', (key) => nameOf(key), 'prose'),
+    prose('Key', (key) => nameOf(key)),
     column('Created', (key) => <RelativeTime at={key.created_at} />),
     column('Ended', (key) => (
       <div>

@@ -5,7 +5,17 @@ import { Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { Cell, type Column, column, ListCard, Table, TableCard } from '../../ui/table.tsx';
+import {
+  Cell,
+  type Column,
+  column,
+  ListCard,
+  mono,
+  numbers,
+  prose,
+  Table,
+  TableCard,
+} from '../../ui/table.tsx';
 import { AskButton, Id, RecordPage } from './frame.tsx';
 import { ACTIONS, AccountState } from './lists.tsx';
 import type { Change } from './verb-dialog.tsx';
@@ -118,16 +128,12 @@ function factsOf(account: Account) {
 }
 
 const KEYS: Column<Account['keys'][number]>[] = [
-  column(
-    'Name',
-    ({ name, mode }) => (
-      <span>
-        {name ?? <span class="text-dim">–</span>} {mode === 'test' && <TestMark />}
-      </span>
-    ),
-    'prose',
-  ),
-  column('Key ID', (key) => key.key_id, 'mono'),
+  prose('Name', ({ name, mode }) => (
+    <span>
+      {name ?? <span class="text-dim">–</span>} {mode === 'test' && <TestMark />}
+    </span>
+  )),
+  mono('Key ID', (key) => key.key_id),
   column('Created', (key) => <RelativeTime at={key.created_at} />),
   column('Last used', (key) => (
     <div>
@@ -141,14 +147,12 @@ const KEYS: Column<Account['keys'][number]>[] = [
 const MOVEMENTS: Column<Movement>[] = [
   column('Time', ({ at }) => <DateTime at={at} />),
   column('Kind', ({ kind }) => kind),
-  column(
-    'What the customer reads',
-    ({ what, reason, from, to }) => <Cell below={`${reason}: ${from} → ${to}`}>{what}</Cell>,
-    'prose',
-  ),
-  column('Credits', ({ credits }) => <Credits value={credits} />, 'number'),
-  column('Available after', (row) => <Credits value={row.available_after} />, 'number'),
-  column('Belongs to', (row) => <BelongsTo movement={row} />, 'prose'),
+  prose('What the customer reads', ({ what, reason, from, to }) => (
+    <Cell below={`${reason}: ${from} → ${to}`}>{what}</Cell>
+  )),
+  numbers('Credits', ({ credits }) => <Credits value={credits} />),
+  numbers('Available after', (row) => <Credits value={row.available_after} />),
+  prose('Belongs to', (row) => <BelongsTo movement={row} />),
 ];
 
 /** A movement's task or order; otherwise the name that operators gave it. */
@@ -198,7 +202,7 @@ function WaysIn({ account }: { account: Account }) {
 
 const SESSIONS: Column<Account['sessions'][number]>[] = [
   column('Session', ({ browser }) => browser ?? 'Unknown browser'),
-  column('Network', ({ network }) => network ?? 'unknown', 'mono'),
+  mono('Network', ({ network }) => network ?? 'unknown'),
   column('Method', ({ method }) => method),
   column('Signed in', (row) => <RelativeTime at={row.created_at} />),
   column('Last used', (row) => <RelativeTime at={row.seen_at} />),
@@ -212,7 +216,7 @@ const IDENTITIES: Column<Account['identities'][number]>[] = [
 
 function passkeysOf(account: string): Column<Account['passkeys'][number]>[] {
   return [
-    column('Passkey', ({ name }) => name, 'prose'),
+    prose('Passkey', ({ name }) => name),
     column('Added', (row) => <RelativeTime at={row.created_at} />),
     column('Last used', (row) => <RelativeTime at={row.used_at} otherwise="not yet" />),
     column('', ({ id: passkey, name }) => (

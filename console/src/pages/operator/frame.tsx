@@ -10,7 +10,7 @@ import { submitting } from '../../ui/form/sending.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, column, ListCard, type ListProps } from '../../ui/table.tsx';
+import { type Column, column, ListCard, type ListProps, numbers, prose } from '../../ui/table.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { type Change, VerbDialog } from './verb-dialog.tsx';
 
@@ -218,10 +218,9 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
   );
 }
 
-export const ACCOUNT: Column<{ account_id: string; email: string | null }> = column(
+export const ACCOUNT: Column<{ account_id: string; email: string | null }> = prose(
   'Account',
   (row) => <AccountLink of={row} />,
-  'prose',
 );
 export const TASK: Column<{ id: string; surface: string }> = column('Task', ({ id, surface }) => (
   <span class="inline-flex flex-wrap items-baseline gap-2">
@@ -233,8 +232,6 @@ export const PROVIDER: Column<{ provider: string }> = column(
   'Provider',
   ({ provider }) => provider,
 );
-export const CREDITS: Column<{ credits: number }> = column(
-  'Credits',
-  ({ credits }) => <Credits value={credits} />,
-  'number',
-);
+export const CREDITS: Column<{ credits: number }> = numbers('Credits', ({ credits }) => (
+  <Credits value={credits} />
+));

@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog, openDialog, useClose } from '../../ui/dialog.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, column } from '../../ui/table.tsx';
+import { type Column, column, mono, numbers, prose } from '../../ui/table.tsx';
 import { AskButton, FindForm, Id, ListPage, Recorded } from './frame.tsx';
 import { type Change, VERBS } from './verb-dialog.tsx';
 
@@ -49,13 +49,9 @@ const ACCOUNTS: Column<AccountRow>[] = [
   column('E-mail address', ({ account_id: id, email }) => (
     <Id href={`/operator/accounts/${id}`} id={email} />
   )),
-  column('Account ID', (account) => account.account_id, 'mono'),
-  column('Paid credits', ({ available }) => <Credits value={available.paid} />, 'number'),
-  column(
-    'Promotional credits',
-    ({ available }) => <Credits value={available.promotional} />,
-    'number',
-  ),
+  mono('Account ID', (account) => account.account_id),
+  numbers('Paid credits', ({ available }) => <Credits value={available.paid} />),
+  numbers('Promotional credits', ({ available }) => <Credits value={available.promotional} />),
   column('Created', (account) => <RelativeTime at={account.created_at} />),
   column('State', (account) => <AccountState account={account} />),
 ];
@@ -78,10 +74,10 @@ export function ActionsPage() {
 
 const ACTION_COLUMNS: Column<ActionRow>[] = [
   column('Time', ({ at }) => <DateTime at={at} />),
-  column('Who', ({ actor }) => actor, 'prose'),
+  prose('Who', ({ actor }) => actor),
   column('Command', ({ command }) => command),
   column('Target', ({ target }) => <Target target={target} />),
-  column('Reason', ({ reason }) => reason ?? <Recorded value={null} />, 'prose'),
+  prose('Reason', ({ reason }) => reason ?? <Recorded value={null} />),
   column('Details', ({ details }) => <Recorded value={details} />),
 ];
 
@@ -141,20 +137,16 @@ function AuditResult({ run: { ended_at, found } }: { run: Audit }) {
 
 const AUDITS: Column<Audit>[] = [
   column('Started', (run) => <DateTime at={run.started_at} />),
-  column('By', ({ actor }) => actor, 'prose'),
+  prose('By', ({ actor }) => actor),
   column('Result', (run) => <AuditResult run={run} />),
-  column(
-    'Problems',
-    ({ failure, problems }) => (
-      <div>
-        {failure}
-        {problems?.map((problem) => (
-          <p key={problem}>{problem}</p>
-        ))}
-      </div>
-    ),
-    'prose',
-  ),
+  prose('Problems', ({ failure, problems }) => (
+    <div>
+      {failure}
+      {problems?.map((problem) => (
+        <p key={problem}>{problem}</p>
+      ))}
+    </div>
+  )),
 ];
 
 /** Every command of the console, including those that no other page offers. */
@@ -190,7 +182,7 @@ function CommandResult({ result }: { result: object }) {
 
 const COMMANDS: Column<{ name: Change['verb']; summary: string }>[] = [
   column('Command', ({ name }) => <span class="font-medium">{name}</span>),
-  column('What it does', ({ summary }) => summary, 'prose'),
+  prose('What it does', ({ summary }) => summary),
   column('', ({ name }) => (
     <AskButton small of={name} change={{ verb: name }}>
       Run

@@ -9,7 +9,7 @@ import { Card, Facts } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { Cell, type Column, column, TableCard } from '../../ui/table.tsx';
+import { Cell, type Column, column, mono, numbers, TableCard } from '../../ui/table.tsx';
 import { ACCOUNT, AccountLink, AskButton, Id, ListPage, RecordPage } from './frame.tsx';
 import type { Change } from './verb-dialog.tsx';
 
@@ -55,29 +55,21 @@ const COLUMNS: Column<OrderRow>[] = [
   )),
   column('Time', (order) => <RelativeTime at={order.created_at} />),
   column('State', (order) => <OrderState order={order} />),
-  column(
-    'Price',
-    ({ price, refunded, currency }) => (
-      <Cell
-        below={
-          refunded > 0 && ['refunded ', <Money key="money" minor={refunded} currency={currency} />]
-        }
-      >
-        <Money minor={price} currency={currency} />
-      </Cell>
-    ),
-    'number',
-  ),
-  column(
-    'Credits booked',
-    ({ booked, credits }) => (
-      <div>
-        <Credits value={booked} /> <span class="text-sm text-dim">of</span>{' '}
-        <Credits value={credits} />
-      </div>
-    ),
-    'number',
-  ),
+  numbers('Price', ({ price, refunded, currency }) => (
+    <Cell
+      below={
+        refunded > 0 && ['refunded ', <Money key="money" minor={refunded} currency={currency} />]
+      }
+    >
+      <Money minor={price} currency={currency} />
+    </Cell>
+  )),
+  numbers('Credits booked', ({ booked, credits }) => (
+    <div>
+      <Credits value={booked} /> <span class="text-sm text-dim">of</span>{' '}
+      <Credits value={credits} />
+    </div>
+  )),
   ACCOUNT,
   column('', ({ order_id: id }) => (
     <AskButton small of={id} change={settleOf(id)}>
@@ -135,8 +127,8 @@ function Details({ order }: { order: Order }) {
 }
 
 const MOVEMENTS: Column<Order['movements'][number]>[] = [
-  column('Reference', ({ reference }) => reference, 'mono'),
-  column('Credits', ({ credits }) => <Credits value={credits} signed />, 'number'),
+  mono('Reference', ({ reference }) => reference),
+  numbers('Credits', ({ credits }) => <Credits value={credits} signed />),
 ];
 
 const TONES: Record<string, 'good' | 'busy' | 'bad'> = {

@@ -7,7 +7,7 @@ import { Card, Figure } from '../../ui/card.tsx';
 import { Chart } from '../../ui/chart/chart.tsx';
 import { formatNumber } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, column, Table } from '../../ui/table.tsx';
+import { type Column, column, numbers, Table } from '../../ui/table.tsx';
 import { CREDITS, duration, OperatorPage } from './frame.tsx';
 
 type Figures = Result<'GET /console/api/operator/figures'>['now'];
@@ -93,9 +93,9 @@ function Closed({ closed }: Pick<Figures, 'closed'>) {
 
 const LIVE: Column<Figures['live'][number]>[] = [
   column('Phase', ({ phase }) => phase),
-  column('Tasks', ({ tasks }) => formatNumber(tasks), 'number'),
+  numbers('Tasks', ({ tasks }) => formatNumber(tasks)),
   CREDITS,
-  column('Longest in it', (row) => duration(row.oldest_seconds), 'number'),
+  numbers('Longest in it', (row) => duration(row.oldest_seconds)),
 ];
 
 type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];

@@ -6,7 +6,7 @@ import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { Cell, type Column, column, TableCard } from '../../ui/table.tsx';
+import { Cell, type Column, column, numbers, TableCard } from '../../ui/table.tsx';
 import { AskButton, Id, ListPage, OperatorPage, Recorded } from './frame.tsx';
 
 type Orphan = Item<'GET /console/api/operator/verbs/orphans/list'>;
@@ -64,7 +64,7 @@ const PROVIDERS: Column<Provider>[] = [
   column('State', (provider) => <State provider={provider} />),
   column('Since', ({ since }) => <RelativeTime at={since} />),
   column('Reason', ({ reason }) => <Recorded value={reason} />),
-  column('Waiting tasks', (provider) => formatNumber(provider.waiting_tasks), 'number'),
+  numbers('Waiting tasks', (provider) => formatNumber(provider.waiting_tasks)),
   column('', ({ provider, state, is_configured: isConfigured }) => (
     <div class="flex gap-1.5 md:justify-end">
       {state !== 'paused' && isConfigured && (

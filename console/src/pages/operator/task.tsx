@@ -3,7 +3,7 @@ import type { Result } from '../../site-api.ts';
 import { TestMark } from '../../ui/badge.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
-import { type Column, column, Table, TableCard } from '../../ui/table.tsx';
+import { type Column, column, mono, numbers, Table, TableCard } from '../../ui/table.tsx';
 import { AccountLink, AskButton, Recorded, RecordPage } from './frame.tsx';
 import { Phase } from './tasks.tsx';
 import type { Change } from './verb-dialog.tsx';
@@ -92,7 +92,7 @@ const TRANSITIONS: Column<Task['history'][number]>[] = [
 ];
 
 const FILES: Column<Task['objects'][number]>[] = [
-  column('File', ({ id }) => id, 'mono'),
+  mono('File', ({ id }) => id),
   column('Role', ({ role }) => role),
   column('State', (file) => (file.taken_down_at ? 'taken down' : file.state)),
 ];
@@ -131,7 +131,7 @@ function Attempt({ attempt }: { attempt: Attempt }) {
 const EVIDENCE: Column<Attempt['evidence'][number]>[] = [
   column('From', ({ source }) => source),
   column('Finding', ({ finding }) => <Recorded value={finding} />),
-  column('Times', ({ times }) => times, 'number'),
+  numbers('Times', ({ times }) => times),
   column('Last', (evidence) => <RelativeTime at={evidence.last_at} />),
 ];
 

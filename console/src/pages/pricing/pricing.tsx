@@ -7,7 +7,7 @@ import { Range, Segments, Select } from '../../ui/form/controls.tsx';
 import { Credits, expiryOf, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
-import { type Column, column, Table } from '../../ui/table.tsx';
+import { type Column, column, numbers, Table } from '../../ui/table.tsx';
 import { RateTable } from './rate-table.tsx';
 
 const RULES = [
@@ -153,11 +153,9 @@ const COLUMNS: Column<Offer>[] = [
   column('Name', ({ name }) => <span class="font-medium">{name}</span>),
   column('Paid', ({ paid }) => paid),
   column('Expire', ({ expires_days: days }) => expiryOf(days)),
-  column('Credits', ({ credits }) => <Credits value={credits} />, 'number'),
-  column('Price', ({ price, currency }) => <Money minor={price} currency={currency} />, 'number'),
-  column(
-    `Price per ${formatNumber(1000)}`,
-    (offer) => <Money minor={pricePerThousand(offer)} currency={offer.currency} />,
-    'number',
-  ),
+  numbers('Credits', ({ credits }) => <Credits value={credits} />),
+  numbers('Price', ({ price, currency }) => <Money minor={price} currency={currency} />),
+  numbers(`Price per ${formatNumber(1000)}`, (offer) => (
+    <Money minor={pricePerThousand(offer)} currency={offer.currency} />
+  )),
 ];

@@ -9,7 +9,7 @@ import { Field } from '../../ui/form/field.tsx';
 import { confirm, DraftDialog } from '../../ui/form/form-dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, column, RowButtons, Table } from '../../ui/table.tsx';
+import { type Column, column, prose, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 /** The account's passkeys, shown only where browsers can create them. */
@@ -69,7 +69,7 @@ const NOT_OFFERED =
 
 function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
   return [
-    column('Passkey', ({ name }) => <span class="font-medium">{name}</span>, 'prose'),
+    prose('Passkey', ({ name }) => <span class="font-medium">{name}</span>),
     column('Added', ({ created_at }) => <RelativeTime at={created_at} />),
     column('Last used', ({ used_at }) => <RelativeTime at={used_at} otherwise="not yet" />),
     column('', (passkey) => (

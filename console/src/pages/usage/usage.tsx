@@ -13,7 +13,7 @@ import { Field } from '../../ui/form/field.tsx';
 import { addDays, Credits, formatNumber } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
-import { type Column, column, TableCard } from '../../ui/table.tsx';
+import { type Column, column, numbers, TableCard } from '../../ui/table.tsx';
 
 const PERIODS = ['7', '30', '90', '365'];
 
@@ -126,9 +126,9 @@ function keyName({ surface, api_key_id: id, api_key_name: name }: Usage['rows'][
 function SumsCard({ title, name, rows }: { title: string; name: string; rows: Sums[] }) {
   const columns: Column<Sums>[] = [
     column(name, (row) => <span class="break-all">{row.name}</span>),
-    column('Videos', (row) => formatNumber(row.videos), 'number'),
-    column('Failed', (row) => formatNumber(row.failed), 'number'),
-    column('Credits', (row) => <Credits value={row.credits} />, 'number'),
+    numbers('Videos', (row) => formatNumber(row.videos)),
+    numbers('Failed', (row) => formatNumber(row.failed)),
+    numbers('Credits', (row) => <Credits value={row.credits} />),
   ];
   return (
     <TableCard

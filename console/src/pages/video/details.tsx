@@ -3,7 +3,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { CodeTabs, CopyButton } from '../../ui/code.tsx';
 import { Credits, DateTime, formatNumber } from '../../ui/format.tsx';
-import { type Column, column, TableCard } from '../../ui/table.tsx';
+import { type Column, column, mono, numbers, TableCard } from '../../ui/table.tsx';
 
 export function VideoDetails({ task }: { task: ShownTask }) {
   return (
@@ -79,7 +79,7 @@ const KINDS: Record<string, string> = { paid: 'Paid', promotional: 'Promotional'
 
 const MOVEMENT_COLUMNS: Column<Movement>[] = [
   column('Change', ({ reason }) => MOVEMENTS[reason] ?? reason),
-  column('Credits', ({ credits }) => <Credits value={credits} />, 'number'),
+  numbers('Credits', ({ credits }) => <Credits value={credits} />),
   column('Kind', ({ kind }) => KINDS[kind] ?? kind),
   column('Time', ({ at }) => <DateTime at={at} />),
 ];
@@ -92,7 +92,7 @@ const VERDICTS: Record<ShownInput['verdict'], { tone: Tone; word: string }> = {
 };
 
 const INPUT_COLUMNS: Column<ShownInput>[] = [
-  column('Field', ({ field, entry }) => (entry === null ? field : `${field}[${entry}]`), 'mono'),
+  mono('Field', ({ field, entry }) => (entry === null ? field : `${field}[${entry}]`)),
   column('Check', ({ verdict, reason }) => (
     <span class="grid gap-1">
       <Badge tone={VERDICTS[verdict].tone}>{VERDICTS[verdict].word}</Badge>
@@ -108,7 +108,7 @@ const INPUT_COLUMNS: Column<ShownInput>[] = [
         ? '–'
         : `${width} × ${height}${seconds === null ? '' : `, ${seconds.toFixed(2)} s`}`,
   },
-  column('Size', ({ size_bytes: bytes }) => sizeOf(bytes), 'number'),
+  numbers('Size', ({ size_bytes: bytes }) => sizeOf(bytes)),
 ];
 
 function sizeOf(bytes: number | null): string {

@@ -5,7 +5,7 @@ import type { Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { DateTime, RelativeTime } from '../../ui/format.tsx';
-import { Cell, type Column, column, ListTable, RowButtons } from '../../ui/table.tsx';
+import { Cell, type Column, column, ListTable, prose, RowButtons } from '../../ui/table.tsx';
 import { toastOutcome } from '../../ui/toast.tsx';
 import type { Endpoint } from './endpoint-forms.tsx';
 
@@ -69,24 +69,20 @@ const STATES = {
 } as const;
 
 const COLUMNS: Column<Delivery>[] = [
-  column(
-    'Event',
-    ({ type, event_id: id, task_id: taskId }) => (
-      <div class="md:min-w-60">
-        <span class="figures">{type}</span>
-        <span class="figures block text-sm text-dim">{id}</span>
-        {taskId && <span class="figures block text-sm text-dim">{taskId}</span>}
-      </div>
-    ),
-    'prose',
-  ),
+  prose('Event', ({ type, event_id: id, task_id: taskId }) => (
+    <div class="md:min-w-60">
+      <span class="figures">{type}</span>
+      <span class="figures block text-sm text-dim">{id}</span>
+      {taskId && <span class="figures block text-sm text-dim">{taskId}</span>}
+    </div>
+  )),
   column('Happened', ({ created_at: at }) => <RelativeTime at={at} />),
   column('State', ({ state, next_attempt_at: next }) => (
     <Cell below={next && ['next try ', <RelativeTime key="at" at={next} />]}>
       <Badge tone={STATES[state].tone}>{STATES[state].word}</Badge>
     </Cell>
   )),
-  column('Tries', Attempts, 'prose'),
+  prose('Tries', Attempts),
 ];
 
 function Attempts({ attempts, state }: Delivery) {

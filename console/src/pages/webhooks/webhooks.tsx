@@ -5,7 +5,7 @@ import { openDialog } from '../../ui/dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { Cell, type Column, column, ListCard } from '../../ui/table.tsx';
+import { Cell, type Column, column, ListCard, prose } from '../../ui/table.tsx';
 import { type Endpoint, EndpointForm, EndpointState, NO_ADDRESS } from './endpoint-forms.tsx';
 
 const MADE = {
@@ -49,15 +49,11 @@ export default function WebhooksPage() {
 }
 
 const COLUMNS: Column<Endpoint>[] = [
-  column(
-    'Address',
-    ({ id, url, description }) => (
-      <Cell below={description}>
-        <Link href={`/webhooks/${id}`}>{url ?? NO_ADDRESS}</Link>
-      </Cell>
-    ),
-    'prose',
-  ),
+  prose('Address', ({ id, url, description }) => (
+    <Cell below={description}>
+      <Link href={`/webhooks/${id}`}>{url ?? NO_ADDRESS}</Link>
+    </Cell>
+  )),
   column('Events', ({ events }) => (
     <ul class="figures text-sm">
       {events.map((name) => (

@@ -15,7 +15,7 @@ const taskUsingUpload = queryFirst<[accountId: string, url: string], { id: strin
 );
 
 /**
- * Deletes an upload of the account before it expires. Idempotent.
+ * Idempotent.
  * @returns whether the account has, or had, such an upload
  * @throws ApiError `upload_in_use` while a task has not copied it yet
  */

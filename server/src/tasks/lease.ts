@@ -3,10 +3,7 @@ import { sharedWork } from '../database/shared-work.ts';
 import { type Phase, TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
-/**
- * The database's clock, for conditions. In a subquery, because the volatile `clock_now()` would
- * rule out an index scan.
- */
+/** In a subquery, because the volatile `clock_now()` would rule out an index scan. */
 export const NOW = '(select clock_now())';
 
 /** Condition: the task is not leased. */
@@ -26,8 +23,8 @@ const RENEW = statement(
 );
 
 /**
- * Renews the leases of this process's tasks in one statement. It skips locked tasks: a lease spans
- * three renewals.
+ * Renews the leases of this process's tasks. A skipped one is no harm: a lease spans three
+ * renewals.
  */
 export async function renew(db: Database, leases: Map<string, number>): Promise<void> {
   await db.query(RENEW, [[...leases.keys()], [...leases.values()]]);
@@ -48,18 +45,14 @@ const releaseShared = sharedWork<Task, Task>({
   },
 });
 
-/**
- * Releases a lease between two steps: another worker may continue at once. Concurrent releases
- * share a statement.
- */
+/** Another worker may continue at once. Concurrent releases share a statement. */
 export async function release(db: Database, task: Task): Promise<void> {
   await releaseShared(db, task);
 }
 
 /**
  * Takes a task in one of these phases from its worker, for an operator's command: the new lease
- * number, a fencing token, voids the worker's changes. After the commit any worker may claim the
- * task.
+ * number, a fencing token, voids the worker's changes.
  * @returns undefined when the task has another phase or does not exist
  */
 export const takeLease = queryFirst<[taskId: string, phases: readonly Phase[]], Task, Transaction>(
@@ -79,8 +72,8 @@ const RECLAIM = statement(
 
 /**
  * Lets the sender of a submit apply its outcome, which is certain. If another worker has leased the
- * task since, the task gets a higher lease number and no `leased_until`: that worker's changes are
- * refused, and any worker may claim the task.
+ * task since, the task gets a higher lease number, so that worker's changes are refused, and any
+ * worker may claim it.
  * @returns the task under the caller's own lease or under the new number
  * @throws Superseded when the task no longer waits for the outcome of a submit
  */

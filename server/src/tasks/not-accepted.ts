@@ -11,6 +11,13 @@ const LOCK = statement(
      extract(epoch from clock_now() - refused_at)::float8 as refused_seconds`,
 );
 
+/** @throws Superseded when another worker has the lease */
+async function lockRefused(tx: Transaction, { id, lease }: Task) {
+  const [row] = await tx.query<{ announced: boolean; refused_seconds: number }>(LOCK, [id, lease]);
+  if (!row) throw new Superseded(`${id} is leased by another worker`);
+  return row;
+}
+
 const RELEASE_KEY = statement(
   'key_release',
   `update idempotency_keys set task_id = null
@@ -21,9 +28,8 @@ const RELEASE_KEY = statement(
 const MAX_WAIT_SECONDS = 300;
 
 /**
- * Seconds until the next submit: a quarter of the time since the first attempt that was not
- * accepted, between 1 and 30 seconds, or the provider's Retry-After if that is longer (at most
- * 300 s).
+ * A quarter of the time since the first attempt that was not accepted, between 1 and 30 seconds, or
+ * the provider's Retry-After if that is longer (at most 300 s).
  */
 function backoffSeconds(refusedSeconds: number, retryAfterSeconds: number | undefined): number {
   const ownSeconds = Math.min(30, Math.max(1, refusedSeconds / 4));
@@ -47,15 +53,10 @@ export async function notAccepted(
   options: {
     submitRetrySeconds: number;
     cause: Record<string, unknown>;
-    /** From the provider's Retry-After. */
     retryAfterSeconds?: number | undefined;
   },
 ): Promise<StepResult> {
-  const [lock] = await tx.query<{ announced: boolean; refused_seconds: number }>(LOCK, [
-    task.id,
-    task.lease,
-  ]);
-  if (!lock) throw new Superseded(`${task.id} is leased by another worker`);
+  const lock = await lockRefused(tx, task);
   const fail = (error: NonNullable<Changes['error']>) =>
     move(tx, task, { to: 'failed', changes: { error }, cause: options.cause });
   // The messages name no provider: the cause may be the service's own, such as its storage.
@@ -89,9 +90,8 @@ const FORGET_REFUSAL = statement(
 const SPREAD_SECONDS = 5;
 
 /**
- * Postpones a task whose provider takes no jobs now, without a new attempt; its inputs are kept. An
- * outage counts toward the retry time like an attempt that is not accepted (see {@link
- * notAccepted}); an operator's pause does not.
+ * Postpones a task whose provider takes no jobs now; its inputs are kept. An outage counts toward
+ * the retry time like an attempt that is not accepted; an operator's pause does not.
  * @param closure.seconds until it may ask again
  */
 export async function awaitProvider(
@@ -104,10 +104,8 @@ export async function awaitProvider(
     await tx.query(FORGET_REFUSAL, [task.id, task.lease]);
     return postpone(tx, task, { seconds });
   }
-  const [lock] = await tx.query<{ refused_seconds: number }>(LOCK, [task.id, task.lease]);
-  if (!lock) throw new Superseded(`${task.id} is leased by another worker`);
   const { submitRetrySeconds } = closure;
-  if (lock.refused_seconds >= submitRetrySeconds) {
+  if ((await lockRefused(tx, task)).refused_seconds >= submitRetrySeconds) {
     return notAccepted(tx, task, { submitRetrySeconds, cause: { provider: 'closed' } });
   }
   return postpone(tx, task, { seconds });

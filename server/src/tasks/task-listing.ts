@@ -15,7 +15,6 @@ import type { Phase, Task } from './task.ts';
 export interface TaskListing {
   id: string;
   account_id: string;
-  /** `test`: it spends test credits only. */
   surface: string;
   phase: string;
   held_cause: string | null;
@@ -72,8 +71,7 @@ export const listDue = query<[limit: number], TaskListing>(
 );
 
 /**
- * A page of tasks, optionally of one phase or account, newest first; held tasks by when they were
- * first held.
+ * A page of tasks, newest first; held tasks by when they were first held.
  * @param filter.after the last task of the previous page
  * @throws UsageError when there is no task `after`
  */
@@ -94,14 +92,12 @@ export async function listTasks(
     : db.query<TaskListing>(LIST_OF_ACCOUNT, [after, limit, phase, accountId]);
 }
 
-/** The phase of a task; undefined if there is none. */
 export const phaseOf = queryValue<[id: string], Phase | undefined>(
   'task_phase',
   'select phase from tasks where id = $1',
   undefined,
 );
 
-/** The output of a task, if both exist. */
 export const outputOf = queryValue<[taskId: string], string | null | undefined>(
   'task_output',
   'select output_object_id from tasks where id = $1',
@@ -124,7 +120,6 @@ const STATE = statement(
    from tasks where id = $1 for update`,
 );
 
-/** The state that decides what an operator can do with a task. */
 export interface TaskState extends Pick<Task, 'phase' | 'held_cause' | 'error_code'> {
   /** Whether its next step is due later; null: it has none. */
   waits: boolean | null;
@@ -138,14 +133,12 @@ export async function lockState(tx: Transaction, id: string): Promise<TaskState>
   return state;
 }
 
-/** How many live tasks an account has. */
 export const liveTasks = queryValue<[accountId: string], number>(
   'operator_live_tasks',
   'select count(*)::int as tasks from tasks where account_id = $1 and due_at is not null',
   0,
 );
 
-/** How many tasks an account has, by phase. */
 export const countTasks = query<[accountId: string], { phase: Phase; tasks: number }>(
   'operator_account_tasks',
   'select phase, count(*)::int as tasks from tasks where account_id = $1 group by 1 order by 1',
@@ -173,9 +166,7 @@ const FIND = namedStatement(
    order by held_since, id limit ${MAX_TASKS}`,
 );
 
-/**
- * The held tasks that match a filter, longest held first. null: any; `hours`: minimum time held.
- */
+/** Longest held first. null: any; `hours`: minimum time held. */
 export function heldTasks(
   db: Queryable,
   filter: {

@@ -44,7 +44,7 @@ export const FAILURE_CODES = [
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** A client's file that was copied, as recorded with its task. */
+/** A client's copied file. */
 export interface TaskInput extends Omit<ProviderInput, 'url'> {
   field: string;
   entry: number | null;
@@ -53,7 +53,6 @@ export interface TaskInput extends Omit<ProviderInput, 'url'> {
   durationSeconds: number | null;
 }
 
-/** The columns of a task that the code works with. */
 export interface Task {
   id: string;
   account_id: string;
@@ -83,19 +82,18 @@ export interface Task {
   error_details: Record<string, unknown> | null;
   created_at: Date;
   updated_at: Date;
-  /** The W3C trace context of the request that created the task, if tracing was on. */
   traceparent: string | null;
   /**
-   * Computed by the database when the row is read: its clock in seconds since 1970, and the seconds
-   * since the last transition.
+   * By the database's clock when the row is read: seconds since 1970, and since the last
+   * transition.
    */
   now_seconds: number;
   phase_seconds: number;
   /** Seconds since a provider accepted it; null before that. */
   accepted_seconds: number | null;
   /**
-   * The job of its accepted attempt; null: no attempt yet. Set only by a move that knows it, to
-   * save the next step a read.
+   * The job of its accepted attempt; null: no attempt yet. Set by moves that know it, to save a
+   * read.
    */
   known_job?: string | null;
 }
@@ -141,7 +139,7 @@ export const TASK_OF_CALLER = {
        and tasks.surface = caller.surface`,
 } as const;
 
-/** The tasks with these ids, in no particular order. */
+/** In no particular order. */
 export const readTasks = query<[ids: string[]], Task>(
   'task_read',
   `select ${TASK_COLUMNS} from tasks where id = any($1)`,
@@ -160,7 +158,6 @@ const READ_OWNED = statement(
    where id = $1 and account_id = $2 and ($3::text is null or surface = $3)`,
 );
 
-/** An account's task, optionally on one surface only. */
 export function readOwned(
   db: Queryable,
   { accountId, id, surface }: { accountId: string; id: string; surface?: string },
@@ -173,7 +170,6 @@ export const HISTORY_OF_TASK = `(
      select coalesce(jsonb_agg(to_jsonb(h) - 'task_id' order by h.at), '[]')
      from task_history h where h.task_id = tasks.id)`;
 
-/** The public columns, taken from a task's row. */
 export function publicColumns(task: Task): PublicColumns {
   return { ...task, model: task.request.model, mode: task.request.mode };
 }

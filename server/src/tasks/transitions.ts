@@ -28,9 +28,7 @@ import {
 /** A lease ends this long after its last renewal; then another worker may lease the task. */
 export const LEASE_SECONDS = 10;
 
-/**
- * All transitions of a task (docs/ARCHITECTURE.md, "The life of a task"). Ended tasks never move.
- */
+/** docs/ARCHITECTURE.md, "The life of a task". Ended tasks never move. */
 export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
   reserved: ['ingesting', 'submitting', 'failed'],
   ingesting: ['submitting', 'failed'],
@@ -43,8 +41,8 @@ export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
 };
 
 /**
- * The columns that a transition sets besides the phase. An omitted one keeps its value, except
- * `heldCause`, `error` and `providerBilled`, which become null.
+ * An omitted column keeps its value, except `heldCause`, `error` and `providerBilled`, which become
+ * null.
  */
 export interface Changes {
   heldCause?: 'acceptance' | 'outcome';
@@ -61,7 +59,7 @@ export interface Changes {
 export interface Move {
   to: Phase;
   changes?: Changes;
-  /** The reason for the move, kept in the task's history for operators. */
+  /** Kept in the task's history for operators. */
   cause?: Record<string, unknown>;
   /**
    * When the next step is due. With 0, the default, the worker keeps its lease and continues at
@@ -119,7 +117,6 @@ const MOVE = statement(
    select ${TASK_FIELDS} from moved`,
 );
 
-/** A task as the caller read it, and its move. */
 export interface Step {
   task: Task;
   step: Move;
@@ -182,14 +179,13 @@ function moveValues({ task, step }: Step): object {
   };
 }
 
-/** What the ledger reserved for a task. */
 function creditsOf(task: Task): TaskCredits {
   const { id: taskId, account_id: accountId, credits } = task;
   const isTest = task.surface === TEST_SURFACE;
   return { accountId, taskId, credits, promotionalCredits: task.promotional_credits, isTest };
 }
 
-/** Settles the reservations of tasks that end, and marks the files that are no longer needed. */
+/** Settles the reservations of ended tasks, and marks the files that are no longer needed. */
 export async function endTasks(
   tx: Transaction,
   tasks: Task[],
@@ -207,10 +203,7 @@ export async function endTasks(
   );
 }
 
-/**
- * Moves a task like {@link move} and commits. Concurrent moves share a statement, unless they end a
- * task.
- */
+/** {@link move} with its commit. Concurrent moves share a statement, unless they end a task. */
 export async function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
   if (step.to === 'completed' || step.to === 'failed') {
     return db.transaction((tx) => move(tx, task, step));
@@ -225,9 +218,7 @@ const moveShared = sharedWork<Step, Task | undefined>({
   work: moveRows,
 });
 
-/**
- * The result of a step: the moved task, ready for its next step, or `postponed` until it is due.
- */
+/** The moved task, ready for its next step, or `postponed` until it is due. */
 export type StepResult = Task | 'postponed';
 
 const POSTPONE = namedStatement(
@@ -248,8 +239,8 @@ export const wakeTask = command<[taskId: string]>(
 );
 
 /**
- * Leaves a task in its phase, makes it due after `delay.seconds` and releases its lease. A task
- * that was woken during the step stays due.
+ * Makes a task due after `delay.seconds` and releases its lease. A task that was woken during the
+ * step stays due.
  * @param delay.internalFailures 1 when the reason is a failure of the service itself
  */
 export async function postpone(

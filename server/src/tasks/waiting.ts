@@ -19,13 +19,9 @@ const MANY_TICK_SECONDS = 0.1;
 /** The pause after a failed read. */
 const PAUSE_SECONDS = 0.5;
 
-/**
- * How many reads may wait at once, per API key and per process. A key may send 30 requests a
- * minute.
- */
+/** How many reads may wait at once. A key may send 30 requests a minute. */
 const SLOTS = { ofKey: 20, all: 4000 };
 
-/** A read that waits for a task to end. */
 interface WaitingRead {
   taskId: string;
   seconds: number;
@@ -34,12 +30,10 @@ interface WaitingRead {
   signal: AbortSignal;
 }
 
-/** Whether the task is neither accepted nor failed nor held yet. */
 export function isBeforeAcceptance(task: Pick<Task, 'phase'>): boolean {
   return PHASES_BEFORE_ACCEPTANCE.some((phase) => phase === task.phase);
 }
 
-/** Whether the task is completed or failed. */
 export function hasEnded({ phase }: Pick<Task, 'phase'>): boolean {
   return phase === 'completed' || phase === 'failed';
 }
@@ -63,10 +57,7 @@ interface Waiter {
 
 export type Waiting = ReturnType<typeof createWaiting>;
 
-/**
- * The requests of this process that wait for a task. They hold no database connection: one query
- * per tick reads the tasks of all.
- */
+/** Waiting requests hold no database connection: one query per tick reads the tasks of all. */
 export function createWaiting(deps: { db: Database; log: Log }) {
   const waiters = new Set<Waiter>();
   const slots = openSlots();
@@ -139,14 +130,10 @@ export function createWaiting(deps: { db: Database; log: Log }) {
       if (stop.signal.aborted || signal.aborted || !slots.take(keyId)) return undefined;
       return wait('read', taskId, seconds, signal).finally(() => slots.free(keyId));
     },
-    /**
-     * Tells this process's waiting requests about a moved task, to spare them the next poll. Call
-     * it after the commit.
-     */
+    /** Tells this process's waiting requests about a moved task, after the commit; saves a poll. */
     moved: (task: Task) => tell([task]),
     /** Aborted by `stop`, for requests that wait for something else. */
     stopping: stop.signal,
-    /** Ends all waits; later ones end at once. */
     stop() {
       stop.abort();
       for (const { resolve } of waiters) resolve('stopped');
@@ -154,7 +141,6 @@ export function createWaiting(deps: { db: Database; log: Log }) {
   };
 }
 
-/** The slots for waiting reads. */
 function openSlots() {
   const taken = new Map<string, number>();
   let all = 0;
@@ -208,8 +194,8 @@ export async function awaitResponse(
 }
 
 /**
- * The error when the task can't be read or announced. It says nothing about the credits of a task
- * that was not announced: the task may have failed with its refund and released its key.
+ * Says nothing about the credits of a task that was not announced: it may have failed with its
+ * refund and released its key.
  */
 function unreadableTask(created: Task, cause: unknown): ApiError {
   if (created.announced_at !== null) return busy(created, 'held', { cause });
@@ -229,7 +215,7 @@ async function announceHeld(db: Database, task: Task): Promise<Task> {
 }
 
 /**
- * Returns the task for a 202; throws every other response as an error. Exported for tests.
+ * Exported for tests.
  * @throws ApiError see {@link awaitResponse}
  */
 export function responseFor(task: Task): Task {
@@ -249,15 +235,10 @@ function busy(task: Task, credits: 'held' | 'refunded', options: { cause?: unkno
     credits === 'held'
       ? 'It is not known yet if a provider accepted the task. Retry with the same Idempotency-Key.'
       : 'The task could not be started for now. Retry with the same Idempotency-Key.';
+  const asked = task.error_details?.retry_after_seconds; // by a busy provider
   return new ApiError('service_busy', message, {
     ...options,
     details: { task_id: task.id, credits },
-    retryAfterSeconds: providerRetryAfter(task) ?? RETRY_AFTER_SECONDS,
+    retryAfterSeconds: typeof asked === 'number' ? asked : RETRY_AFTER_SECONDS,
   });
-}
-
-/** The wait in seconds that a busy provider asked for. */
-function providerRetryAfter({ error_details: details }: Task): number | undefined {
-  const asked = details?.retry_after_seconds;
-  return typeof asked === 'number' ? asked : undefined;
 }

@@ -13,14 +13,11 @@ export type WakeUp = (typeof WAKE_UPS)[number];
 
 /** Notifications between processes, over the database. */
 export interface WakeUps {
-  /**
-   * Wakes the workers of all processes, those of this process without a round trip to the database.
-   * Call it after the commit that made the tasks due.
-   */
+  /** Wakes the workers of all processes, the own ones at once. Call it after the commit. */
   send(wakeUp: WakeUp): void;
   /**
-   * Calls `handle` for each wake-up of any process until the signal aborts. After a reconnect it
-   * calls it once per kind, since wake-ups may have been lost.
+   * Calls `handle` for each wake-up of any process. After a reconnect it calls it once per kind,
+   * since wake-ups may have been lost.
    */
   listen(handle: (wakeUp: WakeUp) => void, signal: AbortSignal): void;
 }
@@ -35,19 +32,14 @@ const NOTIFY = statement(
   `select set_config('synchronous_commit', 'off', true), pg_notify('${CHANNEL}', $1)`,
 );
 
-/** Shortest time between notifications of one kind from one process. */
 const PAUSE_SECONDS = 0.005;
 
-/** The pause before reconnecting. */
 const RECONNECT_SECONDS = 1;
 /** How often the connection is checked, to detect one that was cut silently. */
 const HEARTBEAT_SECONDS = 5;
 const RESPONSE_SECONDS = 3;
 
-/**
- * Opens the wake-ups of a process.
- * @param deps.url an address whose connections keep their session; used by `listen` only
- */
+/** @param deps.url an address whose connections keep their session; used by `listen` only */
 export function openWakeUps(deps: { url: string; db: Database; log: Log }): WakeUps {
   const handlers = new Set<Handler>();
   /** Marks this process's own notifications, which it handles before sending them. */
@@ -90,7 +82,6 @@ function coalesced(notify: (wakeUp: WakeUp) => Promise<unknown>, log: Log) {
 interface Listening {
   url: string;
   log: Log;
-  /** Whose notifications to ignore. */
   sender: string;
   handle: Handler;
   signal: AbortSignal;

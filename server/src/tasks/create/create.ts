@@ -51,20 +51,18 @@ const BUSY =
 const LIMITS = {
   /** Creates per transaction. */
   maxItems: 64,
-  /** Creates that may queue for a transaction, per process. */
+  /** Per process. */
   maxWaiting: 5000,
   tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
 };
 
 /**
- * Returns a function that creates the task of a valid request, or returns the task that its key
- * belongs to. Identical concurrent creates reserve once and share one task.
- *
- * Creates that arrive together are micro-batched into a transaction that never waits for a lock
- * (decisions/0020). A create that may have to wait is batched only with its account's.
- *
- * It throws ApiError `insufficient_credits` or `idempotency_conflict`, and `service_busy` for an
- * internal failure, since the reserve may have been committed (C8).
+ * Returns a function that creates the task of a valid request, or returns the task of its key.
+ * Identical concurrent creates reserve once and share one task. Those that arrive together are
+ * micro-batched into a transaction that never waits for a lock (decisions/0020); one that may have
+ * to wait, only with its account's.
+ * @throws ApiError (in the function) `insufficient_credits` or `idempotency_conflict`, and
+ *   `service_busy` for an internal failure, since the reserve may have been committed (C8)
  */
 export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Promise<Created> {
   const lanes = openLanes(deps);
@@ -106,14 +104,13 @@ function keyOf({ binding: { accountId, surface, idempotencyKey } }: CheckedReque
   return `${accountId} ${surface} ${idempotencyKey}`;
 }
 
-/** The queued creates of an account. */
 interface Lane {
   creates: number;
   /** Set when a create failed on the database: those queued behind it fail at once. */
   gaveUp?: ApiError;
 }
 
-/** Opens the queues of creates: one transaction at a time per account. */
+/** One transaction at a time per account. */
 function openLanes(deps: CreateDeps) {
   const lanes = new Map<string, Lane>();
   const create = batch<{ checked: CheckedRequest; lane: Lane }, Created | ApiError>({
@@ -139,7 +136,7 @@ function openLanes(deps: CreateDeps) {
     },
   });
   return {
-    /** Whether the account has queued creates; new ones then queue behind them. */
+    /** If so, new ones queue behind them. */
     has: (accountId: string) => lanes.has(accountId),
     async create(checked: CheckedRequest): Promise<Created | ApiError> {
       const accountId = accountOf(checked);
@@ -156,7 +153,7 @@ function openLanes(deps: CreateDeps) {
   };
 }
 
-/** The error for a create that failed internally; its outcome may be unknown. */
+/** Its outcome may be unknown. */
 export function failedCreate(log: Log, cause: unknown): ApiError {
   log.error(
     { err: cause },
@@ -170,9 +167,9 @@ export function failedCreate(log: Log, cause: unknown): ApiError {
 const ROUNDS = 5;
 
 /**
- * Creates the tasks of one account's requests, or returns the tasks that their keys belong to. It
- * waits for locked keys and balances, hence one account only. If one of several fails, all are
- * rolled back and each is retried alone.
+ * Creates the tasks of one account's requests, or returns the tasks of their keys. It waits for
+ * locked keys and balances, hence one account only. If one of several fails, all are rolled back
+ * and each is retried alone.
  * @throws DatabaseUnavailable: the tasks may have been created
  */
 export async function createAccountGroup(
@@ -195,7 +192,6 @@ export async function createAccountGroup(
   );
 }
 
-/** The error for the client of a failed create. */
 function refusalOf({ log }: Pick<CreateDeps, 'log'>, error: unknown): ApiError {
   if (isDatabaseUnavailable(error)) throw error;
   return error instanceof ApiError ? error : failedCreate(log, error);
@@ -219,10 +215,9 @@ async function createdOrKnown(
 }
 
 /**
- * Creates tasks in one transaction, each decided as if they had come one after the other. Binds the
- * keys first, then locks the balances.
+ * Creates tasks in one transaction, each decided as if they had come one after the other.
  * @param whenLocked `skip`: never waits for a lock, so that creates of many accounts can share the
- *   transaction (decisions/0020). `wait`: throws a refusal, to roll back
+ *   transaction. `wait`: throws a refusal, to roll back
  * @returns undefined where the key is bound already or, with `skip`, a row is locked or out of date
  */
 async function createGroup(

@@ -25,7 +25,6 @@ export const KEY_OF_CALLER = {
        and known.surface = caller.surface and known.key = caller.argument`,
 } as const;
 
-/** The row of a key; undefined if the key is new. */
 export const readBoundKey = queryFirst<[accountId: string, surface: string, key: string], BoundKey>(
   'key_read',
   `select fingerprint, task_id from idempotency_keys
@@ -35,8 +34,7 @@ export const readBoundKey = queryFirst<[accountId: string, surface: string, key:
 /**
  * Returns the task of a bound key and announces it, since the client is about to see it.
  * @returns undefined when the key was released: the request may create a task
- * @throws ApiError `idempotency_conflict` when the key was used with another body, even if it was
- * released since
+ * @throws ApiError `idempotency_conflict` when the key was used with another body, even if released
  */
 export async function replay(
   db: Database,
@@ -118,13 +116,12 @@ const UNBIND = statement(
    where k.account_id = unused.account_id and k.surface = unused.surface and k.key = unused.key`,
 );
 
-/** Unbinds keys that this transaction created. */
+/** Only keys that this transaction bound. */
 export async function unbindKeys(tx: Transaction, tasks: NewTask[]): Promise<void> {
   const { accountIds, surfaces, keys } = namesOf(tasks);
   await tx.query(UNBIND, [accountIds, surfaces, keys]);
 }
 
-/** The columns of the primary key of `idempotency_keys`. */
 function namesOf(tasks: NewTask[]) {
   return {
     accountIds: tasks.map(({ binding }) => binding.accountId),

@@ -13,7 +13,7 @@ const SPENT_THIS_MONTH = statement(
    from unnest($1::text[]) as k (id)`,
 );
 
-/** What each of these keys has spent this calendar month (UTC): reserves minus refunds. */
+/** By key; this calendar month (UTC), reserves minus refunds. */
 export async function spentThisMonth(
   db: Queryable,
   keyIds: string[],
@@ -23,8 +23,8 @@ export async function spentThisMonth(
 }
 
 /**
- * Reads the caps and spending of the creates' API keys. Call it once their balances are locked, so
- * that creates of one key are decided one after the other (decisions/0028).
+ * Call it once the balances are locked, so that creates of one key are decided one after the other
+ * (decisions/0028).
  */
 export async function readSpending(tx: Transaction, creates: CheckedRequest[]) {
   const ids = creates.flatMap(({ binding: { apiKey } }) => (apiKey?.hasCap ? [apiKey.id] : []));

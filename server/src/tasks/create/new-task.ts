@@ -20,36 +20,30 @@ import type { WakeUp } from '../wake-ups.ts';
  */
 export const WEB_SURFACE = 'web';
 
-/** The surface of the public API with a live key. */
 export const API_SURFACE = 'api';
 
-/** An Idempotency-Key, its account and surface, and the fingerprint of its request. */
 export interface Binding {
   accountId: string;
   /** Where the request came in (C20). */
   surface: string;
   idempotencyKey: string;
   fingerprint: Buffer;
-  /** The API key, and whether it had a monthly cap; undefined on the website. */
+  /** Undefined on the website. */
   apiKey?: { id: string; hasCap: boolean } | undefined;
-  /** The trace context of the request; the spans of the task's steps belong to its trace. */
   traceparent?: string | undefined;
   /** The HTTP request's id, which customers and operators quote. */
   requestId?: string | undefined;
 }
 
-/** A valid request that is to become a task. */
 export interface CheckedRequest {
   binding: Binding;
   request: GenerationRequest;
   price: Price;
 }
 
-/** A task that is not in the database yet. */
 export interface NewTask extends CheckedRequest {
   id: string;
   seed: number;
-  /** How many of its credits are promotional. */
   promotionalCredits: number;
 }
 
@@ -63,12 +57,10 @@ export function newTask(checked: CheckedRequest): NewTask {
   return { ...checked, id: newId('task'), seed: drawn, promotionalCredits: 0 };
 }
 
-/** The worker pool to wake for a new task. */
 export function wakeUpFor(request: GenerationRequest): WakeUp {
   return inputsOf(request).length > 0 ? 'ingest' : 'submit';
 }
 
-/** The provider of a new task. */
 export function providerOfNew(
   { providerName }: { providerName: string },
   { surface }: Pick<Binding, 'surface'>,
@@ -111,7 +103,7 @@ const INSERT = namedStatement(
 );
 
 /**
- * Inserts tasks, due at once.
+ * Due at once.
  * @returns them in the given order
  */
 export async function insertTasks(
@@ -152,8 +144,8 @@ export const TOUCH_TASKS = `
 const MEGABYTE = 2 ** 20;
 
 /**
- * Expected bytes per second of output: twice those of a typical H.264 video with sound. Reserving
- * too much only refuses creates earlier.
+ * Twice the bytes per second of a typical H.264 video with sound. Reserving too much only refuses
+ * creates earlier.
  */
 const BYTES_PER_SECOND: Record<Resolution, number> = {
   '480p': MEGABYTE / 2,
@@ -165,7 +157,6 @@ const BYTES_PER_SECOND: Record<Resolution, number> = {
 /** Test outputs are so small that no space is reserved for them. */
 const TEST_OUTPUT_BYTES = 32_768;
 
-/** Disk space to keep free for a request's output, in bytes. */
 export function expectedOutputBytes(
   { resolution, duration }: Pick<GenerationRequest, 'resolution' | 'duration'>,
   surface?: string,

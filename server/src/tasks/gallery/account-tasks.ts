@@ -4,7 +4,6 @@ import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { hasReadyFile, objectsOfTask, posterOf } from '../../storage/object-sql.ts';
 import { HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from '../task.ts';
 
-/** A task in the list of an account. */
 export interface ListedTask {
   id: string;
   surface: string;
@@ -19,7 +18,6 @@ export interface ListedTask {
   error_message: string | null;
   created_at: Date;
   updated_at: Date;
-  /** Whether its video is stored and may be delivered. */
   has_video: boolean;
   has_poster: boolean;
   /** The cursor after this task. */
@@ -31,12 +29,9 @@ export interface ListedTask {
 export interface TaskFilter {
   state?: 'processing' | 'completed' | 'failed' | undefined;
   model?: string | undefined;
-  /** The id of an API key. */
   key?: string | undefined;
   surfaces: string[];
-  /** Created at this time or later. */
   from?: Date | undefined;
-  /** Created before this time. */
   until?: Date | undefined;
   /** Part of the prompt; case-insensitive. */
   text?: string | undefined;
@@ -129,7 +124,7 @@ export async function listAccountTasks(
   return found;
 }
 
-/** The cursor after the window; null: there are no more tasks. */
+/** Null: there are no more tasks. */
 async function endOfWindow(
   db: Database,
   range: Cursor & { accountId: string; from: Date | string; until: Date | string; window: number },
@@ -139,7 +134,6 @@ async function endOfWindow(
   return end?.position ?? null;
 }
 
-/** A place in the list. */
 export interface Cursor {
   afterAt: string;
   afterId: string;
@@ -155,7 +149,7 @@ export function parseCursor(position: string): Cursor | undefined {
   return isTime ? { afterAt, afterId } : undefined;
 }
 
-/** The record of a stored file. Times in records are ISO strings. */
+/** Times in records are ISO strings. */
 interface RecordedFile {
   id: string;
   role: string;
@@ -173,7 +167,6 @@ interface HistoryCause {
   operator?: string | null;
 }
 
-/** A task with the records that its account may see. */
 export interface TaskRecord extends Task {
   api_key_id: string | null;
   request_id: string | null;
@@ -193,7 +186,6 @@ export interface TaskRecord extends Task {
 
 const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
 
-/** An account's task on any surface, if there is one. */
 export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRecord>(
   'gallery_task',
   `select ${TASK_COLUMNS}, ${EXTRA}, ${HISTORY_OF_TASK} as history,
@@ -201,7 +193,6 @@ export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRe
    from tasks where account_id = $1 and id = $2`,
 );
 
-/** The stored poster of an account's task, if there is one. */
 export const accountPoster = queryFirst<
   [accountId: string, taskId: string],
   { id: string; size_bytes: number }
@@ -240,10 +231,7 @@ const READ = namedStatement(
    group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
 );
 
-/**
- * An account's usage in a period by UTC day, model, surface and API key: of test tasks only, or of
- * all others.
- */
+/** Of test tasks only, or of all others. */
 export function accountUsage(
   db: Database,
   accountId: string,

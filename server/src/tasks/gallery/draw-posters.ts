@@ -25,10 +25,7 @@ export interface PosterDeps {
   signal: AbortSignal;
 }
 
-/**
- * Draws all missing posters, newest output first, one at a time. The tasks are already completed,
- * and never change because of a poster.
- */
+/** Newest output first, one at a time. The completed tasks never change because of a poster. */
 export async function drawPosters(deps: PosterDeps): Promise<void> {
   while (!deps.signal.aborted) {
     const output = await takeDueOutput(deps.db);
@@ -63,10 +60,8 @@ async function drawOne(deps: PosterDeps, output: DueOutput): Promise<'drawn' | '
     await writeStream(await storage.open(output.id), filePath);
     const drawn = await posterMaker.draw(filePath, { source: task.provider, signal });
     if (drawn.kind === 'refused') {
-      log.warn(
-        { task: task.id, cause: drawn.explanation },
-        'no poster can be drawn from the video',
-      );
+      const ids = { task: task.id, cause: drawn.explanation };
+      log.warn(ids, 'no poster can be drawn from the video');
       await giveUpPoster(db, output.id, output.tries);
       return 'refused';
     }
@@ -81,12 +76,8 @@ async function storePoster(
   output: DueOutput,
   filePath: string,
 ): Promise<'drawn' | 'void'> {
-  const file = {
-    filePath,
-    ownerId: output.task_id,
-    role: 'poster',
-    mediaType: 'image/webp',
-  } as const;
+  const ownerId = output.task_id;
+  const file = { filePath, ownerId, role: 'poster', mediaType: 'image/webp' } as const;
   const posterId = await storeFile({ db, storage }, file);
   const hasReadyFile = await withdrawnOnFailure(db, [posterId], () =>
     markPosterReady(db, output, posterId),

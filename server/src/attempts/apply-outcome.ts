@@ -29,13 +29,10 @@ interface ReportedOutcome {
 }
 
 /**
- * Records an attempt's outcome by compare-and-set and moves its task; only this file does so.
- * `accepted` moves the task to `generating`, `unknown` to `held`; `rejected` with fault `request`
- * fails it; otherwise see {@link notAccepted}. All code locks the attempt before the task, so that
- * two transactions can't deadlock.
- *
- * The sender is certain of every outcome except `unknown`, so its outcome applies even after
- * another worker has leased the task; that worker's own change is then refused.
+ * Records an attempt's outcome by compare-and-set and moves its task; only this file does so. All
+ * code locks the attempt before the task, so that two transactions can't deadlock. The sender is
+ * certain of every outcome except `unknown`, so its outcome applies even after another worker has
+ * leased the task; that worker's own change is then refused.
  * @throws Superseded when the attempt has another outcome already, or another worker has leased the
  *   task
  */
@@ -56,7 +53,6 @@ export async function applyOutcome(
   return current === task ? result : 'postponed';
 }
 
-/** A job that the provider returned to the sender of an attempt. */
 interface Acceptance {
   task: Task;
   attempt: Attempt;
@@ -74,8 +70,7 @@ const ACCEPT = statement(
 );
 
 /**
- * Like {@link applyOutcome}, for jobs that the sender saw accepted; concurrent calls share a
- * transaction.
+ * {@link applyOutcome} for jobs that the sender saw accepted; concurrent calls share a transaction.
  * @returns undefined when another worker or outcome was faster: nothing was recorded, and {@link
  *   applyOutcome} decides
  */
@@ -118,8 +113,8 @@ const RECORD = namedStatement(
 );
 
 /**
- * Records the outcome. Unless it is `unknown`, also records as orphan jobs the jobs that the sender
- * or a callback named for the attempt and that belong to no attempt.
+ * Unless it is `unknown`, also records as orphan jobs those that the sender or a callback named for
+ * the attempt and that belong to no attempt.
  */
 async function recordOutcome(
   tx: Transaction,

@@ -27,10 +27,7 @@ export interface Attempt {
   outcome_by: OutcomeSource | null;
   /** See {@link Provider.identity}; null for an attempt that stands for forgotten ones. */
   provider_identity: string | null;
-  /**
-   * Seconds since `send_before`, by the database's clock; negative before it. No submit starts
-   * after `send_before`.
-   */
+  /** By the database's clock; negative before `send_before`, after which no submit starts. */
   seconds_past_send_before: number;
   /** Milliseconds since 1970, by the database's clock. */
   created_at_ms: number;
@@ -80,8 +77,8 @@ const insertShared = sharedWork<NewAttempt, Attempt | undefined>({
 });
 
 /**
- * Records a new attempt and commits, before any byte of it is sent. A unique index ensures that at
- * most one attempt of a task is in flight, unknown or accepted.
+ * Commits before any byte of the attempt is sent. A unique index ensures that at most one attempt
+ * of a task is in flight, unknown or accepted.
  * @throws Superseded when this worker no longer has the task's lease
  */
 export async function insertAttempt(
@@ -121,7 +118,6 @@ const IDS = statement(
   'select id, job_id from attempts where task_id = any($1)',
 );
 
-/** The ids of all attempts of tasks, and of their jobs. */
 export async function attemptsOf(
   db: Queryable,
   taskIds: string[],
@@ -133,7 +129,7 @@ export async function attemptsOf(
   };
 }
 
-/** Like {@link currentAttempt}; calls that arrive together share a statement. */
+/** {@link currentAttempt}; calls that arrive together share a statement. */
 export const readCurrentAttempt = sharedWork<string, Attempt | undefined>({
   keyOf: (taskId) => taskId,
   async work(db, taskIds) {
@@ -149,10 +145,7 @@ const TAKEN = statement(
      where provider = $1 and job_id = any($2) and state = 'confirmed'`,
 );
 
-/**
- * Which of these jobs of a provider are taken: they belong to an attempt already, or are confirmed
- * orphan jobs.
- */
+/** Which of these jobs belong to an attempt already, or are confirmed orphan jobs. */
 export async function takenJobs(db: Queryable, provider: string, jobIds: string[]) {
   const rows = await db.query<{ job_id: string }>(TAKEN, [provider, jobIds]);
   return new Set(rows.map((row) => row.job_id));
@@ -173,10 +166,9 @@ const OVERLAPPING = statement(
 const MAX_CLOCK_DIFFERENCE_SECONDS = 150;
 
 /**
- * Whether another attempt was sent to the same provider at about the same time and may own a job
- * that looks like this attempt's. Such an attempt is in flight or unknown, or is absent only
- * because an operator or the operator's policy decided so. The job specs are not compared, because
- * each adapter compares jobs in its own way.
+ * Whether another attempt may own a job that looks like this attempt's: sent to the same provider
+ * at about the same time, in flight, unknown, or absent only by an operator's decision or policy.
+ * The job specs are not compared, because each adapter compares jobs in its own way.
  * @param submitTimeoutSeconds how long after `send_before` a submit may still create a job
  */
 export async function hasOverlappingAttempt(

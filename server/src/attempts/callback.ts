@@ -15,7 +15,6 @@ export interface CallbackDeps {
   wakeUps: Pick<WakeUps, 'send'>;
 }
 
-/** A POST to an address under `/callbacks/`. Header names are in lower case. */
 interface IncomingCallback {
   provider: string;
   /** The last segment of the path: the attempt's id and its token. */
@@ -25,15 +24,14 @@ interface IncomingCallback {
 }
 
 /**
- * The result of a callback. `no_such_path`: its address does not belong to an attempt. `forged`:
- * the address is valid, but the signature or the body is not valid.
+ * `no_such_path`: the address belongs to no attempt. `forged`: the signature or the body is not
+ * valid.
  */
 export type CallbackResult = 'received' | 'no_such_path' | 'forged';
 
 /**
- * Receives a provider's callback: records it as evidence and wakes the task. It does not adopt the
- * named job: the task's next step decides what the callback proves (find-job.ts). For a task that
- * has ended or has another job, the callback is late evidence (C16).
+ * Records a provider's callback as evidence and wakes the task, whose next step decides what it
+ * proves (find-job.ts). For a task that has ended or has another job, it is late evidence (C16).
  * @throws Error if the signature can't be checked now, so that the provider retries
  */
 export async function receiveCallback(
@@ -48,10 +46,8 @@ export async function receiveCallback(
   const { task_id: taskId } = found;
   const callback = await readCallback(deps, incoming);
   if (callback.kind === 'forged') {
-    log.warn(
-      { task: taskId, attempt: attemptId, cause: callback.cause },
-      'rejected a forged callback',
-    );
+    const ids = { task: taskId, attempt: attemptId };
+    log.warn({ ...ids, cause: callback.cause }, 'rejected a forged callback');
     return 'forged';
   }
   const wake = async () => {

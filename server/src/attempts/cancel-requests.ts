@@ -1,10 +1,9 @@
-import { type Database, queryFirst, statement, whether } from '../database/database.ts';
+import { command, type Database, queryColumn, queryFirst, whether } from '../database/database.ts';
 import { storable } from '../database/json-text.ts';
 import type { Log } from '../kernel/log.ts';
 import type { CancelOutcome, Provider } from '../providers/provider.ts';
 import { wakeTask } from '../tasks/transitions.ts';
 
-/** A request to cancel a task's job, and the provider's reply. */
 export interface CancelRequest {
   state: 'requested' | 'accepted' | 'refused';
   cause: string | null;
@@ -31,10 +30,10 @@ export const requestCancel = whether<[taskId: string, by: Canceller]>(
    returning task_id`,
 );
 
-/** A cancel that failed, or whose process died, is retried after this time. */
+/** For a cancel that failed, or whose process died. */
 const RETRY_SECONDS = 30;
 
-const TAKE = statement(
+const takeDue = queryColumn<[providers: string[]], string>(
   'cancel_take',
   `with due as materialized (
      select r.task_id from cancel_requests r
@@ -46,13 +45,13 @@ const TAKE = statement(
    where c.task_id = any(array(select task_id from due)) returning c.task_id`,
 );
 
-const JOB = statement(
+const jobOf = queryFirst<[taskId: string], { provider: string; job_id: string }>(
   'cancel_job',
   `select a.provider, a.job_id from attempts a join tasks t on t.id = a.task_id
    where a.task_id = $1 and a.state = 'accepted' and t.due_at is not null`,
 );
 
-const RESPONDED = statement(
+const recordReply = command<[taskId: string, state: string, cause: string | null]>(
   'cancel_responded',
   `update cancel_requests set state = $2, cause = $3
    where task_id = $1 and state = 'requested'`,
@@ -65,17 +64,16 @@ interface CancelDeps {
 }
 
 /**
- * Sends the pending cancel requests of the given providers, at most ten per call; other processes
- * handle other providers. It decides nothing about a task: the next read of the job shows how it
- * ended.
+ * Sends pending cancel requests of these providers, at most ten per call. It decides nothing about
+ * a task: the next read of the job shows how it ended.
  */
 export async function askForCancels(deps: CancelDeps): Promise<void> {
-  const rows = await deps.db.query<{ task_id: string }>(TAKE, [[...deps.providers.keys()]]);
-  await Promise.all(rows.map(({ task_id: taskId }) => askForCancel(deps, taskId)));
+  const taskIds = await takeDue(deps.db, [...deps.providers.keys()]);
+  await Promise.all(taskIds.map((taskId) => askForCancel(deps, taskId)));
 }
 
 async function askForCancel({ db, log, providers }: CancelDeps, taskId: string): Promise<void> {
-  const [job] = await db.query<{ provider: string; job_id: string }>(JOB, [taskId]);
+  const job = await jobOf(db, taskId);
   const provider = job && providers.get(job.provider);
   if (job && !provider) return; // another process may have this provider
   let outcome: CancelOutcome;
@@ -85,11 +83,11 @@ async function askForCancel({ db, log, providers }: CancelDeps, taskId: string):
       : { kind: 'refused', cause: 'the task has ended meanwhile' };
   } catch (error) {
     log.warn({ err: error, task: taskId }, 'a job could not be cancelled; will retry');
-    await db.query(RESPONDED, [taskId, 'requested', storable(String(error))]);
+    await recordReply(db, taskId, 'requested', storable(String(error)));
     return;
   }
   const cause = outcome.kind === 'refused' ? storable(outcome.cause) : null;
-  await db.query(RESPONDED, [taskId, outcome.kind, cause]);
+  await recordReply(db, taskId, outcome.kind, cause);
   log.info({ task: taskId, job: job?.job_id, ...outcome }, 'a provider was asked to cancel a job');
   await wakeTask(db, taskId);
 }

@@ -33,7 +33,7 @@ export class NotCancellable extends Error {
   }
 }
 
-/** Who cancelled a task, with an operator's reason; kept in the task's history. */
+/** Kept in the task's history. */
 export type CancelCause =
   | { cancelled_by: 'customer' }
   | { cancelled_by: 'operator'; operator: string | null };
@@ -93,15 +93,11 @@ async function cancelBeforeSubmit(
 
 const LOOK_SECONDS = 0.2;
 
-/** Repeats a read until it finds something, or the signal aborts. */
 function lookFor<Found>(signal: AbortSignal, read: () => Promise<Found | undefined>) {
   return untilFound({ pauseSeconds: LOOK_SECONDS, signal }, read);
 }
 
-/**
- * Waits for the provider's reply to a cancel request.
- * @returns undefined when the signal aborts first
- */
+/** The provider's reply to a cancel request; undefined when the signal aborts first. */
 export function providerResponse(db: Database, taskId: string, signal: AbortSignal) {
   return lookFor(signal, async () => {
     const request = await readCancel(db, taskId);
@@ -109,24 +105,21 @@ export function providerResponse(db: Database, taskId: string, signal: AbortSign
   });
 }
 
-/** How long a request waits for the provider's reply and the end of the task. */
+/** For the provider's reply and the end of the task. */
 const WAIT_SECONDS = 10;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * The result of a cancel. `cancelled`: the task failed and is refunded. `pending`: the provider was
- * asked, and the task will show the result. `refused`: the task continues.
+ * `cancelled`: the task failed and is refunded. `pending`: the provider was asked; the task will
+ * show the result. `refused`: the task continues.
  */
 export interface OwnCancel {
   cancel: 'cancelled' | 'pending' | 'refused';
-  /** Why it was refused. */
   refusal: 'video_is_finished' | 'provider_cannot' | null;
-  /** The task as it is now. */
   task: Task;
 }
 
 /**
- * Cancels a task for the customer who owns it.
  * @param stopping ends the wait; the task will show the result
  * @throws NotCancellable when it is held or has ended; ApiError `service_busy` when its submit was
  *   under way for the whole time
@@ -152,7 +145,7 @@ export async function cancelOwn(
   return outcome(db, task, null);
 }
 
-/** Begins the cancel. @returns undefined while a submit is under way */
+/** @returns undefined while a submit is under way */
 async function beginUnlessSubmitting(
   db: Database,
   taskId: string,

@@ -9,7 +9,6 @@ import {
 import { attemptsOf } from './attempts.ts';
 import { FINDING_TEXTS } from './evidence.ts';
 
-/** Replaces an erased text. */
 const ERASED = 'erased';
 
 /** SQL: a request without the client's content. */
@@ -55,8 +54,8 @@ const eraseFingerprints = command<[accountId: string], Transaction>(
 );
 
 /**
- * Removes the personal data of a batch of an account's ended tasks; after the last batch, that of
- * its Idempotency-Keys.
+ * Removes the personal data of a batch of an account's ended tasks, at last that of its
+ * Idempotency-Keys.
  * @returns the number of tasks: repeat it in new transactions until it is 0
  */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<number> {
@@ -77,8 +76,8 @@ async function eraseTasks(tx: Transaction, accountId: string): Promise<number> {
 }
 
 /**
- * Takes down the output and poster of an ended task. From the commit on they are not served, and a
- * worker deletes the bytes within seconds. Idempotent.
+ * Takes down the output of an ended task, its poster and the renders of its jobs. From the commit
+ * on they are not served; a worker deletes the bytes within seconds. Idempotent.
  */
 export async function deleteOutput(db: Database, objectId: string): Promise<void> {
   await db.transaction(async (tx) => {
@@ -87,7 +86,6 @@ export async function deleteOutput(db: Database, objectId: string): Promise<void
   });
 }
 
-/** Takes down a locked output, with its poster and the renders of its jobs. */
 export async function takeDownOutput(
   tx: Transaction,
   { id, owner_id: taskId }: LockedObject,

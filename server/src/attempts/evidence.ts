@@ -1,18 +1,17 @@
-import { type Queryable, query, statement } from '../database/database.ts';
+import { type Queryable, query, queryValue, statement, whether } from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
 
-/** Where a finding about an attempt comes from. */
 export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
 
 /**
- * The most distinct find results kept per attempt. Failures may differ each time, for example by a
- * request id, and would otherwise fill the table.
+ * Distinct find results kept per attempt. Failures may differ each time, for example by a request
+ * id, and would fill the table.
  */
 const MAX_FINDS = 100;
 
 /**
- * The most distinct callback findings kept per attempt: this many verified ones, and as many
- * others. Anyone who knows a callback URL can invent jobs, and each named job costs a read.
+ * Distinct callback findings kept per attempt: so many verified ones, and as many others. Anyone
+ * who knows a callback URL can invent jobs, and each named job costs a read.
  */
 const MAX_CALLBACKS = 10;
 
@@ -41,7 +40,7 @@ const RECORD = statement(
      do update set times = e.times + 1, last_at = clock_now()`,
 );
 
-/** Records a finding about an attempt, for operators; a repeated one only increases its count. */
+/** A repeated finding only increases its count. */
 export async function recordEvidence(
   db: Queryable,
   attemptId: string,
@@ -66,26 +65,25 @@ export const namedJobs = query<[attemptId: string], NamedJob>(
    group by 1 order by verified desc, min(first_at)`,
 );
 
-const NAMED_FOR_OTHER = statement(
+/** Whether a callback to another attempt's callback URL named the job. */
+export const isNamedForOtherAttempt = whether<[attemptId: string, provider: string, jobId: string]>(
   'evidence_named_for_other',
   `select from evidence e join attempts a on a.id = e.attempt_id and a.provider = $2
    where e.source = 'callback' and e.finding->>'job' = $3 and e.attempt_id <> $1 limit 1`,
 );
 
-/** Whether a callback to another attempt's callback URL named the job. */
-export async function isNamedForOtherAttempt(
-  db: Queryable,
-  attempt: { id: string; provider: string },
-  jobId: string,
-): Promise<boolean> {
-  return (await db.query(NAMED_FOR_OTHER, [attempt.id, attempt.provider, jobId])).length > 0;
-}
-
 // The limit keeps the planner from joining whole tables: few rows of evidence name one job.
 const ATTEMPT_OF =
   '(select task_id from attempts where id = e.attempt_id and provider = $2 limit 1)';
 
-const OTHER_TASK = statement(
+/**
+ * The task of another attempt that the job was named for: as its orphan job, by a callback or in
+ * the response to its submit; undefined if there is none.
+ */
+export const otherTaskOf = queryValue<
+  [attemptId: string, provider: string, jobId: string],
+  string | undefined
+>(
   'evidence_other_task',
   `select o.task_id from orphan_jobs o
    where o.provider = $2 and o.job_id = $3 and o.attempt_id <> $1
@@ -96,18 +94,5 @@ const OTHER_TASK = statement(
    select a.task_id from evidence e cross join lateral ${ATTEMPT_OF} a
    where e.source = 'sender' and e.finding->>'job' = $3 and e.attempt_id <> $1
    limit 1`,
+  undefined,
 );
-
-/**
- * The task of another attempt that the job was named for: as its orphan job, by a callback or in
- * the response to its submit; undefined if there is none.
- */
-export async function otherTaskOf(
-  db: Queryable,
-  attempt: { id: string; provider: string },
-  jobId: string,
-): Promise<string | undefined> {
-  const values = [attempt.id, attempt.provider, jobId];
-  const [other] = await db.query<{ task_id: string }>(OTHER_TASK, values);
-  return other?.task_id;
-}

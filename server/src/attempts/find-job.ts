@@ -23,17 +23,15 @@ export interface FindDeps extends JobSpecDeps {
   firstSeen: FirstSeen;
 }
 
-/** The result of a find. The outcome is `unknown` when the find was inconclusive. */
+/** `unknown`: the find was inconclusive. */
 interface Finding {
   outcome: Extract<AttemptOutcome, { kind: 'accepted' | 'absent' | 'unknown' }>;
   by: OutcomeSource;
-  /**
-   * The callback or the provider's find result that the outcome is based on. Kept as evidence.
-   */
+  /** Kept as evidence. */
   found: object;
 }
 
-/** The step of a task that is held because its acceptance is not known. */
+/** The step of a task held for its acceptance. */
 export async function findHeldJob(deps: FindDeps, task: Task): Promise<StepResult> {
   const attempt = await currentAttempt(deps.db, task.id);
   if (!attempt) throw new Error(`${task.id} is held without an attempt`);
@@ -41,10 +39,9 @@ export async function findHeldJob(deps: FindDeps, task: Task): Promise<StepResul
 }
 
 /**
- * Finds the job of an attempt whose outcome is not known: the attempt was in flight when its worker
- * died, or its task is held. Adopts a job only on evidence (decisions/0009) and never submits
- * again. A find that fails is inconclusive, so a task whose provider can't be asked is held, and an
- * operator can decide it.
+ * Finds the job of an attempt in flight whose worker died, or of a held task. Adopts a job only on
+ * evidence (decisions/0009) and never submits again. A find that fails is inconclusive, so a task
+ * whose provider can't be asked is held, and an operator can decide it.
  * @throws DatabaseUnavailable
  */
 export async function findJobOf(deps: FindDeps, task: Task, attempt: Attempt): Promise<StepResult> {
@@ -81,9 +78,8 @@ function applyFinding(
 }
 
 /**
- * Seconds until the next find: 1/60 of the time in this phase, but at least `reconcileSeconds` or
- * the provider's own value. Finds use a shared rate budget, so the interval grows. A callback wakes
- * the task earlier.
+ * 1/60 of the time in this phase, but at least `reconcileSeconds` or the provider's own value:
+ * finds use a shared rate budget. A callback wakes the task earlier.
  */
 function delaySeconds(deps: FindDeps, task: Task): number {
   const { findSeconds = deps.reconcileSeconds } = ofProvider(deps, task);
@@ -118,25 +114,21 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
 
 type Found = Extract<FindOutcome, { kind: 'found' }>;
 
-/**
- * Whether a found job is this attempt's. A job found by likeness counts only if it can't belong to
- * another attempt.
- */
+/** A job found by likeness counts only if it can't belong to another attempt. */
 async function isOwnJob(
   { db, submitTimeoutSeconds }: FindDeps,
   attempt: Attempt,
   { jobId, by }: Found,
 ): Promise<boolean> {
   if (by === 'mark') return true;
-  if (await isNamedForOtherAttempt(db, attempt, jobId)) return false;
+  if (await isNamedForOtherAttempt(db, attempt.id, attempt.provider, jobId)) return false;
   return !(await hasOverlappingAttempt(db, attempt.id, submitTimeoutSeconds));
 }
 
 /**
- * Returns the first job that a callback named and that is not taken. A verified callback is proof.
- * After a callback without a signature, the provider is asked whether it knows the job; that is
- * proof too, because the callback URL was given only to the provider. If reading one job fails, the
- * other jobs and the provider's find are still tried.
+ * The first job that a callback named and that is not taken. A verified callback is proof; without
+ * a signature, it is proof if the provider knows the job, because the callback URL was given only
+ * to the provider. If reading one job fails, the others and the provider's find are still tried.
  * @returns the job, or the last failure
  */
 async function findNamedJob(
@@ -165,12 +157,10 @@ async function isKnownToProvider(deps: FindDeps, task: Task, job: NamedJob): Pro
 }
 
 /**
- * What a find without a result concludes, if it means that the attempt has no job. Strong absence
- * is proof only if the provider's identity is still the one that the attempt was sent with, and the
- * submit can no longer be under way.
- *
- * Under the same conditions, the operator's policy may end a held task without proof, after so many
- * hours of finds without a result. A job that shows up later is an orphan job.
+ * What a find without a result concludes. Strong absence is proof only at the identity that the
+ * attempt was sent with, and once the submit can't be under way. Under the same conditions, the
+ * operator's policy may end a held task without proof, after so many hours; a job that shows up
+ * later is an orphan job.
  * @returns undefined if absence is neither proved nor assumed, or not yet
  */
 function absence(
@@ -191,10 +181,7 @@ function absence(
   return { outcome, by: 'assumption', found: { ...found, assumed_absent_after_hours: hours } };
 }
 
-/**
- * Whether the submit can no longer be under way, by the database's clock and by this process's,
- * because the database's may have jumped.
- */
+/** By the database's clock and by this process's, because the database's may have jumped. */
 function isSubmitOver(
   deps: FindDeps,
   task: Task,
@@ -207,16 +194,15 @@ function isSubmitOver(
 }
 
 /**
- * Beyond this number the oldest attempt is forgotten; its time then starts again at 0. That only
- * delays the proof that its job is absent.
+ * The oldest attempt beyond this number is forgotten, which only delays the proof that its job is
+ * absent.
  */
 const MAX_ATTEMPTS = 10_000;
 
 type FirstSeen = ReturnType<typeof createFirstSeen>;
 
 /**
- * When this process first saw each attempt whose outcome is not known, by a monotonic clock. Needed
- * because the database's clock may jump.
+ * By a monotonic clock, because the database's may jump.
  * @param monotonic milliseconds by a clock of this process that never goes back
  */
 export function createFirstSeen(monotonic: () => number) {

@@ -43,7 +43,6 @@ const INSERT = namedStatement(
  * Holds each task that a provider may have accepted in the time that the database lost: all that
  * were not accepted when the recovery began. Each gets an attempt that stands in for the lost ones;
  * only a callback, a found job or an operator ends it.
- * @returns the ids of the tasks
  */
 export async function holdForgotten(tx: Transaction, reason: string): Promise<string[]> {
   await tx.query(LOCK_ATTEMPTS);

@@ -68,9 +68,9 @@ const DELETE = [
 ];
 
 /**
- * Deletes the history, the evidence and the objects of tasks that ended more than `days` ago, whose
- * files are deleted and that no other task can need (decisions/0025). The tasks, their attempts,
- * their outputs' rows and their transfers stay. Works in short transactions.
+ * Deletes the history, evidence and objects of tasks that ended more than `days` ago, whose files
+ * are deleted and that no other task can need (decisions/0025). The tasks, their attempts, outputs'
+ * rows and transfers stay. Works in short transactions.
  * @returns the number of tasks
  */
 export async function deleteHistory(

@@ -8,14 +8,10 @@ import { type Attempt, takenJobs } from './attempts.ts';
 export interface JobSpecDeps {
   db: Database;
   submitTimeoutSeconds: number;
-  /** Signs the links that a provider may fetch and the address that it may call back. */
   links: Pick<Links, 'inputLinkTo' | 'callbackTo'>;
 }
 
-/**
- * The task's copied files, each with a link that stays valid as long as a provider may wait before
- * it fetches the file.
- */
+/** Each with a link that stays valid as long as a provider may wait before it fetches the file. */
 export function inputsFor(
   { links }: Pick<JobSpecDeps, 'links'>,
   task: Task,
@@ -25,7 +21,7 @@ export function inputsFor(
   return Promise.all(task.inputs.map(async (input) => ({ ...input, url: await urlOf(input) })));
 }
 
-/** The job spec of an attempt. A find gets the same one, except that its links expire later. */
+/** A find gets the same one, except that its links expire later. */
 export async function jobSpecOf(
   { links }: Pick<JobSpecDeps, 'links'>,
   task: Task,

@@ -29,8 +29,8 @@ const RECORD = statement(
 );
 
 /**
- * Records the jobs that were named for an attempt which can no longer adopt them (C16). They are
- * not cancelled, because at some providers a cancel deletes a finished result.
+ * Records the jobs named for an attempt which can no longer adopt them (C16). They are not
+ * cancelled, because at some providers a cancel deletes a finished result.
  */
 export async function recordOrphans(tx: Transaction, ...attemptIds: string[]): Promise<void> {
   await tx.query(RECORD, [attemptIds]);
@@ -47,13 +47,10 @@ export interface OrphanListing {
   job_id: string;
   task_id: string;
   state: OrphanState;
-  /** Where the id of the job came from. */
   source: 'sender' | 'callback';
-  /** What the provider said about the job when it was asked. */
   status: object | null;
   found_at: Date;
   checked_at: Date | null;
-  /** When an operator had dealt with it. */
   acknowledged_at: Date | null;
 }
 
@@ -94,7 +91,7 @@ const ACKNOWLEDGE = statement(
 );
 
 /**
- * Records that an operator has dealt with an orphan job: lists and metrics leave it out.
+ * Lists and metrics leave out acknowledged jobs.
  * @returns whether it was not acknowledged before; undefined if there is no such orphan job
  */
 export async function markAcknowledged(
@@ -141,7 +138,6 @@ interface OrphanCheckDeps {
 
 /**
  * Asks providers whether suspected orphan jobs exist, and logs each confirmed one once as an error.
- * A job is suspected if only callbacks without a valid signature named it.
  */
 export async function checkOrphans(deps: OrphanCheckDeps): Promise<void> {
   const names = [...deps.providers.keys()];
@@ -149,10 +145,8 @@ export async function checkOrphans(deps: OrphanCheckDeps): Promise<void> {
     const provider = deps.providers.get(suspect.provider);
     if (!provider) continue;
     await checkSuspect(deps, provider, suspect).catch((error: Error) => {
-      deps.log.warn(
-        { err: error, task: suspect.task_id, job: suspect.job_id },
-        'a suspected orphan job could not be checked',
-      );
+      const ids = { task: suspect.task_id, job: suspect.job_id };
+      deps.log.warn({ err: error, ...ids }, 'a suspected orphan job could not be checked');
     });
   }
   for (const { provider, job_id: job, task_id: task } of await deps.db.query<OrphanJob>(REPORTED)) {

@@ -137,7 +137,7 @@ async function adopt(
  * callback, or the response to a submit, named for another attempt.
  */
 async function refuseJobOfOther(tx: Transaction, attempt: Attempt, jobId: string): Promise<void> {
-  const owner = await otherTaskOf(tx, attempt, jobId);
+  const owner = await otherTaskOf(tx, attempt.id, attempt.provider, jobId);
   if (owner === undefined) return;
   throw new UsageError(
     `job ${jobId} was named for ${owner}, another task: its video may belong to that customer. ` +

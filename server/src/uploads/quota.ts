@@ -16,11 +16,10 @@ const MEGABYTE = 2 ** 20;
  */
 export const QUOTA_BYTES = { unpaid: 100 * MEGABYTE, paid: 1024 * MEGABYTE };
 
-/** The uploading account, and its address's mailbox. One mailbox may have many accounts. */
+/** One mailbox may have many accounts. */
 export interface Uploader {
   accountId: string;
   mailbox: string;
-  /** How many days its uploads stay usable after their last use. */
   lastsDays: number;
 }
 
@@ -80,13 +79,11 @@ const QUOTA_EXCEEDED = {
     `you buy credits, then ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
 };
 
-/** A file about to be stored. */
 export interface Registered {
   uploader: Uploader;
   mediaType: string;
   sizeBytes: number;
   kind: 'image' | 'video';
-  /** Null if the file was not measured. */
   facts: MediaFacts | null;
 }
 
@@ -99,7 +96,7 @@ const INSERT = namedStatement(
 );
 
 /**
- * Inserts an upload's row before its file is stored. From here on it counts in the quota.
+ * Inserts the row before the file is stored; from then on it counts in the quota.
  * @returns the id of the upload
  * @throws ApiError as {@link requireQuota}; `unauthorized`
  */

@@ -22,20 +22,19 @@ export interface ReceiveDeps {
   space: FreeSpace;
 }
 
-/** A file being uploaded. */
 export interface Received {
   uploader: Uploader;
   bytes: Readable;
   /** The Content-Length. */
   sizeBytes: number;
-  /** According to the Content-Type; the bytes decide. */
+  /** By the Content-Type; the bytes decide. */
   expected: 'image' | 'video';
   signal: AbortSignal;
 }
 
 /**
- * Stores an upload: receives it into the scratch directory, decodes it in full and copies it into
- * the storage. The object's row commits before its first byte is stored.
+ * Receives a file into the scratch directory, decodes it in full and copies it into the storage.
+ * The object's row commits before its first byte is stored.
  * @returns the id of the upload
  * @throws ApiError `invalid_request` when the file is refused; the signal's reason when aborted;
  *   DiskFull

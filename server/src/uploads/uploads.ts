@@ -44,14 +44,13 @@ interface Awaited {
   lasts_days: number;
 }
 
-/** Why an upload can't be used yet. */
 interface NotArrived {
   reason: 'not_uploaded' | 'size_mismatch';
   message: string;
 }
 
 /**
- * Makes those presigned uploads usable whose files have arrived in the storage.
+ * Makes presigned uploads usable whose files have arrived.
  * @returns the ones still awaited
  * @throws ApiError `service_busy` when the storage does not respond
  */
@@ -88,7 +87,6 @@ function problemOf({ size_bytes: wanted }: Awaited, size?: number): NotArrived |
   return { reason: 'size_mismatch', message };
 }
 
-/** A usable upload. */
 export interface Upload {
   id: string;
   kind: 'image' | 'video';
@@ -97,10 +95,8 @@ export interface Upload {
   /** Null if the file was sent by presigned link: each use measures it. */
   width: number | null;
   height: number | null;
-  /** A measured video's exact duration. */
   duration_seconds: number | null;
   expires_at: Date;
-  /** The database's clock at the read, in Unix seconds. */
   now_seconds: number;
 }
 
@@ -116,13 +112,12 @@ const READ = statement(
    where u.object_id = any($1) and u.account_id = $2`,
 );
 
-/** Uploads of an account, by id. */
 interface Named {
   accountId: string;
   ids: string[];
 }
 
-/** An upload of the account; undefined if there is none, or it has expired. */
+/** Undefined also if it has expired. */
 export async function readUpload(
   db: Queryable,
   { accountId, id }: { accountId: string; id: string },
@@ -156,8 +151,7 @@ export function useUploads(db: Queryable, named: Named): Promise<Map<string, Upl
 }
 
 /**
- * Checks that the uploads which a request names belong to the account, and that presigned ones have
- * arrived.
+ * Checks that the request's uploads belong to the account, and that presigned ones have arrived.
  * @throws ApiError `invalid_request` that names the field; `service_busy` when the storage does not
  *   respond
  */
@@ -175,8 +169,8 @@ export async function requireUploads(
 }
 
 /**
- * Extends the lifetime of a request's uploads in the transaction that creates its task: a refused
- * create extends nothing, and a committed one's uploads stay.
+ * In the transaction that creates the task: a refused create extends nothing, and a committed one's
+ * uploads stay.
  * @throws ApiError as {@link requireUploads}, when one has expired meanwhile
  */
 export async function renewUploads(
@@ -187,7 +181,6 @@ export async function renewUploads(
   requireAll(request, await useUploads(tx, { accountId, ids: uploadIdsOf(request) }));
 }
 
-/** Whether a create of this request renews uploads. */
 export function namesUploads(request: GenerationRequest): boolean {
   return uploadIdsOf(request).length > 0;
 }

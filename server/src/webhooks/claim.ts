@@ -9,7 +9,6 @@ import {
 /** `failing`: every delivery of its last turn failed; `slow`: one of them took long. */
 export type EndpointSlot = 'sound' | 'slow' | 'failing';
 
-/** A leased endpoint, with what a delivery to it needs. */
 export interface LeasedEndpoint {
   id: string;
   account_id: string;
@@ -90,8 +89,7 @@ export const NEXT_DELIVERY = `(${WAITING}
    from waiting w join webhook_endpoints e on e.id = w.endpoint_id where ${OPEN} and ${FREE})`;
 
 /**
- * Leases endpoints with due deliveries: one of each account before a second of any, longest waiting
- * first.
+ * One of each account before a second of any, longest waiting first.
  * @param slots how many of each kind
  */
 export function claimEndpoints(
@@ -101,10 +99,7 @@ export function claimEndpoints(
   return db.query<LeasedEndpoint>(CLAIM, CLAIM.values(slots));
 }
 
-/**
- * Renews a lease.
- * @returns the endpoint as it is now; undefined if nothing more is sent to it
- */
+/** @returns the endpoint as it is now; undefined if nothing more is sent to it */
 export const renewEndpoint = queryFirst<[id: string], LeasedEndpoint>(
   'webhook_renew',
   `update webhook_endpoints e
@@ -112,13 +107,11 @@ export const renewEndpoint = queryFirst<[id: string], LeasedEndpoint>(
    where e.id = $1 and ${OPEN} returning ${COLUMNS}`,
 );
 
-/** Ends a lease. */
 export const releaseEndpoint = command<[id: string]>(
   'webhook_release',
   'update webhook_endpoints set leased_until = null where id = $1',
 );
 
-/** A delivery that is due. */
 export interface DueDelivery {
   id: number;
   event_id: string;
@@ -129,11 +122,10 @@ export interface DueDelivery {
   attempts: number;
   /** The time as exact text, to notice a resend that was requested meanwhile. */
   due_at: string;
-  /** By the database's clock. */
   now_seconds: number;
 }
 
-/** The deliveries of an endpoint that are due, the longest waiting first. */
+/** The longest waiting first. */
 export const dueDeliveries = query<[endpointId: string, limit: number], DueDelivery>(
   'webhook_due',
   `select id, event_id, type, task_id, data, created_at, attempts,
@@ -155,7 +147,6 @@ export const wakeDeliveries = command<[]>(
   'update webhook_deliveries set due_at = clock_now() where due_at > clock_now()',
 );
 
-/** Endpoints in one state, and their backlog. */
 export interface WebhookFigures {
   /** `failing`: every recent delivery failed. */
   state: 'sound' | 'failing' | 'disabled';

@@ -22,7 +22,6 @@ import { createPace, type DeliveryPace, openDeliverySlots } from './throttle.ts'
 const TURN_SECONDS = 10;
 /** For one delivery, from the look-up of the host to the response. */
 const DELIVERY_SECONDS = 15;
-/** Between claims that nothing else triggers. */
 const CLAIM_SECONDS = 5;
 const MAIL_SECONDS = 5;
 
@@ -37,8 +36,8 @@ export interface DeliverDeps extends NoticeDeps {
 type PacedDeps = DeliverDeps & { pace: DeliveryPace };
 
 /**
- * Delivers events until the signal aborts. Each process leases endpoints with due deliveries, so
- * that a slow endpoint delays no other, and the events of a process that dies are sent again.
+ * Each process leases endpoints with due deliveries, so that a slow endpoint delays no other, and
+ * the events of a process that dies are sent again.
  * @returns `claim` looks for due deliveries now; `settle` waits for the tries under way, at most
  *   for the given time
  */
@@ -78,7 +77,6 @@ async function takeTurns(deps: PacedDeps, endpoint: LeasedEndpoint, signal: Abor
   });
 }
 
-/** Sends a leased endpoint its due deliveries, for one turn. */
 export async function deliverDue(
   deps: PacedDeps,
   leased: LeasedEndpoint,
@@ -119,7 +117,6 @@ async function attemptAll(
 }
 
 /**
- * Sends one event.
  * @throws only if the receiver is not at fault, and then no try counts: the task can't be read, or
  *   the process shuts down
  */
@@ -165,7 +162,6 @@ function failed(error: unknown): Result {
   return { status: null, cause: error.message, response: null };
 }
 
-/** The body of a delivery: the type, the time of the event, the mode, and the task or the data. */
 async function bodyOf(
   { taskOf }: DeliverDeps,
   { mode, account_id: accountId }: LeasedEndpoint,

@@ -20,18 +20,17 @@ const OVERLAP_HOURS = 24;
 /** Whose tasks an endpoint gets events of: those of live keys or of test keys. */
 type Mode = 'live' | 'test';
 
-/** The account and mode that endpoints belong to. */
 export interface Owner {
   accountId: string;
   mode: Mode;
 }
 
-/** The same, and who makes the change, as the mail to the owner puts it. */
+/** `by`: who makes the change, as the mail to the owner puts it. */
 export interface Changer extends Owner {
   by: string;
 }
 
-/** An endpoint as its owner sees it, without its secret. */
+/** Without its secret. */
 export interface WebhookEndpoint {
   id: string;
   mode: Mode;
@@ -49,7 +48,6 @@ export interface WebhookEndpoint {
   earlier_secret_until: Date | null;
 }
 
-/** An endpoint with the secret that is shown once. */
 export type EndpointWithSecret = WebhookEndpoint & { secret: string };
 
 const COLUMNS = `id, mode, url, description, events, created_at,
@@ -66,7 +64,6 @@ const LIST = statement(
    where account_id = $1 and mode = $2 and deleted_at is null order by id`,
 );
 
-/** The endpoints of an account, the oldest first. */
 export function listEndpoints(
   db: Queryable,
   { accountId, mode }: Owner,
@@ -114,7 +111,6 @@ const INSERT = namedStatement(
    returning ${COLUMNS}, secret`,
 );
 
-/** The fields of an endpoint that its owner sets. */
 export interface Choice {
   url: string | null;
   description: string | null;
@@ -122,9 +118,8 @@ export interface Choice {
 }
 
 /**
- * Mails the owner, since the thief of a key could leave an endpoint behind. An endpoint without a
- * URL sends nothing, so it needs no mail.
- * @param owner.by who creates it, as the mail puts it
+ * Mails the owner, since the thief of a key could leave an endpoint behind. Without a URL it sends
+ * nothing, so it needs no mail.
  * @throws ApiError `invalid_request` if the account has as many endpoints as it may have;
  *   `rate_limited`
  */
@@ -186,10 +181,7 @@ const UPDATE = namedStatement(
 /** Fields that are not given stay unchanged. An empty description removes it. */
 export type EndpointChange = Partial<Choice> & { enabled?: boolean };
 
-/**
- * Mails the owner about a new URL.
- * @throws ApiError `not_found`
- */
+/** Mails the owner about a new URL. @throws ApiError `not_found` */
 export async function updateEndpoint(
   db: Queryable,
   owner: Changer,
@@ -213,9 +205,8 @@ const REPLACE_SECRET = namedStatement(
 );
 
 /**
- * Rotates an endpoint's secret. The previous one signs as well for a day, so that a receiver can
- * switch without refusing a delivery. Mails the owner.
- * @throws ApiError `not_found`
+ * The previous secret signs as well for a day, so that a receiver can switch without refusing a
+ * delivery. Mails the owner. @throws ApiError `not_found`
  */
 export async function replaceSecret(
   db: Queryable,
@@ -233,16 +224,12 @@ const DELETE = statement(
    where id = $1 and account_id = $2 and mode = $3 returning id`,
 );
 
-/**
- * Stops its deliveries; the upkeep removes its log. Idempotent.
- * @throws ApiError `not_found`
- */
+/** Stops its deliveries; the upkeep removes its log. Idempotent. @throws ApiError `not_found` */
 export async function deleteEndpoint(db: Queryable, owner: Owner, id: string): Promise<void> {
   const [row] = await db.query(DELETE, [id, owner.accountId, owner.mode]);
   required(row);
 }
 
-/** Deletes all endpoints of an account and erases their URLs. */
 export const eraseOf = command<[accountId: string], Transaction>(
   'webhook_endpoints_erase',
   `update webhook_endpoints set deleted_at = coalesce(deleted_at, clock_now()),

@@ -7,24 +7,20 @@ import { FIRST_DUE, NEW_EVENT_ID, TEST_EVENT } from './events.ts';
 /** How long deliveries and their attempts are kept. */
 const LOG_DAYS = 30;
 
-/** One try to deliver an event. */
 interface LoggedAttempt {
   at: string;
   duration_ms: number;
   /** The HTTP status; null without a response. */
   status: number | null;
-  /** Why there was no response. */
   cause: string | null;
   /** The first KiB of the response's body, as text. */
   response: string | null;
 }
 
-/** An event for one endpoint, and its tries. */
 interface Delivery {
   event_id: string;
   type: string;
   task_id: string | null;
-  /** The event's data; null if it is about a task. */
   data: object | null;
   created_at: Date;
   /** `failed`: no further try is made; `logged`: the endpoint had no URL. */
@@ -52,7 +48,7 @@ const LIST = namedStatement(
 );
 
 /**
- * The deliveries to an endpoint, newest first.
+ * Newest first.
  * @param page.before the cursor of the page before
  * @throws ApiError `not_found`
  */
@@ -115,7 +111,6 @@ const SEND_TEST = statement(
 );
 
 /**
- * Sends a test event.
  * @returns its id
  * @throws ApiError `not_found`; `invalid_request` if the endpoint is disabled; `rate_limited`
  */

@@ -8,7 +8,6 @@ import {
 import { mailOwner } from '../mail/outbox.ts';
 import { FAILING_DAYS } from './outcome.ts';
 
-/** What the mail to an endpoint's owner is about. */
 type Notice = 'created' | 'replaced' | 'moved' | 'gone' | 'failing';
 
 interface ChangedEndpoint {
@@ -48,7 +47,6 @@ export interface NoticeDeps {
   publicUrl(): string;
 }
 
-/** Writes the mails to owners whose endpoints were created, changed or switched off. */
 export async function mailOwners({ db, publicUrl }: NoticeDeps): Promise<void> {
   const mailNext = async (tx: Transaction) => {
     const endpoint = await nextNotice(tx);

@@ -17,10 +17,8 @@ export const FAILING_DAYS = 5;
 const REST_SECONDS = 5;
 const MAX_REST_SECONDS = 300;
 
-/** How a try ended. */
 export interface DeliveryAttempt {
   delivery: DueDelivery;
-  /** By `performance.now()`. */
   startedAt: number;
   durationMs: number;
   /** The HTTP status; null without a response. */
@@ -59,7 +57,6 @@ const RECORD = namedStatement(
      and d.attempts < given.number`,
 );
 
-/** Records tries, and schedules the retries of failed deliveries. */
 async function recordAttempts(tx: Queryable, attempts: DeliveryAttempt[]): Promise<void> {
   const rows = attempts.map((attempt) => {
     const { delivery, startedAt, durationMs, status, cause, response } = attempt;
@@ -108,7 +105,7 @@ const SWITCH_OFF = statement(
 );
 
 /**
- * Records the tries of a turn and the endpoint's new state, in one transaction.
+ * In one transaction.
  * @returns the endpoint, with its lease renewed; undefined if it rests or was switched off
  */
 export async function recordTurn(

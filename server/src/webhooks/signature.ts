@@ -7,7 +7,6 @@ export function newWebhookSecret(): string {
   return PREFIX + randomBytes(32).toString('base64');
 }
 
-/** The signed parts: the id of the event, the time of this attempt, and the body. */
 export interface SignedMessage {
   eventId: string;
   /** Seconds since 1970. */

@@ -19,11 +19,8 @@ const LONG_WAIT_MS = 1000;
  * endpoints takes all CPU time of a process, and its tasks wait.
  */
 export interface DeliveryPace {
-  /** How many deliveries an endpoint may get at once. */
   atOnce(): number;
-  /** Waits until this many deliveries may begin, or the signal aborts. */
   begin(deliveries: number, signal: AbortSignal): Promise<void>;
-  /** Whether the queue of deliveries is long. */
   isBehind(): boolean;
 }
 
@@ -62,8 +59,8 @@ const SLOTS: Record<EndpointSlot, number> = { sound: 32, slow: 32, failing: 16 }
 const MAX_SLOW = 64;
 
 /**
- * The slots of a process. A long turn at a sound endpoint moves to a slow slot if one is free, so
- * that an endpoint that is slow for the first time stops delaying the others.
+ * A long turn at a sound endpoint moves to a slow slot if one is free, so that an endpoint that is
+ * slow for the first time stops delaying the others.
  * @param now milliseconds of a monotonic clock
  */
 export function openDeliverySlots(now: () => number) {
@@ -81,7 +78,6 @@ export function openDeliverySlots(now: () => number) {
   };
   const left = (slot: EndpointSlot) => Math.max(0, SLOTS[slot] - taken[slot].size);
   return {
-    /** How many endpoints of each kind may be claimed now. */
     free(): Record<EndpointSlot, number> {
       moveLong();
       return { sound: left('sound'), slow: left('slow'), failing: left('failing') };

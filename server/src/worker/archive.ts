@@ -36,11 +36,9 @@ export interface ArchiveDeps {
   db: Database;
   storage: Storage;
   scratch: ScratchDirectory;
-  /** Separate from the inputs' measurer, which clients' files may keep busy for long. */
+  /** Not the inputs' measurer, which clients' files may keep busy for long. */
   outputMeasurer: Measurer;
-  /** Which frames of an output are decoded. */
   outputFrames: DecodedFrames;
-  /** Whether outputs get a poster. */
   drawsPosters: boolean;
   providerOf(task: Task): Provider;
   retentionDays: number;
@@ -48,24 +46,20 @@ export interface ArchiveDeps {
 }
 
 /**
- * Copies the result into the service's own storage: fetches it, checks it, compares it with the
- * request, stores it, and only then completes the task. Differences are recorded. The task
- * fails because of them if the provider promises exact output; otherwise the video is delivered
- * with them. Failures are retried for as long as the provider keeps results; then, or when the
- * result is gone or is not a usable video, the task is held.
+ * Fetches the result, checks it, compares it with the request, stores it, and only then completes
+ * the task. Recorded differences fail the task if the provider promises exact output. Failures are
+ * retried for as long as the provider keeps results; then, or when the result is gone or not a
+ * usable video, the task is held.
  */
 export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
   try {
     return await deps.scratch.withFiles((newPath) => archiveThrough(newPath, deps, task));
   } catch (error) {
     if (error instanceof OutputGone) return hold(deps, task, error.message);
-    if (task.phase_seconds < lifeSeconds(deps, task)) throw error;
+    const { outputLifeSeconds } = deps.providerOf(task).capabilities;
+    if (task.phase_seconds < outputLifeSeconds) throw error;
     return hold(deps, task, `the output could not be fetched in time: ${error}`);
   }
-}
-
-function lifeSeconds(deps: ArchiveDeps, task: Task): number {
-  return deps.providerOf(task).capabilities.outputLifeSeconds;
 }
 
 async function archiveThrough(
@@ -126,10 +120,7 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
   return differences.length === 0 ? measured : measure(options);
 }
 
-/**
- * Stores the poster drawn during the check. If that fails, the task continues and the poster is
- * drawn again later.
- */
+/** If that fails, the task continues and the poster is drawn again later. */
 async function storePoster(store: () => Promise<string>): Promise<string | undefined> {
   const startedAt = performance.now();
   const posterId = await store().catch(() => undefined);
@@ -138,8 +129,7 @@ async function storePoster(store: () => Promise<string>): Promise<string | undef
   return posterId;
 }
 
-/** The longest retention of a test task's output. */
-const TEST_DAYS = 1;
+const TEST_DAYS = 1; // at most, for a test task's output
 
 interface Completion {
   task: Task;
@@ -156,8 +146,8 @@ function complete(deps: ArchiveDeps, done: Omit<Completion, 'retentionDays'>): P
 }
 
 /**
- * Completes tasks, captures their credits and makes their outputs ready. Concurrent completions of
- * different accounts share a transaction if their outputs are kept equally long.
+ * Concurrent completions of different accounts share a transaction if their outputs are kept
+ * equally long.
  */
 const shared = () =>
   sharedWork<Completion, Task>({
@@ -169,18 +159,14 @@ const completeTests = shared();
 
 // All code locks a task before its balance and its objects, so nothing deadlocks.
 async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]> {
-  const steps = items.map(({ task, changes }) => ({
-    task,
-    step: { to: 'completed', changes } as const,
-  }));
+  const steps = items.map(({ task, changes }) => {
+    return { task, step: { to: 'completed', changes } as const };
+  });
   const objectIds = items.flatMap((item) => item.objectIds);
   const moving = moveRows(tx, steps);
+  const tasks = items.map(({ task }) => task);
   const ending = together(
-    endTasks(
-      tx,
-      items.map(({ task }) => task),
-      'capture',
-    ),
+    endTasks(tx, tasks, 'capture'),
     markReady(tx, objectIds, items[0]?.retentionDays ?? null),
   );
   await Promise.allSettled([moving, ending]);
@@ -217,7 +203,6 @@ function notExact(differences: string[]): Move {
   return { to: 'failed', changes: { error, providerBilled: false }, cause: { differences } };
 }
 
-/** The video that a request asks for. */
 export interface Expectation {
   resolution: Resolution;
   aspectRatio: AspectRatio;
@@ -228,7 +213,7 @@ export interface Expectation {
 /** Half a frame at 24 frames a second. */
 const DURATION_TOLERANCE_SECONDS = 1 / 48;
 
-/** Each difference between the video and the request as one short sentence; empty if none. */
+/** Each difference as one short sentence. */
 export function outputDifferences(asked: Expectation, facts: MediaFacts): string[] {
   if (facts.kind !== 'video') return ['it is not a video'];
   const size = frameSize(asked.resolution, asked.aspectRatio);
@@ -249,14 +234,11 @@ export function outputDifferences(asked: Expectation, facts: MediaFacts): string
   return differences;
 }
 
-/** How many results are cached. */
 const MAX_RESULTS = 100;
 
 const cachedResults = new WeakMap<Measurer, Map<string, Measurement>>();
 
-/**
- * Measures small videos that repeat: results are cached by the hash of the bytes and the options.
- */
+/** For small videos that repeat: results are cached by the hash of the bytes and the options. */
 async function measureCached(
   measurer: Measurer,
   filePath: string,

@@ -12,7 +12,6 @@ import { NEXT_DELIVERY } from '../webhooks/claim.ts';
 export const WORKER_POOLS = ['ingest', 'submit', 'poll', 'find', 'archive'] as const;
 export type WorkerPool = (typeof WORKER_POOLS)[number];
 
-/** The worker pool of a task's next step. */
 export function poolOf({ phase, held_cause, request }: Task): WorkerPool {
   switch (phase) {
     case 'reserved':
@@ -36,7 +35,7 @@ export const POOL = `(case when ${TO_INGEST} then 'ingest'
     when held_cause = 'acceptance' then 'find'
     else 'poll' end)`;
 
-/** Selects, per provider, the due tasks that have waited longest, and locks them. */
+/** The due tasks that have waited longest, per provider; locks them. */
 function duePerProvider(from: string, condition: string): string {
   return `select picked.id, picked.due_at
      from unnest(:providers::text[], :limits::int[]) as wanted (provider, most)
@@ -58,14 +57,16 @@ const LEASE = `update tasks set lease = lease + 1,
 
 const PARAMETERS = ['providers', 'limits', 'slots'] as const;
 
-const choose = (due: string) => `with due as materialized (${due}),
-     chosen as materialized (select id from due order by due_at limit :slots) ${LEASE}`;
-
 // An attempt in flight without a lease was left by a dead worker: its job must be found.
 const IN_FLIGHT = `attempts.state = 'in_flight'`;
 
 const claimIn = (pool: WorkerPool, condition = dueIn(pool)) =>
-  namedStatement(`task_claim_${pool}`, PARAMETERS, choose(duePerProvider('tasks', condition)));
+  namedStatement(
+    `task_claim_${pool}`,
+    PARAMETERS,
+    `with due as materialized (${duePerProvider('tasks', condition)}),
+     chosen as materialized (select id from due order by due_at limit :slots) ${LEASE}`,
+  );
 
 // Tasks not yet submitted come first: their clients may be waiting for a response.
 const CLAIM_FIND = namedStatement(
@@ -145,13 +146,11 @@ const DUE_WORK = statement(
    group by pool`,
 );
 
-/** `webhooks`: deliveries. */
 export type DueWork = WorkerPool | 'webhooks';
 
 /**
- * Finds webhook deliveries and tasks of these providers that are due or will be within some
- * seconds.
- * @returns what is due, and the seconds until the next of the others is
+ * @returns what is due of these providers and webhooks, and the seconds until the next of the
+ *   others is
  */
 export async function findDueWork(
   db: Queryable,
@@ -169,19 +168,16 @@ export async function findDueWork(
   };
 }
 
-/** What a worker may claim. */
 export interface Claimable {
-  /** The most tasks in all. */
   slots: number;
-  /** The providers whose tasks it runs, with the most tasks of each. */
   limits: ReadonlyMap<string, number>;
   /** How many tasks of one account may fetch files at once, across all processes. */
   accountLimit: number;
 }
 
 /**
- * Leases a pool's due tasks that have no lease, longest due first. Concurrent claims get different
- * tasks. Ingests are taken round-robin by account.
+ * Longest due first; ingests are taken round-robin by account. Concurrent claims get different
+ * tasks.
  */
 export function claimDue(
   db: Queryable,

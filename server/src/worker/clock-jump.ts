@@ -47,9 +47,8 @@ export interface ClockJumpDeps {
 }
 
 /**
- * Detects by a mark in the database that its clock was set back, even if no process ran at the
- * time. Everything now due far ahead becomes due at once: a step that runs too early changes
- * nothing. A live worker renews its leases within seconds.
+ * Detects by a mark in the database that its clock was set back, even while no process ran.
+ * Everything due far ahead becomes due at once: a step that runs too early changes nothing.
  * @returns by how many seconds the clock was set back; 0 if it was not
  */
 export async function repairClockJump(deps: ClockJumpDeps): Promise<number> {

@@ -14,7 +14,6 @@ export interface GenerateDeps {
   pollMinSeconds: number;
   pollMaxSeconds: number;
   reconcileSeconds: number;
-  /** Told when an output is expected. */
   outputMeasurer?: Pick<Measurer, 'prepare'>;
   jobTimes?: Pick<JobTimes, 'expected' | 'working' | 'observe'>;
 }
@@ -24,8 +23,8 @@ const LIMIT_GRACE_SECONDS = 60;
 const MAX_RECHECK_SECONDS = 6 * 3600;
 
 /**
- * Reads the accepted job and moves the task when the job has ended. If the job is missing, runs
- * past the provider's own limit or can't be read until then, the task is held for its outcome.
+ * If the job is missing, runs past the provider's own limit or can't be read until then, the task
+ * is held for its outcome.
  */
 export async function generate(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const read = await readJob(deps, task).catch((failure: unknown) => {
@@ -46,7 +45,7 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
   return moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
 }
 
-/** The step of a task held for its outcome: reads the job again, with growing pauses. */
+/** The step of a task held for its outcome. */
 export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const { jobId, status } = await readJob(deps, task);
   if (status.kind === 'working' && !isOverdue(deps, task)) {
@@ -62,9 +61,8 @@ export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResul
 }
 
 /**
- * Seconds until the job of a task held for its outcome is read again. They double each time the
- * task is held, up to six hours, so that a result that can't be fetched costs few calls and few
- * rows of history.
+ * They double each time the task is held, up to six hours: a result that can't be fetched costs few
+ * calls and few rows of history.
  */
 export function recheckDelaySeconds(
   { reconcileSeconds }: Pick<GenerateDeps, 'reconcileSeconds'>,
@@ -129,8 +127,8 @@ async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepR
 }
 
 /**
- * The move that follows from the job's status; a cancelled job ends its task. A failed job may have
- * been cancelled before the provider's response was recorded.
+ * A cancelled job ends its task. A failed one may have been cancelled before the provider's
+ * response was recorded.
  */
 async function nextMove(
   { db }: GenerateDeps,

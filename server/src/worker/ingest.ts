@@ -29,7 +29,6 @@ export interface IngestDeps {
   measurer: Measurer;
 }
 
-/** Thrown when a client's file is refused. */
 class MediaRefused extends Error {
   readonly refusal: InputRefusal;
 
@@ -55,7 +54,7 @@ class InputsRefused extends Error {
   }
 }
 
-/** The first step of a new task. Without files to ingest it can be submitted at once. */
+/** Without files to ingest, a new task can be submitted at once. */
 export async function startTask({ db }: IngestDeps, task: Task): Promise<StepResult> {
   if (inputsOf(task.request).length > 0) return moveNow(db, task, { to: 'ingesting' });
   const changes = { aspectRatio: chooseRatio(task, []) };
@@ -64,9 +63,8 @@ export async function startTask({ db }: IngestDeps, task: Task): Promise<StepRes
 }
 
 /**
- * Copies the client's files into the service's own storage: each file is fetched within one shared
- * byte budget, decoded in full, measured and stored. After a refused file the others are checked
- * for two more seconds, and the task fails with its refund.
+ * Each file is fetched within one shared byte budget, decoded in full, measured and stored. After a
+ * refused file the others are checked for two more seconds, and the task fails with its refund.
  */
 export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> {
   await markUnfinished(deps.db, { ownerId: task.id, role: 'input' });
@@ -136,12 +134,8 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
     const filePath = path.join(folder, 'input');
     await fetchTo(filePath, deps, copy);
     const { account_id: accountId } = task;
-    const turn = {
-      accountId,
-      source: accountId,
-      rules: referenceRules(input.declaredSeconds),
-      signal,
-    };
+    const rules = referenceRules(input.declaredSeconds);
+    const turn = { accountId, source: accountId, rules, signal };
     const facts = factsOf(input, await deps.measurer.measure(filePath, input.kind, turn));
     const mediaType = facts.mediaType;
     signal.throwIfAborted();
@@ -170,7 +164,7 @@ async function download({ guardedFetch }: IngestDeps, { task, input, budget, sig
 }
 
 /**
- * Opens a file that the task's account has uploaded; its bytes count against the same budget.
+ * Its bytes count against the same budget.
  * @throws MediaRefused when the account no longer has the upload; OutboundError `too_large`
  */
 async function openUpload(

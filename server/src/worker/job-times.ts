@@ -2,7 +2,7 @@ import { type Database, namedStatement, statement } from '../database/database.t
 import { evictOldest } from '../kernel/evict-oldest.ts';
 import type { Task } from '../tasks/task.ts';
 
-/** How long jobs of one kind take, in seconds from their acceptance. */
+/** In seconds from the acceptance. */
 interface JobTime {
   jobs: number;
   meanSeconds: number;
@@ -18,18 +18,17 @@ interface WorkingRead {
   pauseSeconds: number;
 }
 
-/** The job times that this process has read and observed. */
 export interface JobTimes {
   /** undefined until enough jobs of this kind have succeeded. */
   expected(task: JobOf): JobTime | undefined;
-  /** Notes a read that found the job working, in seconds since acceptance, and the next pause. */
+  /** A read found the job working, in seconds since acceptance; the next pause. */
   working(taskId: string, read: WorkingRead): void;
   /**
-   * Learns from a read that found the job ended. It may have ended at any time in the pause before,
-   * so the middle counts; a read that came early was woken by a callback, so its own time counts.
+   * A read found the job ended. It may have ended at any time in the pause before, so the middle
+   * counts; a read that came early was woken by a callback, so its own time counts.
    */
   observe(task: JobOf & Pick<Task, 'id'>, seconds: number): void;
-  /** Stores what was observed and reads what all processes know. Without tasks it does nothing. */
+  /** Stores what was observed and reads what all processes know. */
   exchange(): Promise<void>;
 }
 
@@ -101,7 +100,6 @@ export function openJobTimes(db: Database): JobTimes {
   };
 }
 
-/** When a job ended that `last` found working and a later read found ended. */
 function endBetween(last: WorkingRead | undefined, seconds: number): number {
   const isPauseOver = last && seconds >= last.seconds + last.pauseSeconds;
   return isPauseOver ? (last.seconds + seconds) / 2 : seconds;

@@ -41,12 +41,6 @@ const readFleet = queryFirst<[], Fleet>(
      ) as "unservedProviders"`,
 );
 
-/** Live tasks of a provider that no running worker has. */
-interface UnservedTasks {
-  provider: string;
-  tasks: number;
-}
-
 const UNSERVED_TASKS = statement(
   'tasks_unserved',
   `select provider, count(*)::int as tasks from tasks
@@ -55,8 +49,8 @@ const UNSERVED_TASKS = statement(
 );
 
 /** The live tasks that no running worker can serve, except those of the given providers. */
-export function unservedTasks(db: Queryable, providers: string[] = []): Promise<UnservedTasks[]> {
-  return db.query(UNSERVED_TASKS, [providers]);
+export function unservedTasks(db: Queryable, providers: string[] = []) {
+  return db.query<{ provider: string; tasks: number }>(UNSERVED_TASKS, [providers]);
 }
 
 /** Reports that this worker claims nothing more. */
@@ -65,15 +59,12 @@ export const reportGone = command<[workerId: string]>(
   'delete from workers where id = $1',
 );
 
-/** What a worker needs to know of the other workers. */
 export interface Fleet {
-  /** How many tasks all running workers together ingest at once. */
   ingestSlots: number;
   /** Providers of tasks not yet submitted that no running worker has. */
   unservedProviders: string[];
 }
 
-/** Reports that this worker runs, and reads what all running workers have. */
 export async function reportAlive(
   db: Database,
   worker: { id: string; providers: string[]; ingestSlots: number },
@@ -89,8 +80,8 @@ export async function reportAlive(
 const UNSERVED_AFTER_SECONDS = 60;
 
 /**
- * One account may have an eighth of the ingest slots of all workers, so that the slow hosts of a
- * few accounts leave slots for the others.
+ * The share of one account in the ingest slots of all workers, so that the slow hosts of a few
+ * accounts leave slots for the others.
  */
 const SHARE_OF_ACCOUNT = 1 / 8;
 
@@ -108,7 +99,6 @@ export function createClaimRules(options: {
       .filter(([, since]) => monotonic() - since >= UNSERVED_AFTER_SECONDS * 1000)
       .map(([provider]) => provider);
   return {
-    /** Takes the other workers into account. */
     update(fleet: Fleet) {
       ingestSlots = Math.max(options.ingestSlots, fleet.ingestSlots);
       for (const provider of unservedSince.keys()) {
@@ -119,8 +109,8 @@ export function createClaimRules(options: {
       }
     },
     /**
-     * The providers whose tasks it claims: its own and, for tasks not yet submitted, those that no
-     * worker has: the submit step ends these as not accepted.
+     * Its own and, for tasks not yet submitted, those that no worker has: the submit step ends
+     * these as not accepted.
      */
     providers(pool: WorkerPool) {
       return pool === 'submit' || pool === 'ingest' ? [...own, ...unserved()] : own;
@@ -130,10 +120,7 @@ export function createClaimRules(options: {
   };
 }
 
-/**
- * Warns of live tasks whose provider neither this process nor a running worker has, and says what
- * to set.
- */
+/** Warns of live tasks whose provider neither this process nor a running worker has. */
 export async function warnOfUnserved(
   providers: ReadonlyMap<string, unknown>,
   { db, log }: { db: Database; log: Log },

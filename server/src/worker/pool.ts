@@ -9,13 +9,10 @@ interface PoolOptions {
   name: string;
   slots: number;
   log: Log;
-  /** When it aborts, nothing more is claimed. */
   stopping: AbortSignal;
-  /** Leases at most this many tasks. */
   claim(slots: number): Promise<Task[]>;
   /** Works on a leased task. Must not throw. */
   work(task: Task): Promise<void>;
-  /** Milliseconds of a clock that is never set back. */
   monotonic?(): number;
 }
 
@@ -92,13 +89,12 @@ export function createPool(options: PoolOptions) {
   stopping.addEventListener('abort', startWaiting);
   return {
     /**
-     * Claims due tasks for the free slots and starts them; without a free slot, as soon as there
-     * is one. Calls during a claim share the next one.
+     * Claims due tasks for the free slots, or as soon as one is free. Calls during a claim share
+     * the next one.
      */
     fill,
     /**
-     * Starts a leased task, or queues it for a slot. Queued and due tasks alternate, so neither
-     * delays the other for long.
+     * Starts a leased task, or queues it for a slot. Queued and due tasks alternate.
      * @returns false when as many tasks are queued as the pool has slots and one more would wait
      *   for over a second: another process may be faster
      */
@@ -109,7 +105,7 @@ export function createPool(options: PoolOptions) {
       else return false;
       return true;
     },
-    /** Resolves when a claim under way, and then all tasks, have ended. */
+    /** Waits for a claim under way, then for all tasks. */
     async finish() {
       await filling;
       while (inProgress.size > 0) await Promise.all(inProgress);
@@ -125,7 +121,6 @@ function trackSpeed(slots: number, monotonic = () => performance.now()) {
       ends.push(monotonic());
       if (ends.length > slots) ends.shift();
     },
-    /** Whether this many tasks will probably end soon. */
     isSoon(tasks: number): boolean {
       const [oldest] = ends;
       if (oldest === undefined || ends.length < slots) return false;

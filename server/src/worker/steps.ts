@@ -13,7 +13,6 @@ import { type SubmitStepDeps, submitTask } from './submit.ts';
 
 export type StepDeps = IngestDeps & SubmitStepDeps & GenerateDeps & ArchiveDeps;
 
-/** The work of each phase. */
 export interface Steps {
   /** Runs the step of the task's phase. It may run twice: a process can die after any statement. */
   run(task: Task): Promise<StepResult>;
@@ -54,9 +53,9 @@ function retryDelaySeconds(internalFailures: number): number {
 }
 
 /**
- * Before the phase `submitting` it is certain that no provider accepted the task, so it is treated
- * as not accepted: a client that waits gets its response at once. From then on the task is only
- * postponed: neither a failed poll nor an internal failure may fail it.
+ * Before the phase `submitting` it is certain that no provider accepted the task: a client that
+ * waits gets its response at once. From then on a task is only postponed: neither a failed poll nor
+ * an internal failure may fail it.
  */
 function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<StepResult> {
   if (task.phase === 'reserved' || task.phase === 'ingesting') {
@@ -70,10 +69,7 @@ function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<Step
   });
 }
 
-/**
- * The provider whose name is recorded with the task.
- * @throws Error when it is not configured in this process
- */
+/** @throws Error when it is not configured in this process */
 export function providerFor(
   providers: ReadonlyMap<string, HostedProvider>,
   task: Task,
@@ -83,10 +79,7 @@ export function providerFor(
   return provider;
 }
 
-/**
- * Wraps the steps: each step and each move of a task is reported to the metrics, and each step is a
- * span of the task's trace.
- */
+/** Reports each step and move to the metrics; each step is a span of the task's trace. */
 export function instrumentedSteps(steps: Steps): Steps {
   return {
     run: (task) => inStepSpan(task, () => runReported(task)),

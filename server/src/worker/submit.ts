@@ -9,33 +9,25 @@ import { recordEvidence } from '../attempts/evidence.ts';
 import { type FindDeps, findJobOf } from '../attempts/find-job.ts';
 import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { recordOrphans } from '../attempts/orphans.ts';
-import {
-  DatabaseClosed,
-  isDatabaseUnavailable,
-  type Transaction,
-  violatedConstraint,
-} from '../database/database.ts';
+import { DatabaseClosed, isDatabaseUnavailable, violatedConstraint } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Closures } from '../providers/circuit-breaker/closures.ts';
-import type { JobSpec, Provider, SubmitOutcome } from '../providers/provider.ts';
+import type { Provider, SubmitOutcome } from '../providers/provider.ts';
 import { awaitProvider, notAccepted } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { type StepResult, Superseded } from '../tasks/transitions.ts';
 
 export interface SubmitStepDeps extends FindDeps {
   closures: Pick<Closures, 'enter'>;
-  /** Monotonic milliseconds of this process. */
   monotonic(): number;
-  /** Wall-clock milliseconds. This clock keeps running while the machine is suspended. */
+  /** Milliseconds. Keeps running while the machine is suspended, unlike `monotonic`. */
   wallClock(): number;
-  /** Waits before retrying to record an outcome. */
   pause(seconds: number): Promise<void>;
 }
 
 /**
- * Submits a task to its provider once. If another worker died with an attempt in flight, nothing
- * is sent again: the provider is asked for the attempt's job, and an inconclusive find holds the
- * task.
+ * Submits a task once. If another worker died with an attempt in flight, nothing is sent again: the
+ * provider is asked for the attempt's job, and an inconclusive find holds the task.
  */
 export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
   const isFirst = task.known_job === null;
@@ -68,14 +60,16 @@ async function submitNow(
   const mayStillSend = untilSeconds(deps, SEND_WITHIN_SECONDS);
   const attempt = await insertAttempt(deps.db, task, provider.identity);
   const jobSpec = await jobSpecOf(deps, task, attempt);
-  const outcome = await submitOnce(provider, jobSpec, mayStillSend);
+  const outcome = await Promise.try(() => provider.submit(jobSpec, mayStillSend)).catch(
+    (error): SubmitOutcome => ({ kind: 'unknown', cause: String(error) }),
+  );
   logOutcome(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
   return record(deps, task, attempt, outcome);
 }
 
 /**
- * Returns a function that tells whether time is left, by both clocks: the monotonic one stops while
- * the machine is suspended, and the wall clock may be set back.
+ * Whether time is left, by both clocks: the monotonic one stops while the machine is suspended, and
+ * the wall clock may be set back.
  */
 function untilSeconds(
   { monotonic, wallClock }: Pick<SubmitStepDeps, 'monotonic' | 'wallClock'>,
@@ -85,34 +79,17 @@ function untilSeconds(
   return () => ends.every(({ clock, end }) => clock() < end);
 }
 
-async function submitOnce(
-  provider: Provider,
-  jobSpec: JobSpec,
-  mayStillSend: () => boolean,
-): Promise<SubmitOutcome> {
-  try {
-    return await provider.submit(jobSpec, mayStillSend);
-  } catch (error) {
-    return { kind: 'unknown', cause: String(error) };
-  }
-}
-
-/** Logs the outcomes that an operator should know at once. */
 function logOutcome(log: Log, outcome: SubmitOutcome, ids: object): void {
   if (outcome.kind === 'unknown') {
     log.warn({ ...ids, cause: outcome.cause }, 'unknown whether the provider accepted a task');
   }
   if (outcome.kind === 'rejected' && outcome.fault === 'operator') {
-    log.error(
-      { ...ids, cause: outcome.cause },
-      'the provider rejected a task: fix the API key, balance or model',
-    );
+    const message = 'the provider rejected a task: fix the API key, balance or model';
+    log.error({ ...ids, cause: outcome.cause }, message);
   }
 }
 
-/**
- * Records the outcome, and retries while the database is down: the provider reports it only once.
- */
+/** Retries while the database is down: the provider reports an outcome only once. */
 async function record(
   deps: SubmitStepDeps,
   task: Task,
@@ -126,10 +103,8 @@ async function record(
     if (failure instanceof Superseded || outcome.kind !== 'accepted') throw failure;
     const { jobId } = outcome;
     if (violatedConstraint(failure) === 'one_attempt_per_job') {
-      return record(deps, task, attempt, {
-        kind: 'unknown',
-        cause: `${jobId} belongs to another attempt already`,
-      });
+      const cause = `${jobId} belongs to another attempt already`;
+      return record(deps, task, attempt, { kind: 'unknown', cause });
     }
     const message = `job ${jobId} of ${attempt.id} was accepted, but it could not be recorded`;
     throw new Error(message, { cause: failure });
@@ -147,13 +122,16 @@ async function recordOnce(
     const accepted = await acceptShared(deps.db, { task, attempt, jobId });
     if (accepted) return accepted;
   }
-  return deps.db.transaction((tx) => applySubmitOutcome(deps, tx, task, { attempt, outcome }));
+  const { submitRetrySeconds } = deps;
+  return deps.db.transaction(async (tx) => {
+    if (outcome.kind === 'unknown') await recordEvidence(tx, attempt.id, 'sender', outcome);
+    const cause = { attempt: attempt.id, ...outcome };
+    return applyOutcome(tx, task, attempt, { outcome, by: 'sender', cause, submitRetrySeconds });
+  });
 }
 
-/** The pause between tries to record an outcome. */
 const RECORD_PAUSE_SECONDS = 0.5;
 
-/** Retries the work until the database is reachable, or this process has closed it. */
 async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -167,8 +145,8 @@ async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): P
 }
 
 /**
- * Records an outcome that came after the task moved on, as evidence only. An accepted job that is
- * not the task's is an orphan.
+ * The task has moved on: the outcome is evidence only. An accepted job that is not the task's is an
+ * orphan.
  */
 async function recordLateOutcome(
   deps: SubmitStepDeps,
@@ -182,15 +160,4 @@ async function recordLateOutcome(
       await recordOrphans(tx, attempt.id);
     }),
   );
-}
-
-async function applySubmitOutcome(
-  { submitRetrySeconds }: SubmitStepDeps,
-  tx: Transaction,
-  task: Task,
-  { attempt, outcome }: { attempt: Attempt; outcome: SubmitOutcome },
-): Promise<StepResult> {
-  if (outcome.kind === 'unknown') await recordEvidence(tx, attempt.id, 'sender', outcome);
-  const cause = { attempt: attempt.id, ...outcome };
-  return applyOutcome(tx, task, attempt, { outcome, by: 'sender', cause, submitRetrySeconds });
 }

@@ -36,17 +36,15 @@ interface WorkerDeps {
   wakeUps: Pick<WakeUps, 'listen'>;
   log: Log;
   steps: Steps;
-  /** The worker claims tasks of these providers only, and leaves the others to other processes. */
+  /** Tasks of others are left to other processes. */
   providers: ReadonlyMap<string, Pick<HostedProvider, 'nearReads'>>;
-  /** Called with a task after each of its moves. */
   onMoved?: ((task: Task) => void) | undefined;
-  /** Called when deliveries of webhooks are due. */
   onDeliveries?: () => void;
 }
 
 /**
- * Claims and runs due tasks. A wake-up makes a pool claim at once. Each pool also claims
- * twice a second: tasks that were postponed, and those that a killed process had leased.
+ * A wake-up makes a pool claim at once. Each pool also claims twice a second: postponed tasks, and
+ * those that a killed process had leased.
  */
 export function createWorker(deps: WorkerDeps) {
   const { db, wakeUps, log, steps, onMoved, onDeliveries } = deps;
@@ -117,12 +115,10 @@ export function createWorker(deps: WorkerDeps) {
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker has started');
     },
-    /** Starts no more steps; those under way continue. */
     async stopClaiming() {
       stopping.abort();
       await reportGone(db, own.id).catch(() => {}); // other workers see it after a while
     },
-    /** Waits for the steps under way, for at most `seconds`. */
     async stop(seconds: number) {
       stopping.abort(); // stopClaiming was not called if start failed
       const late = delay(seconds * 1000, undefined, { ref: false });
@@ -134,8 +130,8 @@ export function createWorker(deps: WorkerDeps) {
 }
 
 /**
- * Twice a second, fills only the pools that have due tasks, so an idle worker runs one statement.
- * If something is due before the next sweep, the sweep starts then.
+ * Fills only the pools that have due tasks, so an idle worker runs one statement. If something is
+ * due before the next sweep, the sweep starts then.
  */
 function startSweeping(
   { db, log }: Pick<WorkerDeps, 'db' | 'log'>,
@@ -174,14 +170,13 @@ export interface AdvanceDeps {
   log: Log;
   steps: Steps;
   onMoved?: ((task: Task) => void) | undefined;
-  /** The leases to renew, by task id. */
   leases: Map<string, number>;
   stopping: { readonly aborted: boolean };
 }
 
 /**
- * Runs the steps of a leased task until it is postponed or has ended, its next step belongs to
- * another worker pool, a step fails, or the process is stopping.
+ * Runs the steps of a leased task until its next one is due later or belongs to another pool, a
+ * step fails, or the process is stopping.
  * @returns the task, still leased, if it has a next step
  */
 export async function advance(
@@ -220,10 +215,8 @@ async function step(deps: AdvanceDeps, task: Task): Promise<Task | undefined> {
     if (error instanceof Superseded) {
       log.debug({ task: task.id, cause: error.message }, 'a step was superseded');
     } else {
-      log.warn(
-        { err: error, task: task.id, phase: task.phase },
-        'a step failed and will be retried',
-      );
+      const ids = { task: task.id, phase: task.phase };
+      log.warn({ err: error, ...ids }, 'a step failed and will be retried');
       await steps.failed(task, error);
     }
     return undefined;

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
-import { checkAddresses, checkUrl, isPublicAddress, parseAllowList } from './addresses.ts';
+import {
+  checkAddresses,
+  checkUrl,
+  isPublicAddress,
+  parseAllowList,
+  parseDenyList,
+} from './addresses.ts';
 import { OutboundError } from './refusal.ts';
 
 const EMPTY_ALLOW_LIST = { allow: parseAllowList('') };
@@ -82,61 +88,33 @@ test('an address that DNS gives is checked like one in the URL', () => {
   }
 });
 
-test('a text that is not a usable URL is refused as malformed_url', () => {
-  const texts = [
-    '',
-    'example.com',
-    '/a.png',
-    '//example.com/a',
-    'https://',
-    'https://[::1',
-    'https:///',
-  ];
-  texts.push('https://[fe80::1%25eth0]/', 'https://[fe80::1%eth0]/', 'https://example.com:0/');
-  texts.push('https://example.com:65536/', 'https://./', 'https://a..b/', 'https://example.com../');
-  texts.push(
-    'https://256.256.256.256/',
-    'https://1.2.3.4.5/',
-    'https://exa mple.com/',
-    'https://a%00b/',
-  );
-  for (const text of texts) {
-    assert.equal(
-      refusal(() => checkUrl(text, EMPTY_ALLOW_LIST)),
-      'malformed_url',
-      text,
-    );
-  }
-});
+const REFUSED: [reason: string, urls: string[]][] = [
+  [
+    'malformed_url',
+    `example.com /a.png //example.com/a https:// https://[::1 https:/// https://[fe80::1%25eth0]/
+     https://[fe80::1%eth0]/ https://example.com:0/ https://example.com:65536/ https://./
+     https://a..b/ https://example.com../ https://256.256.256.256/ https://1.2.3.4.5/
+     https://a%00b/`
+      .split(/\s+/)
+      .concat('', 'https://exa mple.com/'),
+  ],
+  ['not_https', ['http://example.com/', 'ftp://example.com/', 'file:///etc/passwd', 'data:,x']],
+  [
+    'credentials_in_url',
+    ['https://u@example.com/', 'https://u:p@example.com/', 'https://:p@example.com/'],
+  ],
+];
 
-test('a scheme other than https is refused, also for public hosts', () => {
-  for (const text of [
-    'http://example.com/',
-    'ftp://example.com/',
-    'file:///etc/passwd',
-    'data:,x',
-  ]) {
-    assert.equal(
-      refusal(() => checkUrl(text, EMPTY_ALLOW_LIST)),
-      'not_https',
-      text,
-    );
-  }
-});
-
-test('a user name or a password in the URL is refused', () => {
-  for (const text of [
-    'https://u@example.com/',
-    'https://u:p@example.com/',
-    'https://:p@example.com/',
-  ]) {
-    assert.equal(
-      refusal(() => checkUrl(text, EMPTY_ALLOW_LIST)),
-      'credentials_in_url',
-      text,
-    );
-  }
-});
+for (const [reason, urls] of REFUSED) {
+  test(`a URL is refused as ${reason}, also for public hosts`, () => {
+    for (const url of urls)
+      assert.equal(
+        refusal(() => checkUrl(url, EMPTY_ALLOW_LIST)),
+        reason,
+        url,
+      );
+  });
+}
 
 test('the checked URL has no trailing dot and no fragment', () => {
   assert.equal(
@@ -147,61 +125,25 @@ test('the checked URL has no trailing dot and no fragment', () => {
 
 test('a host on the allow list passes on its own port only', () => {
   const hosts = { allow: parseAllowList('localhost:8443, 127.0.0.1:9000,[::1]:443,MEDIA.test.:1') };
-  for (const host of [
-    'localhost:8443',
-    'localhost.:8443',
-    '127.1:9000',
-    '[0::1]',
-    'media.test:1',
-  ]) {
-    assert.equal(
-      refusal(() => checkUrl(`https://${host}/`, hosts)),
-      'passed',
-      host,
-    );
+  const reason = (host: string) => refusal(() => checkUrl(`https://${host}/`, hosts));
+  for (const host of 'localhost:8443 localhost.:8443 127.1:9000 [0::1] media.test:1'.split(' ')) {
+    assert.equal(reason(host), 'passed', host);
   }
-  for (const host of [
-    'localhost',
-    'localhost:9000',
-    '127.0.0.1:8443',
-    '[::1]:8443',
-    '127.0.0.2:9000',
-  ]) {
-    assert.equal(
-      refusal(() => checkUrl(`https://${host}/`, hosts)),
-      'not_public',
-      host,
-    );
-  }
+  const others = 'localhost localhost:9000 127.0.0.1:8443 [::1]:8443 127.0.0.2:9000';
+  for (const host of others.split(' ')) assert.equal(reason(host), 'not_public', host);
 });
 
 test('plain http needs both the allow list and the permission', () => {
   const hosts = { allow: parseAllowList('127.0.0.1:9000,media.test:80') };
-  const permitted = { plainHttpWhereAllowed: true };
-  assert.equal(
-    refusal(() => checkUrl('http://127.0.0.1:9000/', hosts)),
-    'not_https',
-  );
-  assert.equal(
-    refusal(() => checkUrl('http://127.0.0.1:9000/', hosts, permitted)),
-    'passed',
-  );
-  assert.equal(
-    refusal(() => checkUrl('http://media.test/', hosts, permitted)),
-    'passed',
-  );
-  assert.equal(
-    refusal(() => checkUrl('http://media.test:81/', hosts, permitted)),
-    'not_https',
-  );
-  assert.equal(
-    refusal(() => checkUrl('http://example.com/', hosts, permitted)),
-    'not_https',
-  );
-  assert.equal(
-    refusal(() => checkUrl('ftp://media.test:80/', hosts, permitted)),
-    'not_https',
-  );
+  const reason = (url: string, plainHttpWhereAllowed: boolean) =>
+    refusal(() => checkUrl(url, hosts, { plainHttpWhereAllowed }));
+  assert.equal(reason('http://127.0.0.1:9000/', false), 'not_https');
+  for (const url of ['http://127.0.0.1:9000/', 'http://media.test/']) {
+    assert.equal(reason(url, true), 'passed', url);
+  }
+  for (const url of ['http://media.test:81/', 'http://example.com/', 'ftp://media.test:80/']) {
+    assert.equal(reason(url, true), 'not_https', url);
+  }
 });
 
 test('a host with one address that is not public is refused', () => {
@@ -219,18 +161,10 @@ test('a host with one address that is not public is refused', () => {
 });
 
 test('the error for an invalid entry of the allow list names the entry', () => {
-  const entries = [
-    'localhost',
-    'localhost:',
-    ':80',
-    'a:0',
-    'a:65536',
-    'a:b',
-    '::1:80',
-    '[::1]',
-    'a:1:2',
-  ];
-  entries.push('https://a:80', 'a/b:80', 'u@a:80', 'a b:80', '[::1:80', '.:80', '*.test:80');
+  const entries =
+    'localhost localhost: :80 a:0 a:65536 a:b ::1:80 [::1] a:1:2 https://a:80 a/b:80 u@a:80 [::1:80 .:80 *.test:80'
+      .split(' ')
+      .concat('a b:80');
   for (const entry of entries) {
     assert.throws(
       () => parseAllowList(`ok.test:80,${entry}`),
@@ -240,4 +174,41 @@ test('the error for an invalid entry of the allow list names the entry', () => {
   }
   assert.throws(() => parseAllowList('a:80,,b:80'), UsageError);
   assert.equal(parseAllowList('  ').size, 0);
+});
+
+const DENY = parseDenyList('20.1.2.0/24, 20.9.9.9,2a00:1450::/32');
+const DENIED =
+  '20.1.2.0 20.1.2.255 20.9.9.9 2a00:1450::1 2a00:1450:ffff:: ::ffff:20.1.2.3 64:ff9b::1401:203';
+const OTHERS = '20.1.1.255 20.1.3.0 20.9.9.8 2a00:1451::1 64:ff9b::1401:103';
+
+function isDenied(address: string, allow = ''): boolean {
+  const hosts = { allow: parseAllowList(allow), deny: DENY };
+  const literal = `https://${address.includes(':') ? `[${address}]` : address}/`;
+  const inUrl = refusal(() => checkUrl(literal, hosts));
+  const name = new URL('https://media.example.com/');
+  const behindName = refusal(() => checkAddresses(name, ['8.8.8.8', address], hosts));
+  assert.equal(inUrl, behindName, address);
+  assert.match(inUrl, /^(not_public|passed)$/);
+  return inUrl === 'not_public';
+}
+
+test('a denied network is not public, in the URL and behind a name', () => {
+  for (const address of DENIED.split(' ')) assert.equal(isDenied(address), true, address);
+  for (const address of OTHERS.split(' ')) assert.equal(isDenied(address), false, address);
+});
+
+test('a host on the allow list may be in a denied network', () => {
+  assert.equal(isDenied('20.1.2.3', '20.1.2.3:443'), false);
+  assert.equal(isDenied('20.1.2.3', '20.1.2.4:443,20.1.2.3:80'), true);
+});
+
+test('the error for an invalid entry of the deny list names the entry', () => {
+  const entries = ['example.com', '20.1.2', '20.1.2.0/33', '20.1.2.0/', '::/129', 'fe80::1%eth0'];
+  for (const entry of [...entries, '', '20.1.2.0-20.1.2.9', '20.1.2.0/255.255.255.0']) {
+    assert.throws(
+      () => parseDenyList(`20.1.2.3,${entry}`),
+      (error) => error instanceof UsageError && error.message.includes(`"${entry}"`),
+      entry,
+    );
+  }
 });

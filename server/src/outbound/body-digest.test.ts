@@ -1,33 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { crc32, gzipSync } from 'node:zlib';
-import { startMediaHost } from '../../test/media/media-host.ts';
-import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
-import { parseAllowList } from './addresses.ts';
-import { ByteBudget } from './byte-budget.ts';
-import { createGuardedFetch } from './guarded-fetch.ts';
+import { bytesFrom, openDownloads } from '../../test/media/downloads.ts';
 
 const BYTES = Buffer.alloc(300_000, 'a video');
 let downloads = 0;
-
-const host = await startMediaHost();
-const allow = parseAllowList(`localhost:${host.port}`);
-const guardedFetch = createGuardedFetch({ allow, ca: await readFile(TEST_CA_FILE, 'utf8') });
-after(async () => {
-  await guardedFetch.close();
-  await host.close();
-});
+const { host, open } = await openDownloads();
+const guardedFetch = open();
 
 /** Downloads the bytes with these headers. @returns whether all of them were taken for whole */
 async function isTaken(headers: Record<string, string>, bytes = BYTES, comparesDigest = true) {
   downloads += 1;
   const url = host.serve(`/${downloads}`, { kind: 'bytes', bytes, headers });
-  const budget = new ByteBudget(2 ** 20);
-  const body = await guardedFetch.download(url, { budget, comparesDigest });
   try {
-    const received = Buffer.concat(await Array.fromAsync(body));
+    const received = await bytesFrom(guardedFetch, url, { comparesDigest });
     assert.equal(received.length, BYTES.length);
     return true;
   } catch (error) {

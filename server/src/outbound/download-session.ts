@@ -3,54 +3,48 @@ import type { LookupClient } from './host-lookup.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 /** One download, from DNS to the last byte, with its timer and its connections. */
-export interface DownloadSession {
-  /** Aborts when the caller aborts, the deadline passes or the guarded fetch closes. */
-  signal: AbortSignal;
-  /** The customer whose look-ups are limited; undefined if no customer named the URL. */
-  client: LookupClient | undefined;
-  /** Adds a connection, which is closed when the session ends, if not earlier. */
-  addClient(client: Client): void;
-  /** Closes one connection; resolves when its socket is closed. */
-  closeClient(client: Client): Promise<void>;
-  /** Ends the session, with a reason if it ends early; resolves when its sockets are closed. */
-  end(reason?: unknown): Promise<void>;
-  /** The error to throw for a failure: the reason if the session ended early, else a refusal. */
-  failureOf(failure: unknown): unknown;
-}
+export type DownloadSession = ReturnType<typeof beginDownloadSession>;
 
 export function beginDownloadSession(options: {
   signal?: AbortSignal | undefined;
+  /** The customer whose look-ups are limited; undefined if no customer named the URL. */
   client?: LookupClient | undefined;
   deadlineSeconds: number;
-  onEnd: (session: DownloadSession) => void;
-}): DownloadSession {
+  onEnd: () => void;
+}) {
   const stop = new AbortController();
   const clients = new Set<Client>();
+  /** Ends the session, with a reason if it ends early; resolves when its sockets are closed. */
+  const end = async (reason?: unknown) => {
+    clearTimeout(deadline);
+    options.signal?.removeEventListener('abort', onCallerAbort);
+    if (reason !== undefined) stop.abort(reason);
+    await Promise.all([...clients].map((client) => client.destroy()));
+    options.onEnd();
+  };
   const deadline = setTimeout(
-    () => session.end(deadlinePassed(options.deadlineSeconds)),
+    () => end(deadlinePassed(options.deadlineSeconds)),
     options.deadlineSeconds * 1000,
   );
-  const onCallerAbort = () => void session.end(options.signal?.reason);
-  const session: DownloadSession = {
+  const onCallerAbort = () => void end(options.signal?.reason);
+  if (options.signal?.aborted) onCallerAbort();
+  else options.signal?.addEventListener('abort', onCallerAbort);
+  return {
+    /** Aborts when the caller aborts, the deadline passes or the guarded fetch closes. */
     signal: stop.signal,
     client: options.client,
-    addClient: (client) => void clients.add(client),
-    async closeClient(client) {
+    /** Adds a connection, which is closed when the session ends, if not earlier. */
+    addClient: (client: Client) => void clients.add(client),
+    /** Resolves when the connection's socket is closed. */
+    async closeClient(client: Client) {
       clients.delete(client);
       await client.destroy();
     },
-    async end(reason) {
-      clearTimeout(deadline);
-      options.signal?.removeEventListener('abort', onCallerAbort);
-      if (reason !== undefined) stop.abort(reason);
-      await Promise.all([...clients].map((client) => client.destroy()));
-      options.onEnd(session);
-    },
-    failureOf: (failure) => (stop.signal.aborted ? stop.signal.reason : refusalFor(failure)),
+    end,
+    /** The error to throw: the reason if the session ended early, else a refusal. */
+    failureOf: (failure: unknown) =>
+      stop.signal.aborted ? stop.signal.reason : refusalFor(failure),
   };
-  if (options.signal?.aborted) onCallerAbort();
-  else options.signal?.addEventListener('abort', onCallerAbort);
-  return session;
 }
 
 function deadlinePassed(deadlineSeconds: number): OutboundError {

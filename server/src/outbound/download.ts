@@ -30,14 +30,9 @@ export interface DownloadOptions {
 /** A file, to be iterated once. Leaving the iteration early closes the connection. */
 export type Body = AsyncIterable<Uint8Array>;
 
-/** How fast a host must send on average, once the grace period is over. */
-export interface Pace {
-  graceSeconds: number;
-  bytesPerSecond: number;
-}
-
 export interface DownloadRules extends RequestRules {
-  pace: Pace;
+  /** How fast a host must send on average, once the grace period is over. */
+  pace: { graceSeconds: number; bytesPerSecond: number };
 }
 
 const MAX_REDIRECTS = 5;
@@ -135,17 +130,20 @@ function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, encoding);
 }
 
-interface Counting {
-  budget: ByteBudget;
-  session: DownloadSession;
-  pace: Pace;
-  digest: DigestCheck | undefined;
-}
-
 /** Yields a body's chunks as they arrive and counts them. Ends the session when iteration ends. */
 async function* countedChunks(
   body: Readable,
-  { budget, session, pace, digest }: Counting,
+  {
+    budget,
+    session,
+    pace,
+    digest,
+  }: {
+    budget: ByteBudget;
+    session: DownloadSession;
+    pace: DownloadRules['pace'];
+    digest: DigestCheck | undefined;
+  },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     session.signal.throwIfAborted();
@@ -166,7 +164,7 @@ async function* countedChunks(
 }
 
 /** Measures how fast a host sends. The time that the reader takes between chunks does not count. */
-function watchPace({ graceSeconds, bytesPerSecond }: Pace) {
+function watchPace({ graceSeconds, bytesPerSecond }: DownloadRules['pace']) {
   let waitedSeconds = 0;
   let bytes = 0;
   let since = performance.now();

@@ -1,48 +1,25 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { bytesFrom as get, openDownloads } from '../../test/media/downloads.ts';
 import { startMediaHost } from '../../test/media/media-host.ts';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
-import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
-import type { DownloadOptions } from './download.ts';
-import {
-  createGuardedFetch,
-  type GuardedFetch,
-  type GuardedFetchOptions,
-} from './guarded-fetch.ts';
+import type { GuardedFetchOptions } from './guarded-fetch.ts';
 import { OutboundError } from './refusal.ts';
 
 /** A second loopback address, used as a private host that is not allowed. */
 const PRIVATE_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : '::1';
 const BYTES = Buffer.from('not really a picture');
 
-const guardedFetches: GuardedFetch[] = [];
-
-const ca = await readFile(TEST_CA_FILE, 'utf8');
-const host = await startMediaHost();
+const { host, open } = await openDownloads();
 host.serve('/a.png', { kind: 'bytes', bytes: BYTES, headers: { 'content-type': 'image/png' } });
 
-after(async () => {
-  await Promise.all(guardedFetches.map((guardedFetch) => guardedFetch.close()));
-  await host.close();
-});
-
-function guardedFetch(allow: string, options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
-  const made = createGuardedFetch({ allow: parseAllowList(allow), ca, ...options });
-  guardedFetches.push(made);
-  return made;
-}
-
-async function get(through: GuardedFetch, url: string, options: Partial<DownloadOptions> = {}) {
-  const budget = new ByteBudget(1_000_000);
-  const body = await through.download(url, { budget, ...options });
-  return Buffer.concat(await Array.fromAsync(body));
-}
+const guardedFetch = (allow?: string, options?: Partial<GuardedFetchOptions>) =>
+  open(options, allow);
 
 function refused(reason: string, details: Record<string, unknown> = {}) {
   return (error: unknown) => {
@@ -55,7 +32,7 @@ function refused(reason: string, details: Record<string, unknown> = {}) {
 
 test('a download has the bytes; its request has no fragment and only the necessary headers', async () => {
   const url = host.url('/a.png?x=1#y');
-  const got = await get(guardedFetch(`localhost:${host.port}`), url);
+  const got = await get(guardedFetch(), url);
   assert.deepEqual(got, BYTES);
   const { headers, path } = host.requests.at(-1) ?? assert.fail();
   assert.equal(path, '/a.png?x=1');
@@ -133,7 +110,7 @@ test('five redirects are followed and a sixth is not', async () => {
       status: [301, 302, 303, 307, 308][step % 5],
     });
   }
-  const allowed = guardedFetch(`localhost:${host.port}`);
+  const allowed = guardedFetch();
   assert.deepEqual(await get(allowed, host.url('/step5')), BYTES);
   assert.equal(host.requests.at(-1)?.path, '/a.png');
   await assert.rejects(
@@ -197,7 +174,7 @@ test('the caller’s headers are sent to the first origin only', async (t) => {
 test('an encoded body is decoded, and the budget counts decoded bytes', async () => {
   const bytes = Buffer.alloc(100_000, 'abc');
   const encoders = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
-  const allowed = guardedFetch(`localhost:${host.port}`);
+  const allowed = guardedFetch();
   for (const [encoding, encode] of Object.entries(encoders)) {
     const headers = { 'content-encoding': encoding };
     const url = host.serve('/encoded', { kind: 'bytes', bytes: encode(bytes), headers });
@@ -210,7 +187,7 @@ test('an encoded body is decoded, and the budget counts decoded bytes', async ()
 test('several downloads share one budget', async () => {
   const url = host.serve('/ten', { kind: 'bytes', bytes: Buffer.alloc(10) });
   const budget = new ByteBudget(25);
-  const allowed = guardedFetch(`localhost:${host.port}`);
+  const allowed = guardedFetch();
   await Promise.all([get(allowed, url, { budget }), get(allowed, url, { budget })]);
   assert.equal(budget.usedBytes, 20);
   await assert.rejects(get(allowed, url, { budget }), refused('too_large', { limit_bytes: 25 }));

@@ -1,51 +1,21 @@
 import { checkUrl, type HostRules } from './addresses.ts';
-import {
-  type Body,
-  type DownloadOptions,
-  type DownloadRules,
-  type Pace,
-  startDownload,
-} from './download.ts';
+import { type Body, type DownloadOptions, type DownloadRules, startDownload } from './download.ts';
 import { beginDownloadSession, type DownloadSession } from './download-session.ts';
 import {
   createDnsLookup,
   createLookupTurns,
   createSystemLookup,
-  type DnsServers,
   type LookupClient,
-  type Resolve,
 } from './host-lookup.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 
-export interface GuardedFetchOptions extends HostRules {
-  /**
-   * All addresses of a host name. When not given: the system's resolver for hosts on the allow
-   * list, DNS alone for all others.
-   */
-  resolve?: Resolve | undefined;
+type GivenRules = Partial<Omit<DownloadRules, 'allow' | 'lookupTurns' | 'resolveAllowed'>>;
+
+export interface GuardedFetchOptions extends HostRules, GivenRules {
   /** The DNS servers for hosts that are not on the allow list; the system's when not given. */
-  dnsServers?: DnsServers | undefined;
-  /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
-  ca?: string | undefined;
-  /**
-   * For resolving the host name, once the look-up has its turn; the same time again for connect and
-   * TLS together. 10 when not given.
-   */
-  connectTimeoutSeconds?: number | undefined;
-  /**
-   * From the connection to the end of the response's headers, interim responses (1xx) included. 20
-   * when not given.
-   */
-  headersTimeoutSeconds?: number | undefined;
-  /** The longest time between two chunks of the body. 20 when not given. */
-  idleTimeoutSeconds?: number | undefined;
-  /**
-   * The lowest average speed at which a host may send. 16 KiB a second after 10 seconds when not
-   * given.
-   */
-  pace?: Pace | undefined;
+  dnsServers?: readonly string[] | undefined;
   /** For a whole download. 300 when not given. */
-  deadlineSeconds?: number | undefined;
+  deadlineSeconds?: number;
 }
 
 /** The only way to fetch from hosts that clients or providers name. */
@@ -96,7 +66,7 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
       signal: options.signal,
       client: options.client,
       deadlineSeconds: options.deadlineSeconds ?? settings.deadlineSeconds ?? 300,
-      onEnd: (ended) => sessions.delete(ended),
+      onEnd: () => sessions.delete(session),
     });
     sessions.add(session);
     return session;
@@ -111,19 +81,16 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
   };
 }
 
-function rulesOf(options: GuardedFetchOptions): DownloadRules {
+function rulesOf({ resolve, dnsServers = [], ...given }: GuardedFetchOptions): DownloadRules {
   return {
-    allow: options.allow,
-    deny: options.deny,
-    ports: options.ports,
-    resolve: options.resolve ?? createDnsLookup(options.dnsServers ?? []),
-    resolveAllowed: options.resolve ?? createSystemLookup(),
+    connectTimeoutSeconds: 10,
+    headersTimeoutSeconds: 20,
+    idleTimeoutSeconds: 20,
+    pace: { graceSeconds: 10, bytesPerSecond: 16 * 1024 },
     lookupTurns: createLookupTurns(),
-    ca: options.ca,
-    connectTimeoutSeconds: options.connectTimeoutSeconds ?? 10,
-    headersTimeoutSeconds: options.headersTimeoutSeconds ?? 20,
-    idleTimeoutSeconds: options.idleTimeoutSeconds ?? 20,
-    pace: options.pace ?? { graceSeconds: 10, bytesPerSecond: 16 * 1024 },
+    resolve: resolve ?? createDnsLookup(dnsServers),
+    resolveAllowed: resolve ?? createSystemLookup(),
+    ...given,
   };
 }
 

@@ -11,17 +11,15 @@ import { OutboundError } from './refusal.ts';
  */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<LookupAddress[]>;
 
-/** Addresses of DNS servers, as `dns.setServers` takes them. Empty: the system's. */
-export type DnsServers = readonly string[];
-
 /** How long the second address family may take after the first one was resolved. */
 const SECOND_FAMILY_MS = 1000;
 
 /**
- * Parses `OUTBOUND_DNS`: `1.1.1.1,[2606:4700:4700::1111]:53`. Empty text: the system's servers.
+ * Parses `OUTBOUND_DNS`: `1.1.1.1,[2606:4700:4700::1111]:53`, as `dns.setServers` takes them. Empty
+ * text: the system's servers.
  * @throws UsageError that names the invalid entry
  */
-export function parseDnsServers(text: string): DnsServers {
+export function parseDnsServers(text: string): string[] {
   if (text.trim() === '') return [];
   const servers = text.split(',').map((entry) => entry.trim());
   for (const server of servers) {
@@ -41,7 +39,7 @@ export function parseDnsServers(text: string): DnsServers {
  * Each look-up has a resolver of its own, so it can be ended alone.
  * @throws OutboundError not_reachable or too_slow
  */
-export function createDnsLookup(servers: DnsServers): Resolve {
+export function createDnsLookup(servers: readonly string[]): Resolve {
   return async (host, signal) => {
     const resolver = new Resolver();
     if (servers.length > 0) resolver.setServers(servers);
@@ -110,10 +108,9 @@ export function createSystemLookup(): Resolve {
   };
 }
 
-/** The customer whose request names a host. */
+/** The customer whose request names a host, and the task of that request. */
 export interface LookupClient {
   accountId: string;
-  /** The task of the request. */
   taskId: string;
 }
 
@@ -124,28 +121,24 @@ export interface LookupLimits {
   perRequest: number;
 }
 
-/** Limits how many look-ups run at a time; the others wait. */
-export interface LookupTurns {
-  /**
-   * Runs `work` as soon as the limits allow it. Queues fairly: the account with the fewest look-ups
-   * under way is next.
-   * @param client whose limits apply; undefined: only the overall limit applies
-   * @throws the signal's reason when it aborts before `work` has started
-   */
-  run<T>(client: LookupClient | undefined, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
-}
-
 /**
  * A name whose servers never respond is looked up until the timeout. With these limits, such names
  * delay only the look-ups of their own account. One file needs one look-up at a time.
  */
 const LIMITS: LookupLimits = { overall: 256, perAccount: 8, perRequest: 4 };
 
-export function createLookupTurns(limits: LookupLimits = LIMITS): LookupTurns {
+export type LookupTurns = ReturnType<typeof createLookupTurns>;
+
+/** Limits how many look-ups run at a time. The account with the fewest under way is next. */
+export function createLookupTurns(limits: LookupLimits = LIMITS) {
   const ofRequests = createFairSemaphore(Number.POSITIVE_INFINITY, limits.perRequest);
   const ofAccounts = createFairSemaphore(limits.overall, limits.perAccount);
   return {
-    run(client, signal, work) {
+    /**
+     * @param client whose limits apply; undefined: only the overall limit applies
+     * @throws the signal's reason when it aborts before `work` has started
+     */
+    run<T>(client: LookupClient | undefined, signal: AbortSignal, work: () => Promise<T>) {
       // A name that no customer chose counts by itself, so only the overall limit applies.
       if (client === undefined) return ofAccounts.run(crypto.randomUUID(), signal, work);
       const { accountId, taskId } = client;

@@ -9,13 +9,18 @@ import { OutboundError } from './refusal.ts';
 
 /** The rules for every request of a download, redirects included. */
 export interface RequestRules extends HostRules {
+  /** All addresses of a host name. */
   resolve: Resolve;
-  /** For hosts on the allow list. */
+  /** The same for hosts on the allow list. */
   resolveAllowed: Resolve;
   lookupTurns: LookupTurns;
+  /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
+  /** For a look-up that has its turn; the same again for connect and TLS together. */
   connectTimeoutSeconds: number;
+  /** From the connection to the end of the response's headers, interim responses included. */
   headersTimeoutSeconds: number;
+  /** The longest time between two chunks of the body. */
   idleTimeoutSeconds: number;
 }
 

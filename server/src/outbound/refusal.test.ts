@@ -1,50 +1,23 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { bytesFrom, openDownloads } from '../../test/media/downloads.ts';
 import { type Behaviour, startMediaHost } from '../../test/media/media-host.ts';
-import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
-import { parseAllowList } from './addresses.ts';
-import { ByteBudget } from './byte-budget.ts';
-import {
-  createGuardedFetch,
-  type GuardedFetch,
-  type GuardedFetchOptions,
-} from './guarded-fetch.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 const BYTES = Buffer.from('eleven char');
 const MEGABYTE = 1_000_000;
 
-const ca = await readFile(TEST_CA_FILE, 'utf8');
-const host = await startMediaHost();
-const guardedFetch = openGuardedFetch();
-
-after(async () => {
-  await guardedFetch.close();
-  await host.close();
-});
-
-function openGuardedFetch(options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
-  return createGuardedFetch({
-    allow: parseAllowList(`localhost:${host.port}`),
-    ca,
-    ...options,
-  });
-}
+const { host, open } = await openDownloads();
+const guardedFetch = open();
 
 async function failure(through: GuardedFetch, url: string, deadlineSeconds?: number) {
-  try {
-    const budget = new ByteBudget(MEGABYTE);
-    const body = await through.download(url, { budget, deadlineSeconds });
-    for await (const _ of body);
-  } catch (error) {
-    if (error instanceof OutboundError) return error;
-    throw error;
-  }
-  return assert.fail(`the download of ${url} was not refused`);
+  const error = await bytesFrom(through, url, { deadlineSeconds }).catch((error) => error);
+  assert.ok(error instanceof OutboundError, `${url}: ${error}`);
+  return error;
 }
 
 type Expected = [reason: string, words: RegExp, details?: Record<string, unknown>];
@@ -120,15 +93,44 @@ for (const [title, behaviour, expected] of FAILURES) {
   });
 }
 
-test('a response whose headers do not arrive, or whose body stops, is refused as too_slow', async () => {
-  const noHeaders = openGuardedFetch({ headersTimeoutSeconds: 0.3 });
-  const stalled = await failure(noHeaders, host.serve('/file', { kind: 'stall' }));
-  expect(stalled, ['too_slow', /begin its response/]);
-  const noBody = openGuardedFetch({ idleTimeoutSeconds: 0.3 });
-  const stopping: Behaviour = { kind: 'stall_in_body', bytes: BYTES };
-  const stopped = await failure(noBody, host.serve('/file', stopping));
-  expect(stopped, ['too_slow', /stopped sending/]);
+test('a host that is too slow is refused as too_slow', async (t) => {
+  const noHeaders = open({ headersTimeoutSeconds: 0.3 });
+  const stall = host.serve('/stall', { kind: 'stall' });
+  expect(await failure(noHeaders, stall), ['too_slow', /begin its response/]);
+  const noBody = open({ idleTimeoutSeconds: 0.3 });
+  const stopping = host.serve('/stopping', { kind: 'stall_in_body', bytes: BYTES });
+  expect(await failure(noBody, stopping), ['too_slow', /stopped sending/]);
+  const resolve = () => new Promise<never>(() => {});
+  const never = open({ resolve, connectTimeoutSeconds: 0.3 });
+  expect(await failure(never, 'https://media.test/'), ['too_slow', /not resolved in time/]);
+  const silent = createServer((socket) => socket.resume());
+  t.after(() => silent.close());
+  const port = await listen(silent);
+  const waiting = open({ connectTimeoutSeconds: 0.3 }, `localhost:${port}`);
+  const unconnected = await failure(waiting, `https://localhost:${port}/`);
+  expect(unconnected, ['too_slow', /did not connect in time/]);
+  const strict = open({ pace: { graceSeconds: 0.2, bytesPerSecond: 1000 } });
+  const drip = host.serve('/drip', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
+  const slow = await failure(strict, drip);
+  assert.deepEqual([slow.reason, slow.message], ['too_slow', 'The host sends too slowly']);
   await host.idle();
+});
+
+test('the deadline covers redirects, DNS, headers and a body that trickles', async () => {
+  const patient = open({ headersTimeoutSeconds: 60 });
+  host.serve('/stalled', { kind: 'stall' });
+  const url = host.serve('/to-stalled', { kind: 'redirect', to: '/stalled' });
+  const resolve = () => new Promise<never>(() => {});
+  const unresolved = open({ resolve, connectTimeoutSeconds: 60 });
+  const drip = host.serve('/drip', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
+  for (const [through, to] of [
+    [patient, url],
+    [unresolved, 'https://media.test/'],
+    [patient, drip],
+  ] as const) {
+    const late: Expected = ['too_slow', /longer than 0.3 seconds/, { deadline_seconds: 0.3 }];
+    expect(await failure(through, to, 0.3), late);
+  }
 });
 
 test('every status without a whole file is refused, with the status in the details', async () => {
@@ -156,85 +158,31 @@ test('the body of a refused response or a redirect is not read', async () => {
 
 test('a body longer than its content length ends at that length', async () => {
   const url = host.serve('/longer', bytes({ 'content-length': '6' }));
-  const body = await guardedFetch.download(url, { budget: new ByteBudget(100) });
-  assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'eleven');
+  assert.equal(String(await bytesFrom(guardedFetch, url)), 'eleven');
 });
 
-test('the deadline ends a slow body whose pauses are shorter than the idle timeout', async () => {
-  const url = host.serve('/drip', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
-  const error = await failure(guardedFetch, url, 0.4);
-  expect(error, ['too_slow', /longer than 0.4 seconds/, { deadline_seconds: 0.4 }]);
-});
-
-test('a host that sends too few bytes per second is too slow', async () => {
-  const strict = openGuardedFetch({ pace: { graceSeconds: 0.2, bytesPerSecond: 1000 } });
-  const url = host.serve('/slow', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
-  const error = await failure(strict, url);
-  assert.equal(error.reason, 'too_slow');
-  assert.match(error.message, /sends too slowly/);
-  await strict.close();
-});
-
-test('the deadline covers redirects, DNS and headers', async () => {
-  const patient = openGuardedFetch({ headersTimeoutSeconds: 60 });
-  host.serve('/stalled', { kind: 'stall' });
-  const url = host.serve('/to-stalled', { kind: 'redirect', to: '/stalled' });
-  const redirected = await failure(patient, url, 0.3);
-  expect(redirected, ['too_slow', /longer than/, { deadline_seconds: 0.3 }]);
-  const unresolved = openGuardedFetch({
-    resolve: () => new Promise(() => {}),
-    connectTimeoutSeconds: 60,
-  });
-  const lookUp = await failure(unresolved, 'https://media.test/', 0.1);
-  expect(lookUp, ['too_slow', /longer than/, { deadline_seconds: 0.1 }]);
-});
-
-test('a host name that is not resolved in time is refused as too_slow, and one without an address as not_reachable', async () => {
-  const never = openGuardedFetch({
-    resolve: () => new Promise(() => {}),
-    connectTimeoutSeconds: 0.3,
-  });
-  expect(await failure(never, 'https://media.test/'), ['too_slow', /not resolved in time/]);
-  const none = openGuardedFetch({ resolve: async () => [] });
+test('a host that can not be reached is refused as not_reachable', async (t) => {
+  const none = open({ resolve: async () => [] });
   expect(await failure(none, 'https://media.test/'), [UNREACHED, /no address/]);
   const overlongLabel = `https://${'a'.repeat(64)}.test/`; // fails without asking the network
-  const unknown = await failure(openGuardedFetch(), overlongLabel);
-  expect(unknown, [UNREACHED, /could not be resolved/]);
-});
-
-test('a closed port is not reachable', async () => {
+  expect(await failure(guardedFetch, overlongLabel), [UNREACHED, /could not be resolved/]);
   const gone = await startMediaHost();
   await gone.close();
-  const error = await failure(guardedFetchTo(gone.port), gone.url('/a.png'));
-  expect(error, [UNREACHED, /refused the connection/]);
-});
-
-test('a host that does not finish the TLS handshake in time is refused as too_slow, and one without TLS as not_reachable', async (t) => {
-  const silent = createServer((socket) => socket.resume());
-  t.after(() => silent.close());
-  const silentPort = await listen(silent);
-  const waiting = await failure(
-    guardedFetchTo(silentPort, 0.3),
-    `https://localhost:${silentPort}/`,
-  );
-  expect(waiting, ['too_slow', /did not connect in time/]);
+  const closed = await failure(open({}, `localhost:${gone.port}`), gone.url('/a.png'));
+  expect(closed, [UNREACHED, /refused the connection/]);
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
-  const withoutTls = await failure(guardedFetchTo(plain.port), `https://localhost:${plain.port}/`);
-  expect(withoutTls, [UNREACHED, /TLS/]);
+  const url = `https://localhost:${plain.port}/`;
+  expect(await failure(open({}, `localhost:${plain.port}`), url), [UNREACHED, /TLS/]);
 });
 
 test('a certificate for another name or of an unknown authority is refused', async () => {
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
-  const allow = parseAllowList(`127.0.0.1:${host.port}`);
   const before = host.requests.length;
-  const named = await failure(
-    openGuardedFetch({ allow, resolve }),
-    host.url('/a.png', 'other.test'),
-  );
-  expect(named, [UNREACHED, /TLS/]);
-  const unknown = await failure(openGuardedFetch({ ca: undefined }), host.url('/a.png'));
-  expect(unknown, [UNREACHED, /TLS/]);
+  const named = open({ resolve }, `127.0.0.1:${host.port}`);
+  const other = await failure(named, host.url('/a.png', 'other.test'));
+  expect(other, [UNREACHED, /TLS/]);
+  expect(await failure(open({ ca: undefined }), host.url('/a.png')), [UNREACHED, /TLS/]);
   assert.equal(host.requests.length, before);
 });
 
@@ -256,12 +204,9 @@ for (const [title, first, next] of ENDLESS_BEGINNINGS) {
     });
     t.after(() => trickling.close());
     const port = await listen(trickling);
-    const hurried = openGuardedFetch({
-      allow: parseAllowList(`localhost:${port}`),
-      headersTimeoutSeconds: 0.3,
-    });
-    const options = { budget: new ByteBudget(9), plainHttpWhereAllowed: true, deadlineSeconds: 9 };
-    await assert.rejects(hurried.download(`http://localhost:${port}/`, options), {
+    const hurried = open({ headersTimeoutSeconds: 0.3 }, `localhost:${port}`);
+    const options = { plainHttpWhereAllowed: true, deadlineSeconds: 9 };
+    await assert.rejects(bytesFrom(hurried, `http://localhost:${port}/`, options), {
       reason: 'too_slow',
       message: 'The host did not begin its response in time',
     });
@@ -274,15 +219,8 @@ test('a bug of the service is not reported as a failure of the host', async () =
   const resolve = async () => {
     throw bug;
   };
-  const download = openGuardedFetch({ resolve }).download('https://media.test/', {
-    budget: new ByteBudget(1),
-  });
-  await assert.rejects(download, bug);
+  await assert.rejects(bytesFrom(open({ resolve }), 'https://media.test/'), bug);
 });
-
-function guardedFetchTo(port: number, connectTimeoutSeconds?: number): GuardedFetch {
-  return openGuardedFetch({ allow: parseAllowList(`localhost:${port}`), connectTimeoutSeconds });
-}
 
 async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');

@@ -131,11 +131,8 @@ export const GUARDS = [
     'outbound/addresses',
     ['a host on the allow list passes on its', '!allowed && isKnownPrivate(url, hosts)', 'false'],
     ['a host with one address that is not public', '!addresses.every(', '!addresses.some('],
+    ['a denied network is not public', ' || (embedded !== undefined && deny.check(`${embedded}`))'],
   ),
-  guards('outbound/addresses', 'outbound/deny-list', [
-    'a denied network is not public',
-    ' || (embedded !== undefined && deny.check(`${embedded}`))',
-  ]),
   guards(
     'outbound/download',
     'outbound/guarded-fetch',

@@ -5,8 +5,6 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
-import { parseAllowList } from '../../src/outbound/addresses.ts';
-import { createGuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { openOutputAt } from '../../src/providers/kit/open-output.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
 import { readTask } from '../../src/tasks/task.ts';
@@ -19,21 +17,17 @@ import {
   scriptedProvider,
 } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { TEST_CA_FILE } from '../tls/certificates.ts';
+import { openDownloads } from './downloads.ts';
 import { makeVideo } from './media-files.ts';
-import { startMediaHost } from './media-host.ts';
 
 const fixture = await openTaskFixture();
 const folder = await temporaryFolder();
-const host = await startMediaHost();
-const allow = parseAllowList(`localhost:${host.port}`);
-const guardedFetch = createGuardedFetch({ allow, ca: await readFile(TEST_CA_FILE, 'utf8') });
+const { host, open } = await openDownloads();
+const guardedFetch = open();
 const file = path.join(folder.path, 'video.mp4');
 await makeVideo(file, {});
 const video = await readFile(file);
 after(async () => {
-  await guardedFetch.close();
-  await host.close();
   await fixture.closeAudited();
   await folder[Symbol.asyncDispose]();
 });

@@ -8,10 +8,7 @@ import {
   FilterGraph as NativeGraph,
 } from 'node-av';
 
-/**
- * A graph of FFmpeg filters with one output. Uses two threads on every machine, so that the same
- * input gives the same output.
- */
+/** A graph of FFmpeg filters with one output. Two threads on every machine give the same output. */
 export class FilterGraph {
   #graph = new NativeGraph();
   #filters = 0;
@@ -22,8 +19,7 @@ export class FilterGraph {
   }
 
   /**
-   * Adds a filter that reads from the given ones. FFmpeg gets the options as values and does not
-   * parse them, so text needs no escaping.
+   * Adds a filter that reads from the given ones. Options are values, so text needs no escaping.
    * @throws when FFmpeg rejects an option, or can't open a file
    */
   add(

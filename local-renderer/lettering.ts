@@ -3,7 +3,6 @@ import path from 'node:path';
 import type { FrameSize } from './picture.ts';
 
 const FONT = createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf');
-/** The folder of the font, DejaVu Sans, in its npm package. */
 export const FONTS = path.dirname(FONT);
 
 const FONT_NAME = 'DejaVu Sans';
@@ -32,8 +31,8 @@ const LETTER_AREA = 0.75;
 const SIDE_MARGIN = 0.06;
 
 /**
- * The prompt and the caption as a subtitle script in the ASS format. Any text may be drawn: a
- * prompt gets the largest letters that fit its box, and its line breaks become spaces.
+ * The prompt and the caption as a subtitle script (ASS). Any text may be drawn: a prompt in
+ * the largest letters that fit its box, its line breaks as spaces.
  */
 export function subtitles(frame: FrameSize, prompt: string, placement: Placement): string {
   const { alignment, fromSeconds, toSeconds } = placement;

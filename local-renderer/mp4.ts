@@ -13,10 +13,7 @@ interface Content {
   sound: AsyncGenerator<Frame, void> | null;
 }
 
-/**
- * Writes an MP4 that can start to play before it is fully downloaded. Keeps only the frames that
- * the encoder looks ahead at. Frees each frame.
- */
+/** Writes an MP4 that can start to play before it is fully downloaded. Frees each frame. */
 export async function writeMp4(path: string, content: Content): Promise<void> {
   const { framesPerSecond, pictures, sound } = content;
   await using muxer = await Muxer.open(path, {
@@ -37,7 +34,6 @@ export async function writeMp4(path: string, content: Content): Promise<void> {
   await audio?.finish(video.seconds());
 }
 
-/** One stream of the file. */
 function track(muxer: Muxer, encoder: Encoder, ticksPerSecond: number) {
   const index = muxer.addStream(encoder);
   let ticks = 0;

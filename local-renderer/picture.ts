@@ -3,7 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { AV_FRAME_DATA_DISPLAYMATRIX, type FilterContext } from 'node-av';
 import { FilterGraph } from './filter-graph.ts';
 
-/** Pixels of a frame, or of a box in it. */
 export interface FrameSize {
   width: number;
   height: number;
@@ -72,7 +71,6 @@ function still(graph: FilterGraph, picture: FilterContext): FilterContext {
 
 type Step = readonly [name: string, options: Record<string, string | number>];
 
-/** The frames of a file, turned upright. */
 async function upright(graph: FilterGraph, path: string, options: { loop?: number }) {
   const file = await examine(path);
   const frames = addFile(graph, file.path, options);
@@ -126,8 +124,7 @@ function formatOf(path: string): string {
 }
 
 /**
- * The filters that turn a picture upright. Cameras store the rows of the sensor and a display
- * matrix of nine 16.16 numbers; mirrored matrices come from front cameras.
+ * The filters that undo a camera's display matrix of nine 16.16 numbers; front cameras mirror.
  * Source: FFmpeg's `libavutil/display.h` and the autorotation of its `ffmpeg` program.
  */
 export function uprightSteps(matrix: Buffer | null): Step[] {

@@ -8,11 +8,9 @@ import { addScene, type RenderSpec } from './scene.ts';
 export type { RenderSpec } from './scene.ts';
 
 /**
- * Writes the MP4 of a spec: H.264 at 24 frames a second, exactly as large and as long as asked,
- * with a stereo tone or without sound. The same spec gives the same bytes on the same machine. No
- * AI model is used, and every frame says so. Decodes the input files in this process, so run it in
- * a child process when they are not trusted. If it fails, partial files may remain beside
- * `outputPath` and the inputs.
+ * Writes the MP4 of a spec: H.264 at 24 frames a second with a stereo tone or without sound; the
+ * same bytes for the same spec on the same machine. Decodes the inputs in this process: run it in a
+ * child process when they are not trusted. If it fails, partial files may remain.
  * @throws when an input can't be decoded or the output can't be written
  */
 export async function render(spec: RenderSpec, outputPath: string): Promise<void> {

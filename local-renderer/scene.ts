@@ -5,7 +5,6 @@ import type { FilterGraph } from './filter-graph.ts';
 import { FONTS, subtitles } from './lettering.ts';
 import { contain, cover, FRAMES_PER_SECOND, type FrameSize, VIDEO_COLOURS } from './picture.ts';
 
-/** The video to render. */
 export interface RenderSpec {
   prompt: string;
   seed: number;
@@ -32,7 +31,7 @@ const OUTPUT_TAGS = {
 
 /**
  * Adds the pictures of a spec to a graph: a pattern, the client's own pictures, the prompt and a
- * caption. Keeps only a few frames in memory, for any length of video.
+ * caption. Keeps only a few frames in memory.
  * @param scriptPath where a file is written that the graph reads
  * @throws when an image or clip can't be decoded
  */
@@ -77,8 +76,7 @@ async function addPicture(graph: FilterGraph, spec: RenderSpec): Promise<FilterC
 const PATTERN_LONG_SIDE = 96;
 
 /**
- * A turning blend of three colours, which follow from the prompt and the seed. It has no sharp
- * edges, so a small one that is scaled up looks the same. It has 16 bits, because 8 would show
+ * A turning blend of three colours, drawn small and scaled up. It has 16 bits, because 8 would show
  * steps, and sides that are multiples of 8, because FFmpeg's scaler reads colour from pairs of
  * pixels, also past the edge.
  */

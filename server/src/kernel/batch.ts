@@ -1,6 +1,5 @@
 import { report, secondsSince } from '../telemetry/reports.ts';
 
-/** One call that waits for a batch, with the promise of its result. */
 interface Call<Item, Result> {
   item: Item;
   key: string;
@@ -12,16 +11,13 @@ interface Call<Item, Result> {
 interface BatchOptions<Item, Result> {
   /** For the metrics. Without it, the batches are not reported. */
   name?: string;
-  /** The most items in one batch. */
   maxItems: number;
-  /** The most batches that run at a time. */
   concurrency: number;
   /**
-   * Whether a batch takes only half of the waiting and running items, if they are many: while the
-   * database works on one half, the process works on the results of the other.
+   * Divides many waiting items into halves: while the database works on one, the process works on
+   * the results of the other.
    */
   inHalves?: boolean | undefined;
-  /** The most items that may wait for a batch. */
   maxWaiting: number;
   /** The error for an item beyond `maxWaiting`. */
   tooMany(): Error;
@@ -39,8 +35,8 @@ interface BatchOptions<Item, Result> {
 const MIN_HALF = 16;
 
 /**
- * Micro-batches calls: those that arrive in one tick, or while `concurrency` batches are running,
- * go into one batch. A lone call does not wait. When a batch fails, each of its calls fails.
+ * Micro-batches calls that arrive in one tick, or while `concurrency` batches are running. A lone
+ * call does not wait. When a batch fails, each of its calls fails.
  */
 export function batch<Item, Result>(
   options: BatchOptions<Item, Result>,
@@ -88,10 +84,7 @@ export function batch<Item, Result>(
     });
 }
 
-/**
- * The next batch, which is the first `maxItems` calls with different keys and idle lanes, and the
- * other calls in order.
- */
+/** The first `maxItems` calls with different keys and idle lanes, and the other calls in order. */
 function divide<Item, Result>(
   calls: Call<Item, Result>[],
   options: { maxItems: number; busyLanes: Set<string | undefined>; isOfOneLane: boolean },

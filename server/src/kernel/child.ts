@@ -6,7 +6,6 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** The result of a child, or why it has no result. */
 export type ChildOutcome =
   | { kind: 'completed'; result: unknown }
   | { kind: 'timed_out' }
@@ -15,17 +14,14 @@ export type ChildOutcome =
   /** It ended without a result: by a signal (SIGSEGV, ...), or by itself when `signal` is null. */
   | { kind: 'crashed'; signal: NodeJS.Signals | null; cause: string };
 
-/** What a child runs. */
 export interface ChildProgram {
   /** The TypeScript file that the child runs; it must call {@link serveParent}. */
   script: URL;
-  /** Extra flags of Node for the child. */
   nodeFlags?: string[];
   /** Its niceness, from 0 (the default) to 19. */
   niceness?: number;
 }
 
-/** One piece of work for a child, and its limits. */
 export interface ChildWork {
   /** Sent as one line of JSON. */
   input: unknown;
@@ -55,10 +51,9 @@ export interface Child {
 }
 
 /**
- * Starts a script in a child process without our environment variables, except the compile cache,
- * so that untrusted bytes never share a process with secrets or the database. The child ends with
- * its parent, even when the parent is killed, because its standard input closes. It leads its own
- * process group, so that a Ctrl-C for the service does not end it.
+ * Starts a script in a process without our environment variables, except the compile cache, so that
+ * untrusted bytes never share a process with secrets. It ends with its parent, even a killed one,
+ * because its standard input closes. A process group of its own keeps a Ctrl-C from ending it.
  */
 export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgram): Child {
   const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(script)], {
@@ -103,7 +98,6 @@ function lowerPriority(pid: number, niceness: number): void {
   } catch {}
 }
 
-/** Starts a child for one piece of work and ends it afterwards. See {@link startChild}. */
 export async function runChild(options: ChildOptions): Promise<ChildOutcome> {
   if (options.signal?.aborted) return { kind: 'aborted' };
   const child = startChild(options);
@@ -137,7 +131,7 @@ function watchLimits(child: ChildProcess, { timeoutSeconds, memoryBytes, signal 
 
 /**
  * Returns a function that sends an input and reads one line. How the child exits after the last
- * line does not matter. A child that writes unasked counts as crashed.
+ * line does not matter; one that writes unasked has crashed.
  */
 function openExchange(child: ChildProcessWithoutNullStreams) {
   let text = '';
@@ -212,8 +206,8 @@ function statusOf(pid: number | undefined): string {
 }
 
 /**
- * The child's side: for each input, writes the result of `work` as one line of JSON. The child ends
- * when the parent is gone. When `work` throws, the parent gets `crashed` with the stack.
+ * The child's side: writes the result of `work` for each input as one line of JSON, until the
+ * parent is gone. When `work` throws, the parent gets `crashed` with the stack.
  */
 export async function serveParent(work: (input: unknown) => Promise<unknown>): Promise<void> {
   const lines = createInterface({ input: process.stdin });

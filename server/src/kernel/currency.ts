@@ -1,21 +1,19 @@
 // The pages use this file too, so it imports nothing.
 
-/** How Stripe counts money of a currency. */
 export interface MoneyUnits {
   /** How many of Stripe's units make one unit of the currency. */
   perWhole: 1 | 100 | 1000;
   /** Amounts must be divisible by this. */
   step: 1 | 10 | 100;
-  /** How many decimals people see. */
   decimals: 0 | 2 | 3;
 }
 
 const COMMON: MoneyUnits = { perWhole: 100, step: 1, decimals: 2 };
 
 /**
- * The currencies that differ, from https://docs.stripe.com/currencies (zero-decimal, three-decimal,
- * special cases). It is neither ISO 4217 nor what Intl says: HUF and TWD, which Stripe pays out
- * without decimals, and COP, IDR and PKR are charged with two.
+ * The currencies that differ, from https://docs.stripe.com/currencies, which is neither ISO 4217
+ * nor what Intl says: HUF and TWD, which Stripe pays out without decimals, and COP, IDR and PKR are
+ * charged with two.
  */
 const DIFFERENT: [string, MoneyUnits][] = [
   [

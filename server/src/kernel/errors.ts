@@ -1,8 +1,8 @@
 /**
- * Every error code that a client can receive, with its HTTP status. The first ten are the
- * contract's (section "Errors"), with `method_not_allowed`; the next three belong to one operation
- * each. The next five belong to delivery links, the rest to the website: both are outside the
- * versioned API. docs/customers/ERRORS.md explains each code to clients.
+ * Every error code that a client can receive, with its HTTP status; docs/customers/ERRORS.md
+ * explains them. The first ten are the contract's (section "Errors"), with `method_not_allowed`;
+ * the next three belong to one operation each, the next five to delivery links, the rest to the
+ * website.
  */
 export const ERROR_STATUS = {
   unauthorized: 401,
@@ -31,7 +31,6 @@ export const ERROR_STATUS = {
 
 type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** Codes that each belong to a single operation. */
 export const OWN_ERROR_CODES = [
   'not_cancellable',
   'no_output',
@@ -49,18 +48,13 @@ export function errorCodesOf(status: number): string[] {
 /** A rate limit by the name that the RateLimit headers give it. */
 export interface RatePolicy {
   name: string;
-  /** How many requests pass in any `seconds`. */
   max: number;
   seconds: number;
 }
 
-/** Free-form members of `error.details`. */
 export type ErrorDetails = Record<string, unknown>;
 
-/**
- * An error whose code, message and details are sent to the client. The private reason is the
- * `cause`, which is logged and never sent.
- */
+/** An error that is sent to the client, but for the private `cause`, which is only logged. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
@@ -106,10 +100,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/**
- * Refused input from an operator: the field, its value and the bound that it violates. The caller
- * names the fields in its reader's words (`wording`).
- */
+/** Refused input from an operator; the caller names the fields in its reader's words. */
 export class Refusal extends UsageError {
   override name = 'Refusal';
   readonly field: string;

@@ -2,29 +2,21 @@
 export interface FairSemaphore {
   /**
    * Waits for a permit. It goes to the waiting key that holds the fewest permits; keys that hold
-   * equally many take turns. Work of one key waits in order of arrival.
+   * equally many take turns, and a key's work waits in order of arrival.
    * @returns a function that releases the permit; further calls do nothing
    * @throws the signal's reason when it aborts before the permit is given
    */
   acquire(key: string, signal: AbortSignal | undefined): Promise<Release>;
   /** Like `acquire`, without waiting: null if no permit is free for the key. */
   tryAcquire(key: string): Release | null;
-  /**
-   * Runs `work` with a permit.
-   * @throws what `acquire` and `work` throw
-   */
   run<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
-  /** Whether a key other than this one waits. */
   isAwaitedByOthers(key: string): boolean;
 }
 
 export type Release = () => void;
 type Grant = (release: Release) => void;
 
-/**
- * @param permits how many pieces of work may run at a time
- * @param permitsPerKey how many of them one key may hold
- */
+/** @param permitsPerKey how many of the permits one key may hold */
 export function createFairSemaphore(permits: number, permitsPerKey = permits): FairSemaphore {
   let free = permits;
   const held = new Map<string, number>();

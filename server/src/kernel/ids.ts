@@ -55,8 +55,8 @@ export function toBase62(value: number, length: number): string {
 }
 
 /**
- * A new id such as `task_0VGq3v9x7Zk3fQ2mR8yT1bNc`: the kind's prefix, the creation time in
- * milliseconds (so that rows written together are close in an index), then 95 random bits.
+ * A new id such as `task_0VGq3v9x7Zk3fQ2mR8yT1bNc`: the kind's prefix, the time in milliseconds (so
+ * that rows written together are close in an index), then 95 random bits.
  */
 export function newId(kind: IdKind): string {
   return PREFIXES[kind] + toBase62(Date.now(), 8) + randomBase62(16);

@@ -2,8 +2,8 @@ import { report, secondsSince } from '../telemetry/reports.ts';
 import type { Log } from './log.ts';
 
 /**
- * Periodic jobs run at multiples of this time, so that they wake the process together, which saves
- * an idle process a quarter of its CPU time. Shorter intervals are not aligned.
+ * Jobs run at multiples of this time and so wake the process together, which saves an idle process
+ * a quarter of its CPU time. Shorter intervals are not aligned.
  */
 const GRID_SECONDS = 0.5;
 
@@ -15,8 +15,8 @@ export function untilTick(seconds: number, now = performance.now()): number {
 }
 
 /**
- * Runs `work` at once and again about `seconds` after each run ended, until the signal aborts. A
- * failed run is logged; the next one follows as usual.
+ * Runs `work` at once and again about `seconds` after each run ended, also after a failed one,
+ * until the signal aborts.
  * @returns a function that makes the next run begin now, or right after the run under way
  */
 export function startInterval(

@@ -18,9 +18,8 @@ const LEVELS: Record<number, [string, 'gray' | 'green' | 'yellow' | 'red']> = {
 const SECRET_FIELDS = ['authorization', 'secret', 'password', 'databaseUrl', 'apiKey'];
 
 /**
- * The service's log: one JSON object per line, or short coloured lines when standard output is a
- * terminal. Secrets, link signatures and callback paths are redacted before a line is written.
- * While tracing is on, a line about work in a trace has `trace_id` and `span_id`.
+ * The service's log: JSON lines, or short coloured ones in a terminal, with secrets redacted. While
+ * tracing is on, a line about work in a trace has `trace_id` and `span_id`.
  * @param options.process the name of the process in each line, when one start runs several
  */
 export function createLog(options: {
@@ -78,10 +77,7 @@ const SECRETS = [
   `(${SLASH}callbacks${SLASH})[\\w./%-]+`,
 ].map((secret) => new RegExp(secret, 'gi'));
 
-/**
- * Replaces API keys, secrets of webhooks, cookies, link signatures, callback paths and the
- * passwords in URLs of databases and mail servers.
- */
+/** Replaces all {@link SECRETS} and the passwords in URLs of databases and mail servers. */
 export function redact(text: string): string {
   return SECRETS.reduce((rest, secret) => rest.replace(secret, '$1[redacted]'), text).replace(
     /((?:postgres(?:ql)?|smtps?):\/\/[^:@/\s"]{0,500}:)[^\s"]{1,500}@/gi,

@@ -13,14 +13,11 @@ export interface ScratchDirectory {
   /** Calls `work` with the path of a new, empty folder, and removes the folder afterwards. */
   withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
   /**
-   * Calls `work` with a function that returns a path, ending in `name`, for a new file. Afterwards
-   * removes the files that are still there. Cheaper than {@link withFolder}.
+   * Calls `work` with a function that returns paths of new files, ending in `name`, and removes
+   * those left afterwards. Cheaper than {@link withFolder}.
    */
   withFiles<T>(work: (newPath: (name: string) => string) => Promise<T>): Promise<T>;
-  /**
-   * Touches this process's folder and removes the folders of dead processes. Call it every
-   * minute, because a process whose folder was not touched for 10 minutes counts as dead.
-   */
+  /** Touches this process's folder and removes those of dead processes. Call it every minute. */
   maintain(): Promise<void>;
 }
 
@@ -77,10 +74,7 @@ async function removeLeftovers(root: string): Promise<void> {
 /** Bytes per write: each write is a call to a thread. */
 const WRITE_BYTES = 256 * 1024;
 
-/**
- * Writes a stream to a new file that only its owner can read, without buffering it in memory.
- * @returns how many bytes were written
- */
+/** Writes a stream to a new private file with flat memory. @returns its size in bytes */
 export async function writeStream(
   bytes: AsyncIterable<Uint8Array>,
   filePath: string,
@@ -121,9 +115,8 @@ let collect: CollectGarbage | undefined;
 let receivedBytes = 0;
 
 /**
- * Counts received bytes whose buffers are no longer needed, and collects young garbage from time to
- * time. By itself, the collector waits until 64 MB or more of such buffers are dead, since it sees
- * only the small objects that own them.
+ * Collects young garbage after so many received bytes. The collector alone waits for 64 MB or more
+ * of dead buffers, since it sees only the small objects that own them.
  */
 function countReceived(bytes: number): void {
   receivedBytes += bytes;

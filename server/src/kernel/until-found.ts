@@ -1,10 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/**
- * Repeats a read until it finds something.
- * @param signal ends the wait: the last read follows at once
- * @returns undefined when the last read has found nothing
- */
+/** Repeats a read until it finds something, or once more when the signal aborts. */
 export async function untilFound<Found>(
   { pauseSeconds, signal }: { pauseSeconds: number; signal: AbortSignal },
   read: () => Promise<Found | undefined>,

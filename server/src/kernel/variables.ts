@@ -1,6 +1,5 @@
 import { UsageError } from './errors.ts';
 
-/** The environment variables of a process. */
 export type Environment = Record<string, string | undefined>;
 
 /** @throws UsageError that names the variable, its value and what is expected */
@@ -39,7 +38,6 @@ export function number(
   return value;
 }
 
-/** A whole number within the bounds. */
 export function wholeNumber(
   env: Environment,
   name: string,
@@ -70,7 +68,6 @@ export function port(env: Environment, name: string, fallback: string): number {
   return value;
 }
 
-/** One of these values. */
 export function choice<Value extends string>(
   env: Environment,
   name: string,
@@ -81,7 +78,6 @@ export function choice<Value extends string>(
   return values.find((value) => value === text) ?? bad(name, text, values.join(', '));
 }
 
-/** A switch: yes or no. */
 export function yesOrNo(env: Environment, name: string, fallback: 'yes' | 'no'): boolean {
   return choice(env, name, fallback, ['yes', 'no']) === 'yes';
 }
@@ -102,8 +98,8 @@ export function webAddress(env: Environment, name: string): string | undefined {
 }
 
 /**
- * A secret; undefined if it is not set. Characters that can't be sent in a header are refused at
- * the start: if writing the headers failed, the outcome of the submit would be unknown.
+ * A secret; undefined if it is not set. Characters that a header can't have are refused at the
+ * start: later, they would make the outcome of a submit unknown.
  */
 export function secret(env: Environment, name: string): string | undefined {
   const text = read(env, name, '');

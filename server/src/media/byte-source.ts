@@ -1,16 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 
-/** One open file, read by position. */
 export interface ByteSource {
   sizeBytes: number;
   /** Up to `lengthBytes` bytes from `position`; fewer only at the end of the file. */
   read(position: number, lengthBytes: number): Buffer;
 }
 
-/**
- * Opens a file. When the disk fails, this process ends without a result, because the failure says
- * nothing about the media.
- */
+/** Opens a file. A failing disk says nothing about the media, so it ends this process. */
 export function openByteSource(path: string): ByteSource & Disposable {
   const fileDescriptor = openSync(path, 'r');
   return {

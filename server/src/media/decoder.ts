@@ -8,10 +8,7 @@ import {
 import { type Codec, CodecContext, Dictionary, Frame, type Packet, type Stream } from 'node-av/lib';
 import { type DecodedFrames, RefusedMedia } from './measurement.ts';
 
-/**
- * Two decoding threads: the smallest supported machine has two cores. Keyframes are few, and a
- * second thread for them costs more CPU time than it saves.
- */
+/** The smallest supported machine has two cores. Keyframes are few: a second thread costs more. */
 const THREADS: Record<DecodedFrames, number> = { all: 2, keyframes: 1 };
 
 interface DecoderOptions {
@@ -84,7 +81,7 @@ export function displayedSize(frame: Frame, aspect: number): { width: number; he
 
 /**
  * Whether a display matrix (nine 32-bit numbers, 16.16 fixed point, native byte order; FFmpeg's
- * display.h) swaps rows and columns. FFmpeg also converts EXIF orientations to such a matrix.
+ * display.h) swaps rows and columns.
  */
 function isQuarterTurn(matrix: Buffer | null): boolean {
   if (!matrix || matrix.length < 36) return false;

@@ -22,10 +22,9 @@ export type { DecodedFrames, Measurement, MediaFacts } from './measurement.ts';
 
 export interface Measurer {
   /**
-   * Decodes all of one file, in a child process that is killed when it exceeds a bound. Only the
-   * file's bytes decide its type; its name does not matter. With `frames: 'keyframes'`, a video
-   * passes without its other frames if nothing about it is in doubt. Otherwise all of it is
-   * decoded, so every video that passes in full passes.
+   * Decodes one file in a child process, which is killed when it exceeds a bound. Only the bytes
+   * decide its type. With `frames: 'keyframes'`, a video passes without its other frames if nothing
+   * about it is in doubt.
    * @throws for failures of the service (no child, no file), and the signal's reason when aborted
    */
   measure(
@@ -35,14 +34,12 @@ export interface Measurer {
   ): Promise<Measurement>;
   /** Announces a file of this source within a minute; see {@link DecodeChildren}. */
   prepare?(source: string): void;
-  /** Ends idle child processes; see {@link DecodeChildren}. */
   close?(): Promise<void>;
 }
 
 export interface MeasureOptions {
   /** Accounts take turns; all files without an account count as one account's. */
   accountId?: string;
-  /** Who made the file: see {@link DecodeChildren}. */
   source?: string;
   /** Decoding a video ends early when it breaks one of these. */
   rules?: VideoRules;
@@ -54,15 +51,11 @@ export interface MeasureOptions {
 }
 
 interface MeasurerOptions {
-  /** Where child processes get their files. */
   scratch: ScratchDirectory;
-  /** How many child processes for short decodes, and how many for long ones, run at a time. */
   concurrency?: number;
-  /** A decode that takes longer is a long one. */
   shortSeconds?: number;
   /** For one file, from the start of its child process. */
   timeoutSeconds?: number;
-  /** Resident memory of one child. */
   memoryBytes?: number;
   bounds?: Partial<MediaBounds>;
 }
@@ -74,7 +67,6 @@ const DEFAULTS = {
   timeoutSeconds: 120,
   memoryBytes: 1536 * MEGABYTE,
 };
-/** How many pixels an image and a video may have. */
 export const PIXEL_BOUNDS: MediaBounds = {
   imagePixels: 64_000_000,
   /** The largest output, 4398 x 1886 padded to whole blocks, has fewer pixels. */

@@ -2,38 +2,27 @@ import type { BrokenRule, Measurement, RefusalReason } from './parse-measurement
 
 export type { BrokenRule, Measurement, MediaFacts, VideoFacts } from './parse-measurement.ts';
 
-/**
- * The limits that the caller sets for a video. Decoding ends at the first frame that breaks one.
- */
+/** What the caller accepts of a video. Decoding ends at the first frame that breaks a rule. */
 export interface VideoRules {
   /** The shorter displayed side, in pixels. */
   shortSide: { min: number; max: number };
-  /** The video must be shorter than this. */
   belowSeconds: number;
 }
 
-/**
- * Larger media are refused. There are also time and memory limits, at which the process is killed.
- */
 export interface MediaBounds {
   imagePixels: number;
   videoPixels: number;
 }
 
-/**
- * Which frames of a video are decoded. With `keyframes`, its duration and the number of its frames
- * come from its packets.
- */
+/** Frames to decode; with `keyframes`, duration and count come from the packets. */
 export type DecodedFrames = 'all' | 'keyframes';
 
-/** The input of a child process. */
 export interface MeasureRequest {
   path: string;
   expected: 'image' | 'video';
   bounds: MediaBounds;
   rules: VideoRules | null;
   frames: DecodedFrames;
-  /** The longer side of a poster of the video, in pixels; null when none is wanted. */
   posterSide: number | null;
 }
 
@@ -76,7 +65,6 @@ export function requirePixels(size: { width: number; height: number }, limit: nu
   throw new RefusedMedia('too_many_pixels', { explanation, limit });
 }
 
-/** Thrown at the first frame of a video that breaks a rule of the caller. */
 export class StoppedDecode extends Error {
   readonly measurement: Measurement;
 

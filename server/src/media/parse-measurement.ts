@@ -18,10 +18,7 @@ const ImageFacts = Type.Object(
     kind: Type.Literal('image'),
     mediaType: Type.Enum(['image/jpeg', 'image/png', 'image/webp']),
     ...size,
-    /**
-     * Parts beside the pixels at which other programs may fail, in order; absent if there are none.
-     * The image is the same without them.
-     */
+    /** Parts beside the pixels at which other programs may fail, in order, if any. */
     flaws: Type.Optional(Type.Array(FilePart, { maxItems: MAX_FLAWS })),
   },
   closed,
@@ -92,19 +89,16 @@ const Result = Type.Union([Measured, Stopped, Refused]);
 /** Sizes are as displayed: the orientation is applied, for videos also the sample aspect. */
 export type MediaFacts = Static<typeof Measured>['facts'];
 export type VideoFacts = Extract<MediaFacts, { kind: 'video' }>;
-/** Which of the caller's rules a video broke. */
 export type BrokenRule = Static<typeof Stopped>['broken'];
-/** The result of a child, with its poster decoded. */
 export type Measurement =
   | { kind: 'measured'; facts: MediaFacts; poster?: Buffer }
   | Static<typeof Stopped>
   | Static<typeof Refused>;
 
 /**
- * Checks the result of a child process, which had hostile bytes in its memory. Leaves out a poster
- * that is not a WebP. Only the parent loads this file: the schema library takes longer to load than
- * a small video takes to decode.
- * @throws when the result is not a measurement
+ * Checks the result of a child process, which had hostile bytes in its memory, and leaves out a
+ * poster that is not a WebP. Only the parent loads this file: the schema library takes longer to
+ * load than a small video takes to decode. @throws when the result is not a measurement
  */
 export function parseMeasurement(result: unknown): Measurement {
   const parsed = Value.Parse(Result, result);

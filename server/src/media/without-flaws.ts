@@ -4,8 +4,8 @@ import type { FilePart } from './image/layout.ts';
 import type { MediaFacts } from './measurement.ts';
 
 /**
- * The file that providers get: the measured file itself, or a copy beside it without the flaws of
- * an image. Flaws do not make us refuse an image, but some programs fail at them.
+ * The file that providers get: the measured one, or a copy without the flaws of an image, for which
+ * we don't refuse it but at which some programs fail.
  */
 export async function copyWithoutFlaws(filePath: string, facts: MediaFacts): Promise<string> {
   if (facts.kind !== 'image' || facts.flaws === undefined) return filePath;

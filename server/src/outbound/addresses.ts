@@ -4,26 +4,21 @@ import { UsageError } from '../kernel/errors.ts';
 import { OutboundError } from './refusal.ts';
 
 /**
- * Hosts that may be reached although they are not public, as `host:port` in the URL standard's
- * spelling: lower case, IPv6 in brackets, no trailing dot.
+ * Hosts that may be reached although not public, as `host:port` in the URL standard's spelling:
+ * lower case, IPv6 in brackets, no trailing dot.
  */
 export type AllowList = ReadonlySet<string>;
 
 /** Public networks that count as not public, because they are the operator's own. */
 export type DenyList = BlockList;
 
-/** Ranges of ports: the first and the last of each. */
 export type PortRanges = readonly (readonly [first: number, last: number])[];
 
-/**
- * Which hosts may be reached. A host on the allow list may be in a denied network, and have any
- * port.
- */
+/** Hosts that may be reached; those on the allow list in any network, on any port. */
 export interface HostRules {
   allow: AllowList;
   /** Public networks that count as not public; none when not given. */
   deny?: DenyList | undefined;
-  /** All ports when not given. */
   ports?: PortRanges | undefined;
 }
 
@@ -31,9 +26,9 @@ export interface HostRules {
 const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**
- * Domains that public DNS does not have. Sources: RFC 6761 (localhost), RFC 6762 with its appendix
- * G (local and the private ones in common use), RFC 8375 (home.arpa), and ICANN, which reserved
- * "internal" for private use in 2024. "localdomain" is a default of many resolvers.
+ * Domains that public DNS does not have: RFC 6761 (localhost), RFC 6762 with its appendix G (local
+ * and private ones in common use), RFC 8375 (home.arpa), "internal" (reserved by ICANN in 2024),
+ * and "localdomain", a default of many resolvers.
  */
 const PRIVATE_DOMAINS = [
   '.localhost',
@@ -49,8 +44,8 @@ const PRIVATE_DOMAINS = [
 ];
 
 /**
- * Parses an allow list: `host:port,host:port`, IPv6 as `[::1]:8443`. Empty text allows no host.
- * @throws UsageError that names the invalid entry
+ * Parses `host:port,host:port`, IPv6 as `[::1]:8443`. @throws UsageError that names the invalid
+ * entry
  */
 export function parseAllowList(text: string): AllowList {
   if (text.trim() === '') return new Set();
@@ -69,8 +64,7 @@ function parseEntry(entry: string): string {
 }
 
 /**
- * Parses a deny list: addresses and networks such as `203.0.113.7,198.51.100.0/24,2a00:1450::/32`.
- * Empty text denies no network.
+ * Parses addresses and networks such as `203.0.113.7,198.51.100.0/24,2a00:1450::/32`.
  * @throws UsageError that names the invalid entry
  */
 export function parseDenyList(text: string): DenyList {
@@ -91,10 +85,7 @@ function addNetwork(list: DenyList, entry: string): void {
   list.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/**
- * Parses ports: `443,1024-65535`.
- * @throws UsageError that names the invalid entry
- */
+/** Parses ports: `443,1024-65535`. @throws UsageError that names the invalid entry */
 export function parsePorts(text: string): PortRanges {
   return text.split(',').map((entry) => {
     const [, first = '', last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(entry.trim()) ?? [];
@@ -105,12 +96,10 @@ export function parsePorts(text: string): PortRanges {
 }
 
 /**
- * Checks everything about a URL that needs no DNS, so that a client's request can be validated
- * without network access. Plain http passes only with `plainHttpWhereAllowed`, and only for a
- * `host:port` on the list.
+ * Checks everything about a URL that needs no DNS. Plain http passes only with
+ * `plainHttpWhereAllowed`, for a `host:port` on the list.
  * @returns the URL as it will be requested: no trailing dot in the host, no fragment
- * @throws OutboundError malformed_url, not_https, credentials_in_url, port_not_allowed,
- *   not_public
+ * @throws OutboundError malformed_url, not_https, credentials_in_url, port_not_allowed, not_public
  */
 export function checkUrl(
   text: string,
@@ -151,9 +140,9 @@ function parseUrl(text: string): URL {
 }
 
 /**
- * Whether a host can't be public, whatever DNS says. A name without a dot is private: only search
- * domains or the hosts file resolve it. All these names get the same response, so that clients
- * can't probe which private names exist.
+ * Whether a host can't be public, whatever DNS says: also a name without a dot, which only search
+ * domains or the hosts file resolve. All get the same response, so that clients can't probe private
+ * names.
  */
 function isKnownPrivate(url: URL, hosts: HostRules): boolean {
   const literal = literalAddress(url);
@@ -162,15 +151,11 @@ function isKnownPrivate(url: URL, hosts: HostRules): boolean {
   return labels.length === 1 || PRIVATE_DOMAINS.some((domain) => url.hostname.endsWith(domain));
 }
 
-/** Whether the URL's `host:port` is on the list. */
 export function isAllowed(url: URL, { allow }: HostRules): boolean {
   return allow.has(hostAndPort(url));
 }
 
-/**
- * Refuses a host when any of its addresses is neither public nor on the list.
- * @throws OutboundError not_public
- */
+/** @throws OutboundError not_public when any of the addresses is neither public nor on the list */
 export function checkAddresses(url: URL, addresses: string[], hosts: HostRules): void {
   if (isAllowed(url, hosts)) return;
   const onList = (address: string) => hosts.allow.has(`${bracketed(address)}:${portOf(url)}`);
@@ -198,11 +183,10 @@ export function literalAddress(url: URL): string | undefined {
 }
 
 /**
- * Whether an IP address belongs to the public internet: ipaddr.js classifies it as unicast (its
- * table comes from IANA's special-purpose registries), and an IPv6 address is within 2000::/3, the
- * only block that IANA has allocated so far. For an IPv4-mapped or NAT64 address (RFC 6052,
- * 64:ff9b::/96), the embedded IPv4 address is checked. Addresses with any other embedding (6to4,
- * Teredo, IPv4-compatible) are not public.
+ * Whether an IP address belongs to the public internet: ipaddr.js calls it unicast (by IANA's
+ * special-purpose registries), and IPv6 is within 2000::/3, the only block allocated so far. For an
+ * IPv4-mapped or NAT64 address (RFC 6052, 64:ff9b::/96), the embedded IPv4 address counts; any
+ * other embedding (6to4, Teredo, IPv4-compatible) is not public.
  */
 export function isPublicAddress(address: string): boolean {
   // ipaddr.js reads `::8.8.8.8` as `::ffff:8.8.8.8`; the URL standard's spelling is unambiguous

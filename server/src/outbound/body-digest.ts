@@ -13,7 +13,6 @@ interface Digest {
   value: Buffer;
 }
 
-/** Checks a body against its digest as its bytes arrive. */
 export interface DigestCheck {
   update(chunk: Uint8Array): void;
   /** @throws OutboundError when the body does not match the digest */
@@ -23,10 +22,9 @@ export interface DigestCheck {
 const UNCHECKED: DigestCheck = { update: () => {}, end: () => {} };
 
 /**
- * Checks a whole body against the preferred one of its host's digests: `Repr-Digest`,
- * `Content-Digest` (RFC 9530), `Digest` (RFC 3230), `Content-MD5`, `x-amz-checksum-*`, or
- * `x-goog-hash`. Unknown algorithms and malformed headers are ignored. An ETag is never used: that
- * of a multipart upload is no digest of the file.
+ * Checks a whole body against the preferred one of its host's digests (RFC 9530, RFC 3230,
+ * `Content-MD5`, `x-amz-checksum-*`, `x-goog-hash`). Unknown algorithms and malformed headers are
+ * ignored. An ETag is never used: that of a multipart upload is no digest of the file.
  */
 export function checkDigest(headers: IncomingHttpHeaders): DigestCheck {
   // The digest would be of the encoded body, which is not what arrives here.

@@ -17,20 +17,14 @@ export class ByteBudget {
     return Math.max(0, this.limitBytes - this.#usedBytes);
   }
 
-  /**
-   * Counts bytes that have arrived.
-   * @throws OutboundError too_large when the sum exceeds the limit, and on each call after that
-   */
+  /** Counts bytes that have arrived. @throws OutboundError too_large above the limit */
   take(bytes: number): void {
     this.#usedBytes += bytes;
     if (this.#usedBytes <= this.limitBytes) return;
     throw this.#exceeded(`The files have more than ${this.limitBytes} bytes together`);
   }
 
-  /**
-   * Checks a file's announced length before its first byte arrives, without counting it.
-   * @throws OutboundError too_large when this many more bytes would exceed the limit
-   */
+  /** Checks a file's announced length, without counting it. @throws OutboundError too_large */
   requireRemaining(bytes: number): void {
     if (bytes <= this.remainingBytes) return;
     const limit = `all files together may have at most ${this.limitBytes} bytes`;

@@ -12,16 +12,12 @@ export interface Call {
   /** A stream needs a `content-length` header, and is read only as fast as the host takes it. */
   body?: Uint8Array | string | AsyncIterable<Uint8Array> | undefined;
   /**
-   * From the first byte sent to the last byte of the response. DNS, connect and TLS together may
-   * take as long, but at most 10 s.
+   * From the first byte sent to the last byte of the response. The connect may take as long, but at
+   * most 10 s.
    */
   timeoutSeconds: number;
-  /**
-   * Called once, when the connection is open and before the first byte is sent. If it returns
-   * false, nothing is sent and the outcome is `not_sent`.
-   */
+  /** Called once, when the connection is open; false: nothing is sent (`not_sent`). */
   mayStillSend?: (() => boolean) | undefined;
-  /** 1 MB when not given. */
   maxResponseBytes?: number | undefined;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
@@ -36,8 +32,8 @@ export interface CallResponse {
 }
 
 /**
- * How a call ended. `not_sent` is certain: no byte of the request was sent. After `unknown` the
- * host may have done what was requested. `bytesSent` counts what was written to the connection.
+ * `not_sent` is certain: no byte of the request was sent. After `unknown` the host may have done
+ * what was requested. `bytesSent` counts what was written to the connection.
  */
 export type CallOutcome =
   | CallResponse
@@ -59,9 +55,9 @@ const RESPONSE_BYTES = 2 ** 20;
 const NO_URL: CallOutcome = { kind: 'not_sent', cause: 'the address is not an http URL' };
 
 /**
- * Calls a host once: on a new connection, without a retry and without following redirects (a 3xx is
- * a response like any other). Never throws. Failures of DNS, connect and TLS are `not_sent`; every
- * later failure before a complete response is `unknown`.
+ * Calls a host once: on a new connection, without a retry or redirect (a 3xx is a response). Never
+ * throws. Failures of DNS, connect and TLS are `not_sent`; every later failure before a complete
+ * response is `unknown`.
  */
 export async function callOnce(call: Call): Promise<CallOutcome> {
   const url = httpUrl(call);
@@ -72,8 +68,7 @@ export async function callOnce(call: Call): Promise<CallOutcome> {
   } catch (failure) {
     return { kind: 'not_sent', cause: messageOf(failure) };
   }
-  // A write to a closed connection fails only afterwards, with an unknown outcome. So this is
-  // checked before the write.
+  // A write to a closed connection fails only afterwards, with an unknown outcome.
   if (!socket.writable)
     return {
       kind: 'not_sent',
@@ -154,10 +149,9 @@ async function send(
 }
 
 /**
- * Makes calls that are safe to repeat, such as reads, on kept-alive connections. If the host closes
- * a connection without a response, the call is made again, once: the connection may have been idle.
- * Otherwise like callOnce: never throws, follows no redirect, has one deadline, which includes the
- * connect. Only for calls without a body.
+ * Makes calls without a body that are safe to repeat, such as reads, on kept-alive connections. If
+ * the host closes one without a response, the call is made again, once: it may have been idle.
+ * Otherwise like callOnce, but with one deadline, which includes the connect.
  */
 export function createPooledCalls(): CallOnce {
   const agents = new Map<string | undefined, Agent>();
@@ -215,7 +209,6 @@ function isStream(body: Call['body']): body is AsyncIterable<Uint8Array> {
   return typeof body === 'object' && !(body instanceof Uint8Array);
 }
 
-/** @throws Error when the body is larger */
 async function readBody(
   response: AsyncIterable<Uint8Array>,
   maxBytes = RESPONSE_BYTES,

@@ -35,7 +35,6 @@ export function beginDownloadSession(options: {
     client: options.client,
     /** Adds a connection, which is closed when the session ends, if not earlier. */
     addClient: (client: Client) => void clients.add(client),
-    /** Resolves when the connection's socket is closed. */
     async closeClient(client: Client) {
       clients.delete(client);
       await client.destroy();

@@ -12,15 +12,13 @@ export interface DownloadOptions {
   signal?: AbortSignal | undefined;
   /** The customer who names the URL; undefined if a provider names it. */
   client?: LookupClient | undefined;
-  /** Counts the bytes of the body, after content decoding. */
   budget: ByteBudget;
   /** For the whole download, including the time that its reader takes. */
   deadlineSeconds?: number | undefined;
-  /** Allows plain http for a `host:port` on the allow list. */
   plainHttpWhereAllowed?: boolean | undefined;
   /**
-   * Whether to check the body against its host's digest. Not for a customer's host: a wrong header
-   * would refuse a file that is decoded in full anyway.
+   * Checks the body against its host's digest. Not for customers' hosts: their files are decoded in
+   * full, and a wrong header would refuse a good one.
    */
   comparesDigest?: boolean | undefined;
   /** Sent to the origin of the first URL only, never to another origin after a redirect. */
@@ -108,8 +106,7 @@ const DECODERS = {
 };
 
 /**
- * The decoded body of a response. Requests ask for no content encoding; a host may use one anyway,
- * and its body is then decoded while it is read.
+ * The decoded body. Requests ask for no content encoding; a host may use one anyway.
  * @throws OutboundError not_reachable for an unknown encoding or more than one; too_large when the
  *   content length is more than the budget has left
  */

@@ -23,8 +23,8 @@ export interface GuardedFetch {
   /**
    * Gets a file by https from a public host. Follows at most 5 redirects and checks each target
    * like the first URL. At the deadline the connection is closed, also if the body was never read.
-   * @throws OutboundError, here or while the body is read; the signal's reason after it aborted;
-   *   AbortError after close
+   * @throws OutboundError, here or while the body is read; the signal's reason; AbortError after
+   *   close
    */
   download(url: string, options: DownloadOptions): Promise<Body>;
   /** Aborts every download; resolves when their sockets are closed. */
@@ -32,7 +32,6 @@ export interface GuardedFetch {
 }
 
 interface PostOptions {
-  /** The customer who names the URL. */
   client: LookupClient;
   headers: Record<string, string>;
   body: string;
@@ -49,8 +48,7 @@ interface PostResponse {
 /** The only way to send something to hosts that clients name. */
 export interface GuardedPost {
   /**
-   * Sends one POST to a public host by https (or by http to a host on the allow list), without
-   * following redirects.
+   * Sends one POST to a public host by https, or by http to one on the allow list; no redirects.
    * @throws OutboundError when no response came; AbortError after close
    */
   post(url: string, options: PostOptions): Promise<PostResponse>;
@@ -98,11 +96,9 @@ function shuttingDown(): DOMException {
   return new DOMException('The service is shutting down', 'AbortError');
 }
 
-/** How much of a response is read, and how much of it is kept. */
 const READ_BYTES = 64 * 1024;
 const KEPT_BYTES = 1024;
 
-/** Sends one POST. A redirect is a response like any other. */
 async function postOnce(
   url: string,
   { headers, body }: PostOptions,

@@ -5,18 +5,14 @@ import { UsageError } from '../kernel/errors.ts';
 import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
 import { OutboundError } from './refusal.ts';
 
-/**
- * Gives all addresses of a host name.
- * @param signal ends the look-up
- */
+/** Gives all addresses of a host name. The signal ends the look-up. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<LookupAddress[]>;
 
 /** How long the second address family may take after the first one was resolved. */
 const SECOND_FAMILY_MS = 1000;
 
 /**
- * Parses `OUTBOUND_DNS`: `1.1.1.1,[2606:4700:4700::1111]:53`, as `dns.setServers` takes them. Empty
- * text: the system's servers.
+ * Parses `OUTBOUND_DNS`: `1.1.1.1,[2606:4700:4700::1111]:53`; empty text: the system's servers.
  * @throws UsageError that names the invalid entry
  */
 export function parseDnsServers(text: string): string[] {
@@ -34,9 +30,8 @@ export function parseDnsServers(text: string): string[] {
 }
 
 /**
- * Resolves the names that clients and providers choose, by DNS alone: the hosts file and search
- * domains do not apply. A look-up uses no thread, and nothing of it is left when its signal aborts.
- * Each look-up has a resolver of its own, so it can be ended alone.
+ * Resolves the names that clients and providers choose, by DNS alone: no hosts file, no search
+ * domains. A look-up uses no thread, and ends with its signal, since it has its own resolver.
  * @throws OutboundError not_reachable or too_slow
  */
 export function createDnsLookup(servers: readonly string[]): Resolve {
@@ -90,9 +85,9 @@ function dnsCode(failure: unknown): string | undefined {
 }
 
 /**
- * Resolves names that the operator allows, as the system does, hosts file included. A look-up
- * occupies a thread of a small pool, even after it was abandoned, and connections to the database
- * and to providers need that pool. So one look-up runs at a time, and one per name.
+ * Resolves names that the operator allows, as the system does. A look-up occupies a thread, even
+ * after it was abandoned, of a small pool that other connections need. So one look-up runs at a
+ * time, and one per name.
  */
 export function createSystemLookup(): Resolve {
   const turns = createFairSemaphore(1);
@@ -114,7 +109,6 @@ export interface LookupClient {
   taskId: string;
 }
 
-/** How many look-ups of host names may be under way at once in one process. */
 export interface LookupLimits {
   overall: number;
   perAccount: number;
@@ -122,8 +116,8 @@ export interface LookupLimits {
 }
 
 /**
- * A name whose servers never respond is looked up until the timeout. With these limits, such names
- * delay only the look-ups of their own account. One file needs one look-up at a time.
+ * With these limits, names whose servers never respond delay only the look-ups of their own
+ * account. One file needs one look-up at a time.
  */
 const LIMITS: LookupLimits = { overall: 256, perAccount: 8, perRequest: 4 };
 

@@ -9,9 +9,7 @@ import { OutboundError } from './refusal.ts';
 
 /** The rules for every request of a download, redirects included. */
 export interface RequestRules extends HostRules {
-  /** All addresses of a host name. */
   resolve: Resolve;
-  /** The same for hosts on the allow list. */
   resolveAllowed: Resolve;
   lookupTurns: LookupTurns;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
@@ -29,18 +27,15 @@ export type PinnedResponse = Awaited<ReturnType<typeof requestPinned>>;
 
 const USER_AGENT = 'Framewright/1.0';
 
-/** A GET, or with a body a POST. */
 interface PinnedRequest {
   headers: Record<string, string>;
   body?: string;
 }
 
 /**
- * Requests one checked URL, without following a redirect. The host is resolved once, its addresses
- * are checked, and the connection is made to one of these addresses: if DNS gives other addresses
- * at the connect than at the check (DNS rebinding), that has no effect.
- * @throws OutboundError not_public; Node's and undici's own errors for network failures, which the
- *   session turns into refusals
+ * Requests one checked URL, without following a redirect. The connection is made to one of the
+ * checked addresses, so a second answer of DNS (rebinding) has no effect.
+ * @throws OutboundError not_public; network errors of Node and undici, for `failureOf`
  */
 export async function requestPinned(
   url: URL,
@@ -60,8 +55,7 @@ export async function requestPinned(
       signal: AbortSignal.any([session.signal, deadline.signal]),
     })
     .finally(deadline.end);
-  // The reader gets the error. Without this listener, an error of an unread body would end the
-  // process.
+  // The reader gets the error. Without a listener, that of an unread body would end the process.
   response.body.on('error', () => {});
   return {
     status: response.statusCode,
@@ -116,8 +110,8 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
 }
 
 /**
- * Limits the time from the connection to the end of the response's headers. undici's own timeout
- * starts again with each part of the headers and with each interim response (1xx).
+ * Limits the time from the connection to the end of the headers. undici's own timeout starts again
+ * with each part of the headers and each interim response (1xx).
  */
 function headersDeadline(client: Client, seconds: number) {
   const passed = new AbortController();

@@ -1,9 +1,6 @@
 import { errors } from 'undici';
 
-/**
- * Why the guarded fetch refused a download. The first five may follow from the URL alone, before
- * any network access.
- */
+/** Why a download was refused. The first five may follow from the URL alone. */
 export type OutboundRefusal =
   | 'malformed_url'
   | 'not_https'
@@ -17,8 +14,7 @@ export type OutboundRefusal =
 
 /**
  * A download that failed because of its host or URL. Message and details may be sent to a client:
- * they never contain an IP address that the host name resolved to. `cause` is the original error;
- * it is never sent to a client.
+ * they never contain an IP address of a host name. `cause` is never sent.
  */
 export class OutboundError extends Error {
   override name = 'OutboundError';
@@ -66,10 +62,7 @@ const REFUSALS: CodeRefusal[] = [
   ],
 ];
 
-/**
- * The refusal for a network failure. A failure without a code is not a network failure but a bug of
- * the service, and is returned unchanged.
- */
+/** The refusal for a network failure. One without a code is a bug, and is returned unchanged. */
 export function refusalFor(failure: unknown): unknown {
   if (failure instanceof OutboundError || !(failure instanceof Error)) return failure;
   const code = errorCode(failure);

@@ -6,13 +6,11 @@ import { type Database, statement } from '../database/database.ts';
 import { writeStream } from '../kernel/scratch-directory.ts';
 import { ObjectMissing, type Storage } from './storage.ts';
 
-/** What a copy from one storage to another did. */
 export interface CopyResult {
   /** Whether every file that should be there is in the new storage. */
   ok: boolean;
   copied: number;
   copied_bytes: number;
-  /** Files that were in the new storage before. */
   already_there: number;
   /** Files that were deleted from the service within the last week, so that none reappears. */
   deleted: number;
@@ -26,7 +24,6 @@ export interface CopyDeps {
   to: Storage;
   /** A folder for temporary files, from which `to` can take them. */
   scratch: string;
-  /** Called after each page of objects. */
   progressed?(result: CopyResult): void;
 }
 
@@ -53,9 +50,9 @@ const IS_WANTED = statement(
 );
 
 /**
- * Copies the files of all objects. It may be interrupted and rerun at any time, beside a running
- * service: a file already in `to` at its full size is skipped, since a put is atomic and ids are
- * never reused. Each copy is read back and compared by its SHA-256.
+ * Copies the files of all objects, comparing each copy by its SHA-256. May be interrupted and rerun
+ * at any time, beside a running service: a file in `to` at its full size is skipped, since a put is
+ * atomic and ids are never reused.
  * @throws Error when a storage fails or a copy differs; run it again then
  */
 export async function copyObjects(deps: CopyDeps): Promise<CopyResult> {

@@ -7,9 +7,8 @@ import { ObjectMissing, type Storage } from './storage.ts';
 const fsyncOf = promisify(fsync);
 
 /**
- * Stores objects as files under `folder`, in subfolders named by the last two characters of their
- * random ids. A file appears completely or not at all: it is synced, renamed, then its folder is
- * synced. `put` renames the file, so it must be on the same file system as `folder`.
+ * Stores objects as files under `folder`, by the last two characters of their random ids. A put
+ * renames the file, which must be on the same file system: it appears completely or not at all.
  */
 export function diskStorage(folder: string): Storage {
   const pathOf = (objectId: string) => path.join(folder, objectId.slice(-2), objectId);
@@ -53,7 +52,6 @@ function missing(error: unknown): undefined {
   throw error;
 }
 
-/** Creates a folder and its missing parents, and syncs each folder that has a new entry. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -63,8 +61,8 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Waits until a file or folder that was just changed is on disk. Opening it then takes
- * microseconds, less than a call through the thread pool, which may also queue behind other syncs.
+ * Waits until a changed file or folder is on disk. A synchronous open takes microseconds; one in
+ * the thread pool may queue behind other syncs.
  */
 async function sync(fileOrFolder: string): Promise<void> {
   const descriptor = openSync(fileOrFolder, 'r');

@@ -10,9 +10,8 @@ const MEGABYTE = 2 ** 20;
 export type SpaceUse = 'upload' | 'input' | 'output';
 
 /**
- * What must stay free: a share of the disk, capped in bytes. Below the floor of `input` no task is
- * created. Below that of `output` nothing is written: the rest is for the embedded database, which
- * stops when it can't write its log.
+ * What must stay free: a share of the disk, capped in bytes. What `output` leaves is for the
+ * embedded database, which stops when it can't write its log.
  */
 const FLOORS = {
   upload: { share: 0.4, bytes: 1024 * MEGABYTE },
@@ -27,17 +26,14 @@ const FLOOR_OF_TEMPORARY = {
   output: 'output',
 } as const satisfies Record<SpaceUse, SpaceUse>;
 
-/** How often {@link FreeSpace.refresh} is called. */
 export const MEASURE_SECONDS = 1;
 
-/** The measurements of a disk. */
 interface Disk {
   freeBytes: number;
   totalBytes: number;
   floors: Record<SpaceUse, number>;
 }
 
-/** The disk is too full for what was to be written. */
 export class DiskFull extends Error {
   override name = 'DiskFull';
 
@@ -62,10 +58,7 @@ export interface FreeSpace {
    * @throws DiskFull before the work begins
    */
   withOutputSpace<T>(bytes: number, work: () => Promise<T>): Promise<T>;
-  /**
-   * Passes through the bytes that are about to be written.
-   * @throws DiskFull in the stream, once the disk is too full for this use
-   */
+  /** Passes through the bytes to write. @throws DiskFull, once the disk is too full for this use */
   whileFree(use: SpaceUse, bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }
 
@@ -153,10 +146,7 @@ export function openFreeSpace(options: {
 /** A readiness check waits no longer than this for a disk that hangs. */
 const RESPONSE_SECONDS = 2;
 
-/**
- * Whether the disk is too full to write anything. Measures it now.
- * @returns false when it can't be measured
- */
+/** Whether the disk is too full to write anything, measured now; false if it can't be measured. */
 async function isDiskFull(folder: string): Promise<boolean> {
   const late = delay(RESPONSE_SECONDS * 1000, undefined, { ref: false });
   const disk = await Promise.race([measure(folder).catch(() => undefined), late]);

@@ -12,10 +12,7 @@ import type { Storage } from './storage.ts';
 
 /** Makes and checks signed URLs. Links under `/media/` expire, callback URLs do not. */
 export interface Links {
-  /**
-   * A link to an output. It expires after the delivery time, counted from the database's current
-   * time.
-   */
+  /** A link to an output, for the delivery time from `nowSeconds` on (the database's clock). */
   linkTo(objectId: string, nowSeconds: number): string;
   /**
    * A link to an input, for the provider. It is valid for two days or more, because a provider may
@@ -24,8 +21,7 @@ export interface Links {
    */
   inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): Promise<string>;
   /**
-   * @returns when the link expires, in seconds since 1970. The caller compares it with the
-   * database's clock.
+   * When the link expires, in seconds since 1970, for the database's clock.
    * @throws ApiError `link_invalid` when the signature is not right
    */
   expiryOf(objectId: string, query: { expires?: string; signature?: string }): number;
@@ -35,7 +31,6 @@ export interface Links {
   attemptOf(provider: string, segment: string): string | undefined;
 }
 
-/** The links of a process, which rereads the secrets from time to time. */
 export interface RefreshedLinks extends Links {
   /** Reads the secrets; call it every SECRETS_SECONDS. */
   refresh(): Promise<void>;
@@ -99,10 +94,7 @@ export async function openLinks(options: {
   };
 }
 
-/**
- * The current secrets, by the database's clock at the last read. All processes switch from one
- * secret to the next at the same moment.
- */
+/** The secrets, by the database's clock: all processes switch at the same moment. */
 async function followSecrets(db: Database) {
   let secrets: DeliverySecret[] = [];
   let aheadMs = 0;
@@ -124,10 +116,7 @@ async function followSecrets(db: Database) {
   };
 }
 
-/**
- * The longest time that a provider may let a job wait before it fetches the inputs: two days, at
- * Ark.
- */
+/** The longest that a job may wait before the provider fetches its inputs (Ark). */
 const INPUT_SECONDS = 172_800;
 
 /**
@@ -138,10 +127,7 @@ function sign(secret: Buffer, subject: string, scope: number | string): string {
   return createHmac('sha256', secret).update(`${subject} ${scope}`).digest('base64url');
 }
 
-/**
- * Compares the base64url texts, not the decoded bytes: several texts decode to the same bytes, but
- * only one text was issued.
- */
+/** Compares the texts, not the decoded bytes: several base64url texts decode to the same bytes. */
 function equal(given: string, genuine: string): boolean {
   const [a, b] = [Buffer.from(String(given)), Buffer.from(genuine)];
   return a.length === b.length && timingSafeEqual(a, b);
@@ -152,7 +138,6 @@ interface DeliverySecret {
   secret: Buffer;
   signs_from_ms: number | null;
   valid_until_ms: number | null;
-  /** The database's clock at the read. */
   now_ms: number;
 }
 
@@ -160,7 +145,6 @@ const CREATE = statement(
   'delivery_secret_create',
   'insert into delivery_secrets (id, secret) values (1, $1) on conflict do nothing',
 );
-/** All secrets, the newest first. */
 const readSecrets = query<[], DeliverySecret>(
   'delivery_secret_read',
   `select secret, extract(epoch from signs_from)::float8 * 1000 as signs_from_ms,
@@ -169,18 +153,13 @@ const readSecrets = query<[], DeliverySecret>(
    from delivery_secrets order by id desc`,
 );
 
-/** Creates the first secret if there is none. */
 async function createFirstSecret(db: Queryable): Promise<void> {
   await db.query(CREATE, [randomBytes(32)]);
 }
 
-/** How often each process reads the secrets. */
 export const SECRETS_SECONDS = 5;
 
-/**
- * A new secret starts signing this long after its rotation: by then every process has read it, so
- * none refuses another's links.
- */
+/** When a new secret starts signing: by then every process has read it. */
 const SWITCH_SECONDS = 3 * SECRETS_SECONDS;
 
 const LOCK = statement('delivery_secret_lock', 'select id from delivery_secrets for update');
@@ -214,9 +193,8 @@ const OLD = statement(
 
 /**
  * Makes a new secret, unless the newest is less than ten minutes old, and ends older ones after
- * `keepSeconds`. It never extends an old secret beyond what an earlier rotation set.
- * @returns when the new secret starts signing, and until when links signed by older ones are
- *   accepted
+ * `keepSeconds`, but not later than an earlier rotation said.
+ * @returns when the new secret starts signing, and until when older links are accepted
  */
 export async function rotateSecrets(tx: Transaction, keepSeconds: number) {
   await createFirstSecret(tx);

@@ -17,7 +17,6 @@ export function objectsOfTask(task: string): string {
      from stored_objects o where o.owner_id = ${task})`;
 }
 
-/** The task of an object. */
 export function taskOfObject(id: string): string {
   return `(select owner_id from stored_objects where id = ${id})`;
 }
@@ -41,7 +40,6 @@ export const STORED_UPLOADS = `(select id, owner_id as account_id, state, media_
 
 const IS_USABLE = `role = 'upload' and state = 'ready' and delete_after > clock_now()`;
 
-/** The uploads that can be used now. */
 export const USABLE_UPLOADS = `(select id, media_type, size_bytes, delete_after
      from stored_objects where ${IS_USABLE})`;
 

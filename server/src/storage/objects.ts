@@ -12,8 +12,8 @@ import { newId } from '../kernel/ids.ts';
 import type { Storage } from './storage.ts';
 
 /**
- * `render`: a finished render of the local provider, kept for a day so that it can be archived.
- * `poster`: a small picture of an output (`posters.ts`). `upload`: a file that an account uploaded.
+ * `render`: of the local provider, kept for a day so that it can be archived. `poster`: of an
+ * output (`posters.ts`).
  */
 export type ObjectRole = (typeof OBJECT_ROLES)[number];
 
@@ -81,10 +81,9 @@ const isStillWriting = sharedWork<string, boolean>({
 
 /**
  * Stores a local file as a new object of a task. The row commits before the first byte is written,
- * so that no stored file is without a row. The object stays `writing` until {@link markReady} in
- * the transition that uses it. If it can't be stored, it is marked for deletion.
- * @returns the object's id
- * @throws when it was marked for deletion meanwhile, because another worker leased the task
+ * so that no file is without a row, and stays `writing` until {@link markReady}. @returns its id
+ * @throws when it can't be stored, or was marked for deletion because another worker leased the
+ *   task
  */
 export async function storeFile(
   deps: { db: Database; storage: Storage },
@@ -98,11 +97,7 @@ export async function storeFile(
   return id;
 }
 
-/**
- * Registers an object within the caller's transaction. After the commit, {@link putRegistered}
- * stores it.
- * @returns the object's id
- */
+/** Registers an object in the caller's transaction, for {@link putRegistered}. @returns its id */
 export async function registerObject(
   tx: Queryable,
   object: Omit<NewObject, 'id'>,
@@ -123,7 +118,6 @@ const PUT_FAILED = statement(
    where id = $1 and state <> 'ready'`,
 );
 
-/** A file to be stored; `isPrepared`: see {@link Storage.put}. */
 export interface LocalFile {
   filePath: string;
   isPrepared?: boolean;
@@ -147,10 +141,7 @@ export async function putObject(
   }
 }
 
-/**
- * Does {@link putObject}.
- * @throws when the object was marked for deletion meanwhile; its file is deleted then
- */
+/** Does {@link putObject}. @throws, and deletes the file, if the object was marked for deletion */
 export async function putRegistered(
   deps: { db: Database; storage: Storage },
   id: string,
@@ -174,8 +165,7 @@ const READY = statement(
 );
 
 /**
- * Makes stored objects `ready`, within the caller's transaction. An output whose poster is not
- * among them is queued for one.
+ * Makes stored objects `ready`. An output whose poster is not among them is queued for one.
  * @param retentionDays days until they are deleted; null: until they are marked for deletion
  * @throws when one of them is not `writing`; the transaction must not commit then
  */
@@ -188,10 +178,7 @@ export async function markReady(
     throw new Error(`not all objects are in state writing: ${ids.join(', ')}`);
 }
 
-/**
- * Like {@link markReady}, but skips objects that are not `writing`.
- * @returns how many
- */
+/** Like {@link markReady}, but skips objects that are not `writing`. @returns how many */
 export async function markArrived(
   db: Queryable,
   ids: string[],
@@ -206,9 +193,8 @@ const WITHDRAW = statement(
 );
 
 /**
- * Does {@link markReady} and the `work` that uses the objects in one transaction. If the
- * transaction does not commit, the objects will never be used, so they are marked for deletion at
- * once.
+ * Does the `work` that uses the objects and {@link markReady} in one transaction. If it does not
+ * commit, they will never be used and are marked for deletion.
  */
 export async function markReadyWith<T>(
   db: Database,
@@ -264,8 +250,8 @@ const MARK_UNFINISHED = statement(
 );
 
 /**
- * Marks for deletion the objects that an interrupted run of a step left in state `writing`.
- * {@link withOutputs} of `outputs.ts` does it for outputs and their posters.
+ * Marks for deletion what an interrupted run of a step left `writing`. For outputs and posters,
+ * `withOutputs` does it.
  */
 export const markUnfinished = sharedWork<{ ownerId: string; role: 'input' | 'render' }, void>({
   keyOf: ({ ownerId }) => ownerId,
@@ -284,7 +270,6 @@ export const readObject = queryFirst<[id: string, roles: ObjectRole[]], StoredOb
    from stored_objects where id = $1 and role = any($2)`,
 );
 
-/** Objects that one statement marks or takes, to keep it short. */
 const BATCH = 100;
 
 // A row that is `writing` for a day belongs to no running step: steps are far shorter.
@@ -304,9 +289,8 @@ const MARK_EXPIRED = statement(
 );
 
 /**
- * Marks for deletion the outputs past their retention and the objects that killed processes left in
- * state `writing`. Several processes may call it at once.
- * @returns how many objects were marked: at most 100 of each kind in one call
+ * Marks for deletion outputs past their retention, and objects that a killed process left
+ * `writing`. Several processes may call it at once. @returns how many: at most 100 of each kind
  */
 export async function markExpired(db: Database): Promise<number> {
   return (await db.query(MARK_EXPIRED)).length;
@@ -336,11 +320,9 @@ const DELETED = statement(
 );
 
 /**
- * Deletes the files of objects that are marked for deletion. Several processes may call it at once:
- * each takes different objects.
- * @returns how many objects were taken, at most 110 in one call
- * @throws the first failure to delete an object, after all others were tried; it is tried again
- *   after five minutes
+ * Deletes the files of marked objects. Several processes may call it at once. @returns how many it
+ * took
+ * @throws the first failure, after all others were tried; it is tried again after five minutes
  */
 export async function deleteMarked(deps: { db: Database; storage: Storage }): Promise<number> {
   const rows = await deps.db.query<{ id: string }>(TAKE_MARKED);

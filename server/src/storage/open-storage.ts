@@ -6,7 +6,6 @@ import { originOf } from './s3/presign.ts';
 import type { S3Settings } from './s3/settings.ts';
 import { ObjectMissing, type Storage } from './storage.ts';
 
-/** Where objects are stored: in a local folder or in an S3 bucket. */
 export type StorageSettings = { kind: 'disk'; folder: string } | { kind: 's3'; s3: S3Settings };
 
 /** @throws UsageError that says what is missing, when it can't be used */
@@ -29,10 +28,7 @@ export function linkOrigin(settings: StorageSettings): string | undefined {
   return settings.kind === 's3' ? originOf(settings.s3) : undefined;
 }
 
-/**
- * Wraps a storage: each operation is reported to the metrics, and is a span of the trace; `open`
- * without its bytes.
- */
+/** Reports each operation to the metrics and the trace; `open` without its bytes. */
 export function instrumentedStorage(storage: Storage): Storage {
   const observe = <Result>(operation: string, work: () => Promise<Result>) =>
     inSpan({ name: `storage ${operation}` }, () => observed(operation, work));

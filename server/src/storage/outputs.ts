@@ -53,11 +53,10 @@ const WITHDRAW = statement(
 );
 
 /**
- * Registers the files of a task's output as new objects, before their first byte is written, and
- * marks for deletion what an interrupted run left. The work stores them by `put`, as {@link
- * putObject} does, and makes them `ready` in the transition that completes the task. If it fails,
- * they are deleted, even if another worker has marked them meanwhile: that deletion may have come
- * before the file did.
+ * Registers the files of a task's output before their first byte is written, and marks for deletion
+ * what an interrupted run left. The work stores them by `put` and makes them `ready` in the
+ * transition that completes the task. If it fails, they are deleted, even if another worker has
+ * marked them: that deletion may have come before the file did.
  */
 export async function withOutputs<T>(
   deps: { db: Database; storage: Storage },

@@ -5,7 +5,6 @@ const RETRY_MINUTES = 5;
 /** After this many tries, an output stays without a poster. */
 const MAX_TRIES = 3;
 
-/** An output without a poster, taken for one try. */
 export interface DueOutput {
   id: string;
   task_id: string;
@@ -14,9 +13,8 @@ export interface DueOutput {
 }
 
 /**
- * Takes the newest output that waits for its poster. Several processes may call it at once: each
- * gets a different output. A try is counted before it begins, so that a file that crashes its
- * process is not retried forever.
+ * Takes the newest output that waits for its poster. Several processes may call it at once. The try
+ * is counted before it begins, so that a file that crashes its process is not retried forever.
  */
 export const takeDueOutput = queryFirst<[], DueOutput>(
   'poster_take',
@@ -43,9 +41,8 @@ const READY = statement(
 );
 
 /**
- * Makes a stored poster `ready`, with the retention of its output. If it must not be used, because
- * the output is deleted or was taken for a later try, it is marked for deletion.
- * @returns whether it is ready
+ * Makes a stored poster `ready`, with the retention of its output, or marks it for deletion if the
+ * output is deleted or was taken for a later try. @returns whether it is ready
  */
 export async function markPosterReady(
   db: Database,

@@ -7,7 +7,6 @@ export const forgetObjects = command<[owners: string[]], Transaction>(
   `delete from stored_objects where owner_id = any($1) and role <> 'output'`,
 );
 
-/** An object that may be taken down. */
 export interface LockedObject {
   id: string;
   role: ObjectRole;
@@ -15,7 +14,6 @@ export interface LockedObject {
   taken_down_at: Date | null;
 }
 
-/** Locks an object; undefined if there is none with this id. */
 export const lockObject = queryFirst<[id: string], LockedObject, Transaction>(
   'object_lock',
   'select id, role, owner_id, taken_down_at from stored_objects where id = $1 for update',
@@ -35,7 +33,7 @@ const TAKE_DOWN = statement(
 );
 
 /**
- * Takes an object down. From the commit on it is not served, and a worker deletes its file.
+ * Takes an object down: from the commit on it is not served, and a worker deletes its file.
  * @param output for an output: its task, and the jobs of that task, whose copies go with it
  */
 export async function takeDownObject(
@@ -86,7 +84,6 @@ export interface DeletingObjects {
   objects: number;
 }
 
-/** How many objects have files waiting to be deleted, by role. */
 export const deletingObjects = query<[], DeletingObjects>(
   'figures_deleting',
   `select role, count(*)::int as objects from stored_objects

@@ -9,21 +9,17 @@ export interface ByteRange {
 /** Stores the bytes of objects under their ids. An id is never used again. */
 export interface Storage {
   /**
-   * Does the part of a put that can run beside other work on the file, such as its check. If it
-   * fails, the file must not be put: the system may report a failed write only once.
+   * The part of a put that can run beside a check of the file. If it fails, the file must not be
+   * put: the system may report a failed write only once.
    */
   prepare?(filePath: string): Promise<void>;
   /**
-   * Takes a local file into the storage. The object is durable afterwards.
+   * Takes a local file into the storage, durably.
    * @param file.isPrepared whether {@link prepare} has ended, and the file is as it was then
    */
   put(objectId: string, filePath: string, file?: { isPrepared?: boolean }): Promise<void>;
-  /**
-   * Opens an object, or a range of it, for reading.
-   * @throws ObjectMissing
-   */
+  /** Opens an object, or a range of it, for reading. @throws ObjectMissing */
   open(objectId: string, range?: ByteRange): Promise<Readable>;
-  /** The size of the object in bytes; undefined when there is no such object. */
   sizeOf(objectId: string): Promise<number | undefined>;
   /** Deletes the object. Not an error when it does not exist. */
   delete(objectId: string): Promise<void>;
@@ -33,14 +29,12 @@ export interface Storage {
   presignPut?(objectId: string, put: PresignPutOptions): Promise<PresignedPut>;
 }
 
-/** The PUT must have exactly this type and size. */
 interface PresignPutOptions {
   seconds: number;
   mediaType: string;
   sizeBytes: number;
 }
 
-/** `headers`: those that the PUT must have. */
 interface PresignedPut {
   url: string;
   headers: Record<string, string>;
@@ -59,7 +53,6 @@ interface PresignedLink {
   lasts: boolean;
 }
 
-/** The storage has no object with that id. */
 export class ObjectMissing extends Error {
   override name = 'ObjectMissing';
 }

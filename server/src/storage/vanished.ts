@@ -10,8 +10,8 @@ const SHOULD_EXIST = statement(
 );
 
 /**
- * Whether a file missing from the storage should be there: by its row, it was not deleted
- * meanwhile. Operators must learn of the first one, so it is logged and counted.
+ * Whether a file missing from the storage should be there, by its row. If so, operators learn of it
+ * by the log and a metric.
  */
 export async function hasVanished(
   { db, log }: { db: Database; log: Log },
@@ -24,10 +24,7 @@ export async function hasVanished(
   return true;
 }
 
-/**
- * Asks the storage whether it has the object.
- * @throws ObjectMissing
- */
+/** @throws ObjectMissing when the storage does not have the object */
 export async function requireStored(storage: Storage, objectId: string): Promise<void> {
   if ((await storage.sizeOf(objectId)) === undefined) throw new ObjectMissing(objectId);
 }
@@ -49,8 +46,7 @@ const READY_PAGE = statement(
 );
 
 /**
- * Checks that the storage has each `ready` object at its full size.
- * @param add receives a sentence for each one that is not
+ * Checks that the storage has each `ready` object at its full size, and reports each that is not.
  * @returns how many objects there are
  * @throws the storage's error, when it does not respond
  */

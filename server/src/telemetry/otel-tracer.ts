@@ -27,21 +27,18 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Span, Tracer, TracingSettings } from './tracing.ts';
 
-/** OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
 const FROM_ENVIRONMENT = [resourceAttributesEnvDetector, serviceNameEnvDetector];
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT };
 
 /** The code of an export that succeeded: `ExportResultCode.SUCCESS` of @opentelemetry/core. */
 const SENT = 0;
 
-/** How long a shutdown waits for the last spans to be sent. */
 const CLOSE_SECONDS = 3;
-/** How often an unreachable collector is logged. */
 const PROBLEM_SECONDS = 60;
 
 /**
- * Opens a tracer that sends spans as OTLP over HTTP. The exporter reads OTEL_EXPORTER_OTLP_*. Spans
- * that can't be sent are dropped, and no work waits for them.
+ * Sends spans as OTLP over HTTP (OTEL_EXPORTER_OTLP_*). What can't be sent is dropped, and no work
+ * waits.
  * @param onProblem receives why spans can't be sent, at most once a minute
  */
 export function openTracer(settings: TracingSettings, onProblem: (cause: string) => void): Tracer {

@@ -1,15 +1,10 @@
-/**
- * What parts of the service report about their work, by kind; metrics are made from it. Strings
- * have few distinct values, since they become metric labels.
- */
+/** What parts of the service report about their work. Strings become metric labels: few values. */
 export interface Reports {
-  /** One micro-batch that several calls share. */
   batch: { batch: string; items: number; seconds: number };
   /** One claim of due tasks by a worker pool of this process. */
   claim: { pool: string; tasks: number; seconds: number };
   /** A worker pool began (1) or ended (-1) to work on a task; `slots`: the most at a time. */
   slot: { pool: string; change: 1 | -1; slots: number };
-  /** One step of a task. */
   step: { phase: string; result: 'moved' | 'postponed' | 'superseded' | 'failed'; seconds: number };
   /** A task left a phase after `seconds`. */
   phase: { phase: string; seconds: number };
@@ -21,9 +16,9 @@ export interface Reports {
   database: { part: 'wait' | 'query' | 'transaction'; seconds: number };
   /**
    * One call to a provider. submit: `accepted`, `rejected_request`, `rejected_busy`,
-   * `rejected_operator`, `not_sent` or `unknown`. read: the kind of the status. find: `found`,
-   * `absent` or `ambiguous`. cancel: `accepted` or `refused`. open_output: `opened` or `gone`. All:
-   * `error` if the call threw.
+   * `rejected_operator`, `not_sent`, `unknown`. read: the kind of the status. find: `found`,
+   * `absent`, `ambiguous`. cancel: `accepted`, `refused`. open_output: `opened`, `gone`. All:
+   * `error`.
    */
   call: {
     provider: string;
@@ -38,15 +33,12 @@ export interface Reports {
     reservedBytes: number;
     floors: { upload: number; input: number; output: number };
   };
-  /** A file that should be there is not in the storage. */
   vanished: { role: string };
   /** Reading one file in full, with the wait for a free decoder. */
   decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
-  /** One try to draw the poster of an output. */
   poster: { outcome: 'drawn' | 'refused' | 'void' | 'failed'; seconds: number };
   /** One try to deliver an event; `refused`: the receiver responded, but not with success. */
   webhook: { outcome: 'delivered' | 'refused' | 'unreachable'; seconds: number };
-  /** One run of a periodic job of the process. */
   periodic: { work: string; result: 'done' | 'failed'; seconds: number };
 }
 
@@ -70,7 +62,6 @@ export function onReport<Kind extends keyof Reports>(
   return () => void added.delete(listener);
 }
 
-/** Seconds since `startedAt`, a time of `performance.now()`. */
 export function secondsSince(startedAt: number): number {
   return (performance.now() - startedAt) / 1000;
 }

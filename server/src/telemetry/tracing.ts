@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The values of OTEL_TRACES_SAMPLER. */
 export const SAMPLERS = [
   'always_on',
   'always_off',
@@ -10,7 +9,6 @@ export const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-/** Which traces are recorded. */
 export interface TracingSettings {
   sampler: (typeof SAMPLERS)[number];
   /** The share of traces that a ratio sampler records, 0 to 1. */
@@ -31,12 +29,10 @@ export interface SpanStart {
   secondsAgo?: number;
 }
 
-/** A timed piece of work in a trace. */
 export interface Span {
   /** The span as W3C text: with it, other processes make spans of the same trace. */
   readonly traceparent: string;
   set(attributes: Attributes): void;
-  /** Marks the span as failed. */
   fail(reason: string): void;
   /** Leaves the span out of the trace. Call it before `end`. */
   discard(): void;
@@ -47,22 +43,17 @@ export interface Span {
 export interface Tracer {
   /** @param parent a traceparent; without a valid one the span begins a new trace */
   start(start: SpanStart, parent: string | undefined): Span;
-  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
 let tracer: Tracer | undefined;
 const current = new AsyncLocalStorage<string>();
 
-/** Switches tracing on, or off. */
 export function setTracer(next: Tracer | undefined): void {
   tracer = next;
 }
 
-/**
- * Begins a span in the trace of `parent`, or in a new one.
- * @returns undefined while tracing is off
- */
+/** Begins a span in the trace of `parent`, or in a new one; undefined while tracing is off. */
 export function startSpan(start: SpanStart, parent: string | undefined): Span | undefined {
   return tracer?.start(start, parent);
 }
@@ -90,15 +81,11 @@ export async function inSpan<T>(
   }
 }
 
-/** Whether tracing is on. */
 export function isTracing(): boolean {
   return tracer !== undefined;
 }
 
-/**
- * The trace of the work under way, as fields of a log line; no fields without a trace. A new object
- * each time, because the log adds the other fields of the line to it.
- */
+/** The trace of the work under way, as log fields: a new object, since pino adds to it. */
 export function traceFields(): { trace_id?: string; span_id?: string } {
   const traceparent = current.getStore();
   if (traceparent === undefined) return {};

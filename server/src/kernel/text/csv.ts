@@ -3,7 +3,7 @@ const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /**
  * One line of CSV (RFC 4180). An empty field is a missing value. A text that a spreadsheet would
- * run as a formula gets an apostrophe in front, since texts may come from strangers.
+ * run as a formula gets an apostrophe in front.
  */
 export function csvLine(values: readonly unknown[]): string {
   return `${values.map(field).join(',')}\r\n`;

@@ -1,10 +1,7 @@
 /** A day, or a day with a time and perhaps a zone. */
 const SHAPE = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
-/**
- * The moment that an ISO 8601 text names; undefined if it is not one. A text without a zone is UTC,
- * whatever the zone of this machine is.
- */
+/** The moment that an ISO 8601 text names, in UTC if it has no zone; undefined if it is not one. */
 export function readIsoTime(text: string): Date | undefined {
   const [, day, time, zone] = SHAPE.exec(text) ?? [];
   if (day === undefined || !isDay(day)) return undefined;
@@ -22,8 +19,8 @@ function isDay(day: string): boolean {
 const OF_POSTGRES = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d:\d\d$/;
 
 /**
- * A row that Postgres wrote as JSON, with its times as `Date` writes them: in RFC 3339 with
- * milliseconds and Z. Values within its columns stay as they are.
+ * A row that Postgres wrote as JSON, its times in RFC 3339 with milliseconds and Z, as `Date`
+ * writes them. Values within its columns stay as they are.
  */
 export function withIsoTimes<Row extends object>(row: Row): Row {
   const columns = Object.entries(row).map(([name, value]) => {

@@ -19,34 +19,24 @@ const MAX_RESIDENT_BYTES = 384 * 2 ** 20;
 /** Idle time before a child exits; longer if a file is expected. */
 const IDLE_SECONDS = 5;
 const PREPARED_SECONDS = 60;
-/** Idle children beyond this number exit at once. */
 const MAX_IDLE = 2;
 
-/** The child processes of a measurer. */
 export interface DecodeChildren {
   /**
    * Lets a child decode a file.
    * @param source who made the file. Files of different sources never share a child: a file that
-   *   takes over its child can only falsify measurements of the same source. Without a source, the
-   *   child decodes this file only.
-   * @param isHarmless whether the child may be used again after this outcome
+   *   takes over its child can only falsify measurements of the same source. Without one, the child
+   *   ends.
    * @throws when there is no file, or the child could not be started
    */
   run(file: { path: string; source: string | undefined }, work: DecodeWork): Promise<ChildOutcome>;
-  /**
-   * Pre-starts a child for an expected file of this source, unless there is one. It waits for a
-   * minute.
-   */
+  /** Starts a child for an expected file of this source, if none waits, for a minute. */
   prepare(source: string): void;
-  /**
-   * Ends idle children now, and busy ones after their file. An idle child would keep a stopping
-   * process alive.
-   */
+  /** Ends idle children, which keep a stopping process alive, and busy ones later. */
   close(): Promise<void>;
 }
 
 interface DecodeWork extends Omit<ChildWork, 'input'> {
-  /** The input, apart from the path of the file. */
   request: object;
   /** Whether the child may decode another file after this result. */
   mayContinue(result: unknown): boolean;
@@ -58,14 +48,13 @@ interface DecodeChild {
   folder: string;
   source: string | undefined;
   files: number;
-  /** Ends the child and removes its folder. */
   end(): Promise<void>;
 }
 
 /**
  * Keeps children for a few seconds for more files of the same source: starting one takes longer
  * than decoding a small video.
- * @param program the child's script, and a function that makes its flags for its folder
+ * @param options.programFor makes a child's flags for its folder
  */
 export function createDecodeChildren(options: {
   scratch: Pick<ScratchDirectory, 'withFolder'>;
@@ -196,10 +185,10 @@ async function linkOrCopy(filePath: string, given: string): Promise<void> {
 }
 
 /**
- * Node's permission model: no network, no processes, no writing, and reading only the product's
- * code, its packages and the child's own folder. It restricts JavaScript only; the options of the
- * demuxer restrict FFmpeg. The permission model compares paths as they are written, so the child
- * must not replace a symbolic link, such as node_modules, by its real path.
+ * Node's permission model: no network, processes or writing, and reading only our code, its
+ * packages and the child's folder. It restricts JavaScript only; the demuxer's options restrict
+ * FFmpeg. Paths are compared as they are written, so symbolic links such as node_modules must not
+ * be resolved.
  */
 const CHILD_FLAGS = [
   '--permission',

@@ -1,16 +1,5 @@
 import { createFairSemaphore, type Release } from '../../kernel/fair-semaphore.ts';
 
-/** Shares the decoding of one process between accounts (decisions/0012). */
-export interface DecodeTurns {
-  /**
-   * Runs `decode` when it is the account's turn. A long decode is aborted and restarted later if
-   * others wait for its slot and no slot for long decodes is free.
-   * @param decode must end soon after its signal aborts; its result is dropped then
-   * @throws the signal's reason when it aborts
-   */
-  run<T>(turn: Turn, decode: (signal: AbortSignal) => Promise<T>): Promise<T>;
-}
-
 interface Turn {
   accountId: string;
   signal?: AbortSignal | undefined;
@@ -19,18 +8,18 @@ interface Turn {
 interface TurnLimits {
   /** How many short decodes, and how many long ones, run at a time. */
   concurrency: number;
-  /** A decode that takes longer is a long one. */
   shortSeconds: number;
 }
 
 const CHECK_SECONDS = 0.1;
 
 /**
- * Every decode starts as a short one. After `shortSeconds` it moves to a slot for long decodes, so
- * that short decodes wait only for short ones. One account never has all slots for long decodes,
- * unless there is only one.
+ * Shares the decoding of one process between accounts (decisions/0012). Every decode starts as a
+ * short one. After `shortSeconds` it moves to a slot for long decodes; if none is free and others
+ * wait, it is aborted and runs again later. One account never has all slots for long decodes, unless
+ * there is only one.
  */
-export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits): DecodeTurns {
+export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits) {
   const short = createFairSemaphore(concurrency);
   const long = createFairSemaphore(concurrency, Math.max(1, concurrency - 1));
 
@@ -57,7 +46,11 @@ export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits): De
   }
 
   return {
-    async run(turn, decode) {
+    /**
+     * Runs `decode` when it is the account's turn; it must end soon after its signal aborts.
+     * @throws the signal's reason when it aborts
+     */
+    async run<T>(turn: Turn, decode: Decode<T>): Promise<T> {
       const first = await runShort(turn, decode);
       turn.signal?.throwIfAborted();
       if (first !== 'interrupted') return first.result;
@@ -69,10 +62,7 @@ export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits): De
 
 type Decode<T> = (signal: AbortSignal) => Promise<T>;
 
-/**
- * Calls `check` after a delay, and then repeatedly until it returns true.
- * @returns a function that stops the calls
- */
+/** Calls `check` after a delay and then repeatedly until it returns true, or until stopped. */
 function startChecks(afterSeconds: number, check: () => boolean): () => void {
   let timer = setTimeout(repeat, afterSeconds * 1000);
   function repeat() {

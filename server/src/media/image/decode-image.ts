@@ -23,9 +23,8 @@ const FORMATS = {
 };
 
 /**
- * Decodes all pixels of one still image. An image with an error in them is refused, even if a
- * browser would hide the error. Errors in metadata do not matter: the decoder gets no metadata. It
- * gets the bytes directly, without a demuxer. Why not sharp: decisions/0063.
+ * Decodes all pixels of one still image, and refuses it for any error in them, even one that a
+ * browser would hide. The decoder gets no metadata and no demuxer. Why not sharp: decisions/0063.
  * @throws RefusedMedia
  */
 export async function decodeImage(

@@ -3,10 +3,7 @@ import { afterExifPrefix, exifOrientation, type ImageLayout } from './layout.ts'
 /** Adobe's segment: the decoder reads from it how colours are stored. */
 const APP14 = 0xee;
 
-/**
- * Walks the segments and scans up to the end marker (ITU T.81, annex B).
- * @throws RangeError when a field is past the end
- */
+/** Walks the segments up to the end marker (ITU T.81, annex B). @throws RangeError past the end */
 export function jpegLayout(bytes: Buffer): ImageLayout | null {
   let size: { width: number; height: number } | null = null;
   let orientation: number | null = null;

@@ -12,11 +12,9 @@ export interface ImageLayout {
   /** As stored: the orientation is not applied. */
   width: number;
   height: number;
-  /** The EXIF orientation, 1 to 8. */
   orientation: number;
   /** The image without metadata and trailing bytes: only pixels are decoded. */
   pixels: Buffer;
-  /** The colours of a lossy WebP. */
   lossy?: LossyPicture;
   /** Parts at which other programs may fail, in order (`parse-measurement.ts`). */
   flaws: FilePart[];
@@ -25,9 +23,7 @@ export interface ImageLayout {
 interface LossyPicture {
   width: number;
   height: number;
-  /** A frame of VP8. */
   frame: Buffer;
-  /** Whether there is transparency beside the frame. */
   hasAlpha: boolean;
 }
 
@@ -35,8 +31,8 @@ const ORIENTATION = 0x0112;
 const ENTRY_BYTES = 12;
 
 /**
- * The orientation (1 to 8) in EXIF data, which is a TIFF file (CIPA DC-008, 4.6.2); 1 if it has
- * none. No other entry is read, so faults in them do not matter.
+ * The orientation (1 to 8) in EXIF data, a TIFF file (CIPA DC-008, 4.6.2); 1 if it has none. No
+ * other entry is read, so faults in them do not matter.
  */
 export function exifOrientation(tiff: Buffer): number {
   const reader = tiffReader(tiff);

@@ -6,7 +6,6 @@ const SIGNATURE_BYTES = 8;
 /** The chunks that hold pixels (PNG, third edition, 5.6). */
 const PIXEL_CHUNKS = ['IHDR', 'PLTE', 'IDAT', 'IEND'];
 const INDEXED = 3;
-/** Samples per pixel by colour type. */
 const SAMPLES: Record<number, number> = { 0: 1, 2: 3, [INDEXED]: 1, 4: 2, 6: 4 };
 /** The passes of an interlaced picture: the first column and row, and the steps. */
 const ADAM7 = [
@@ -21,17 +20,13 @@ const ADAM7 = [
 
 interface Chunk {
   type: string;
-  /** Its place in the file. */
   at: number;
   /** With the length, the type and the checksum. */
   bytes: Buffer;
   data: Buffer;
 }
 
-/**
- * Walks the chunks up to IEND (PNG, third edition, section 5).
- * @throws RangeError when a field is past the end
- */
+/** Walks the chunks up to IEND (PNG, third edition, section 5). @throws RangeError past the end */
 export function pngLayout(bytes: Buffer): ImageLayout | null {
   const chunks = chunksOf(bytes);
   const header = chunks?.[0];
@@ -120,10 +115,7 @@ function isSound({ bytes }: Chunk): boolean {
   return crc32(bytes.subarray(4, -4)) === bytes.readUInt32BE(bytes.length - 4);
 }
 
-/**
- * Whether a PNG has a palette if it needs one, and data for each of its rows. FFmpeg's decoder
- * accepts a picture without them.
- */
+/** Whether a PNG has the palette it needs, and data for each row: FFmpeg accepts one without. */
 export async function pngIsWhole({ pixels, width, height }: ImageLayout): Promise<boolean> {
   const chunks = chunksOf(pixels) ?? [];
   const header = chunks[0]?.data;

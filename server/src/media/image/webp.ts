@@ -14,11 +14,7 @@ interface Chunk {
   data: Buffer;
 }
 
-/**
- * Reads the chunks (WebP container, RFC 9649).
- * @throws RangeError when a field is past the end
- * @throws RefusedMedia for an animation
- */
+/** Reads the chunks (RFC 9649). @throws RangeError past the end; RefusedMedia for an animation */
 export function webpLayout(bytes: Buffer): ImageLayout | null {
   const end = bytes.readUInt32LE(4) + 8;
   if (end > bytes.length) return null;

@@ -12,7 +12,6 @@ import {
 } from '../video/demuxer.ts';
 import { createPosterChoice } from './poster-choice.ts';
 
-/** The input of a child process. */
 export interface PosterRequest {
   path: string;
   maxPixels: number;
@@ -21,9 +20,8 @@ export interface PosterRequest {
 }
 
 /**
- * Draws an early frame of a video as a small WebP: the first one that is not a plain area, else the
- * least plain one of the first two seconds.
- * @throws RefusedMedia
+ * Draws the first frame of a video that is not a plain area, else the least plain one of the first
+ * two seconds, as a small WebP. @throws RefusedMedia
  */
 export async function drawPoster(file: ByteSource, request: PosterRequest): Promise<Buffer> {
   const sniffed = sniff(file.read(0, SNIFF_BYTES));

@@ -23,18 +23,13 @@ const MAX_FRAMES = 48;
 /** The least standard deviation of the brightness (0 to 255) of a frame that shows something. */
 const MIN_DEVIATION = 12;
 
-/** Chooses the frame of a video that becomes its poster. */
 export interface PosterChoice extends Disposable {
   /** @throws RefusedMedia when the frame can't be scaled */
   offer(frame: Frame): void;
   /** Whether the best frame so far is not a plain area, which ends the search. */
   isGood(): boolean;
-  /** Whether the search has ended. */
   isMade(): boolean;
-  /**
-   * The chosen frame as a small WebP.
-   * @throws RefusedMedia when no frame was offered
-   */
+  /** The chosen frame as a small WebP. @throws RefusedMedia when no frame was offered */
   picture(): Promise<Buffer>;
 }
 
@@ -66,10 +61,7 @@ export function createPosterChoice(options: { stream: Stream; maxSide: number })
   };
 }
 
-/**
- * The standard deviation of the brightness of a frame in yuv420p. The size and the bytes are read
- * once: each of these getters is a call into FFmpeg's binding.
- */
+/** The standard deviation of the brightness. Getters call into FFmpeg's binding. */
 function brightnessDeviation(frame: Frame): number {
   const { width, height } = frame;
   const [plane] = frame.data ?? [];

@@ -5,21 +5,11 @@ import { confinedProgram, createDecodeChildren } from '../children/decode-childr
 import { PIXEL_BOUNDS } from '../measure.ts';
 import { webpOf } from '../parse-measurement.ts';
 
-export interface PosterMaker {
-  /**
-   * Draws an early frame of a video as a WebP whose longer side has at most 640 pixels, in a child
-   * process of low priority.
-   * @param source who made the file: see `DecodeChildren`
-   * @returns the picture, or why there is none, for the log
-   * @throws for failures of the service, and the signal's reason when aborted
-   */
-  draw(filePath: string, options: { source: string; signal: AbortSignal }): Promise<Drawn>;
-}
+export type PosterMaker = ReturnType<typeof createPosterMaker>;
 
 type Drawn = { kind: 'drawn'; webp: Buffer } | { kind: 'refused'; explanation: string };
 
 const LIMITS = { timeoutSeconds: 30, memoryBytes: 1024 * 2 ** 20 };
-/** The longer side of a poster, in pixels. */
 export const POSTER_SIDE = 640;
 const SIZES = { maxSide: POSTER_SIDE, maxPixels: PIXEL_BOUNDS.videoPixels };
 
@@ -28,13 +18,22 @@ const Result = Type.Union([
   Type.Object({ refused: Type.String({ maxLength: 500 }) }, { additionalProperties: false }),
 ]);
 
-export function createPosterMaker({ scratch }: { scratch: ScratchDirectory }): PosterMaker {
+/** Draws posters of at most 640 pixels, in child processes of low priority. */
+export function createPosterMaker({ scratch }: { scratch: ScratchDirectory }) {
   const children = createDecodeChildren({
     scratch,
     programFor: (folder) => ({ ...confinedProgram(folder), niceness: 10 }),
   });
   return {
-    async draw(filePath, { source, signal }) {
+    /**
+     * Draws an early frame of a video, or says for the log why it can't.
+     * @param options.source who made the file: see `DecodeChildren`
+     * @throws for failures of the service, and the signal's reason when aborted
+     */
+    async draw(
+      filePath: string,
+      { source, signal }: { source: string; signal: AbortSignal },
+    ): Promise<Drawn> {
       const outcome = await children.run(
         { path: filePath, source },
         { ...LIMITS, signal, request: SIZES, mayContinue: (result) => 'webp' in Object(result) },

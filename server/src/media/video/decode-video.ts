@@ -34,7 +34,6 @@ interface VideoOptions {
   /** null when the caller accepts every size and duration. */
   rules: VideoRules | null;
   frames: DecodedFrames;
-  /** The longer side of a poster, in pixels; null when none is wanted. */
   posterSide: number | null;
 }
 
@@ -45,12 +44,11 @@ interface DecodedVideo {
 }
 
 /**
- * Decodes one video, all of its frames or the keyframes only; every packet is read either way. An
- * edit list is applied, because it defines what is shown; other durations in headers are ignored.
- * The file is refused if a single packet or frame can't be decoded. Decoding ends at the first
- * frame that breaks a rule of the caller.
+ * Decodes all frames of a video or its keyframes; every packet is read either way. An edit list
+ * defines what is shown; other durations in headers are ignored. A single packet or frame that
+ * can't be decoded refuses the file.
  * @throws RefusedMedia; with keyframes only, also for a file that only a full decode can judge
- * @throws StoppedDecode when a rule is broken
+ * @throws StoppedDecode at the first frame that breaks a rule
  */
 export async function decodeVideo(
   file: ByteSource,
@@ -101,7 +99,6 @@ async function decodeStreams(input: FormatContext, options: VideoOptions) {
 
 /** Decoders that decode every packet they get, even if only keyframes are wanted. */
 const DECODES_ALL: ReadonlySet<string> = new Set(['vp9']);
-/** Later frames can't become the poster. */
 const POSTER_SECONDS = 2;
 
 async function createPicture(
@@ -170,7 +167,6 @@ async function posterOf(choice: PosterChoice | null): Promise<Buffer | null> {
   }
 }
 
-/** The times of a stream from its packets, without decoding. */
 function createPacketTimes(stream: Stream) {
   const timeline = createTimeline();
   return {
@@ -190,16 +186,12 @@ function requireShortSide(size: { width: number; height: number }, { shortSide }
 }
 
 /**
- * Coded pictures have no such run of zeros: H.264 and HEVC forbid more than two zero bytes in a row
- * in a NAL unit, and entropy-coded data of the others has none by chance. A part of a file that was
- * never written reads as zeros.
+ * Unwritten parts of a file read as zeros. H.264 and HEVC forbid more than two zero bytes in a row
+ * in a NAL unit, and entropy-coded data of other codecs has no such run by chance.
  */
 const HOLE = Buffer.alloc(16);
 
-/**
- * Checks the packets of a video whose frames are not all decoded. Throws if something may be wrong
- * with them or only the decoder can tell: then the caller decodes all frames.
- */
+/** Throws if a packet may be wrong or only the decoder can tell: then all frames are decoded. */
 function requireOrdinaryPackets(): (packet: Packet) => void {
   let isFirst = true;
   return (packet) => {

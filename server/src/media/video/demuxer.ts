@@ -28,18 +28,15 @@ import { RefusedMedia, requirePixels } from '../measurement.ts';
 
 /** The demuxers. Each value has all of FFmpeg's names for one; it is the `format_whitelist`. */
 const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
-/**
- * The decoders for codecs that cameras, browsers and encoders use in these containers. Hundreds of
- * others are off.
- */
+/** The decoders that cameras, browsers and encoders need in these containers. Hundreds are off. */
 const CODECS = 'h264,hevc,libdav1d,vp8,vp9,mpeg4,mpeg2video,mjpeg,prores,h263';
 const STREAM_LIMIT = 16;
 const IO_BUFFER_BYTES = 64 * 1024;
 const SEEK_FAILED = -1n;
 
 /**
- * Opens a container that reads only from the given source. This code chooses the demuxer, allows no
- * other format and no protocol, so a file can't make FFmpeg open another file or URL.
+ * Opens a container that reads only from the given source: with this demuxer alone and no protocol,
+ * a file can't make FFmpeg open another file or URL.
  * @param looksAhead whether FFmpeg decodes some frames first, to learn what the headers leave out
  * @throws RefusedMedia when FFmpeg can't read the container
  */
@@ -91,7 +88,6 @@ function seekOrigin(whence: number, position: number, sizeBytes: number): number
   return base === AVSEEK_CUR ? position : base === AVSEEK_END ? sizeBytes : 0;
 }
 
-/** Closes a container that {@link openContainer} has opened. */
 export async function closeContainer(input: FormatContext): Promise<void> {
   const { pb } = input;
   await input.closeInput();
@@ -102,8 +98,8 @@ export async function closeContainer(input: FormatContext): Promise<void> {
 const TURN_MS = 50;
 
 /**
- * Every packet of the given streams, in file order. The object is reused for the next packet. Read
- * in this thread, because an event loop turn for each packet takes longer than the packet.
+ * Every packet of the given streams, in file order, in one reused object. Read in this thread: an
+ * event loop turn takes longer than a packet.
  */
 export async function* packets(input: FormatContext, streams: number[]): AsyncGenerator<Packet> {
   for (const stream of input.streams) {
@@ -130,16 +126,12 @@ export function isCutOff(packet: Packet): boolean {
   return packet.hasFlags(AV_PKT_FLAG_DISCARD);
 }
 
-/** A timestamp in seconds; null when the stream has none. */
 export function seconds(timestamp: bigint, timeBase: { num: number; den: number }): number | null {
   if (timestamp === AV_NOPTS_VALUE) return null;
   return (Number(timestamp) * timeBase.num) / timeBase.den;
 }
 
-/**
- * The stream that a player would choose; a cover picture is not a video.
- * @throws RefusedMedia when there is none
- */
+/** The stream that a player would choose, not a cover picture. @throws RefusedMedia without one */
 export function videoStream(input: FormatContext): Stream {
   const streams = input.streams.filter(
     (stream) =>
@@ -154,7 +146,6 @@ export function videoStream(input: FormatContext): Stream {
   return chosen;
 }
 
-/** The audio track that belongs to the video; null when there is none. */
 export function audioStream(input: FormatContext, video: Stream): Stream | null {
   const best = input.findBestStream(AVMEDIA_TYPE_AUDIO, -1, video.index);
   return input.streams.find((stream) => stream.index === best) ?? null;

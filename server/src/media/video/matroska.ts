@@ -13,8 +13,8 @@ interface Element {
 }
 
 /**
- * Whether a Matroska or WebM file is complete: its elements end within it. A segment of unknown
- * size (a live recording) has no end mark, so every element in it that has a size must fit.
+ * Whether a Matroska or WebM file is complete. A segment of unknown size (a live recording) has no
+ * end mark, so every element in it that has a size must fit.
  */
 export function matroskaIsWhole(file: ByteSource): boolean {
   let at = 0;

@@ -52,9 +52,8 @@ interface Box {
 }
 
 /**
- * Whether an mp4 or QuickTime file refers to data outside of it: in another file or at a URL. This
- * service never follows such a reference, but a provider that gets the file might.
- * @throws RefusedMedia when there are too many boxes to look at
+ * Whether an mp4 or QuickTime file refers to data in another file or at a URL: this service never
+ * follows it, but a provider might. @throws RefusedMedia when there are too many boxes
  */
 export function movRefersOutside(file: ByteSource): boolean {
   const walk = { boxesLeft: BOX_LIMIT };

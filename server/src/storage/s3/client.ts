@@ -8,7 +8,6 @@ import {
 import type { ByteRange } from '../storage.ts';
 import type { S3Settings } from './settings.ts';
 
-/** What signs a call or a link. */
 export interface S3Credentials {
   accessKeyId: string;
   secretAccessKey: string;
@@ -22,9 +21,9 @@ const CONNECT_MS = 3_000;
 const RESPONSE_MS = 30_000;
 
 /**
- * A client whose calls all time out: the SDK has no timeouts by default. Checksums are sent only
- * where this service sets one: the SDK's own turn each streamed PUT into a chunked body with a
- * trailer, which many stores refuse or store verbatim (decisions/0021).
+ * A client whose calls all time out, unlike the SDK's. Checksums are sent only where this service
+ * sets one: the SDK's turn a streamed PUT into a chunked body with a trailer, which many stores
+ * refuse or store verbatim (decisions/0021).
  */
 export function openS3Client(
   settings: S3Settings,
@@ -60,7 +59,6 @@ export function errorStatus(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
 }
 
-/** Transient refusals: the same request may succeed later. */
 const TRANSIENT_CODES = new Set([
   'BadDigest',
   'ConditionalRequestConflict',
@@ -72,7 +70,6 @@ const TRANSIENT_CODES = new Set([
   'XAmzContentSHA256Mismatch',
 ]);
 
-/** Whether a retry of the same call may succeed. */
 export function isTransient(error: unknown): boolean {
   const status = errorStatus(error);
   if (status === undefined)
@@ -80,19 +77,15 @@ export function isTransient(error: unknown): boolean {
   return status >= 500 || status === 408 || status === 429 || TRANSIENT_CODES.has(errorCode(error));
 }
 
-/**
- * The response to a read must begin within this time, including the SDK's retries, because a client
- * is waiting. So a silent store is asked once.
- */
+/** A client waits for a read: its response must begin within this time, with the SDK's retries. */
 const OPEN_SECONDS = 5;
 /** A read fails when the store sends nothing for this long while its bytes are wanted. */
 const SILENCE_MS = 30_000;
 const CHECK_MS = 1_000;
 
 /**
- * Opens an object or a range of it. The bytes of a whole object are compared with the checksum that
- * they were stored with; the stream fails at its end if they differ, or if it is cut.
- * @throws the store's error
+ * Opens an object or a range of it. A whole object is compared with its checksum: the stream fails
+ * at its end if they differ. @throws the store's error
  */
 export async function openObjectStream(
   client: S3Client,

@@ -2,7 +2,6 @@ import { createHash, createHmac } from 'node:crypto';
 import type { S3Credentials } from './client.ts';
 import type { S3Settings } from './settings.ts';
 
-/** A request for one object without credentials, for a limited time. */
 export interface PresignedRequest {
   method: 'GET' | 'PUT';
   key: string;
@@ -10,15 +9,14 @@ export interface PresignedRequest {
   at: Date;
   /** 1 to 604800, the most that S3 allows. */
   seconds: number;
-  /** Headers of the response, such as `response-content-type`. */
   overrides?: Record<string, string>;
   /** Headers that the request must have, by lower-case name. */
   headers?: Record<string, string>;
 }
 
 /**
- * A link presigned with Signature Version 4, in its query. Source: "Authenticating Requests: Using
- * Query Parameters" of the S3 API reference. The SDK's own presigner takes twenty times as long.
+ * A link presigned with Signature Version 4, in its query ("Authenticating Requests: Using Query
+ * Parameters" of the S3 API reference). The SDK's own presigner takes twenty times as long.
  */
 export function presignedUrl(
   settings: S3Settings,
@@ -70,7 +68,6 @@ function hmac(key: Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
-/** Scheme and host of every link. */
 export function originOf({
   publicEndpoint,
   bucket,

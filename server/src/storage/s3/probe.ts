@@ -9,7 +9,7 @@ import { keyOf, type S3Settings } from './settings.ts';
 const BYTES = Buffer.from('Framewright writes, reads and deletes this at each start.\n');
 
 /**
- * Writes, reads and deletes a small object, and tests whether the store refuses to replace it.
+ * Puts, reads and deletes a small object, and tests whether the store refuses to replace it.
  * @throws UsageError that says what is missing
  */
 export async function probeS3(
@@ -73,7 +73,6 @@ async function refuses(put: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Runs a call and turns its failure into a UsageError that says what to do. */
 function explaining({ bucket, endpoint, region }: S3Settings) {
   return async <T>(verb: string, permission: string, call: () => Promise<T>): Promise<T> => {
     try {

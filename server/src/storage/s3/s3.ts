@@ -26,18 +26,13 @@ import { keyOf, type S3Settings } from './settings.ts';
 export interface S3Options {
   settings: S3Settings;
   credentials?: S3Credentials | CredentialSource | undefined;
-  /** The backoff before the first retry of a put; it doubles each time. */
   pauseMs?: number;
-  /** Called before a put is retried. */
   retried?(objectId: string, error: unknown): void;
   /** Called at the start if the store can't refuse to replace an object. */
   replaces?(): void;
 }
 
-/**
- * Stores objects in an S3 bucket, under `prefix/OBJECT_ID`.
- * @throws UsageError that says what is missing, when the bucket can't be used
- */
+/** Stores objects under `prefix/OBJECT_ID`. @throws UsageError when the bucket can't be used */
 export async function openS3Storage(options: S3Options): Promise<Storage> {
   const client = openS3Client(options.settings, options.credentials);
   const { conditional } = await probeS3(client, options.settings);
@@ -110,11 +105,9 @@ function s3Storage(
 /** The most that S3 allows: a week. */
 const MAX_LINK_SECONDS = 604_800;
 
-/** Where a file is put: a key that no other file has. */
 interface PutTarget {
   bucket: string;
   key: string;
-  /** Whether the store refuses to replace an object (If-None-Match). */
   conditional: boolean;
   /** The backoff before the second attempt; it doubles each time. */
   pauseMs: number;
@@ -128,9 +121,9 @@ const SHORTEST_LIMIT_MS = 30_000;
 const MS_PER_BYTE = 0.002;
 
 /**
- * Puts a file in one PUT of known length with its SHA-256, which the store verifies: the object
- * appears completely or not at all, and nothing is left to abort. The SDK never retries a stream,
- * so this function does, with a new stream each time.
+ * Puts a file in one PUT of known length with its SHA-256, which the store verifies: it appears
+ * completely or not at all. The SDK never retries a stream, so this function does, with a new one
+ * each time.
  * @throws the store's error, if it is not transient
  */
 async function putFile(client: S3Client, filePath: string, target: PutTarget): Promise<void> {
@@ -151,7 +144,6 @@ async function putFile(client: S3Client, filePath: string, target: PutTarget): P
 interface SourceFile {
   filePath: string;
   size: number;
-  /** In base64. */
   sha256: string;
 }
 
@@ -175,10 +167,7 @@ async function putOnce(client: S3Client, file: SourceFile, target: PutTarget): P
   }
 }
 
-/**
- * The key is taken: by this very file if an earlier attempt arrived but its response was lost.
- * @throws Error when it is another file
- */
+/** The key is taken: by this file if a response was lost. @throws Error if by another */
 async function requireSame(client: S3Client, file: SourceFile, target: PutTarget): Promise<void> {
   const { bucket: Bucket, key: Key } = target;
   const head = await client.send(new HeadObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' }));

@@ -8,8 +8,7 @@ const EXAMPLE = 's3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1'
 
 /**
  * Parses `s3://bucket/prefix?endpoint=…&region=…&pathStyle=true&publicEndpoint=…`. Without an
- * endpoint it is Amazon S3. `pathStyle` is true by default if there is an endpoint.
- * @throws UsageError that says what is wrong
+ * endpoint it is Amazon S3; with one, `pathStyle` is true by default. @throws UsageError
  */
 export function parseS3Url(text: string) {
   const url = URL.parse(text);
@@ -41,7 +40,6 @@ export function parseS3Url(text: string) {
   };
 }
 
-/** The key of an object, or of another name, in the bucket. */
 export function keyOf({ prefix }: Pick<S3Settings, 'prefix'>, name: string): string {
   return prefix === '' ? name : `${prefix}/${name}`;
 }

@@ -26,14 +26,10 @@ await serveParent(async (input) => {
 });
 
 async function decode(file: ByteSource, request: MeasureRequest) {
-  const { expected, bounds, ...options } = request;
   const sniffed = sniff(file.read(0, SNIFF_BYTES));
-  if (sniffed?.kind !== expected) {
-    throw new RefusedMedia(expected === 'image' ? 'not_an_image' : 'not_a_video');
+  if (sniffed?.kind !== request.expected) {
+    throw new RefusedMedia(request.expected === 'image' ? 'not_an_image' : 'not_a_video');
   }
-  if (sniffed.kind === 'video') {
-    return decodeVideo(file, sniffed.container, { maxPixels: bounds.videoPixels, ...options });
-  }
-  const facts = await decodeImage(file, sniffed.mediaType, bounds.imagePixels);
-  return { facts, poster: null };
+  if (sniffed.kind === 'video') return decodeVideo(file, sniffed.container, request);
+  return { facts: await decodeImage(file, sniffed.mediaType), poster: null };
 }

@@ -12,13 +12,17 @@ import {
   type DecodedFrames,
   type Measurement,
   type MeasureRequest,
-  type MediaBounds,
   refused,
   type VideoRules,
 } from './measurement.ts';
 import { parseMeasurement } from './parse-measurement.ts';
 
-export type { DecodedFrames, Measurement, MediaFacts } from './measurement.ts';
+export {
+  type DecodedFrames,
+  type Measurement,
+  type MediaFacts,
+  PIXEL_BOUNDS,
+} from './measurement.ts';
 
 export interface Measurer {
   /**
@@ -53,24 +57,16 @@ export interface MeasureOptions {
 interface MeasurerOptions {
   scratch: ScratchDirectory;
   concurrency?: number;
-  shortSeconds?: number;
   /** For one file, from the start of its child process. */
   timeoutSeconds?: number;
   memoryBytes?: number;
-  bounds?: Partial<MediaBounds>;
 }
 
 const MEGABYTE = 2 ** 20;
 const DEFAULTS = {
   concurrency: 2,
-  shortSeconds: 1,
   timeoutSeconds: 120,
   memoryBytes: 1536 * MEGABYTE,
-};
-export const PIXEL_BOUNDS: MediaBounds = {
-  imagePixels: 64_000_000,
-  /** The largest output, 4398 x 1886 padded to whole blocks, has fewer pixels. */
-  videoPixels: 4096 * 2304,
 };
 
 /** Signals of a crash, which the file caused. Any other signal came from outside. */
@@ -78,21 +74,17 @@ const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', '
 
 export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer {
   const limits = { ...DEFAULTS, ...given };
-  const bounds = { ...PIXEL_BOUNDS, ...given.bounds };
-  const turns = createDecodeTurns(limits);
+  const turns = createDecodeTurns(limits.concurrency);
   const children = createDecodeChildren({ scratch, programFor: confinedProgram });
   const run = (
     file: string,
-    request: Omit<MeasureRequest, 'path' | 'bounds'>,
+    request: Omit<MeasureRequest, 'path'>,
     { accountId = '', source, signal }: MeasureOptions,
   ) => {
     const { timeoutSeconds, memoryBytes } = limits;
-    const work = { request: { ...request, bounds }, mayContinue: isMeasured };
+    const work = { request, mayContinue: isMeasured, timeoutSeconds, memoryBytes };
     return turns.run({ accountId, signal }, (turnSignal) =>
-      children.run(
-        { path: file, source },
-        { ...work, timeoutSeconds, memoryBytes, signal: turnSignal },
-      ),
+      children.run({ path: file, source }, { ...work, signal: turnSignal }),
     );
   };
   return {

@@ -9,10 +9,11 @@ export interface VideoRules {
   belowSeconds: number;
 }
 
-export interface MediaBounds {
-  imagePixels: number;
-  videoPixels: number;
-}
+export const PIXEL_BOUNDS = {
+  imagePixels: 64_000_000,
+  /** The largest output, 4398 x 1886 padded to whole blocks, has fewer pixels. */
+  videoPixels: 4096 * 2304,
+};
 
 /** Frames to decode; with `keyframes`, duration and count come from the packets. */
 export type DecodedFrames = 'all' | 'keyframes';
@@ -20,7 +21,6 @@ export type DecodedFrames = 'all' | 'keyframes';
 export interface MeasureRequest {
   path: string;
   expected: 'image' | 'video';
-  bounds: MediaBounds;
   rules: VideoRules | null;
   frames: DecodedFrames;
   posterSide: number | null;

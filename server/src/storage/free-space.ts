@@ -30,7 +30,6 @@ export const MEASURE_SECONDS = 1;
 
 interface Disk {
   freeBytes: number;
-  totalBytes: number;
   floors: Record<SpaceUse, number>;
 }
 
@@ -69,15 +68,16 @@ interface Pending {
   isDone: boolean;
 }
 
-/**
- * @param options.reservedBytes what the outputs of live tasks will need
- * @param options.hasObjects false: objects are stored elsewhere; the disk has temporary files
- */
-export function openFreeSpace(options: {
+interface DiskFolder {
   folder: string;
-  reservedBytes: () => Promise<number>;
+  /** False: objects are stored elsewhere; the disk has temporary files. */
   hasObjects: boolean;
-}): FreeSpace {
+}
+
+/** @param options.reservedBytes what the outputs of live tasks will need */
+export function openFreeSpace(
+  options: DiskFolder & { reservedBytes: () => Promise<number> },
+): FreeSpace {
   let disk: Disk | undefined;
   let reservedBytes = 0;
   const pendingBytes = { upload: 0, output: 0 };
@@ -98,28 +98,21 @@ export function openFreeSpace(options: {
       throw error;
     }
   };
-  const floorOf = ({ floors }: Disk, use: SpaceUse) =>
-    floors[options.hasObjects ? use : FLOOR_OF_TEMPORARY[use]];
   const requireFree = (use: SpaceUse, bytes: number) => {
     if (!disk) return;
     // An output uses what was reserved for it.
     const reserved = use === 'output' ? 0 : reservedBytes;
-    const left = disk.freeBytes - reserved - floorOf(disk, use);
+    const left = disk.freeBytes - reserved - disk.floors[use];
     if (left < bytes) throw new DiskFull(use, Math.max(0, left));
-  };
-  const reportDisk = (now: Disk) => {
-    const [upload, input] = [floorOf(now, 'upload'), floorOf(now, 'input')];
-    const floors = { upload, input, output: floorOf(now, 'output') };
-    report('disk', { freeBytes: now.freeBytes, floors, reservedBytes });
   };
   return {
     async refresh() {
       const done = [...pending].filter(({ isDone }) => isDone);
       const reserved = options.hasObjects ? options.reservedBytes() : Promise.resolve(0);
-      const [measured, asked] = await Promise.allSettled([measure(options.folder), reserved]);
+      const [measured, asked] = await Promise.allSettled([measure(options), reserved]);
       if (measured.status === 'fulfilled') disk = measured.value;
       if (asked.status === 'fulfilled') reservedBytes = asked.value;
-      if (disk) reportDisk(disk);
+      if (disk) report('disk', { ...disk, reservedBytes });
       if (measured.status === 'rejected') throw measured.reason;
       if (asked.status === 'rejected') throw asked.reason;
       for (const one of done) forget(one);
@@ -149,7 +142,10 @@ const RESPONSE_SECONDS = 2;
 /** Whether the disk is too full to write anything, measured now; false if it can't be measured. */
 async function isDiskFull(folder: string): Promise<boolean> {
   const late = delay(RESPONSE_SECONDS * 1000, undefined, { ref: false });
-  const disk = await Promise.race([measure(folder).catch(() => undefined), late]);
+  const disk = await Promise.race([
+    measure({ folder, hasObjects: true }).catch(() => undefined),
+    late,
+  ]);
   return disk !== undefined && disk.freeBytes < disk.floors.output;
 }
 
@@ -161,16 +157,17 @@ export function diskCheck(config: {
   return config.storage.kind === 'disk' ? () => isDiskFull(config.dataDir) : undefined;
 }
 
-async function measure(folder: string): Promise<Disk> {
+async function measure({ folder, hasObjects }: DiskFolder): Promise<Disk> {
   const { bsize, blocks, bavail } = await statfs(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' || path.dirname(folder) === folder) throw error;
     return statfs(path.dirname(folder)); // DATA_DIR is made when the first file is
   });
-  const floorOf = (use: SpaceUse) =>
-    Math.min(FLOORS[use].bytes, Math.floor(FLOORS[use].share * blocks * bsize));
+  const floorOf = (use: SpaceUse) => {
+    const { share, bytes } = FLOORS[hasObjects ? use : FLOOR_OF_TEMPORARY[use]];
+    return Math.min(bytes, Math.floor(share * blocks * bsize));
+  };
   return {
     freeBytes: bavail * bsize,
-    totalBytes: blocks * bsize,
     floors: { upload: floorOf('upload'), input: floorOf('input'), output: floorOf('output') },
   };
 }

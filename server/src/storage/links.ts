@@ -10,31 +10,10 @@ import { ApiError } from '../kernel/errors.ts';
 import { fileEnding } from '../kernel/file-endings.ts';
 import type { Storage } from './storage.ts';
 
-/** Makes and checks signed URLs. Links under `/media/` expire, callback URLs do not. */
-export interface Links {
-  /** A link to an output, for the delivery time from `nowSeconds` on (the database's clock). */
-  linkTo(objectId: string, nowSeconds: number): string;
-  /**
-   * A link to an input, for the provider. It is valid for two days or more, because a provider may
-   * fetch the input hours after the submit.
-   * @param mediaType decides the file name extension, which some providers check
-   */
-  inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): Promise<string>;
-  /**
-   * When the link expires, in seconds since 1970, for the database's clock.
-   * @throws ApiError `link_invalid` when the signature is not right
-   */
-  expiryOf(objectId: string, query: { expires?: string; signature?: string }): number;
-  /** The URL for a provider's callbacks about an attempt. It can't be guessed. */
-  callbackTo(provider: string, attemptId: string): string;
-  /** The attempt that a callback's path names; undefined when its signature is not right. */
-  attemptOf(provider: string, segment: string): string | undefined;
-}
+export type RefreshedLinks = Awaited<ReturnType<typeof openLinks>>;
 
-export interface RefreshedLinks extends Links {
-  /** Reads the secrets; call it every SECRETS_SECONDS. */
-  refresh(): Promise<void>;
-}
+/** Makes and checks signed URLs. Links under `/media/` expire, callback URLs do not. */
+export type Links = Omit<RefreshedLinks, 'refresh'>;
 
 /**
  * Reads the signing secrets that all processes share. The first process creates one.
@@ -46,7 +25,7 @@ export async function openLinks(options: {
   deliverySeconds: number;
   /** Makes the links to inputs, if they lead to the storage itself (INPUT_LINKS). */
   presign?: Storage['presign'] | undefined;
-}): Promise<RefreshedLinks> {
+}) {
   await createFirstSecret(options.db);
   const secrets = await followSecrets(options.db);
   const link = (objectId: string, file: { mediaType: string; expires: number }) => {
@@ -55,10 +34,16 @@ export async function openLinks(options: {
     return `${options.publicUrl()}/media/${objectId}.${fileEnding(file.mediaType)}?${query}`;
   };
   return {
+    /** Reads the secrets; call it every SECRETS_SECONDS. */
     refresh: secrets.refresh,
-    linkTo: (objectId, nowSeconds) =>
+    /** A link to an output, for the delivery time from `nowSeconds` on (the database's clock). */
+    linkTo: (objectId: string, nowSeconds: number): string =>
       link(objectId, { mediaType: 'video/mp4', expires: nowSeconds + options.deliverySeconds }),
-    async inputLinkTo(objectId, nowSeconds, mediaType) {
+    /**
+     * A link to an input, for the provider, which may fetch it hours after the submit: for two days
+     * or more. Some providers check the file name extension, which follows from the media type.
+     */
+    async inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): Promise<string> {
       const seconds = Math.max(options.deliverySeconds, INPUT_SECONDS);
       const fileName = `${objectId}.${fileEnding(mediaType)}`;
       // The service's own link always works: the submit must not depend on the credentials.
@@ -68,7 +53,14 @@ export async function openLinks(options: {
       if (presigned?.lasts) return presigned.url;
       return link(objectId, { mediaType, expires: nowSeconds + seconds });
     },
-    expiryOf(objectId, { expires = '', signature = '' }) {
+    /**
+     * When the link expires, in seconds since 1970, for the database's clock.
+     * @throws ApiError `link_invalid` when the signature is not right
+     */
+    expiryOf(
+      objectId: string,
+      { expires = '', signature = '' }: { expires?: string; signature?: string },
+    ): number {
       const genuine = secrets
         .valid()
         .some((secret) => equal(signature, sign(secret, objectId, expires)));
@@ -79,11 +71,13 @@ export async function openLinks(options: {
         );
       return Number(expires);
     },
-    callbackTo(provider, attemptId) {
+    /** The URL for a provider's callbacks about an attempt. It can't be guessed. */
+    callbackTo(provider: string, attemptId: string): string {
       const token = sign(secrets.signing(), `callback ${attemptId}`, provider);
       return `${options.publicUrl()}/callbacks/${provider}/${attemptId}.${token}`;
     },
-    attemptOf(provider, segment) {
+    /** The attempt that a callback's path names; undefined when its signature is not right. */
+    attemptOf(provider: string, segment: string): string | undefined {
       const [attemptId = '', token = '', ...more] = segment.split('.');
       if (more.length > 0) return undefined;
       const genuine = secrets

@@ -5,7 +5,7 @@ import { createDecodeTurns } from './decode-turns.ts';
 /** Decodes that end when the test says so, with the clock of the test. */
 function rig(t: TestContext, concurrency: number) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const turns = createDecodeTurns({ concurrency, shortSeconds: 1 });
+  const turns = createDecodeTurns(concurrency);
   const log: string[] = [];
   const ends = new Map<string, () => void>();
   const decoded: string[] = [];

@@ -5,21 +5,17 @@ interface Turn {
   signal?: AbortSignal | undefined;
 }
 
-interface TurnLimits {
-  /** How many short decodes, and how many long ones, run at a time. */
-  concurrency: number;
-  shortSeconds: number;
-}
-
+/** A decode that takes longer is a long one. */
+const SHORT_SECONDS = 1;
 const CHECK_SECONDS = 0.1;
 
 /**
  * Shares the decoding of one process between accounts (decisions/0012). Every decode starts as a
- * short one. After `shortSeconds` it moves to a slot for long decodes; if none is free and others
+ * short one. After a second it moves to a slot for long decodes; if none is free and others
  * wait, it is aborted and runs again later. One account never has all slots for long decodes, unless
  * there is only one.
  */
-export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits) {
+export function createDecodeTurns(concurrency: number) {
   const short = createFairSemaphore(concurrency);
   const long = createFairSemaphore(concurrency, Math.max(1, concurrency - 1));
 
@@ -27,7 +23,7 @@ export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits) {
   async function runShort<T>({ accountId, signal }: Turn, decode: Decode<T>) {
     let release: Release = await short.acquire(accountId, signal);
     const interruption = new AbortController();
-    const endChecks = startChecks(shortSeconds, () => {
+    const endChecks = startChecks(SHORT_SECONDS, () => {
       const releaseLong = long.tryAcquire(accountId);
       if (releaseLong) {
         release();

@@ -8,7 +8,7 @@ import {
 import { Codec, Packet } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
 import { openDecoder } from '../decoder.ts';
-import { type MediaFacts, RefusedMedia, requirePixels } from '../measurement.ts';
+import { type MediaFacts, PIXEL_BOUNDS, RefusedMedia, requirePixels } from '../measurement.ts';
 import { jpegLayout } from './jpeg.ts';
 import { type ImageLayout, MAX_FLAWS } from './layout.ts';
 import { pngIsWhole, pngLayout } from './png.ts';
@@ -27,18 +27,14 @@ const FORMATS = {
  * browser would hide. The decoder gets no metadata and no demuxer. Why not sharp: decisions/0063.
  * @throws RefusedMedia
  */
-export async function decodeImage(
-  file: ByteSource,
-  mediaType: ImageType,
-  maxPixels: number,
-): Promise<MediaFacts> {
+export async function decodeImage(file: ByteSource, mediaType: ImageType): Promise<MediaFacts> {
   const layout = layoutOf(mediaType, file.read(0, file.sizeBytes));
   const { flaws, lossy } = layout;
   if (flaws.length > MAX_FLAWS) throw incomplete();
-  requirePixels(layout, maxPixels);
-  if (lossy) requirePixels(lossy, maxPixels);
+  requirePixels(layout, PIXEL_BOUNDS.imagePixels);
+  if (lossy) requirePixels(lossy, PIXEL_BOUNDS.imagePixels);
   if (mediaType === 'image/png' && !(await pngIsWhole(layout))) throw incomplete();
-  const { width, height } = await decodePixels(mediaType, layout, maxPixels);
+  const { width, height } = await decodePixels(mediaType, layout);
   const isTurned = layout.orientation >= 5; // 5 to 8 swap rows and columns
   const size = isTurned ? { width: height, height: width } : { width, height };
   return { kind: 'image', mediaType, ...size, ...(flaws.length > 0 ? { flaws } : {}) };
@@ -59,20 +55,20 @@ function incomplete(): RefusedMedia {
 }
 
 /** FFmpeg's own decoder of VP8 accepts a frame that is cut off; libvpx does not. */
-async function decodePixels(mediaType: ImageType, layout: ImageLayout, maxPixels: number) {
+async function decodePixels(mediaType: ImageType, layout: ImageLayout) {
   const { pixels, lossy } = layout;
-  const size = lossy && (await decodeWith(FF_DECODER_LIBVPX_VP8, lossy.frame, maxPixels));
+  const size = lossy && (await decodeWith(FF_DECODER_LIBVPX_VP8, lossy.frame));
   if (size && !lossy.hasAlpha) return size;
-  return decodeWith(FORMATS[mediaType].decoder, pixels, maxPixels);
+  return decodeWith(FORMATS[mediaType].decoder, pixels);
 }
 
-async function decodeWith(name: FFVideoDecoder, bytes: Buffer, maxPixels: number) {
+async function decodeWith(name: FFVideoDecoder, bytes: Buffer) {
   const codec = Codec.findDecoderByName(name);
   if (!codec) throw new Error(`FFmpeg has no decoder ${name}`);
   const errorDetection = 'crccheck+bitstream+buffer+explode';
   using decoder = await openDecoder({
     codec,
-    maxPixels,
+    maxPixels: PIXEL_BOUNDS.imagePixels,
     stream: null,
     errorDetection,
     frames: 'all',

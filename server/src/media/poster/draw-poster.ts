@@ -1,20 +1,18 @@
 import type { FormatContext } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
-import { openDecoder } from '../decoder.ts';
-import { RefusedMedia, requirePixels } from '../measurement.ts';
+import { RefusedMedia } from '../measurement.ts';
 import { SNIFF_BYTES, sniff } from '../sniff.ts';
 import {
   closeContainer,
   openContainer,
+  openVideoDecoder,
   packets,
-  videoCodec,
   videoStream,
 } from '../video/demuxer.ts';
 import { createPosterChoice } from './poster-choice.ts';
 
 export interface PosterRequest {
   path: string;
-  maxPixels: number;
   /** The longer side of the poster, in pixels; a smaller video is not enlarged. */
   maxSide: number;
 }
@@ -26,24 +24,15 @@ export interface PosterRequest {
 export async function drawPoster(file: ByteSource, request: PosterRequest): Promise<Buffer> {
   const sniffed = sniff(file.read(0, SNIFF_BYTES));
   if (sniffed?.kind !== 'video') throw new RefusedMedia('not_a_video');
-  const { maxPixels } = request;
-  const input = await openContainer(file, sniffed.container, { maxPixels, looksAhead: true });
-  const picture = await choosePicture(input, request);
+  const input = await openContainer(file, sniffed.container, true);
+  const picture = await choosePicture(input, request.maxSide);
   await closeContainer(input);
   return picture;
 }
 
-async function choosePicture(input: FormatContext, request: PosterRequest): Promise<Buffer> {
+async function choosePicture(input: FormatContext, maxSide: number): Promise<Buffer> {
   const stream = videoStream(input);
-  const { maxPixels, maxSide } = request;
-  requirePixels(stream.codecpar, maxPixels);
-  using decoder = await openDecoder({
-    codec: videoCodec(stream),
-    stream,
-    maxPixels,
-    errorDetection: 'crccheck',
-    frames: 'all',
-  });
+  using decoder = await openVideoDecoder(stream, 'all');
   using choice = createPosterChoice({ stream, maxSide });
   for await (const packet of packets(input, [stream.index])) {
     decoder.decode(packet, choice.offer);

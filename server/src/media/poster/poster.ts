@@ -2,7 +2,6 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { confinedProgram, createDecodeChildren } from '../children/decode-children.ts';
-import { PIXEL_BOUNDS } from '../measure.ts';
 import { webpOf } from '../parse-measurement.ts';
 
 export type PosterMaker = ReturnType<typeof createPosterMaker>;
@@ -11,7 +10,6 @@ type Drawn = { kind: 'drawn'; webp: Buffer } | { kind: 'refused'; explanation: s
 
 const LIMITS = { timeoutSeconds: 30, memoryBytes: 1024 * 2 ** 20 };
 export const POSTER_SIDE = 640;
-const SIZES = { maxSide: POSTER_SIDE, maxPixels: PIXEL_BOUNDS.videoPixels };
 
 const Result = Type.Union([
   Type.Object({ webp: Type.String() }, { additionalProperties: false }),
@@ -36,7 +34,12 @@ export function createPosterMaker({ scratch }: { scratch: ScratchDirectory }) {
     ): Promise<Drawn> {
       const outcome = await children.run(
         { path: filePath, source },
-        { ...LIMITS, signal, request: SIZES, mayContinue: (result) => 'webp' in Object(result) },
+        {
+          ...LIMITS,
+          signal,
+          request: { maxSide: POSTER_SIDE },
+          mayContinue: (result) => 'webp' in Object(result),
+        },
       );
       if (outcome.kind === 'completed') return drawnOf(outcome.result);
       if (outcome.kind === 'aborted') throw signal.reason ?? new Error('aborted');

@@ -1,12 +1,11 @@
 import { AV_NOPTS_VALUE } from 'node-av/constants';
 import type { FormatContext, Frame, Packet, Stream } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
-import { displayedSize, openDecoder } from '../decoder.ts';
+import { displayedSize } from '../decoder.ts';
 import {
   type DecodedFrames,
   type MediaFacts,
   RefusedMedia,
-  requirePixels,
   StoppedDecode,
   type VideoFacts,
   type VideoRules,
@@ -19,10 +18,10 @@ import {
   damaged,
   isCutOff,
   openContainer,
+  openVideoDecoder,
   packets,
   sampleAspect,
   seconds,
-  videoCodec,
   videoStream,
 } from './demuxer.ts';
 import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
@@ -30,7 +29,6 @@ import { movIsWhole, movMediaType, movRefersOutside } from './mov.ts';
 import { createTimeline } from './timeline.ts';
 
 interface VideoOptions {
-  maxPixels: number;
   /** null when the caller accepts every size and duration. */
   rules: VideoRules | null;
   frames: DecodedFrames;
@@ -58,8 +56,8 @@ export async function decodeVideo(
   const isWhole = container === 'mov' ? movIsWhole(file) : matroskaIsWhole(file);
   if (!isWhole) throw damaged('The video is incomplete: its end is missing.');
   if (container === 'mov' && movRefersOutside(file)) throw new RefusedMedia('external_data');
-  const { maxPixels, frames } = options;
-  const input = await openContainer(file, container, { maxPixels, looksAhead: frames === 'all' });
+  const looksAhead = options.frames === 'all';
+  const input = await openContainer(file, container, looksAhead);
   const { facts, poster } = await decodeStreams(input, options);
   await closeContainer(input); // after a refusal, the process decodes no other file
   const mediaType = container === 'mov' ? movMediaType(file) : matroskaMediaType(file);
@@ -101,18 +99,8 @@ async function decodeStreams(input: FormatContext, options: VideoOptions) {
 const DECODES_ALL: ReadonlySet<string> = new Set(['vp9']);
 const POSTER_SECONDS = 2;
 
-async function createPicture(
-  stream: Stream,
-  { maxPixels, rules, frames, posterSide }: VideoOptions,
-) {
-  requirePixels(stream.codecpar, maxPixels);
-  const decoder = await openDecoder({
-    codec: videoCodec(stream),
-    stream,
-    maxPixels,
-    errorDetection: 'crccheck',
-    frames,
-  });
+async function createPicture(stream: Stream, { rules, frames, posterSide }: VideoOptions) {
+  const decoder = await openVideoDecoder(stream, frames);
   const shown = createTimeline();
   let choice = posterSide === null ? null : createPosterChoice({ stream, maxSide: posterSide });
   let size: { coded: string; width: number; height: number } | null = null;

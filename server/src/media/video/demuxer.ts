@@ -23,8 +23,8 @@ import {
   type Stream,
 } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
-import { requireSuccess } from '../decoder.ts';
-import { RefusedMedia, requirePixels } from '../measurement.ts';
+import { openDecoder, requireSuccess } from '../decoder.ts';
+import { type DecodedFrames, PIXEL_BOUNDS, RefusedMedia, requirePixels } from '../measurement.ts';
 
 /** The demuxers. Each value has all of FFmpeg's names for one; it is the `format_whitelist`. */
 const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
@@ -43,7 +43,7 @@ const SEEK_FAILED = -1n;
 export async function openContainer(
   file: ByteSource,
   container: 'mov' | 'matroska',
-  { maxPixels, looksAhead }: { maxPixels: number; looksAhead: boolean },
+  looksAhead: boolean,
 ): Promise<FormatContext> {
   const format = InputFormat.findInputFormat(container);
   if (!format) throw new Error(`no demuxer for ${container}`);
@@ -58,7 +58,7 @@ export async function openContainer(
   });
   requireSuccess(await input.openInput('', format, options));
   // findStreamInfo decodes some frames with its own decoders, which do not get max_pixels.
-  for (const { codecpar } of input.streams) requirePixels(codecpar, maxPixels);
+  for (const { codecpar } of input.streams) requirePixels(codecpar, PIXEL_BOUNDS.videoPixels);
   if (looksAhead) requireSuccess(await input.findStreamInfo());
   return input;
 }
@@ -151,11 +151,15 @@ export function audioStream(input: FormatContext, video: Stream): Stream | null 
   return input.streams.find((stream) => stream.index === best) ?? null;
 }
 
-/** @throws RefusedMedia when its decoder may not run */
-export function videoCodec(stream: Stream): Codec {
+/** @throws RefusedMedia when its decoder may not run, or the picture is too large */
+export function openVideoDecoder(stream: Stream, frames: DecodedFrames) {
+  requirePixels(stream.codecpar, PIXEL_BOUNDS.videoPixels);
   const codec = Codec.findDecoder(stream.codecpar.codecId);
-  if (codec && CODECS.split(',').includes(codec.name ?? '')) return codec;
-  throw damaged('The codec of the video is not supported.');
+  if (!codec || !CODECS.split(',').includes(codec.name ?? '')) {
+    throw damaged('The codec of the video is not supported.');
+  }
+  const maxPixels = PIXEL_BOUNDS.videoPixels;
+  return openDecoder({ codec, stream, maxPixels, errorDetection: 'crccheck', frames });
 }
 
 /** Prefers the container's ratio to the codec's, as in FFmpeg's av_guess_sample_aspect_ratio. */

@@ -23,17 +23,14 @@ function controlled(options: {
       }),
   });
   const tick = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-  return { call, batches, tick };
+  return { call, batches, items: () => batches.map((one) => one.items), tick };
 }
 
 test('calls of one tick share a batch, and each gets its own result', async () => {
-  const { call, batches, tick } = controlled({ maxItems: 9, concurrency: 1 });
+  const { call, batches, items, tick } = controlled({ maxItems: 9, concurrency: 1 });
   const results = Promise.all(['a', 'b', 'c'].map(call));
   await tick();
-  assert.deepEqual(
-    batches.map(({ items }) => items),
-    [['a', 'b', 'c']],
-  );
+  assert.deepEqual(items(), [['a', 'b', 'c']]);
   batches[0]?.end();
   assert.deepEqual(await results, ['a!', 'b!', 'c!']);
 });
@@ -52,15 +49,12 @@ test('calls of one key never share a batch, and keep their order', async () => {
 const laneOf = (item: string) => item.slice(0, 1);
 
 test('calls of one lane are never in two batches at a time', async () => {
-  const { call, batches, tick } = controlled({ maxItems: 9, concurrency: 2, laneOf });
+  const { call, batches, items, tick } = controlled({ maxItems: 9, concurrency: 2, laneOf });
   const first = Promise.all(['a1', 'a2', 'b1'].map(call));
   await tick();
   const second = Promise.all(['a3', 'c1'].map(call));
   await tick();
-  assert.deepEqual(
-    batches.map(({ items }) => items),
-    [['a1', 'a2', 'b1'], ['c1']],
-  );
+  assert.deepEqual(items(), [['a1', 'a2', 'b1'], ['c1']]);
   for (const { end } of batches) end();
   await first;
   await tick();
@@ -71,17 +65,14 @@ test('calls of one lane are never in two batches at a time', async () => {
 
 test('a batch of one lane leaves the calls of other lanes to other batches', async () => {
   const options = { maxItems: 2, concurrency: 2, laneOf, isOfOneLane: true };
-  const { call, batches, tick } = controlled(options);
+  const { call, batches, items, tick } = controlled(options);
   const results = Promise.all(['a1', 'b1', 'a2', 'a3', 'b2', 'c1'].map(call));
   await tick();
   await tick();
-  assert.deepEqual(
-    batches.map(({ items }) => items),
-    [
-      ['a1', 'a2'],
-      ['b1', 'b2'],
-    ],
-  );
+  assert.deepEqual(items(), [
+    ['a1', 'a2'],
+    ['b1', 'b2'],
+  ]);
   batches[1]?.end();
   await tick();
   assert.deepEqual(batches[2]?.items, ['c1'], 'lane a is busy');
@@ -94,17 +85,14 @@ test('a batch of one lane leaves the calls of other lanes to other batches', asy
 });
 
 test('no more batches run at a time than allowed, and no batch is larger than allowed', async () => {
-  const { call, batches, tick } = controlled({ maxItems: 2, concurrency: 2 });
+  const { call, batches, items, tick } = controlled({ maxItems: 2, concurrency: 2 });
   const results = Promise.all(['a', 'b', 'c', 'd', 'e'].map(call));
   await tick();
   await tick();
-  assert.deepEqual(
-    batches.map(({ items }) => items),
-    [
-      ['a', 'b'],
-      ['c', 'd'],
-    ],
-  );
+  assert.deepEqual(items(), [
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
   batches[0]?.end();
   await tick();
   assert.deepEqual(batches.at(-1)?.items, ['e']);

@@ -11,7 +11,7 @@ import { redact } from './log.ts';
 const MODULE = new URL('./log.ts', import.meta.url).href;
 
 /** The standard output of a separate process that runs this script. */
-function logged(script: string, options: { level?: string; terminal?: boolean } = {}): string {
+function logged(script: string, options: { terminal?: boolean } = {}): string {
   const settings = JSON.stringify({ level: 'info', ...options });
   const source = `import { createLog } from ${JSON.stringify(MODULE)};
     const log = createLog(${settings});
@@ -59,12 +59,7 @@ test('a line in a terminal has no control characters of a text, and one line for
   assert.doesNotMatch(trace.join(''), /[\p{Cc}\u202e]/u);
 });
 
-test('lines below the level are not written', () => {
-  assert.equal(logged(`log.info('quiet')`, { level: 'warn' }), '');
-});
-
 const SECRET = newSecret();
-const STRIPE_KEYS = ['sk_live_51abcDEF', 'sk_test_51abcDEF', 'rk_live_51abcDEF', 'whsec_abcDEF12'];
 const URL_WITH_PASSWORD = 'postgres://ada:hunter2@db.example/framewright';
 const HOSTILE = `
   const secret = ${JSON.stringify(SECRET)};
@@ -112,13 +107,6 @@ test('no text takes long to redact', () => {
   redact('postgres://'.repeat(20_000));
   const { user } = process.cpuUsage(startedAt);
   assert.ok(user < 2_000_000, `${user / 1e6} s`);
-});
-
-test('the keys of Stripe are redacted, and how they begin is left', () => {
-  for (const key of STRIPE_KEYS) {
-    const [begin] = /^.*_/.exec(key) ?? [];
-    assert.equal(redact(`with ${key}, twice`), `with ${begin}[redacted], twice`);
-  }
 });
 
 const base62 = (prefix: string) => () => prefix + randomBase62(40);

@@ -10,10 +10,8 @@ import { ApiError } from '../kernel/errors.ts';
 import { fileEnding } from '../kernel/file-endings.ts';
 import type { Storage } from './storage.ts';
 
-export type RefreshedLinks = Awaited<ReturnType<typeof openLinks>>;
-
 /** Makes and checks signed URLs. Links under `/media/` expire, callback URLs do not. */
-export type Links = Omit<RefreshedLinks, 'refresh'>;
+export type Links = Omit<Awaited<ReturnType<typeof openLinks>>, 'refresh'>;
 
 /**
  * Reads the signing secrets that all processes share. The first process creates one.

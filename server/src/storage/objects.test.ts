@@ -48,6 +48,13 @@ async function stateOf(id: string): Promise<string | undefined> {
   return row?.state;
 }
 
+/** Deletes what is marked, and what has expired, at this time of the database's clock. */
+async function sweep(seconds?: number): Promise<void> {
+  if (seconds !== undefined) await database.setClock(seconds);
+  await markExpired(db);
+  await deleteMarked({ db, storage });
+}
+
 async function assertGone(id: string): Promise<void> {
   assert.equal(await stateOf(id), 'deleted');
   await assert.rejects(storage.open(id), ObjectMissing);
@@ -94,11 +101,9 @@ test('a file that arrives after its write was given up is deleted', async (t) =>
   await assert.rejects(store('task_1b', 'output', slow), /did not respond/);
   await deleteMarked({ db, storage });
   await late?.();
-  await database.setClock(29 * 60);
-  await deleteMarked({ db, storage });
+  await sweep(29 * 60);
   assert.equal(await stateOf(lateId), 'deleting');
-  await database.setClock(31 * 60);
-  await deleteMarked({ db, storage });
+  await sweep(31 * 60);
   await assertGone(lateId);
 });
 
@@ -117,8 +122,7 @@ test('so is the file of an object that another worker has had deleted meanwhile'
     },
   };
   await assert.rejects(store('task_1c', 'input', slow), /response was lost/);
-  await database.setClock(31 * 60);
-  await deleteMarked({ db, storage });
+  await sweep(31 * 60);
   await assertGone(lateId);
 });
 
@@ -185,13 +189,9 @@ test('outputs are deleted after their retention, by the database’s clock', asy
   const [output, kept] = [await store('task_7'), await store('task_7', 'input')];
   await markReady(db, [output], 30);
   await markReady(db, [kept], null);
-  await database.setClock(30 * DAY_SECONDS - 60);
-  await markExpired(db);
-  await deleteMarked({ db, storage });
+  await sweep(30 * DAY_SECONDS - 60);
   await assertKept(output, 'ready');
-  await database.setClock(30 * DAY_SECONDS + 60);
-  await markExpired(db);
-  await deleteMarked({ db, storage });
+  await sweep(30 * DAY_SECONDS + 60);
   await assertGone(output);
   await assertKept(kept, 'ready');
 });
@@ -199,12 +199,9 @@ test('outputs are deleted after their retention, by the database’s clock', asy
 test('an object that a killed process left in state writing is deleted after a day, not before', async (t) => {
   t.after(() => database.setClock(0));
   const abandoned = await store('task_8');
-  await markExpired(db);
-  await deleteMarked({ db, storage });
+  await sweep();
   await assertKept(abandoned, 'writing');
-  await database.setClock(DAY_SECONDS + 60);
-  await markExpired(db);
-  await deleteMarked({ db, storage });
+  await sweep(DAY_SECONDS + 60);
   await assertGone(abandoned);
 });
 
@@ -247,8 +244,7 @@ test('a file that cannot be deleted is tried again after five minutes and delays
   await deleteMarked({ db, storage });
   await assertKept(stuck, 'deleting');
   t.after(() => database.setClock(0));
-  await database.setClock(5 * 60 + 1);
-  await deleteMarked({ db, storage });
+  await sweep(5 * 60 + 1);
   await assertGone(stuck);
 });
 

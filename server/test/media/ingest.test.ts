@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { unlessLong } from '../long.ts';
 import { sql } from '../task-fixtures.ts';
 import { until } from '../until.ts';
 import { pngOfClaimedSize } from './media-files.ts';
@@ -19,18 +18,9 @@ const png = await imageBytes('png');
 const picture = bytes('/picture.png', png);
 const missing = host.url('/missing.png');
 
-/** Of rows after the usual ones, the file is decoded like that of a row before. */
-async function assertRefusedAll(
-  t: test.TestContext,
-  table: [string, object, object][],
-  usual = table.length,
-) {
-  const cases = table.map(([title, body, details], i) =>
-    t.test(
-      title,
-      { skip: i >= usual && unlessLong },
-      async () => void (await assertMediaRefused(fixture, body, details)),
-    ),
+async function assertRefusedAll(t: test.TestContext, table: [string, object, object][]) {
+  const cases = table.map(([title, body, details]) =>
+    t.test(title, async () => void (await assertMediaRefused(fixture, body, details))),
   );
   await Promise.all(cases);
 }
@@ -43,22 +33,12 @@ function frame(image_url: string, reason: string, more: object = {}) {
   ] as const;
 }
 
-test('each failure of a host has its own refusal', { concurrency: 4 }, async (t) => {
-  const cut = host.serve('/reset', { kind: 'reset', bytes: png });
-  const partial = host.serve('/partial', { kind: 'bytes', bytes: png, status: 206 });
-  const junk = host.serve('/junk', { kind: 'raw', text: 'SSH-2.0-OpenSSH_9.9\r\n' });
-  const encoded = bytes('/encoded', png, { 'content-encoding': 'compress' });
+test('a file that its host does not give is refused', { concurrency: 4 }, async (t) => {
   const stranger = host.url('/picture.png', 'stranger.test');
-  const { port } = host;
   await assertRefusedAll(t, [
     ['not found', ...frame(missing, 'not_reachable', { http_status: 404 })],
-    ['a part of it', ...frame(partial, 'not_reachable', { http_status: 206 })],
     ['a closed port', ...frame('https://localhost:1/a.png', 'not_reachable')],
-    ['an unknown name', ...frame(`https://nowhere.test:${port}/a.png`, 'not_reachable')],
     ['a certificate for another name', ...frame(stranger, 'not_reachable')],
-    ['fewer bytes than its content-length', ...frame(cut, 'not_reachable')],
-    ['no HTTP', ...frame(junk, 'not_reachable')],
-    ['an unknown content encoding', ...frame(encoded, 'not_reachable')],
   ]);
 });
 
@@ -74,22 +54,13 @@ test('no name and no redirect leads to an address that is not public', {
     ['a name of a unique local address', ...named('unique-local.test')],
   ]);
   assert.equal(host.connectionCount(), before, 'no connection was made');
-  const onward = (path: string, to: string, reason: string, more: object) =>
-    frame(redirect(path, to), reason, more);
-  const metadata = 'https://169.254.169.254/latest/meta-data/';
-  const credentials = picture.replace('https://', 'https://user:secret@');
   const once = { redirects: 1 };
+  const metadata = redirect('/to/1', 'https://169.254.169.254/latest/meta-data/');
+  const named404 = { http_status: 404, ...once };
   await assertRefusedAll(t, [
-    ['to the metadata address', ...onward('/to/1', metadata, 'not_public', once)],
-    ['to a private address', ...onward('/to/2', 'https://[::1]/a', 'not_public', once)],
-    ['to a private name', ...onward('/to/3', 'https://private.test/', 'not_public', once)],
-    ['to plain http', ...onward('/to/4', picture.replace('https', 'http'), 'not_https', once)],
-    ['to a URL with a password', ...onward('/to/5', credentials, 'credentials_in_url', once)],
-    ['to itself', ...onward('/to/6', '/to/6', 'too_many_redirects', { limit: 5 })],
-    [
-      'to nothing',
-      ...onward('/to/7', '/missing.png', 'not_reachable', { http_status: 404, ...once }),
-    ],
+    ['a redirect to the metadata address', ...frame(metadata, 'not_public', once)],
+    ['to nothing', ...frame(redirect('/to/2', '/missing.png'), 'not_reachable', named404)],
+    ['to itself', ...frame(redirect('/to/3', '/to/3'), 'too_many_redirects', { limit: 5 })],
   ]);
 });
 
@@ -97,13 +68,7 @@ test('the bytes of a file decide its type, not its name or header', {
   concurrency: 4,
 }, async (t) => {
   const page = Buffer.from('<!doctype html><title>Not a picture</title>');
-  const playlist = Buffer.from('#EXTM3U\n#EXTINF:3,\nhttps://127.0.0.1/secret.ts\n');
   const clip = await videoBytes({ width: 480, height: 480, seconds: 2, fps: 6 });
-  const [jpeg, webp, gif] = await Promise.all([
-    imageBytes('jpeg'),
-    imageBytes('webp'),
-    imageBytes('gif'),
-  ]);
   const asImage = { 'content-type': 'image/png' };
   const half = (file: Buffer) => file.subarray(0, file.length / 2);
   const claimed = pngOfClaimedSize(png, 30_000, 30_000);
@@ -112,7 +77,7 @@ test('the bytes of a file decide its type, not its name or header', {
     const body = { ...REFERENCES, reference_video_urls: [url], reference_video_durations: [2] };
     return [body, { field: 'reference_video_urls', entry: 0, reason }] as const;
   };
-  const table: [string, object, object][] = [
+  await assertRefusedAll(t, [
     ['a page', ...frame(bytes('/page.png', page, asImage), 'not_an_image')],
     ['half a PNG', ...frame(bytes('/half.png', half(png)), 'undecodable')],
     [
@@ -121,14 +86,7 @@ test('the bytes of a file decide its type, not its name or header', {
     ],
     ['a picture as a clip', ...video('/picture.mp4', png, 'not_a_video')],
     ['half a clip', ...video('/half.mp4', half(clip), 'undecodable')],
-    ['a GIF', ...frame(bytes('/a.gif', gif), 'not_an_image')],
-    ['a video as a frame', ...frame(bytes('/clip.png', clip, asImage), 'not_an_image')],
-    ['nothing', ...frame(bytes('/empty.png', Buffer.alloc(0)), 'not_an_image')],
-    ['half a JPEG', ...frame(bytes('/half.jpg', half(jpeg)), 'undecodable')],
-    ['half a WebP', ...frame(bytes('/half.webp', half(webp)), 'undecodable')],
-    ['a playlist', ...video('/playlist.mp4', playlist, 'not_a_video')],
-  ];
-  await assertRefusedAll(t, table, 5);
+  ]);
 });
 
 /** A request with one clip of this kind and this declared duration, served by the host. */
@@ -179,10 +137,8 @@ test("a clip's short side is 480 to 720 pixels, as displayed", { concurrency: 4 
     ['479 high', await sized(640, 479), refusal(640, 479)],
     ['721 wide', await sized(721, 724), refusal(721, 724)],
     ['478 high, turned', await clip(2, turned), refusal(478, 640)],
-    ['479 wide', await sized(479, 640), refusal(479, 640)],
-    ['721 high', await sized(724, 721), refusal(724, 721)],
   ];
-  await assertRefusedAll(t, table, 3);
+  await assertRefusedAll(t, table);
 });
 
 test('the first refusal is reported, whatever happens to the other inputs', async () => {
@@ -264,8 +220,6 @@ test('what can be seen without a DNS lookup is refused before credits are reserv
   const customer = await fixture.customer(60);
   const cases: [object, object][] = [
     [{ image_url: 'https://10.0.0.1/a.png' }, { field: 'image_url', reason: 'not_public' }],
-    [{ image_url: 'https://[::ffff:7f00:1]/a' }, { field: 'image_url', reason: 'not_public' }],
-    [{ image_url: 'https://2130706433/a.png' }, { field: 'image_url', reason: 'not_public' }],
     [{ image_url: 'http://example.com/a.png' }, { field: 'image_url', reason: 'not_https' }],
     [
       { image_url: picture, end_image_url: 'https://user:word@example.com/a.png' },

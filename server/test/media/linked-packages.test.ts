@@ -37,21 +37,14 @@ async function measuredBy(checkout: string): Promise<string> {
   return measurement.kind;
 }
 
-test('media is decoded when node_modules is a symbolic link', async () => {
-  const checkout = path.join(folder, 'one');
-  await makeCheckout(checkout, path.join(ROOT, 'node_modules'));
-  assert.equal(await measuredBy(checkout), 'measured');
-});
-
-test('media is decoded when the way to node_modules has several links', async () => {
-  const checkout = path.join(folder, 'two');
-  await symlink(ROOT, path.join(folder, 'link to the root'));
-  await makeCheckout(checkout, '../link to the root/node_modules');
-  assert.equal(await measuredBy(checkout), 'measured');
-});
-
-test('media is decoded when a folder above the checkout is a symbolic link', async () => {
-  await makeCheckout(path.join(folder, 'above/three'), path.join(ROOT, 'node_modules'));
-  await symlink('above', path.join(folder, 'link above'));
-  assert.equal(await measuredBy(path.join(folder, 'link above/three')), 'measured');
+test('media is decoded through symbolic links to node_modules and above the checkout', async () => {
+  const at = (name: string) => path.join(folder, name);
+  await makeCheckout(at('one'), path.join(ROOT, 'node_modules'));
+  await symlink(ROOT, at('link to the root'));
+  await makeCheckout(at('two'), '../link to the root/node_modules');
+  await makeCheckout(at('above/three'), path.join(ROOT, 'node_modules'));
+  await symlink('above', at('link above'));
+  for (const checkout of ['one', 'two', 'link above/three']) {
+    assert.equal(await measuredBy(at(checkout)), 'measured', checkout);
+  }
 });

@@ -105,8 +105,10 @@ export async function makeVideo(path: string, options: TestVideo = {}): Promise<
   const graph = await openGraph(graphText(video));
   const muxer = await openMuxer(path, video);
   const tracks: Track[] = [];
-  if (video.audio !== 'only') tracks.push(videoTrack(graph, muxer, await videoEncoder(video)));
-  if (video.audio) tracks.push(audioTrack(graph, muxer, await audioEncoder(video)));
+  const open = (kind: Track['kind'], encoder: Encoder) =>
+    tracks.push(openTrack(graph, muxer, kind, encoder));
+  if (video.audio !== 'only') open('video', await videoEncoder(video));
+  if (video.audio) open('audio', await audioEncoder(video));
   await pumpAll(tracks);
   await muxer.close();
   graph.free();
@@ -182,28 +184,9 @@ interface Track {
   atSeconds: number;
 }
 
-function videoTrack(graph: FilterGraph, muxer: Muxer, encoder: Encoder): Track {
-  const index = muxer.addStream(encoder);
-  return {
-    sink: sinkOf(graph, 'buffersink@v'),
-    encoder,
-    muxer,
-    index,
-    kind: 'video',
-    atSeconds: 0,
-  };
-}
-
-function audioTrack(graph: FilterGraph, muxer: Muxer, encoder: Encoder): Track {
-  const index = muxer.addStream(encoder);
-  return {
-    sink: sinkOf(graph, 'abuffersink@a'),
-    encoder,
-    muxer,
-    index,
-    kind: 'audio',
-    atSeconds: 0,
-  };
+function openTrack(graph: FilterGraph, muxer: Muxer, kind: Track['kind'], encoder: Encoder): Track {
+  const sink = sinkOf(graph, kind === 'video' ? 'buffersink@v' : 'abuffersink@a');
+  return { sink, encoder, muxer, index: muxer.addStream(encoder), kind, atSeconds: 0 };
 }
 
 function sinkOf(graph: FilterGraph, name: string): FilterContext {
@@ -258,15 +241,6 @@ export async function makeImage(
   frame.timeBase = sink.buffersinkGetTimeBase();
   await writeFile(path, await Encoder.encodeOne(IMAGE_CODECS[format], frame));
   graph.free();
-}
-
-/** Puts an EXIF orientation (1 to 8) into a JPEG, right after its first marker. */
-export function withOrientation(jpeg: Buffer, orientation: number): Buffer {
-  const tiff = Buffer.from('4d4d002a000000080001011200030000000100000000', 'hex');
-  tiff.writeUInt16BE(orientation, 18);
-  const exif = Buffer.concat([Buffer.from('Exif\0\0'), tiff, Buffer.alloc(4)]);
-  const marker = Buffer.from([0xff, 0xe1, 0, exif.length + 2]);
-  return Buffer.concat([jpeg.subarray(0, 2), marker, exif, jpeg.subarray(2)]);
 }
 
 /** A PNG whose header claims a size that its data does not have. */

@@ -9,17 +9,14 @@ import type { MediaFacts } from '../../src/media/measure.ts';
 import { createPosterMaker } from '../../src/media/poster/poster.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { takeDown } from '../../src/operator/verbs/objects.ts';
-import { copyObjects } from '../../src/storage/copy.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
 import { posterOf as selectPoster } from '../../src/storage/object-sql.ts';
 import { deleteMarked, markExpired } from '../../src/storage/objects.ts';
-import { openS3Storage } from '../../src/storage/s3/s3.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { drawPosters, type PosterDeps } from '../../src/tasks/gallery/draw-posters.ts';
+import { drawPosters } from '../../src/tasks/gallery/draw-posters.ts';
 import { moveNow } from '../../src/tasks/transitions.ts';
 import { archive } from '../../src/worker/archive.ts';
 import { quiet } from '../database.ts';
-import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import {
   makeSubmittingTask,
   openTaskFixture,
@@ -108,10 +105,10 @@ function readPoster(db: Database, taskId: string) {
   return first<{ id: string; size_bytes: number }>(db, POSTER, [taskId]);
 }
 
-async function posterOf(taskId: string, storage = disk): Promise<Buffer> {
+async function posterOf(taskId: string): Promise<Buffer> {
   const poster = await readPoster(fixture.db, taskId);
   assert.ok(poster, `${taskId} has no poster`);
-  const bytes = await buffer(await storage.open(poster.id));
+  const bytes = await buffer(await disk.open(poster.id));
   assert.equal(bytes.length, poster.size_bytes);
   return bytes;
 }
@@ -202,15 +199,6 @@ test('a hostile output fails alone: its task stays, and it is not tried again', 
   );
   for (const row of rows) assert.deepEqual(row, { poster_due_at: null, state: 'ready' });
   assert.deepEqual((await audit(fixture.db)).problems, []);
-});
-
-test('a child that returns something else than a picture makes no poster', async () => {
-  const task = await completedTask(await videoOf({}));
-  const posterMaker: PosterDeps['posterMaker'] = {
-    draw: async () => ({ kind: 'refused', explanation: 'the child returned no WebP' }),
-  };
-  await drawPosters({ ...deps, posterMaker });
-  assert.equal(await readPoster(fixture.db, task.id), undefined);
 });
 
 test('an output whose file can not be read is tried three times', async (t) => {
@@ -339,16 +327,4 @@ test('a poster is deleted after the retention of its video', async (t) => {
   );
   assert.deepEqual(states, [{ state: 'deleted' }]);
   assert.deepEqual((await audit(fixture.db)).problems, []);
-});
-
-test('posters are stored in S3 too, and copied with the other objects', async () => {
-  const bucket = await simulatedBucket('');
-  await using _s3 = bucket.s3;
-  const s3 = await openS3Storage({ ...bucket, pauseMs: 1 });
-  const task = await completedTask(await videoOf({}), s3);
-  await drawPosters({ ...deps, storage: s3 });
-  const poster = await posterOf(task.id, s3);
-  const to = diskStorage(path.join(folder.path, 'copied'));
-  await copyObjects({ db: fixture.db, from: s3, to, scratch: folder.path });
-  assert.deepEqual(await posterOf(task.id, to), poster);
 });

@@ -26,8 +26,10 @@ async function bytesOf(stream: Promise<Readable>): Promise<string> {
 
 /** Tests of what every storage promises, for the one that `open` returns. */
 export function testStorage(name: string, open: () => Promise<Storage>): void {
-  test(`${name}: an object that was put can be read repeatedly, byte for byte`, async () => {
-    const storage = await open();
+  const check = (title: string, work: (storage: Storage) => Promise<void>) =>
+    test(`${name}: ${title}`, async () => work(await open()));
+
+  check('an object that was put can be read repeatedly, byte for byte', async (storage) => {
     const bytes = crypto.getRandomValues(new Uint8Array(65_536));
     const id = await putBytes(storage, bytes);
     for (let i = 0; i < 2; i += 1) {
@@ -35,8 +37,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     }
   });
 
-  test(`${name}: a range includes both its ends`, async () => {
-    const storage = await open();
+  check('a range includes both its ends', async (storage) => {
     const id = await putBytes(storage, BYTES);
     const ranges = { '0-0': '0', '0-9': '0123456789', '3-5': '345', '9-9': '9' };
     for (const [text, expected] of Object.entries(ranges)) {
@@ -45,36 +46,34 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     }
   });
 
-  test(`${name}: an object may be empty`, async () => {
-    const storage = await open();
+  check('an object may be empty', async (storage) => {
     const id = await putBytes(storage, new Uint8Array());
     assert.equal(await bytesOf(storage.open(id)), '');
   });
 
-  test(`${name}: to open a missing object fails with ObjectMissing, not with an empty stream`, async () => {
-    const storage = await open();
-    await assert.rejects(storage.open(newId('object')), ObjectMissing);
-    await assert.rejects(storage.open(newId('object'), { first: 0, last: 1 }), ObjectMissing);
-  });
+  check(
+    'to open a missing object fails with ObjectMissing, not with an empty stream',
+    async (storage) => {
+      await assert.rejects(storage.open(newId('object')), ObjectMissing);
+      await assert.rejects(storage.open(newId('object'), { first: 0, last: 1 }), ObjectMissing);
+    },
+  );
 
-  test(`${name}: a deleted object is gone, the others stay`, async () => {
-    const storage = await open();
+  check('a deleted object is gone, the others stay', async (storage) => {
     const [id, other] = [await putBytes(storage, BYTES), await putBytes(storage, BYTES)];
     await storage.delete(id);
     await assert.rejects(storage.open(id), ObjectMissing);
     assert.equal(await bytesOf(storage.open(other)), '0123456789');
   });
 
-  test(`${name}: to delete a missing object is no error`, async () => {
-    const storage = await open();
+  check('to delete a missing object is no error', async (storage) => {
     const id = await putBytes(storage, BYTES);
     await storage.delete(id);
     await storage.delete(id);
     await storage.delete(newId('object'));
   });
 
-  test(`${name}: the size of an object is known, and that a missing one has none`, async () => {
-    const storage = await open();
+  check('the size of an object is known, and that a missing one has none', async (storage) => {
     const id = await putBytes(storage, BYTES);
     assert.equal(await storage.sizeOf(id), 10);
     assert.equal(await storage.sizeOf(newId('object')), undefined);
@@ -82,8 +81,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     assert.equal(await storage.sizeOf(id), undefined);
   });
 
-  test(`${name}: many objects can be put at the same time`, async () => {
-    const storage = await open();
+  check('many objects can be put at the same time', async (storage) => {
     const texts = Array.from({ length: 20 }, (_, i) => `object ${i}`);
     const ids = await Promise.all(texts.map((text) => putBytes(storage, Buffer.from(text))));
     assert.deepEqual(await Promise.all(ids.map((id) => bytesOf(storage.open(id)))), texts);
@@ -94,15 +92,13 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     assert.equal(await bytesOf((await open()).open(id)), '0123456789');
   });
 
-  test(`${name}: to put a missing file fails and makes no object`, async () => {
-    const storage = await open();
+  check('to put a missing file fails and makes no object', async (storage) => {
     const id = newId('object');
     await assert.rejects(storage.put(id, '/nowhere/at/all'));
     await assert.rejects(storage.open(id), ObjectMissing);
   });
 
-  test(`${name}: a reader that stops early does not harm the object`, async () => {
-    const storage = await open();
+  check('a reader that stops early does not harm the object', async (storage) => {
     const id = await putBytes(storage, new Uint8Array(1_000_000));
     const stream = await storage.open(id);
     stream.destroy();

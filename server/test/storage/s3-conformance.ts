@@ -23,13 +23,13 @@ const LINK = { seconds: 60, mediaType: 'video/mp4', fileName: 'a.mp4' };
 
 /** Tests of what an S3 storage promises beyond every storage, against any S3 server. */
 export function testS3Storage(name: string, bucket: () => Promise<S3Bucket>): void {
-  const opened = async () => openS3Storage(await bucket());
+  const check: Check = (title, work) =>
+    test(`${name}: ${title}`, async () => work(await openS3Storage(await bucket())));
 
-  testPresignedLinks(name, opened);
-  testPresignedPuts(name, opened);
+  testPresignedLinks(check);
+  testPresignedPuts(check);
 
-  test(`${name}: an object is never replaced, and the same bytes may be put again`, async () => {
-    const storage = await opened();
+  check('an object is never replaced, and the same bytes may be put again', async (storage) => {
     await using folder = await temporaryFolder();
     const file = path.join(folder.path, 'file');
     const id = newId('object');
@@ -41,8 +41,7 @@ export function testS3Storage(name: string, bucket: () => Promise<S3Bucket>): vo
     assert.equal(String(await buffer(await storage.open(id))), 'first bytes');
   });
 
-  test(`${name}: an object of 9 MB arrives byte for byte, whole and in parts`, async () => {
-    const storage = await opened();
+  check('an object of 9 MB arrives byte for byte, whole and in parts', async (storage) => {
     const bytes = Buffer.alloc(9_000_000, 'many bytes ');
     const id = await putBytes(storage, bytes);
     assert.ok(bytes.equals(await buffer(await storage.open(id))));
@@ -51,8 +50,7 @@ export function testS3Storage(name: string, bucket: () => Promise<S3Bucket>): vo
     assert.ok(bytes.subarray(first).equals(part));
   });
 
-  test(`${name}: readers that stop early do not use up the connections`, async () => {
-    const storage = await opened();
+  check('readers that stop early do not use up the connections', async (storage) => {
     const id = await putBytes(storage, Buffer.alloc(2_000_000));
     for (let i = 0; i < 60; i += 1) (await storage.open(id)).destroy();
     assert.equal((await buffer(await storage.open(id))).length, 2_000_000);
@@ -60,9 +58,10 @@ export function testS3Storage(name: string, bucket: () => Promise<S3Bucket>): vo
   testS3Start(name, bucket);
 }
 
-function testPresignedLinks(name: string, opened: () => Promise<Storage>): void {
-  test(`${name}: a presigned link returns the bytes, the type and the file name`, async () => {
-    const storage = await opened();
+type Check = (title: string, work: (storage: Storage) => Promise<void>) => void;
+
+function testPresignedLinks(check: Check): void {
+  check('a presigned link returns the bytes, the type and the file name', async (storage) => {
     const response = await fetch(await linkTo(storage, await putBytes(storage, BYTES)));
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-type'), 'video/mp4');
@@ -71,16 +70,14 @@ function testPresignedLinks(name: string, opened: () => Promise<Storage>): void 
     assert.equal(await response.text(), '0123456789');
   });
 
-  test(`${name}: a presigned link returns a range`, async () => {
-    const storage = await opened();
+  check('a presigned link returns a range', async (storage) => {
     const link = await linkTo(storage, await putBytes(storage, BYTES));
     const response = await fetch(link, { headers: { range: 'bytes=3-5' } });
     assert.deepEqual([response.status, await response.text()], [206, '345']);
     assert.equal(response.headers.get('content-range'), 'bytes 3-5/10');
   });
 
-  test(`${name}: a presigned link that was changed, or has expired, is refused`, async () => {
-    const storage = await opened();
+  check('a presigned link that was changed, or has expired, is refused', async (storage) => {
     const link = await linkTo(storage, await putBytes(storage, BYTES));
     for (const [part, other] of [
       ['X-Amz-Expires=60', 'X-Amz-Expires=61'],
@@ -96,8 +93,7 @@ function testPresignedLinks(name: string, opened: () => Promise<Storage>): void 
     );
   });
 
-  test(`${name}: a deleted object is gone for its presigned links too`, async () => {
-    const storage = await opened();
+  check('a deleted object is gone for its presigned links too', async (storage) => {
     const id = await putBytes(storage, BYTES);
     const link = await linkTo(storage, id);
     await storage.delete(id);
@@ -105,9 +101,8 @@ function testPresignedLinks(name: string, opened: () => Promise<Storage>): void 
   });
 }
 
-function testPresignedPuts(name: string, opened: () => Promise<Storage>): void {
-  test(`${name}: a presigned PUT stores a file of its size and type, and no other`, async () => {
-    const storage = await opened();
+function testPresignedPuts(check: Check): void {
+  check('a presigned PUT stores a file of its size and type, and no other', async (storage) => {
     const id = newId('object');
     const options = { seconds: 60, mediaType: 'image/png', sizeBytes: BYTES.length };
     const { url, headers } = (await storage.presignPut?.(id, options)) ?? assert.fail();

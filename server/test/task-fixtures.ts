@@ -33,6 +33,8 @@ export interface TaskFixture {
   closeAudited(): Promise<void>;
 }
 
+type MakerFixture = Pick<TaskFixture, 'db' | 'deps'>;
+
 export async function openTaskFixture(): Promise<TaskFixture> {
   const database = await createTestDatabase();
   const { db, url } = database;
@@ -69,7 +71,7 @@ export function requestFor(binding: Binding, request = REQUEST, price = PRICE): 
 }
 
 /** A new task of a new customer, whose credits cover exactly this task. */
-export async function makeTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
+export async function makeTask(fixture: MakerFixture, changes: Partial<CreateDeps> = {}) {
   const { accountId } = await makeCustomer(fixture.db, PRICE.credits);
   const binding = bindingFor(accountId);
   const { task } = await createTask({ ...fixture.deps, ...changes }, requestFor(binding));
@@ -77,7 +79,7 @@ export async function makeTask(fixture: TaskFixture, changes: Partial<CreateDeps
 }
 
 /** A new task, leased and about to be submitted, as the worker passes it to the submit step. */
-export async function makeSubmittingTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
+export async function makeSubmittingTask(fixture: MakerFixture, changes: Partial<CreateDeps> = {}) {
   const { task, binding } = await makeTask(fixture, changes);
   const claimed = await claimTask(fixture.db, task.id);
   const move = { to: 'submitting', changes: { aspectRatio: '16:9' } } as const;
@@ -124,7 +126,7 @@ export async function dueInSeconds(db: Database, taskId: string): Promise<number
 export const SUBMIT_TIMEOUT_SECONDS = 30;
 
 /** What the steps that submit and find need, with one provider for all tasks. */
-export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitStepDeps {
+export function submitDeps({ db }: Pick<TaskFixture, 'db'>, provider: Provider): SubmitStepDeps {
   return {
     db,
     providerOf: () => provider,
@@ -145,7 +147,7 @@ export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitStepD
 }
 
 /** A task held because of an unknown outcome, still leased by its worker, and its attempt. */
-export async function makeHeldTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
+export async function makeHeldTask(fixture: MakerFixture, changes: Partial<CreateDeps> = {}) {
   const { task, binding } = await makeSubmittingTask(fixture, changes);
   const provider = scriptedProvider({
     submit: async () => ({ kind: 'unknown', cause: 'timed out', bytesSent: 700 }),

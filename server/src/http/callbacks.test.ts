@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openTestApp } from '../../test/app.ts';
-import { LOST_WAKE_UPS } from '../../test/simulation/fake-deps.ts';
 import { makeHeldTask, scriptedProvider } from '../../test/task-fixtures.ts';
 import type { Provider } from '../providers/provider.ts';
 import { createApp } from './app.ts';
@@ -34,18 +33,8 @@ after(async () => {
 });
 
 async function heldAttempt(): Promise<{ path: string }> {
-  const { db } = tested.deps;
   const deps = { ...tested.deps, providerName: 'scripted' };
-  const close = async () => {};
-  const fixture = {
-    database: tested.database,
-    db,
-    wakeUps: LOST_WAKE_UPS,
-    deps,
-    close,
-    closeAudited: close,
-  };
-  const { attempt } = await makeHeldTask(fixture);
+  const { attempt } = await makeHeldTask({ db: deps.db, deps });
   return { path: new URL(tested.deps.links.callbackTo('scripted', attempt.id)).pathname };
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { openTestApp, parseResponse } from '../../test/app.ts';
 import { assertError, type ErrorResponse } from '../../test/envelope.ts';
@@ -11,7 +12,7 @@ const customer = await api.customer(1000);
 after(() => api.close());
 
 /** Sends bytes over a socket, and reads the response until the server closes the connection. */
-async function sendRaw(text: string): Promise<ErrorResponse> {
+async function sendRaw(bytes: string): Promise<ErrorResponse> {
   const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
   let received = '';
   socket.setEncoding('utf8').on('data', (part) => {
@@ -19,13 +20,13 @@ async function sendRaw(text: string): Promise<ErrorResponse> {
     if (isWhole(received)) socket.end();
   });
   socket.on('error', () => {});
-  socket.write(text);
+  socket.write(bytes);
   await once(socket, 'close');
   return readResponse(received);
 }
 
-function readResponse(text: string): ErrorResponse {
-  const [head = '', body = ''] = text.split('\r\n\r\n');
+function readResponse(received: string): ErrorResponse {
+  const [head = '', body = ''] = received.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = lines.map((line) => {
     const [name = '', ...value] = line.split(':');
@@ -35,14 +36,14 @@ function readResponse(text: string): ErrorResponse {
   return { status, headers: Object.fromEntries(headers), body: JSON.parse(body || 'null') };
 }
 
-function isWhole(text: string): boolean {
-  const length = /content-length: (\d+)/i.exec(text)?.[1];
-  return text.split('\r\n\r\n')[1]?.length === Number(length);
+function isWhole(received: string): boolean {
+  const length = /content-length: (\d+)/i.exec(received)?.[1];
+  return received.split('\r\n\r\n')[1]?.length === Number(length);
 }
 
 test('bytes that are not an HTTP request get the envelope and a closed connection', async () => {
   const large = 'a'.repeat(20_000);
-  for (const text of [
+  for (const bytes of [
     'garbage\r\n\r\n',
     '\u0016\u0003\u0001\u0002',
     'GET /api/v1/credits HTTP/3.9\r\nHost: a\r\n\r\n',
@@ -57,7 +58,7 @@ test('bytes that are not an HTTP request get the envelope and a closed connectio
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n',
     'GET / HTTP/1.1\r\n\r\n',
   ]) {
-    const response = await sendRaw(text);
+    const response = await sendRaw(bytes);
     assertError(response, 'invalid_request', { field: 'request', reason: 'malformed' });
   }
 });
@@ -73,12 +74,8 @@ test('a broken chunked body is 400', async () => {
 test('a request that is refused before its body has one response when the body breaks', async () => {
   for (const path of ['/no/such/path', '/callbacks/none']) {
     const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
-    let received = '';
-    socket.setEncoding('utf8').on('data', (part) => {
-      received += part;
-    });
     socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`);
-    await once(socket, 'close');
+    const received = await text(socket);
     assert.equal(received.split('HTTP/1.1 ').length - 1, 1, received);
     assertError(readResponse(received), 'not_found');
   }

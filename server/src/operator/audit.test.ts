@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import {
   claimTask,
   makeTask,
@@ -12,6 +12,13 @@ import type { Database } from '../database/database.ts';
 import type { Task } from '../tasks/task.ts';
 import { moveNow } from '../tasks/transitions.ts';
 import { audit } from './audit.ts';
+
+/** A database of its own, since the audit looks at all of it. */
+async function openAudited(t: TestContext): Promise<TaskFixture> {
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  return fixture;
+}
 
 async function complete(fixture: TaskFixture): Promise<Task> {
   const { task } = await makeTask(fixture);
@@ -171,8 +178,7 @@ const DAMAGES: [title: string, of: string, said: string, damage: string, unlock?
 ];
 
 test('the audit finds each damage, and nothing else', async (t) => {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
+  const fixture = await openAudited(t);
   const { db } = fixture;
   const { task: live } = await makeTask(fixture);
   const { id: completed } = await complete(fixture);
@@ -208,8 +214,7 @@ async function problemsAfter(
 }
 
 test('the audit accepts an output that was deleted after its retention', async (t) => {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
+  const fixture = await openAudited(t);
   const { id } = await complete(fixture);
   await fixture.database.setClock(2 * 86_400);
   for (const state of ['deleting', 'deleted']) {
@@ -219,8 +224,7 @@ test('the audit accepts an output that was deleted after its retention', async (
 });
 
 test('the audit finds a task of a test key that a real provider was given', async (t) => {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
+  const fixture = await openAudited(t);
   const { id } = await complete(fixture);
   await sql(fixture.db, `update tasks set surface = 'test' where id = $1`, [id]);
   await sql(fixture.db, `update attempts set provider = 'ark' where task_id = $1`, [id]);
@@ -232,8 +236,7 @@ test('the audit finds a task of a test key that a real provider was given', asyn
 const SMALL = { balances: 1, chunk: 2, transfers: 3, lots: 1, tasks: 1, orders: 1 };
 
 test('the audit finds nothing while tasks are created and end between its snapshots', async (t) => {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
+  const fixture = await openAudited(t);
   const { db } = fixture;
   for (let n = 0; n < 3; n += 1) await makeTask(fixture);
   let [snapshots, changes] = [0, 0];
@@ -251,8 +254,7 @@ test('the audit finds nothing while tasks are created and end between its snapsh
 });
 
 test('the audit keeps a thousand problems, counts all and reports each at once', async (t) => {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
+  const fixture = await openAudited(t);
   const { db } = fixture;
   const { task } = await makeTask(fixture);
   await sql(

@@ -47,6 +47,8 @@ export interface TestWebsite extends TestApp {
   routes: RouteOptions[];
   /** A visitor of the website who is not signed in. */
   stranger: TestVisitor;
+  /** A browser with this cookie. */
+  visitor(who: Pick<TestVisitor, 'accountId' | 'email' | 'cookie'>): TestVisitor;
   /** A new account that is signed in. An operator has an address of ADMIN_EMAILS. */
   signIn(options?: { credits?: number; isOperator?: boolean }): Promise<TestVisitor>;
   /** Makes the last proof of a visitor's sessions too old for what needs a fresh one. */
@@ -96,12 +98,10 @@ export async function openTestWebsite(
       await sql(db, `${update} where account_id = $1`, [accountId]);
     },
     stranger: visitor(opened, { accountId: '', email: '', cookie: '' }),
+    visitor: (who) => visitor(opened, who),
     async signIn({ credits = 0, isOperator = false } = {}) {
       const { accountId } = await makeCustomer(db, credits);
-      const [row] = await sql<{ email: string }>(db, 'select email from accounts where id = $1', [
-        accountId,
-      ]);
-      const email = row?.email ?? '';
+      const email = (await emailOf(db, accountId)) ?? '';
       if (isOperator) adminEmails.add(email.toLowerCase());
       const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
       const token = await beginSession(db, accountId, from);
@@ -113,34 +113,28 @@ export async function openTestWebsite(
 /** Sends requests as a browser does on a page of ours. */
 function visitor(
   { app }: TestApp,
-  who: { accountId: string; email: string; cookie: string },
+  { accountId, email, cookie }: Pick<TestVisitor, 'accountId' | 'email' | 'cookie'>,
 ): TestVisitor {
   const send = async (request: InjectOptions) => {
-    const headers = {
-      origin: ORIGIN,
-      ...(who.cookie !== '' && { cookie: who.cookie }),
-      ...request.headers,
-    };
+    const headers = { origin: ORIGIN, ...(cookie !== '' && { cookie }), ...request.headers };
     return parseResponse(await app.inject({ ...request, headers }));
   };
+  const json = 'application/json';
   return {
-    ...who,
+    accountId,
+    email,
+    cookie,
     send,
     get: (url) => send({ method: 'GET', url }),
     write: (url, body = {}, method = 'POST') =>
-      send({
-        method,
-        url,
-        payload: JSON.stringify(body),
-        headers: { 'content-type': 'application/json' },
-      }),
+      send({ method, url, payload: JSON.stringify(body), headers: { 'content-type': json } }),
     delete: (url) => send({ method: 'DELETE', url }),
     create: (body, key = crypto.randomUUID()) =>
       send({
         method: 'POST',
         url: '/console/api/generations',
         payload: JSON.stringify(body),
-        headers: { 'content-type': 'application/json', 'idempotency-key': key },
+        headers: { 'content-type': json, 'idempotency-key': key },
       }),
     upload: (payload, headers = {}) =>
       send({

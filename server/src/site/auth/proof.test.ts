@@ -39,17 +39,7 @@ async function otherBrowser(visitor: TestVisitor): Promise<TestVisitor> {
   const from = { method: 'code', network: null, browser: null };
   const token = await beginSession(website.database.db, visitor.accountId, from);
   await website.outdateProof(visitor);
-  const cookie = `framewright=${token}`;
-  const send: TestVisitor['send'] = (request) =>
-    visitor.send({ ...request, headers: { ...request.headers, cookie } });
-  const write: TestVisitor['write'] = (url, body = {}, method = 'POST') =>
-    send({
-      method,
-      url,
-      payload: JSON.stringify(body),
-      headers: { 'content-type': 'application/json' },
-    });
-  return { ...visitor, cookie, send, write };
+  return website.visitor({ ...visitor, cookie: `framewright=${token}` });
 }
 
 async function addPasskey(visitor: TestVisitor) {

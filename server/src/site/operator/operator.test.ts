@@ -13,7 +13,6 @@ import { listActions } from '../../operator/actions.ts';
 import { whole } from '../../operator/verb/fields.ts';
 import { type Verb, verb } from '../../operator/verb/verb.ts';
 import { NOUNS } from '../../operator/verbs/list.ts';
-import { openWakeUps } from '../../tasks/wake-ups.ts';
 import type { OperatorDeps } from './operator-route.ts';
 import { OPERATOR_ROUTES } from './operator-routes.ts';
 import { verbRoutes } from './verb-routes.ts';
@@ -23,17 +22,7 @@ const reason = 'ticket 91';
 
 const website = await openTestWebsite({ providers: new Set(['local']) });
 const operator = await website.signIn({ isOperator: true });
-const { database, deps } = website;
-const wakeUps = openWakeUps({ url: database.url, db: database.db, log: quiet });
-const close = () => website.close();
-const fixture = {
-  database,
-  db: database.db,
-  wakeUps,
-  deps: { ...deps, createWaitSeconds: 20 },
-  close,
-  closeAudited: close,
-};
+const fixture = { db: website.database.db, deps: { ...website.deps, createWaitSeconds: 20 } };
 after(() => website.close());
 
 /** The path of a verb. */

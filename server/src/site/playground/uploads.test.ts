@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { longTest } from '../../../test/long.ts';
 import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
@@ -10,11 +10,7 @@ import { sql } from '../../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
 import { assertPicture, uploadRows } from '../../../test/website/uploads.ts';
-import {
-  openTestWebsite,
-  type TestVisitor,
-  type TestWebsite,
-} from '../../../test/website/website.ts';
+import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { grant } from '../../ledger/ledger.ts';
@@ -25,29 +21,24 @@ import { forgetUploads } from '../../uploads/uploads.ts';
 
 const URL = '/console/api/uploads';
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let website: TestWebsite;
-let picture: Buffer;
 const slowUploads: ClientRequest[] = [];
 /** How many uploads have a place and are received. */
 let receiving = 0;
 
-before(async () => {
-  folder = await temporaryFolder();
-  const scratch = openScratchDirectory(folder.path);
-  website = await openTestWebsite({
-    scratch: {
-      ...scratch,
-      withFolder(work) {
-        receiving += 1;
-        return scratch.withFolder(work).finally(() => {
-          receiving -= 1;
-        });
-      },
+const folder = await temporaryFolder();
+const scratch = openScratchDirectory(folder.path);
+const website = await openTestWebsite({
+  scratch: {
+    ...scratch,
+    withFolder(work) {
+      receiving += 1;
+      return scratch.withFolder(work).finally(() => {
+        receiving -= 1;
+      });
     },
-  });
-  picture = await imageBytes('png', 96, 54);
+  },
 });
+const picture = await imageBytes('png', 96, 54);
 after(async () => {
   await website.close();
   await folder[Symbol.asyncDispose]();

@@ -19,17 +19,17 @@ test('an endpoint is made, changed, tested and deleted', async () => {
   const url = `${PATH}/${endpoint.id}`;
   assert.deepEqual((await visitor.get(url)).body, endpoint);
   assert.deepEqual((await visitor.get(PATH)).body.items, [endpoint]);
-  const sent = await visitor.write(`${url}/test`, undefined);
+  const sent = await visitor.write(`${url}/test`);
   const { items } = (await visitor.get(`${url}/deliveries`)).body;
   assert.deepEqual([items.length, items[0].event_id], [1, sent.body.event_id]);
   const again = `${url}/deliveries/${sent.body.event_id}/send`;
-  assert.deepEqual((await visitor.write(again, undefined)).body, sent.body);
+  assert.deepEqual((await visitor.write(again)).body, sent.body);
   const changed = await visitor.write(url, { enabled: false, events: ['credits.low'] }, 'PATCH');
   assert.deepEqual(
     [changed.body.disabled_because, changed.body.events],
     ['owner', ['credits.low']],
   );
-  assertError(await visitor.write(`${url}/test`, undefined), 'invalid_request');
+  assertError(await visitor.write(`${url}/test`), 'invalid_request');
   assert.equal((await visitor.delete(url)).status, 204);
   assertError(await visitor.get(url), 'not_found');
 });
@@ -48,7 +48,7 @@ test('a new endpoint and a new secret need a fresh proof, and a mail tells the o
   assert.match(String(made?.notice_from), /^the website, .*network/);
   await website.outdateProof(visitor);
   assertError(await visitor.write(PATH, BODY), 'proof_required');
-  assertError(await visitor.write(`${PATH}/${id}/secret`, undefined), 'proof_required');
+  assertError(await visitor.write(`${PATH}/${id}/secret`), 'proof_required');
   assertError(
     await visitor.write(`${PATH}/${id}`, { url: 'https://evil.example/' }, 'PATCH'),
     'invalid_request',

@@ -13,12 +13,10 @@ const site = await siteOf(() => openSite({ ROLES: 'api', ADMIN_EMAILS: OPERATOR 
 const asOperator = async () => (await signedInPage(site, { email: OPERATOR })).page;
 
 function makeHeld() {
-  const { database } = site;
-  const { url, db } = database;
+  const { url, db } = site.database;
   const wakeUps = openWakeUps({ url, db, log: quiet });
   const deps = { db, wakeUps, log: quiet, providerName: 'local', createWaitSeconds: 20 };
-  const close = async () => {};
-  return makeHeldTask({ database, db, wakeUps, deps, close, closeAudited: close });
+  return makeHeldTask({ db, deps });
 }
 
 test('an operator decides a held task, and sees the record of it', async () => {

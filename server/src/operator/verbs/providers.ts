@@ -78,28 +78,19 @@ export const CREATES = {
   }),
 };
 
-interface ProviderListing {
-  provider: string;
-  /**
-   * `trying`: the circuit breaker is half-open after an outage, with one submit at a time.
-   * `refusing`: it rejects submits for a reason that the operator must fix.
-   */
+/**
+ * `trying`: the circuit breaker is half-open after an outage, with one submit at a time.
+ * `refusing`: it rejects submits for a reason that the operator must fix.
+ */
+interface State {
   state: 'open' | 'refusing' | 'paused' | 'closed' | 'trying';
   since: Date | null;
   until: Date | null;
   /** The operator's reason, or the last failure or refusal. */
   reason: string | object | null;
-  /** Live tasks that no provider has accepted yet. */
-  waiting_tasks: number;
-  /**
-   * Submits refused through no fault of the request: of the newest 200 tasks, up to 15 minutes old.
-   */
-  refused_submits: number;
-  /** Its response to the last of them. */
-  last_refusal: object | null;
 }
 
-export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
+export async function listProviders(db: Queryable) {
   const [pauses, outages, waiting, refusals] = await Promise.all([
     listPauses(db),
     listOutages(db),
@@ -113,7 +104,9 @@ export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
     return {
       provider,
       ...stateOf(pause, outage, refused),
+      // Live tasks that it has not accepted yet.
       waiting_tasks: waiting.find((row) => row.provider === provider)?.tasks ?? 0,
+      // Refused through no fault of the request: see refusedSubmits.
       refused_submits: refused?.submits ?? 0,
       last_refusal: refused?.cause ?? null,
     };
@@ -134,7 +127,7 @@ function stateOf(
   paused: { reason: string; paused_at: Date } | undefined,
   outage: ListedOutage | undefined,
   refused: RefusedSubmits | undefined,
-): Pick<ProviderListing, 'state' | 'since' | 'until' | 'reason'> {
+): State {
   if (paused) {
     return { state: 'paused', since: paused.paused_at, until: null, reason: paused.reason };
   }

@@ -30,18 +30,19 @@ const GROUPS: Record<Static<typeof GROUP>, Reason[]> = {
   other: ['adjust', 'expire'],
 };
 
-const PERIOD = {
+const PeriodSchema = Type.Object({
   mode: ModeSchema,
   kind: Type.Optional(KIND),
   /** ISO 8601; UTC if it has no zone. `from` is inclusive, `to` exclusive. */
   from: Type.Optional(Type.String({ maxLength: 40 })),
   to: Type.Optional(Type.String({ maxLength: 40 })),
-};
+});
+type Period = Static<typeof PeriodSchema>;
 
 const getStatement = siteRoute('GET /console/api/statement', {
   rate: { max: 60, seconds: 60 },
   query: Type.Object({
-    ...PERIOD,
+    ...PeriodSchema.properties,
     group: Type.Optional(GROUP),
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,18}$' })),
     limit: limitSchema(),
@@ -81,19 +82,12 @@ function changeOf({ from, to, credits }: Pick<PagedMovement, 'from' | 'to' | 'cr
   return from === 'available' ? -credits : 0;
 }
 
-interface Asked {
-  mode: 'live' | 'test';
-  kind?: Static<typeof KIND>;
-  from?: string;
-  to?: string;
-}
-
-const KINDS: Record<Asked['mode'], BalanceKind[]> = {
+const KINDS: Record<Period['mode'], BalanceKind[]> = {
   live: ['paid', 'promotional'],
   test: ['test'],
 };
 
-function periodOf({ mode, kind, from, to }: Asked) {
+function periodOf({ mode, kind, from, to }: Period) {
   const kinds = KINDS[mode].filter((one) => kind === undefined || one === kind);
   return { kinds, from: readTime('from', from), until: readTime('to', to) };
 }
@@ -105,27 +99,27 @@ function readTime(name: string, text: string | undefined): Date | null {
   throw invalidRequest(`${name} must be an ISO 8601 time.`, { field: name });
 }
 
-const CSV_COLUMNS = [
-  'time',
-  'kind',
-  'what',
-  'change',
-  'credits',
-  'from',
-  'to',
-  'task_id',
-  'order_id',
-  'note',
-  'expires_at',
-  'available_after',
-  'reserved_after',
-  'owed_after',
-];
+const CSV_CELLS: Record<string, (row: Movement, offers: Map<string, string>) => unknown> = {
+  time: ({ at }) => at,
+  kind: ({ kind }) => kind,
+  what: describeMovement,
+  change: changeOf,
+  credits: ({ credits }) => credits,
+  from: ({ from }) => from,
+  to: ({ to }) => to,
+  task_id: ({ task_id: id }) => id,
+  order_id: orderIdOf,
+  note: publicNote,
+  expires_at: (row) => row.expires_at,
+  available_after: (row) => row.available_after,
+  reserved_after: (row) => row.reserved_after,
+  owed_after: (row) => row.debt_after,
+};
 
 /** Streams all movements by kind, oldest first: an account may have millions. */
 const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
   rate: { max: 10, seconds: 60 },
-  query: Type.Object(PERIOD),
+  query: PeriodSchema,
   handle: async ({ db }: { db: Database }, { query, reply, session: { accountId } }) => {
     const { kinds, from, until } = periodOf(query);
     const fileName = query.mode === 'test' ? 'test-credits.csv' : 'credits.csv';
@@ -141,8 +135,13 @@ const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
 const CSV_ROWS = 500;
 
 async function* csv(db: Database, movements: AsyncIterable<Movement>): AsyncGenerator<string> {
-  yield csvLine(CSV_COLUMNS);
-  const textOf = async (rows: Movement[]) => csvText(rows, await offersOf(db, rows));
+  yield csvLine(Object.keys(CSV_CELLS));
+  const textOf = async (rows: Movement[]) => {
+    const offers = await offersOf(db, rows);
+    return rows
+      .map((row) => csvLine(Object.values(CSV_CELLS).map((cellOf) => cellOf(row, offers))))
+      .join('');
+  };
   let rows: Movement[] = [];
   for await (const row of movements) {
     rows.push(row);
@@ -151,29 +150,6 @@ async function* csv(db: Database, movements: AsyncIterable<Movement>): AsyncGene
     rows = [];
   }
   yield await textOf(rows);
-}
-
-function csvText(rows: Movement[], offers: Map<string, string>): string {
-  return rows
-    .map((row) =>
-      csvLine([
-        row.at,
-        row.kind,
-        describeMovement(row, offers),
-        changeOf(row),
-        row.credits,
-        row.from,
-        row.to,
-        row.task_id,
-        orderIdOf(row),
-        publicNote(row),
-        row.expires_at,
-        row.available_after,
-        row.reserved_after,
-        row.debt_after,
-      ]),
-    )
-    .join('');
 }
 
 export const STATEMENT_ROUTES = [getStatement, getStatementCsv];

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/gallery/account-tasks.ts';
-import { ModeSchema, siteRoute } from '../route.ts';
+import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 
 const DAY_MS = 86_400_000;
 const SHAPE = /^\d{4}-\d\d-\d\d$/;
@@ -32,18 +32,10 @@ function daysBefore(time: Date, days: number): string {
   return new Date(time.getTime() - days * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** Days are UTC, both inclusive. */
+export type Usage = ResultOf<typeof readUsage>;
 /** Usage on one day, with one model and one API key. */
-export interface UsageEntry extends UsageRow {
-  /** The customer's name for the key. */
-  api_key_name: string | null;
-}
-
-/** The response of GET /console/api/usage. Days are UTC, both inclusive. */
-export interface Usage {
-  from: string;
-  to: string;
-  rows: UsageEntry[];
-}
+export type UsageEntry = Usage['rows'][number];
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
@@ -59,7 +51,7 @@ const Query = Type.Object({
 const readUsage = siteRoute('GET /console/api/usage', {
   rate: READS,
   query: Query,
-  handle: ({ db }: { db: Database }, { query, session: { accountId } }): Promise<Usage> =>
+  handle: ({ db }: { db: Database }, { query, session: { accountId } }) =>
     usageOf(db, accountId, query),
 });
 
@@ -85,11 +77,7 @@ const downloadUsage = siteRoute('GET /console/api/usage.csv', {
   },
 });
 
-async function usageOf(
-  db: Database,
-  accountId: string,
-  query: Static<typeof Query>,
-): Promise<Usage> {
+async function usageOf(db: Database, accountId: string, query: Static<typeof Query>) {
   const to = query.to ?? daysBefore(new Date(), 0);
   const until = dayAfter('to', to);
   const from = query.from ?? daysBefore(until, DEFAULT_DAYS);

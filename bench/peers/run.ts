@@ -35,22 +35,6 @@ const PORT = 7400;
 /** So many that no key reaches 30 requests in 60 seconds. */
 const KEY_COUNTS = { accounts: 1000, keysEach: 40 };
 
-const names = (process.env.FRAMEWRIGHT_PEERS ?? '').split(',').filter(Boolean);
-const unknown = names.filter((name) => !(name in PEERS));
-if (names.length === 0 || unknown.length > 0) {
-  print(`Skipped: set FRAMEWRIGHT_PEERS to some of ${Object.keys(PEERS).join(',')}.`);
-  print('FRAMEWRIGHT_PEERS_FOLDER keeps what is installed for the next run.');
-} else {
-  await using folder = await temporaryFolder();
-  const kept = process.env.FRAMEWRIGHT_PEERS_FOLDER ?? folder.path;
-  await mkdir(kept, { recursive: true });
-  for (const name of names) await comparePeer(PEERS[name] as Peer, kept);
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
 const json = (value: object) => {
   const body = JSON.stringify(value);
   const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
@@ -79,6 +63,22 @@ const UPSTREAM: HttpFloorSetup = {
     usage: { prompt_tokens: 1000, completion_tokens: 1000, total_tokens: 2000 },
   }),
 };
+
+const names = (process.env.FRAMEWRIGHT_PEERS ?? '').split(',').filter(Boolean);
+const unknown = names.filter((name) => !(name in PEERS));
+if (names.length === 0 || unknown.length > 0) {
+  print(`Skipped: set FRAMEWRIGHT_PEERS to some of ${Object.keys(PEERS).join(',')}.`);
+  print('FRAMEWRIGHT_PEERS_FOLDER keeps what is installed for the next run.');
+} else {
+  await using folder = await temporaryFolder();
+  const kept = process.env.FRAMEWRIGHT_PEERS_FOLDER ?? folder.path;
+  await mkdir(kept, { recursive: true });
+  for (const name of names) await comparePeer(PEERS[name] as Peer, kept);
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
 
 async function comparePeer(peer: Peer, folder: string): Promise<void> {
   try {

@@ -1,12 +1,6 @@
 import { APICallError } from '@ai-sdk/provider';
 import { AbortError, ApiError, ConnectionError, FramewrightError } from '@framewright/client';
 
-interface Call {
-  idempotencyKey: string | undefined;
-  /** Reads cost nothing: the AI SDK may retry them. */
-  isRead?: boolean;
-}
-
 /** An error's facts. Errors of reads carry no key, so the call's key is used. */
 export function factsOf(error: FramewrightError, key: string | undefined) {
   const { code, charged, retry, taskId = null, requestId = null } = error;
@@ -23,7 +17,13 @@ export function factsOf(error: FramewrightError, key: string | undefined) {
  * Creates are not retryable: the client has retried them, and the AI SDK would retry with a new
  * key, which pays again.
  */
-export function rethrow({ idempotencyKey, isRead = false }: Call): (error: unknown) => never {
+export function rethrow({
+  idempotencyKey,
+  isRead = false,
+}: {
+  idempotencyKey: string | undefined;
+  isRead?: boolean;
+}): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof FramewrightError)) throw error;
     const { message, data } = factsOf(error, idempotencyKey);

@@ -10,14 +10,6 @@ type Model = NonNullable<GenerateRequest['model']>;
 type Ratio = NonNullable<GenerateRequest['aspect_ratio']>;
 type Resolution = NonNullable<GenerateRequest['resolution']>;
 
-/** An API request, with a warning for each option that it can't express. */
-interface Mapped {
-  request: GenerateRequest;
-  /** The deadline for the create, the wait and the download, in milliseconds. */
-  totalTimeoutMs: number;
-  warnings: SharedV4Warning[];
-}
-
 const { resolution, aspect_ratio } = openapi.components.schemas.VideoRequest.properties;
 const RESOLUTIONS = resolution.enum as readonly Resolution[];
 const RATIOS = aspect_ratio.enum as readonly Ratio[];
@@ -29,10 +21,11 @@ const linesOf = (name: Resolution) => (name === '4k' ? 2160 : Number.parseInt(na
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 /**
- * Maps the AI SDK's options to a request. `providerOptions.framewright` overrides each field, and
- * may set `pollTimeoutMs`, as with other providers.
+ * Maps the AI SDK's options to a request, with a warning for each that it can't express.
+ * `providerOptions.framewright` overrides each field, and may set `pollTimeoutMs`, the deadline for
+ * create, wait and download, as with other providers.
  */
-export function requestOf(model: Model, options: CallOptions): Mapped {
+export function requestOf(model: Model, options: CallOptions) {
   const size = sizeOf(options);
   const { fps, prompt = '', duration, seed, generateAudio } = options;
   const request: GenerateRequest = { prompt, model, ...mediaOf(options), ...size.fields };
@@ -43,9 +36,8 @@ export function requestOf(model: Model, options: CallOptions): Mapped {
   const { pollTimeoutMs = DEFAULT_TIMEOUT_MS, ...fields } = own;
   if (typeof pollTimeoutMs !== 'number') throw new TypeError('pollTimeoutMs must be a number');
   Object.assign(request, fields);
-  const unsupported = fps === undefined ? [] : [warning('fps', 'The model chooses it.')];
-  const warnings = [...unsupported, ...size.warnings];
-  return { request, totalTimeoutMs: pollTimeoutMs, warnings };
+  if (fps !== undefined) size.warnings.unshift(warning('fps', 'The model chooses it.'));
+  return { request, totalTimeoutMs: pollTimeoutMs, warnings: size.warnings };
 }
 
 function warning(feature: string, details: string): SharedV4Warning {

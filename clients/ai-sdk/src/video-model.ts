@@ -40,12 +40,8 @@ export function videoModel(modelId: ModelId, client: Framewright): VideoModel {
         const video = await videoOf((target) => task.download(target, { signal })).catch(
           rethrow({ idempotencyKey }),
         );
-        return {
-          videos: [video],
-          warnings,
-          providerMetadata: metadataOf(task),
-          response: responseOf(modelId),
-        };
+        const providerMetadata = metadataOf(task);
+        return { videos: [video], warnings, providerMetadata, response: responseOf(modelId) };
       });
     },
     async doStart(options) {
@@ -92,12 +88,7 @@ function keyOf({ headers = {} }: CallOptions): string {
   return given?.[1] ?? `fw-${crypto.randomUUID()}`;
 }
 
-interface Operation {
-  taskId: string;
-  idempotencyKey: string | undefined;
-}
-
-function operationOf(value: JSONValue): Operation {
+function operationOf(value: JSONValue): { taskId: string; idempotencyKey: string | undefined } {
   const { taskId, idempotencyKey } = Object(value);
   if (typeof taskId !== 'string') throw new TypeError('not an operation of this provider');
   return { taskId, idempotencyKey };
@@ -109,14 +100,14 @@ const metadataOf = ({ id, credits_used }: VideoTask): SharedV4ProviderMetadata =
   framewright: { videos: [{ taskId: id, credits: credits_used }] },
 });
 
-interface Status extends Operation {
-  modelId: string;
-  signal: AbortSignal | undefined;
-}
-
 async function statusOf(
   client: Framewright,
-  { modelId, taskId, idempotencyKey, signal }: Status,
+  {
+    modelId,
+    taskId,
+    idempotencyKey,
+    signal,
+  }: ReturnType<typeof operationOf> & { modelId: string; signal: AbortSignal | undefined },
 ): Promise<StatusResult> {
   const task = await client.videos.get(taskId, { signal });
   const response = responseOf(modelId);

@@ -72,19 +72,6 @@ test('all fields of a request are named by the options, or by providerOptions', 
   assert.deepEqual([tries.upload, charge], [2, 6 * 25]);
 });
 
-test('a refused request is not sent again, and its error says what was charged', async () => {
-  await using opened = await openCase();
-  const refused = generateVideo({ model: modelOf(opened), prompt: 'A boat, test-refused' });
-  await assert.rejects(refused, (error) => {
-    assert.ok(APICallError.isInstance(error));
-    const { code, charged, retry } = Object(error.data);
-    assert.deepEqual([code, charged, retry], ['invalid_request', 'refunded', 'new_key']);
-    return true;
-  });
-  const { tries, charge } = await opened.report();
-  assert.deepEqual([tries.create, charge], [1, 0]);
-});
-
 test('a corrected request is the one that is sent, also with the same key', async () => {
   await using opened = await openCase();
   const model = modelOf(opened);
@@ -94,13 +81,6 @@ test('a corrected request is the one that is sent, also with the same key', asyn
   await create('A paper boat');
   await assert.rejects(create('Another boat'), /Idempotency-Key/);
   assert.deepEqual((await opened.report()).tasks, 1);
-});
-
-test('a failed task is an error that says that it was refunded', async () => {
-  await using opened = await openCase();
-  const failed = generateVideo({ model: modelOf(opened), prompt: 'A boat, test-failed' });
-  await assert.rejects(failed, /provider_failed: .* refunded/);
-  assert.equal((await opened.report()).charge, 0);
 });
 
 /** The data of the error that a call ends with. */

@@ -2,7 +2,6 @@ import { parseArgs } from 'node:util';
 import { Failure } from './failure.ts';
 import type { Screen } from './terminal/screen.ts';
 
-/** An option of a command. */
 export interface Option {
   kind: 'text' | 'integer' | 'flag';
   short?: string;
@@ -11,13 +10,11 @@ export interface Option {
   /** The value's placeholder in the help. */
   value?: string;
   summary: string;
-  /** The only values allowed. */
   values?: readonly string[];
   /** Its value may be a file name. */
   isFile?: true;
 }
 
-/** An example command line and its meaning. */
 export type Example = readonly [line: string, meaning: string];
 
 /** A command of `fw`, from which the help, completions and parser are built. */
@@ -28,13 +25,11 @@ export interface Command {
   words?: { usage: string; min: number; max: number; isFile?: true; values?: readonly string[] };
   options: Record<string, Option>;
   examples: readonly Example[];
-  /** Further help text. */
   notes?: string;
   /** Loads its code only when it runs, so that `fw` starts fast. */
   load(): Promise<(call: Call) => Promise<void>>;
 }
 
-/** A parsed command line. */
 export interface Arguments {
   words: string[];
   text(name: string): string | undefined;
@@ -47,7 +42,6 @@ export interface Call extends Arguments {
   screen: Screen;
 }
 
-/** The options that every command has. */
 export const COMMON: Record<string, Option> = {
   json: { kind: 'flag', summary: 'print one JSON value, for programs' },
   help: { kind: 'flag', short: 'h', summary: 'explain this command' },
@@ -55,10 +49,7 @@ export const COMMON: Record<string, Option> = {
 
 type Parsed = Record<string, string | boolean | (string | boolean)[] | undefined>;
 
-/**
- * Parses a command's arguments.
- * @throws Failure `usage`
- */
+/** @throws Failure `usage` */
 export function parse(command: Command, args: string[]): Arguments {
   const options = Object.entries({ ...COMMON, ...command.options }).map(([name, option]) => {
     const { kind, short, isList } = option;

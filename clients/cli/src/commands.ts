@@ -1,10 +1,8 @@
 import type { Command, Option } from './command.ts';
-import { OUTCOMES } from './outcomes.ts';
 import { EVENT_TYPES, SETTING_OPTIONS, STATUSES, TEST_EVENT } from './request-options.ts';
 
 const flag = (summary: string): Option => ({ kind: 'flag', summary });
 const integer = (summary: string): Option => ({ kind: 'integer', value: 'N', summary });
-/** An option with a value, shown as `value` in the help. */
 const text = (value: string, summary: string, more: Partial<Option> = {}): Option => {
   return { kind: 'text', value, summary, ...more };
 };
@@ -26,6 +24,20 @@ const SETTINGS: Record<string, Option> = {
 
 const PROMPT = { usage: 'PROMPT', min: 1, max: 1 };
 const TASK = { usage: 'TASK', min: 1, max: 1 };
+
+/** The outcomes that a test key's prompt can ask for, as the service documents them. */
+export const OUTCOMES: Record<string, { create: string; end: string }> = {
+  'test-completed': { create: '202', end: 'completed' },
+  'test-slow': { create: '202', end: 'completed' },
+  'test-refused': { create: '400 invalid_request', end: 'content_refused' },
+  'test-media-unreachable': { create: '400 invalid_request', end: 'invalid_media' },
+  'test-busy': { create: '503 service_busy', end: 'not_accepted' },
+  'test-failed': { create: '202', end: 'provider_failed' },
+  'test-held-accepted': { create: '503 service_busy', end: 'completed' },
+  'test-held-refused': { create: '503 service_busy', end: 'not_accepted' },
+  'test-rate-limited': { create: '429 rate_limited', end: '' },
+  'test-insufficient-credits': { create: '402 insufficient_credits', end: '' },
+};
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
@@ -89,7 +101,7 @@ export const COMMANDS: readonly Command[] = [
     words: PROMPT,
     options: SETTINGS,
     examples: [['fw quote "A lighthouse" --duration 10 --resolution 480p', 'the price in credits']],
-    load: async () => (await import('./run/prices.ts')).quote,
+    load: async () => (await import('./run/calls.ts')).quote,
   },
   {
     name: 'tasks',
@@ -108,7 +120,7 @@ export const COMMANDS: readonly Command[] = [
       ['fw tasks --status failed --limit 5', 'the last five that failed'],
       ['fw tasks TASK', 'one task, with the link to its video'],
     ],
-    load: async () => (await import('./run/tasks.ts')).tasks,
+    load: async () => (await import('./run/calls.ts')).tasks,
   },
   {
     name: 'cancel',
@@ -116,21 +128,21 @@ export const COMMANDS: readonly Command[] = [
     words: TASK,
     options: {},
     examples: [['fw cancel TASK', 'prints cancelled, pending or refused']],
-    load: async () => (await import('./run/tasks.ts')).cancel,
+    load: async () => (await import('./run/calls.ts')).cancel,
   },
   {
     name: 'credits',
     summary: 'show the balance',
     options: {},
     examples: [['fw credits', 'the credits that are available']],
-    load: async () => (await import('./run/prices.ts')).credits,
+    load: async () => (await import('./run/calls.ts')).credits,
   },
   {
     name: 'models',
     summary: 'list the models and their prices',
     options: {},
     examples: [['fw models', 'credits for each second, by resolution']],
-    load: async () => (await import('./run/prices.ts')).models,
+    load: async () => (await import('./run/calls.ts')).models,
   },
   {
     name: 'uploads',
@@ -138,7 +150,7 @@ export const COMMANDS: readonly Command[] = [
     words: { usage: 'FILE...', min: 1, max: 1000, isFile: true },
     options: {},
     examples: [['fw uploads first.png clip.mp4', 'prints the address of each']],
-    load: async () => (await import('./run/uploads.ts')).uploads,
+    load: async () => (await import('./run/calls.ts')).uploads,
   },
   {
     name: 'listen',

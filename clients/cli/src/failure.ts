@@ -16,9 +16,9 @@ export const EXIT_CODES = {
 
 export type Kind = keyof typeof EXIT_CODES;
 
-/** The facts of a failure, and the next step. */
+/** The facts of a failure. */
 interface Advice {
-  /** The next step, in one sentence. */
+  /** The next step. */
   next?: string;
   code?: string;
   charged?: string;
@@ -28,7 +28,6 @@ interface Advice {
   idempotencyKey?: string | undefined;
 }
 
-/** A failure explained to the user. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly kind: Kind;
@@ -120,7 +119,6 @@ const CHARGED: Record<string, string> = {
   reserved: 'The credits may be reserved.',
 };
 
-/** The failure as lines for people. */
 export function failureLines({ message, advice }: Failure): string[] {
   const { charged, next, requestId, taskId } = advice;
   const ids = [taskId && `task ${taskId}`, requestId && `request ${requestId}`].filter(Boolean);
@@ -129,7 +127,6 @@ export function failureLines({ message, advice }: Failure): string[] {
   return lines.filter((line) => line !== '').map(withoutKeys);
 }
 
-/** The failure as JSON for programs. */
 export function failureJson({ kind, message, advice }: Failure): string {
   const error = {
     kind,

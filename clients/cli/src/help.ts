@@ -33,7 +33,6 @@ const MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   file: 'a file can not be read or written',
 };
 
-/** The text of `fw --help`. */
 export function overview(): string {
   const codes = Object.entries(EXIT_CODES).map(
     ([kind, code]) => [String(code), MEANINGS[kind as keyof typeof EXIT_CODES]] as const,
@@ -63,7 +62,6 @@ function optionsOf(options: Record<string, Option>): string {
   return columns(rows);
 }
 
-/** The text of `fw COMMAND --help`. */
 export function helpOf({ name, summary, words, options, examples, notes }: Command): string {
   const usage = ['fw', name, words?.usage, '[options]'].filter(Boolean).join(' ');
   const allowed = words?.values ? `\n${words.usage}: ${words.values.join(', ')}` : '';

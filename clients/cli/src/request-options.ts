@@ -16,7 +16,6 @@ interface Property {
 
 interface Setting {
   field: string;
-  /** The option name without dashes. */
   name: string;
   option: Option;
 }
@@ -44,7 +43,6 @@ const SETTINGS: readonly Setting[] = Object.entries<Property>(SCHEMAS.VideoReque
     option: optionOf(field, property),
   }));
 
-/** Options by name. */
 export const SETTING_OPTIONS: Record<string, Option> = Object.fromEntries(
   SETTINGS.map(({ name, option }) => [name, option]),
 );
@@ -74,23 +72,18 @@ function listed(values: string[], usual: unknown): string {
 
 /** The fields set on the command line. The service validates them. */
 export function settingsOf(call: Call): Partial<VideoRequest> {
-  const given = SETTINGS.map(({ field, name, option }) => [
-    field,
-    givenFor(call, name, option.kind),
-  ]);
+  const given = SETTINGS.map((one) => [one.field, givenFor(call, one)]);
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
 /** A flag turns off a default: `--no-audio`. */
-function givenFor(call: Call, name: string, kind: Option['kind']) {
+function givenFor(call: Call, { name, option: { kind } }: Setting) {
   if (kind === 'flag') return call.flag(name) ? !name.startsWith('no-') : undefined;
   return kind === 'integer' ? call.integer(name) : call.text(name);
 }
 
-/** A task's possible `status`. */
 export const STATUSES: readonly string[] = SCHEMAS.VideoTask.properties.status.enum;
 
-/** The event types an endpoint can subscribe to. */
 export const EVENT_TYPES = SCHEMAS.WebhookEndpointRequest.properties.events.items.enum;
 
 /** The event type that tests an endpoint. */

@@ -2,6 +2,7 @@ import {
   ApiError,
   type Framewright,
   type GenerateRequest,
+  type Quote,
   TaskFailedError,
   type VideoRequest,
   type VideoTask,
@@ -11,19 +12,16 @@ import { RefusedInput, taskResult } from './results.ts';
 
 /** Below the 60 seconds after which clients give up on a call. */
 const MAX_WAIT_SECONDS = 45;
-/** The interval between progress notifications, in milliseconds. */
-const PROGRESS_PAUSE = 5000;
+const PROGRESS_PAUSE_MS = 5000;
 
 /** A connection's context for its tools. */
 export interface Session {
   client: Framewright;
-  /** How long a call may wait for a video; 45 by default. */
-  waitSeconds?: number | undefined;
   /** Absent over HTTP, where the user's files are on another machine. */
   files?: { /** Files below it may be uploaded. */ folder: string | undefined } | undefined;
-  /** How often a waiting call retries a read; the client's default if omitted. */
+  /** How often a waiting call retries a read. */
   maxRetries?: number | undefined;
-  /** Aborts the waits when the server stops. */
+  /** Ends the waits. */
   stopping?: AbortSignal | undefined;
 }
 
@@ -38,34 +36,23 @@ export async function generate(
   { request_id: requestId, max_credits: most, ...input }: GenerateInput,
   ctx: ServerContext,
 ): Promise<CallToolResult> {
-  const deadline = deadlineOf(session);
+  const timeout = AbortSignal.timeout(MAX_WAIT_SECONDS * 1000);
+  const deadline = session.stopping ? AbortSignal.any([timeout, session.stopping]) : timeout;
   const signal = AbortSignal.any([ctx.mcpReq.signal, deadline]);
   const idempotencyKey = `mcp:${requestId}`;
   const request = addressesOnly(input);
-  if (most !== undefined) await refuseAbove(most, { session, request, signal });
-  const task = await session.client.videos.create(request, { idempotencyKey, signal });
+  const { videos } = session.client;
+  if (most !== undefined) refuseAbove(most, await videos.quote(request, { signal }));
+  const task = await videos.create(request, { idempotencyKey, signal });
   return taskResult(...(await waitUntil(session, task, { ctx, deadline, idempotencyKey })));
 }
 
-/** Aborts when the time is up or the server stops. */
-function deadlineOf({ waitSeconds = MAX_WAIT_SECONDS, stopping }: Session): AbortSignal {
-  const timeout = AbortSignal.timeout(waitSeconds * 1000);
-  return stopping ? AbortSignal.any([timeout, stopping]) : timeout;
-}
-
-interface Order {
-  session: Session;
-  request: GenerateRequest;
-  signal: AbortSignal;
-}
-
 /**
- * Refuses a request that costs more. A quote equals what a create of the same request reserves:
- * prices change only with another version of the service.
+ * A quote equals what a create of the same request reserves: prices change only with another
+ * version of the service.
  * @throws RefusedInput
  */
-async function refuseAbove(most: number, { session, request, signal }: Order): Promise<void> {
-  const { credits } = await session.client.videos.quote(request, { signal });
+function refuseAbove(most: number, { credits }: Quote): void {
   if (credits <= most) return;
   throw new RefusedInput(
     `Not sent: this video costs ${credits} credits, and max_credits is ${most}. Charged: nothing ` +
@@ -94,21 +81,15 @@ export function addressesOnly(input: VideoRequest): GenerateRequest {
   return Object.fromEntries(entries);
 }
 
-interface Wait {
-  ctx: ServerContext;
-  /** Stops the wait; the result is then the latest known state. */
-  deadline: AbortSignal;
-  idempotencyKey: string;
-}
-
-/**
- * Waits a limited time for a task to end, sending progress to the client.
- * @returns the task, and the rate limit's Retry-After if there was one
- */
+/** @returns the task at its end or at the deadline, and the Retry-After of a full rate window */
 async function waitUntil(
   { client, maxRetries }: Session,
   task: VideoTask,
-  { ctx, deadline, idempotencyKey }: Wait,
+  {
+    ctx,
+    deadline,
+    idempotencyKey,
+  }: { ctx: ServerContext; deadline: AbortSignal; idempotencyKey: string },
 ): Promise<[VideoTask, waitSeconds?: number | undefined]> {
   const stop = tellProgress(ctx);
   let newest = task;
@@ -128,10 +109,7 @@ async function waitUntil(
   }
 }
 
-/**
- * Sends progress at once and every few seconds, if the client asked for it. Returns the stop
- * function.
- */
+/** Sends progress, if the client asked for it, until the returned function is called. */
 function tellProgress({ mcpReq }: ServerContext): () => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => {};
@@ -145,6 +123,6 @@ function tellProgress({ mcpReq }: ServerContext): () => void {
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // the client left
   };
   tell();
-  const timer = setInterval(tell, PROGRESS_PAUSE);
+  const timer = setInterval(tell, PROGRESS_PAUSE_MS);
   return () => clearInterval(timer);
 }

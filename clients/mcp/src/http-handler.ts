@@ -1,8 +1,7 @@
 import { Framewright } from '@framewright/client';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { createServer } from './server.ts';
+import { createServer } from './tools.ts';
 
-/** How a handler reaches the API. */
 export interface HttpOptions {
   baseUrl?: string | undefined;
   fetch?: typeof fetch | undefined;

@@ -1,10 +1,20 @@
 #!/usr/bin/env node
 import { realpathSync, statSync } from 'node:fs';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
 import { parseArgs } from 'node:util';
 import { Framewright, VERSION } from '@framewright/client';
+import { localhostAllowedOrigins, validateOriginHeader } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { listen } from './listen.ts';
-import { createServer } from './server.ts';
+import { createHttpHandler } from './http-handler.ts';
+import { createServer } from './tools.ts';
 
 const HELP = `framewright-mcp: videos as tools of an MCP client
 
@@ -21,7 +31,6 @@ Environment:
   FRAMEWRIGHT_BASE_URL   the API of your installation, such as https://videos.example.com/api/v1
 `;
 
-/** Prints why the program can't start, and exits. */
 function fail(message: string): never {
   process.stderr.write(`framewright-mcp: ${message}\n`);
   process.exit(2);
@@ -38,42 +47,81 @@ function folderOf(path: string): string {
   return fail(`--files takes a folder, not "${path}"`);
 }
 
-function readOptions() {
+function orFail<T>(work: () => T, hint = ''): T {
   try {
-    return parseArgs({
-      options: {
-        files: { type: 'string' },
-        http: { type: 'string' },
-        help: { type: 'boolean' },
-        version: { type: 'boolean' },
-      },
-    }).values;
+    return work();
   } catch (error) {
-    return fail(`${error instanceof Error ? error.message : error}\nTry --help.`);
+    return fail(`${error instanceof Error ? error.message : error}${hint}`);
   }
 }
 
-async function serveHttp(port: number): Promise<void> {
-  const url = await listen(port).catch((error) => fail(error.message));
-  process.stderr.write(`Listening on ${url}\n`);
+const PATH = '/mcp';
+
+/** Serves streamable HTTP on the loopback address. @returns the URL */
+async function listen(port: number): Promise<string> {
+  const handle = createHttpHandler({});
+  const server = createHttpServer((request, response) => {
+    respond(handle, request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
 }
 
-function serveSession(folder?: string): void {
-  const files = { folder: folder === undefined ? undefined : folderOf(folder) };
-  const client = openClient();
+async function respond(
+  handle: ReturnType<typeof createHttpHandler>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (request.url?.split('?')[0] !== PATH) return refuse(response, 404, `The path is ${PATH}.`);
+  const { origin, authorization = '' } = request.headers;
+  if (!validateOriginHeader(origin, localhostAllowedOrigins()).ok) {
+    return refuse(response, 403, 'Pages of other sites may not call this server.');
+  }
+  const [, apiKey] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+  if (apiKey === undefined) {
+    response.setHeader('www-authenticate', 'Bearer');
+    return refuse(response, 401, 'Send your API key: Authorization: Bearer fw_live_...');
+  }
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  const answer = await handle(webRequest(request, gone.signal), apiKey);
+  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  if (!answer.body) return void response.end();
+  await pipeline(Readable.fromWeb(answer.body as ReadableStream), response);
+}
+
+function webRequest(request: IncomingMessage, signal: AbortSignal): Request {
+  const { method = 'GET' } = request;
+  const address = `http://127.0.0.1${request.url}`;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
+  if (method === 'GET' || method === 'HEAD')
+    return new Request(address, { method, headers, signal });
+  const body = Readable.toWeb(request) as ReadableStream;
+  return new Request(address, { method, headers, signal, body, duplex: 'half' });
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain' }).end(`${message}\n`);
+}
+
+const OPTIONS = {
+  files: { type: 'string' },
+  http: { type: 'string' },
+  help: { type: 'boolean' },
+  version: { type: 'boolean' },
+} as const;
+
+const { values } = orFail(() => parseArgs({ options: OPTIONS }), '\nTry --help.');
+if (values.help) process.stdout.write(HELP);
+else if (values.version) process.stdout.write(`${VERSION}\n`);
+else if (values.http !== undefined) {
+  const url = await listen(portOf(values.http)).catch((error) => fail(error.message));
+  process.stderr.write(`Listening on ${url}\n`);
+} else {
+  const files = { folder: values.files === undefined ? undefined : folderOf(values.files) };
+  const client = orFail(() => new Framewright());
   serveStdio(() => createServer({ client, files }));
 }
-
-function openClient(): Framewright {
-  try {
-    return new Framewright();
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error));
-  }
-}
-
-const { files, http, help, version } = readOptions();
-if (help) process.stdout.write(HELP);
-else if (version) process.stdout.write(`${VERSION}\n`);
-else if (http !== undefined) await serveHttp(portOf(http));
-else serveSession(files);

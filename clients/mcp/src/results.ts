@@ -1,8 +1,6 @@
 import { AbortError, ApiError, FramewrightError, type VideoTask } from '@framewright/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
-// The tools' results: text for the model, and the same as data.
-
 /** An input that a tool itself refuses. Nothing was sent. */
 export class RefusedInput extends Error {
   override readonly name = 'RefusedInput';
@@ -13,7 +11,7 @@ export class RefusedInput extends Error {
   }
 }
 
-/** A result with a sentence for the model. */
+/** A sentence for the model, and the same as data. */
 export function result(text: string, data: object): CallToolResult {
   return { content: [{ type: 'text', text }], structuredContent: { ...data } };
 }

@@ -1,8 +1,6 @@
 import type { JsonSchemaType } from '@modelcontextprotocol/server';
 import openapi from '../../../openapi.json' with { type: 'json' };
 
-// The tools' input and output schemas. The API's definitions come from openapi.json.
-
 interface Schema {
   [keyword: string]: unknown;
   $ref?: string;
@@ -49,13 +47,11 @@ const TASK_ID = {
   description: 'The task_id that generate_video or list_videos returned.',
 };
 
-/** A schema with members from openapi.json, which the compiler can't verify to be schemas. */
 function objectOf(properties: object, required: string[] = []): JsonSchemaType {
   const schema = { type: 'object', properties, required, additionalProperties: false };
   return schema as JsonSchemaType;
 }
 
-/** The data members of an error. */
 const ERROR = {
   code: { type: 'string', description: 'Why the call was refused' },
   message: { type: 'string', description: 'The same as a sentence' },
@@ -69,9 +65,7 @@ const ERROR = {
   x_request_id: { type: 'string', description: 'For a report to the operator' },
 };
 
-/**
- * A tool's output schema. Clients validate an error's data against it too, so nothing is required.
- */
+/** Clients validate an error's data against it too, so nothing is required. */
 export function resultSchema(name: ResultName): JsonSchemaType {
   const properties = { ...ERROR, ...typesOf(API[name]).properties };
   return { type: 'object', properties } as JsonSchemaType;
@@ -82,7 +76,10 @@ export function resultSchema(name: ResultName): JsonSchemaType {
  * its schema, and a newer service may return another model.
  */
 function typesOf({ $ref = '', ...own }: Schema = {}): Schema {
-  const { type, description, required, properties, items } = { ...API[nameOf($ref)], ...own };
+  const { type, description, required, properties, items } = {
+    ...API[$ref.replace('#/components/schemas/', '')],
+    ...own,
+  };
   const members = Object.entries(properties ?? {}).map(([key, value]) => [key, typesOf(value)]);
   return {
     ...(type && { type }),
@@ -93,15 +90,13 @@ function typesOf({ $ref = '', ...own }: Schema = {}): Schema {
   };
 }
 
-const nameOf = (reference: string) => reference.replace('#/components/schemas/', '');
-
 function filtersOfList(): object {
-  const parameters = openapi.paths['/api/v1/tasks'].get.parameters.filter((one) => 'schema' in one);
-  const filters = parameters.map(({ name, schema, description }) => [
-    name,
-    { ...schema, description },
-  ]);
-  return Object.fromEntries(filters);
+  const { parameters } = openapi.paths['/api/v1/tasks'].get;
+  return Object.fromEntries(
+    parameters
+      .filter((one) => 'schema' in one)
+      .map(({ name, schema, description }) => [name, { ...schema, description }]),
+  );
 }
 
 export const SCHEMAS = {

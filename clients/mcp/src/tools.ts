@@ -1,8 +1,8 @@
-import type { ListFilter, TaskList, VideoRequest } from '@framewright/client';
+import { type ListFilter, type TaskList, VERSION, type VideoRequest } from '@framewright/client';
 import {
   type CallToolResult,
   fromJsonSchema,
-  type McpServer,
+  McpServer,
   type ServerContext,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
@@ -19,18 +19,16 @@ import {
 } from './results.ts';
 import { type ResultName, resultSchema, SCHEMAS } from './schemas.ts';
 
-/** A tool: its description for models, and its implementation. `run` throws the client's errors. */
 interface Tool<Input> {
   name: string;
   title: string;
   description: string;
   schema: (typeof SCHEMAS)[keyof typeof SCHEMAS];
-  /** The schema of the returned data. */
   data: ResultName;
   annotations: ToolAnnotations;
   /** What an error means for credits and retries. */
   tell?: Told;
-  /** Registered only where local files may be read. */
+  /** Of the user. */
   needsFiles?: true;
   run(session: Session, input: Input, ctx: ServerContext): Promise<CallToolResult>;
 }
@@ -59,7 +57,7 @@ const CANCELLED = {
 };
 
 /** In the order that models see. */
-export const TOOLS = [
+const TOOLS = [
   tool<GenerateInput>({
     name: 'generate_video',
     title: 'Generate a video',
@@ -160,3 +158,18 @@ export const TOOLS = [
     },
   }),
 ];
+
+const INSTRUCTIONS =
+  'These tools make videos and charge the credits of the user. Tell the price before you spend ' +
+  'much. After any failure of generate_video call it again with the same request_id: it is ' +
+  'charged once. Read a video that takes long with get_video.';
+
+/** A server for one connection, or for one request over HTTP. */
+export function createServer(session: Session): McpServer {
+  const server = new McpServer(
+    { name: 'framewright', title: 'Framewright', version: VERSION },
+    { instructions: INSTRUCTIONS },
+  );
+  for (const tool of TOOLS) tool.register(server, session);
+  return server;
+}

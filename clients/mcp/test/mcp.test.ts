@@ -17,31 +17,34 @@ import { imageBytes, openMediaFixture } from '../../../server/test/media/media-f
 import { sql } from '../../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 import type { Session } from '../src/generate.ts';
-import { createServer } from '../src/server.ts';
+import { createServer } from '../src/tools.ts';
 import { type ClientOptions, connectOverHttp, connectOverStdio, MAIN } from './connect.ts';
 
 const MODERN = '2026-07-28';
 
 const fixture = await openMediaFixture();
 const accountId = await createAccount(fixture.db, 'ada@example.com');
-const apiKey = (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
 after(() => fixture.close());
 
 /** A key of its own, because a key may send 30 requests a minute. */
-async function newApiKey(): Promise<string> {
-  return (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
+const newApiKey = async () => (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
+const apiKey = await newApiKey();
+
+const disposable = (client: Client) =>
+  Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+
+async function overHttp(key?: string, options: ClientOptions = {}) {
+  return disposable(
+    await connectOverHttp(`${fixture.url}/mcp`, key ?? (await newApiKey()), options),
+  );
 }
 
-async function overHttp(key: string, options: ClientOptions = {}): Promise<Client> {
-  return connectOverHttp(`${fixture.url}/mcp`, key, options);
-}
-
-async function overStdio(...args: string[]): Promise<Client> {
+async function overStdio(...args: string[]) {
   const env = {
     FRAMEWRIGHT_API_KEY: await newApiKey(),
     FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
   };
-  return connectOverStdio(env, args);
+  return disposable(await connectOverStdio(env, args));
 }
 
 interface Told {
@@ -64,7 +67,7 @@ for (const [title, options] of [
   [`of ${MODERN}`, { versionNegotiation: { mode: { pin: MODERN } } }],
 ] as [string, ClientOptions][]) {
   test(`a client ${title} needs the URL and a key: a video is charged once`, async () => {
-    await using client = Object.assign(await overHttp(await newApiKey(), options), disposable);
+    await using client = await overHttp(undefined, options);
     const { tools } = await client.listTools();
     assert.deepEqual(
       tools.map(({ name }) => name),
@@ -89,14 +92,8 @@ for (const [title, options] of [
   });
 }
 
-const disposable = {
-  async [Symbol.asyncDispose](this: Client) {
-    await this.close();
-  },
-};
-
 test('what fails is an error result, which says what was charged and what to do', async () => {
-  await using client = Object.assign(await overHttp(apiKey), disposable);
+  await using client = await overHttp(apiKey);
   const input = (word: string) => ({ prompt: `A boat, ${word}`, request_id: `fails-${word}` });
   const failed = await call(client, 'generate_video', input('test-failed'));
   assert.deepEqual(
@@ -128,7 +125,7 @@ test('what fails is an error result, which says what was charged and what to do'
 });
 
 test('over HTTP no text is read as a path of the service', async () => {
-  await using client = Object.assign(await overHttp(await newApiKey()), disposable);
+  await using client = await overHttp();
   for (const image_url of ['/etc/hostname', 'package.json', 'file:///etc/hostname']) {
     const input = { mode: 'image-to-video', prompt: 'A boat', image_url, request_id: 'from-file' };
     const refused = await call(client, 'generate_video', input);
@@ -146,7 +143,7 @@ test('--http serves a client of this machine, and no page of another site', asyn
   const [url = ''] = /http:\S+/.exec(String(line)) ?? [];
   const headers = { authorization: `Bearer ${apiKey}`, origin: 'https://evil.example' };
   assert.equal((await fetch(url, { method: 'POST', headers })).status, 403);
-  await using client = Object.assign(await connectOverHttp(url, await newApiKey()), disposable);
+  await using client = disposable(await connectOverHttp(url, await newApiKey()));
   assert.match((await call(client, 'get_credits', {})).text, /credits are available/);
 });
 
@@ -162,7 +159,7 @@ test('over stdio, media of the allowed folder are uploaded, and no other file', 
     symlink('/etc/passwd', path.join(allowed, 'linked.png')),
     symlink(folder.path, path.join(allowed, 'up')),
   ]);
-  await using client = Object.assign(await overStdio('--files', allowed), disposable);
+  await using client = await overStdio('--files', allowed);
   const refused = ['/etc/passwd', '../private.png', 'up/private.png', 'linked.png', 'notes.png'];
   for (const file of [...refused, 'none.png', '.', `${allowed}/../private.png`]) {
     const told = await call(client, 'upload_file', { path: file });
@@ -182,7 +179,7 @@ test('over stdio, media of the allowed folder are uploaded, and no other file', 
 });
 
 test('without --files no file is uploaded, and the tool says what to set', async () => {
-  await using client = Object.assign(await overStdio(), disposable);
+  await using client = await overStdio();
   const told = await call(client, 'upload_file', { path: '/etc/passwd' });
   assert.equal(told.isError, true);
   assert.match(told.text, /--files FOLDER/);
@@ -191,11 +188,11 @@ test('without --files no file is uploaded, and the tool says what to set', async
 const uploadsOf = () => sql(fixture.db, "select 1 from stored_objects where role = 'upload'");
 
 for (const [way, connect] of [
-  ['over HTTP', async () => overHttp(await newApiKey())],
+  ['over HTTP', () => overHttp()],
   ['over stdio', () => overStdio()],
-] as [string, () => Promise<Client>][]) {
+] as const) {
   test(`${way}, max_credits refuses a video that costs more, and creates nothing`, async () => {
-    await using client = Object.assign(await connect(), disposable);
+    await using client = await connect();
     const request = { prompt: 'A boat', request_id: `most-${way.replace(' ', '-')}` };
     const before = (await call(client, 'get_credits', {})).data.available_credits;
     const refused = await call(client, 'generate_video', { ...request, max_credits: 249 });
@@ -211,28 +208,26 @@ for (const [way, connect] of [
 }
 
 test('a client that asks for it is told the progress', async () => {
-  await using client = Object.assign(await overHttp(await newApiKey()), disposable);
+  await using client = await overHttp();
   const messages: (string | undefined)[] = [];
-  const request = {
-    name: 'generate_video',
-    arguments: { prompt: 'A boat', request_id: 'progress-1' },
-  };
+  const input = { prompt: 'A boat', request_id: 'progress-1' };
+  const request = { name: 'generate_video', arguments: input };
   await client.callTool(request, { onprogress: ({ message }) => messages.push(message) });
   assert.match(messages[0] ?? '', /being made/);
 });
 
 /** A client of a server in this process. */
-async function connectWithin(session: Omit<Session, 'waitSeconds'>, waitSeconds = 45) {
+async function connectWithin(session: Session) {
   const client = new Client({ name: 'test', version: '1' });
   const [ofServer, ofClient] = InMemoryTransport.createLinkedPair();
-  const server = createServer({ waitSeconds, ...session });
+  const server = createServer(session);
   await Promise.all([server.connect(ofServer), client.connect(ofClient)]);
-  return Object.assign(client, disposable);
+  return disposable(client);
 }
 
 test('a call ends when its time is over, and the video goes on', async () => {
   const api = new Framewright({ apiKey: await newApiKey(), baseUrl: `${fixture.url}/api/v1` });
-  await using client = await connectWithin({ client: api }, 1);
+  await using client = await connectWithin({ client: api, stopping: AbortSignal.timeout(1000) });
   const input = { prompt: 'A boat, test-slow', request_id: 'slow-0001' };
   const told = await call(client, 'generate_video', input);
   assert.deepEqual([told.isError, told.data.status], [false, 'processing']);
@@ -279,7 +274,7 @@ longTest(
 );
 
 test('a key is in no response', async () => {
-  await using client = Object.assign(await overHttp(apiKey), disposable);
+  await using client = await overHttp(apiKey);
   const told = await client.callTool({ name: 'get_credits', arguments: {} });
   assert.ok(!JSON.stringify(told).includes(apiKey));
 });

@@ -98,7 +98,6 @@ const KINDS: Record<number, typeof ApiError> = {
   429: RateLimitError,
 };
 
-/** The error for a response, by its status. */
 export function apiErrorOf(message: string, facts: ApiFacts): ApiError {
   const Kind = KINDS[facts.status] ?? (facts.status >= 500 ? ServerError : ApiError);
   return new Kind(message, facts);

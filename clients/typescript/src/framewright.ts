@@ -26,7 +26,6 @@ export interface FramewrightOptions {
   logger?: { debug(line: string): void } | undefined;
 }
 
-/** Options of `request`. */
 export interface RequestOptions extends CallOptions {
   /** Sent as JSON; a Blob is sent as is. */
   body?: unknown;

@@ -10,9 +10,7 @@ export interface VideoTask {
   status: 'processing' | 'completed' | 'failed';
   model: Model;
   mode: Mode;
-  /** The task's price. */
   credits_used: number;
-  /** Credits returned to the balance. */
   credits_refunded: number;
   /** null until the task is completed. */
   output: {
@@ -32,14 +30,12 @@ export interface VideoTask {
       | 'generation_expired'
       | 'output_unavailable'
       | 'cancelled';
-    /** A human-readable sentence. */
     message: string;
   } | null;
   created_at: string | null;
   updated_at: string | null;
 }
 
-/** A refused file. */
 export interface RefusedInput {
   /** The field in the body. */
   field: string;
@@ -47,7 +43,6 @@ export interface RefusedInput {
   index?: number | undefined;
   /** Listed at /docs/errors#reason. */
   reason: string;
-  /** A human-readable sentence. */
   message: string;
 }
 
@@ -56,16 +51,13 @@ export interface ErrorDetails {
   charged?: 'no' | 'reserved' | 'refunded' | undefined;
   /** For a create: the Idempotency-Key to retry the same body with. */
   retry?: 'same_key' | 'new_key' | 'never' | undefined;
-  /** The field at fault. */
   field?: string | undefined;
   /** The index in a list field, from 0. */
   entry?: number | undefined;
   /** Listed at /docs/errors#reason. */
   reason?: string | undefined;
   inputs?: RefusedInput[] | undefined;
-  /** The created task. */
   task_id?: string | undefined;
-  /** The current task. */
   task?: VideoTask | undefined;
   /** What happened to the task's credits. */
   credits?: 'refunded' | 'held' | undefined;
@@ -92,7 +84,6 @@ export interface ErrorResponse {
       | 'not_cancellable'
       | 'no_output'
       | 'upload_in_use';
-    /** A human-readable sentence. */
     message: string;
     details?: ErrorDetails | undefined;
   };
@@ -106,7 +97,6 @@ export interface VideoRequest {
   mode?: Mode | undefined;
   /** Prices: see `models.list`. */
   model?: Model | undefined;
-  /** What the video shows. */
   prompt: string;
   /** Width:height. `adaptive`: the ratio nearest to the first image or video, else 16:9. */
   aspect_ratio?: '1:1' | '21:9' | '4:3' | '3:4' | '16:9' | '9:16' | 'adaptive' | undefined;
@@ -118,13 +108,11 @@ export interface VideoRequest {
   image_url?: string | undefined;
   /** The last frame: an https URL, or an upload. */
   end_image_url?: string | undefined;
-  /** Reference images. */
   reference_image_urls?: string[] | undefined;
   /** Reference videos. Their seconds are billed too, and all seconds at a lower rate. */
   reference_video_urls?: string[] | undefined;
   /** The whole seconds of each reference video, in order. */
   reference_video_durations?: number[] | undefined;
-  /** Whether the video has sound. */
   generate_audio?: boolean | undefined;
   /** -1: chosen by the service. */
   seed?: number | undefined;
@@ -284,10 +272,8 @@ export interface WebhookEndpoint {
   /** Where events are sent; null: they are only logged. */
   url: string | null;
   description: string | null;
-  /** The event types it gets. */
   events: EventType[];
   created_at: string | null;
-  /** When it was disabled; null: it is enabled. */
   disabled_at: string | null;
   /** `owner`: it was disabled. `gone`: it responded 410. `failing`: it failed for five days. */
   disabled_because: string | null;
@@ -311,7 +297,6 @@ export interface WebhookEndpointRequest {
   /** A public https URL that accepts POST; without it, events are only logged. */
   url?: string | undefined;
   events: EventType[];
-  /** No control characters. */
   description?: string | undefined;
 }
 
@@ -322,7 +307,6 @@ export interface WebhookEndpointChanges extends Omit<WebhookEndpointRequest, 'ev
 }
 
 export interface WebhookAttempt {
-  /** When the try began. */
   at: string | null;
   /** Milliseconds until the response. */
   duration_ms: number;
@@ -337,13 +321,10 @@ export interface WebhookAttempt {
 export interface WebhookDelivery {
   /** The same in each try; also the header webhook-id. */
   event_id: string;
-  /** The event type, such as task.completed. */
   type: string;
-  /** The event's task. */
   task_id: string | null;
   /** The event's data; null: it is about a task, which is read at delivery. */
   data: Record<string, unknown> | null;
-  /** When the event happened. */
   created_at: string | null;
   /** `failed`: it won't be retried. `logged`: the endpoint had no URL, so nothing is sent. */
   state: 'waiting' | 'delivered' | 'failed' | 'logged';
@@ -367,11 +348,9 @@ export interface WebhookEventId {
 
 interface EventOf<Type, Data> {
   type: Type;
-  /** When the event happened. */
   timestamp: string;
   /** Whether it is about a test task. */
   mode: 'live' | 'test';
-  /** As of the delivery. */
   data: Data;
 }
 

@@ -3,10 +3,8 @@ import {
   ApiError,
   apiErrorOf,
   type CallError,
-  type Charged,
   ConnectionError,
   type Facts,
-  type Retry,
   WaitTimeoutError,
 } from './errors.ts';
 import type { ErrorResponse } from './openapi.ts';
@@ -105,7 +103,6 @@ export async function send<T>(
   }
 }
 
-/** Remembers the key of a create that may have arrived. */
 function remember({ sentKeys }: Settings, key: string, mayHaveArrived: boolean): void {
   sentKeys.delete(key);
   if (mayHaveArrived) sentKeys.add(key);
@@ -115,7 +112,6 @@ function remember({ sentKeys }: Settings, key: string, mayHaveArrived: boolean):
   }
 }
 
-/** Sends a request as `send` does, and parses the response's JSON. */
 export function sendJson<T extends object>(
   settings: Settings,
   call: Call,
@@ -146,7 +142,6 @@ const requestIdOf = ({ headers }: Response) => headers.get('x-request-id') ?? un
 const isObject = (value: unknown): value is object =>
   value instanceof Object && !Array.isArray(value);
 
-/** The backoff before the next try. */
 export const backoffMs = (tries: number): number =>
   Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
 
@@ -166,10 +161,8 @@ async function sendOnce<T>(
   const init = initOf(settings, call);
   const limitMs = (call.timeoutMs ?? settings.timeoutMs) + 1000 * (call.waitSeconds ?? 0);
   const late = new AbortController();
-  const timer = setTimeout(
-    () => late.abort(new Error(`timeout of ${limitMs} ms`)),
-    timerMs(limitMs),
-  );
+  const expire = () => late.abort(new Error(`timeout of ${limitMs} ms`));
+  const timer = setTimeout(expire, timerMs(limitMs));
   const signals = [late.signal, call.signal, call.deadline?.signal];
   const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
   const start = performance.now();
@@ -196,14 +189,9 @@ async function sendOnce<T>(
   }
 }
 
-const CHARGED_PERHAPS: { charged: Charged; retry: Retry } = {
-  charged: 'reserved',
-  retry: 'same_key',
-};
+const CHARGED_PERHAPS = { charged: 'reserved', retry: 'same_key' } as const;
 
-/**
- * Whether the service got as far as looking up the key; it checks the API key and its rate first.
- */
+/** Whether the service looked up the key; it checks the API key and its rate first. */
 function tellsWhatBecame({ status, details }: ApiError, call: Call): boolean {
   if (details.credits !== undefined) return true;
   const isLookedUp = [400, 402, 409, 413, 503].includes(status);
@@ -232,7 +220,6 @@ function initOf({ apiKey }: Settings, call: Call): RequestInit {
   return { method, headers, redirect: 'manual', body: sent };
 }
 
-/** The facts known without a response. */
 function factsOf(call: Call, mayExist = isPaid(call)): Facts {
   const { idempotencyKey, taskId } = call;
   return { ...CHARGED_PERHAPS, ...(!mayExist && { charged: 'no' }), idempotencyKey, taskId };
@@ -243,27 +230,21 @@ export function lostResponse(call: Call, text = 'no response', cause?: unknown):
   return new ConnectionError(`${nameOf(call)}: ${text}`, facts, cause);
 }
 
-/** The error when there was no response, or the connection was refused. */
 function noResponse(call: Try, cause: unknown): ConnectionError {
   const { text, isUnsent } = reasonOf(cause);
   const address = isOwn(call) ? call.url.slice(0, -call.path.length) : new URL(call.url).origin;
   if (!isUnsent) return lostResponse(call, `no response from ${address} (${text})`, cause);
-  return unsent(call, `no connection to ${address} (${text})`, { cause });
+  return unsent(call, 'no_response', `no connection to ${address} (${text})`, cause);
 }
 
 function redirected(call: Try, { headers }: Response): ConnectionError {
   const to = headers.get('location') ?? 'another address';
   const base = to.endsWith(call.path) ? to.slice(0, -call.path.length) : to;
-  const text = `${call.url} redirects to ${to}: make ${base} the base URL`;
-  return unsent(call, text, { code: 'redirected' });
+  return unsent(call, 'redirected', `${call.url} redirects to ${to}: make ${base} the base URL`);
 }
 
 /** The error when the request certainly did not reach the service. */
-function unsent(
-  call: Try,
-  text: string,
-  { code = 'no_response', cause }: { code?: ConnectionError['code']; cause?: unknown },
-): ConnectionError {
+function unsent(call: Try, code: ConnectionError['code'], text: string, cause?: unknown) {
   const message = `${nameOf(call)}: ${text}${call.mayExist ? '' : '; nothing was sent'}`;
   return new ConnectionError(message, { ...factsOf(call, call.mayExist), code }, cause);
 }
@@ -284,8 +265,6 @@ function reasonOf(error: unknown): { text: string; isUnsent: boolean } {
   if (NO_TLS.test(code)) return { text: 'the server speaks no TLS: try http://', isUnsent };
   return { text: message || code || String(error), isUnsent };
 }
-
-type ErrorBody = Partial<ErrorResponse['error']>;
 
 function errorOf(response: Response, text: string, call: Call): ApiError {
   const { status, headers } = response;
@@ -313,9 +292,9 @@ function retryAfterOf(value: string): number | undefined {
 }
 
 /** A proxy may respond with HTML or its own error format. */
-function errorBodyOf(text: string): ErrorBody {
+function errorBodyOf(text: string): Partial<ErrorResponse['error']> {
   try {
-    const { code, message, details }: ErrorBody = JSON.parse(text).error;
+    const { code, message, details }: Partial<ErrorResponse['error']> = JSON.parse(text).error;
     const isOwnError = typeof code === 'string' && typeof message === 'string';
     return isOwnError ? { code, message, details: isObject(details) ? details : {} } : {};
   } catch {
@@ -323,14 +302,11 @@ function errorBodyOf(text: string): ErrorBody {
   }
 }
 
-/** A key for all tries of one call. */
 export const newKey = () => `fw-${crypto.randomUUID()}`;
 
-/** Whether the caller or the deadline has ended the call. */
 export const isOver = ({ signal, deadline }: Call): boolean =>
   Boolean(signal?.aborted || deadline?.signal.aborted);
 
-/** The error when the caller or the deadline ended the call. */
 function overError(call: Call, facts: Facts, cause?: unknown): AbortError | WaitTimeoutError {
   const { charged, retry, idempotencyKey, taskId } = facts;
   const own = { charged, retry, idempotencyKey, taskId };

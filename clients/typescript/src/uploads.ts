@@ -4,7 +4,6 @@ import { type CallOptions, type Settings, sendJson, type WithRequestId } from '.
 /** A local path, or the bytes of a file. */
 export type FileSource = string | Blob;
 
-/** Files for the media fields of a request. */
 export class Uploads {
   readonly #settings: Settings;
   constructor(settings: Settings) {
@@ -15,13 +14,8 @@ export class Uploads {
   async create(file: FileSource, options: CallOptions = {}): Promise<WithRequestId<Upload>> {
     const body = typeof file === 'string' ? await readBlob(file) : file;
     const headers = { 'content-type': await mediaTypeOf(body) };
-    return sendJson(this.#settings, {
-      ...options,
-      method: 'POST',
-      path: '/uploads',
-      body,
-      headers,
-    });
+    const call = { ...options, method: 'POST', path: '/uploads', body, headers };
+    return sendJson(this.#settings, call);
   }
 
   /** Deletes a file. @throws 409 `upload_in_use` while a task has not copied it yet */
@@ -49,7 +43,6 @@ async function mediaTypeOf(file: Blob): Promise<string> {
  */
 export type Media = FileSource | URL;
 
-/** A video request. */
 export type GenerateRequest = Omit<
   VideoRequest,
   | 'image_url'
@@ -68,19 +61,16 @@ export type GenerateRequest = Omit<
   reference_video_durations?: (number | null)[] | undefined;
 };
 
-type UploadFile = (file: FileSource) => Promise<Upload>;
-
 const isFile = (media: Media): media is FileSource =>
   media instanceof Blob || (typeof media === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(media));
 
 /** Uploads each file once and replaces it with its URL, giving the request that the API takes. */
 export async function uploadMedia(
   request: GenerateRequest,
-  upload: UploadFile,
+  upload: (file: FileSource) => Promise<Upload>,
 ): Promise<VideoRequest> {
-  const { image_url, end_image_url, reference_image_urls, reference_video_urls, ...others } =
-    request;
-  const { reference_video_durations = [], ...rest } = others;
+  const { image_url, end_image_url, reference_image_urls, ...others } = request;
+  const { reference_video_urls, reference_video_durations = [], ...rest } = others;
   const seconds = [...reference_video_durations];
   const uploads = new Map<Media, Upload>();
   const addressOf = async (media: Media) => {

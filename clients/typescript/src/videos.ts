@@ -27,7 +27,6 @@ export interface WaitOptions extends CreateOptions {
   onProgress?: ((task: VideoTask) => void) | undefined;
 }
 
-/** A completed task. */
 export interface Video extends WithRequestId<VideoTask> {
   /** A link to the video. It expires; a download gets a fresh one. */
   url: string;
@@ -123,7 +122,7 @@ export class Videos {
     }
   }
 
-  /** Lists all tasks, newest first. */
+  /** Newest first. */
   async *list(filter: ListFilter = {}, options: CallOptions = {}): AsyncGenerator<VideoTask> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(filter)) {
@@ -163,7 +162,6 @@ export class Videos {
   }
 }
 
-/** Turns the call into a long poll of at most WAIT_SECONDS. */
 function waiting(call: Call): Call {
   const leftMs = (call.deadline?.atMs ?? Number.POSITIVE_INFINITY) - performance.now();
   const waitSeconds = Math.max(1, Math.min(WAIT_SECONDS, Math.ceil(leftMs / 1000)));

@@ -32,9 +32,7 @@ export async function verify(
   return { id, ...JSON.parse(body) };
 }
 
-/** Options of `sign`. */
 export interface SignOptions {
-  /** The event's id. */
   id?: string | undefined;
   /** When it was sent, in Unix seconds. */
   timestamp?: number | undefined;

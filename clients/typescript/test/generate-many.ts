@@ -1,12 +1,5 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
+import { makeOrders } from '../../../server/test/clients/make-orders.ts';
 import { Framewright, FramewrightError } from '../src/index.ts';
-
-// Makes the videos FIRST to LAST that are not in FOLDER yet, each with a key of its own:
-// `node generate-many.ts FOLDER FIRST LAST`. It may be killed at any moment and started again.
-const [folder = '', first, last] = process.argv.slice(2);
-const apiKeys = process.env.FRAMEWRIGHT_TEST_KEYS?.split(',') ?? [];
-const AT_ONCE = 6;
 
 const REQUEST = {
   prompt: 'A paper boat',
@@ -15,22 +8,14 @@ const REQUEST = {
   duration: 4,
 } as const;
 
-async function make(order: number): Promise<void> {
-  const file = path.join(folder, `${order}.mp4`);
-  const client = new Framewright({ apiKey: apiKeys[order % apiKeys.length] });
-  while (!existsSync(file)) {
+await makeOrders((apiKey) => {
+  const client = new Framewright({ apiKey });
+  return async ({ key: idempotencyKey, file }) => {
     try {
-      const video = await client.generate(REQUEST, { idempotencyKey: `order-${order}` });
+      const video = await client.generate(REQUEST, { idempotencyKey });
       await video.download(file);
     } catch (error) {
       if (!(error instanceof FramewrightError) || error.retry !== 'same_key') throw error;
     }
-  }
-}
-
-let next = Number(first);
-async function makeRest(): Promise<void> {
-  while (next <= Number(last)) await make(next++);
-}
-
-await Promise.all(Array.from({ length: AT_ONCE }, makeRest));
+  };
+});

@@ -7,51 +7,48 @@ import type { MediaFixture } from '../media/media-fixture.ts';
 import { openClientCase } from './fault-cases.ts';
 
 /** A row of clients/fault-cases.json; clients/README.md explains it. */
-interface Row {
+export interface FaultCase {
   name: string;
   faults?: Plan[];
-  call: string;
-  request?: object;
-  before?: object;
-  idempotencyKey?: string;
   apiKey?: string;
   baseUrl?: string | null;
   maxRetries?: number;
   timeoutMs?: number;
   totalTimeoutMs?: number;
+  before?: { prompt: string };
+  call: string;
+  request?: { prompt: string; image_url?: { file: string } };
+  idempotencyKey?: string;
   calls?: number;
   expect: {
     tries: Record<string, number>;
+    result?: Record<string, unknown>;
     error?: Record<string, unknown> & { kind: string };
     says?: string[];
+    seconds?: number;
+    mostSeconds?: number;
     tasks: number;
     charge: number;
   };
 }
 
+const TABLE = new URL('../../../clients/fault-cases.json', import.meta.url);
+export const FAULT_CASES: FaultCase[] = JSON.parse(await readFile(TABLE, 'utf8'));
+
 /** What a package is called with. */
 interface Given {
-  /** Of the client. */
-  options: {
-    apiKey: string;
-    baseUrl: string | undefined;
-    maxRetries: number | undefined;
-    timeoutMs: number | undefined;
-  };
+  options: { apiKey: string; baseUrl: string } & Record<
+    'maxRetries' | 'timeoutMs',
+    number | undefined
+  >;
   request: { prompt: string };
   idempotencyKey: string | undefined;
   totalTimeoutMs: number | undefined;
 }
 
 /** What it tells of an error. */
-interface ToldError {
-  message: string;
-  code: string;
-  charged: string;
-  retry: string;
-  taskId: string | undefined;
-  idempotencyKey: string | undefined;
-}
+type ToldError = Record<'message' | 'code' | 'charged' | 'retry', string> &
+  Record<'taskId' | 'idempotencyKey', string | undefined>;
 
 /** A package that makes videos by the TypeScript client. */
 interface MadeVideos {
@@ -59,16 +56,13 @@ interface MadeVideos {
   /** What it puts before an Idempotency-Key of its caller. */
   keyPrefix?: string;
   /** Which rows it can't run. */
-  skips?(row: Row): boolean;
+  skips?(row: FaultCase): boolean;
   /** Opens the package; each call of the result makes a video. Returns the error. */
   open(given: Given): Promise<() => Promise<ToldError | undefined>>;
 }
 
-const TABLE = new URL('../../../clients/fault-cases.json', import.meta.url);
-const rows: Row[] = JSON.parse(await readFile(TABLE, 'utf8'));
-
 /** The rows that end with an error after a request for a video, without a file. */
-const errorRows = rows.filter(
+const errorRows = FAULT_CASES.filter(
   ({ call, expect, baseUrl, request }) =>
     expect.error !== undefined &&
     ['create', 'generate'].includes(call) &&
@@ -83,15 +77,13 @@ export function testErrorCases(made: MadeVideos): void {
     for (const row of errorRows) if (!skips(row)) test(row.name, () => testRow(row));
   });
 
-  async function testRow(row: Row): Promise<void> {
+  async function testRow(row: FaultCase): Promise<void> {
     await using opened = await openClientCase(fixture(), { faults: row.faults ?? [] });
     const { apiKey, baseUrl, directUrl } = opened;
     const { idempotencyKey, maxRetries, timeoutMs, totalTimeoutMs, expect, calls = 1 } = row;
     if (row.before) {
-      const { status } = await client(directUrl.replace(/\/api\/v1$/, ''), apiKey).create(
-        row.before,
-        `${keyPrefix}${idempotencyKey}`,
-      );
+      const direct = client(directUrl.replace(/\/api\/v1$/, ''), apiKey);
+      const { status } = await direct.create(row.before, `${keyPrefix}${idempotencyKey}`);
       assert.equal(status, 202);
     }
     const call = await open({

@@ -99,8 +99,8 @@ function nameOf({ method, url = '/' }: IncomingMessage): string {
   return CALLS.find(([, pattern]) => pattern.test(line))?.[0] ?? 'other';
 }
 
-/** A text with the address of the other side of the proxy. Files are left as they are. */
-function translated(bytes: Buffer, from: string, to: string): Buffer {
+/** JSON with the address of the other side of the proxy. Files are left as they are. */
+export function translated(bytes: Buffer, from: string, to: string): Buffer {
   const isJson = bytes[0] === '{'.charCodeAt(0);
   return isJson ? Buffer.from(bytes.toString().replaceAll(from, to)) : bytes;
 }
@@ -112,7 +112,7 @@ interface Forwarded {
   body: Buffer;
 }
 
-async function forward({ received, response, target, body }: Forwarded) {
+export async function forward({ received, response, target, body }: Forwarded) {
   const { method, url = '/' } = received;
   const headers: IncomingMessage['headers'] = Object.assign({}, received.headers, {
     'content-length': String(body.length),

@@ -58,7 +58,6 @@ function requireLength(part: string, total: number | undefined): void {
   throw new Failure('unfinished', message, { next: 'fw resume downloads the rest.' });
 }
 
-/** The file's length, from its link; undefined if unknown. */
 async function lengthOf(client: Framewright, taskId: string): Promise<number | undefined> {
   const { output } = await client.videos.get(taskId);
   if (!output) return undefined;

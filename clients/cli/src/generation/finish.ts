@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Framewright, VideoRequest, VideoTask } from '@framewright/client';
 import { asFailure, Failure } from '../failure.ts';
@@ -7,7 +7,6 @@ import { onInterrupt } from '../terminal/interrupt.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { downloadTo, partOf } from './download.ts';
 
-/** The result of a finished generation. */
 export interface Finished {
   task: VideoTask;
   output: string;
@@ -24,11 +23,10 @@ export interface Work {
 export async function prepare(entry: Entry, { client, screen }: Work): Promise<VideoRequest> {
   if (entry.body) return entry.body;
   screen.progress('preparing the request and its files');
-  const body = await client.videos.prepare(entry.request);
-  entry.body = body;
+  entry.body = await client.videos.prepare(entry.request);
   record(entry);
   screen.progress(null);
-  return body;
+  return entry.body;
 }
 
 /**
@@ -63,18 +61,16 @@ async function create(entry: Entry, work: Work): Promise<string> {
   return task.id;
 }
 
-const SECOND = 1000;
-
 async function waitFor(taskId: string, entry: Entry, { client, screen }: Work) {
   const { idempotencyKey } = entry;
   const begun = Date.parse(entry.createdAt);
   const show = () => {
-    const seconds = Math.max(0, Math.round((Date.now() - begun) / SECOND));
+    const seconds = Math.max(0, Math.round((Date.now() - begun) / 1000));
     const time = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
     screen.progress(`making ${taskId}  ${time}`);
   };
   show();
-  const timer = setInterval(show, SECOND);
+  const timer = setInterval(show, 1000);
   try {
     return await client.videos.wait(taskId, { idempotencyKey });
   } finally {
@@ -114,9 +110,7 @@ function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
 }
 
 function abandon(entry: Entry): void {
-  if (entry.taskId !== null && entry.output !== null) {
-    const part = partOf(entry.output, entry.taskId);
-    if (existsSync(part)) rmSync(part);
-  }
+  if (entry.taskId !== null && entry.output !== null)
+    rmSync(partOf(entry.output, entry.taskId), { force: true });
   forget(entry);
 }

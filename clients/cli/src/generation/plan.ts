@@ -45,14 +45,8 @@ export function requestOf(call: Call): GenerateRequest {
   };
 }
 
-interface Reference {
-  isVideo: boolean;
-  from: string;
-  /** null: measured when the file is uploaded. */
-  seconds: number | null;
-}
-
-function referenceOf(given: string): Reference {
+/** `seconds` is null for files, which are measured when they are uploaded. */
+function referenceOf(given: string) {
   const [, from, seconds] = /^(https?:.*)#(\d+)$/.exec(given) ?? [];
   if (from !== undefined) return { isVideo: true, from, seconds: Number(seconds) };
   if (!isVideo(given)) return { isVideo: false, from: mediaOf(given), seconds: null };
@@ -60,7 +54,6 @@ function referenceOf(given: string): Reference {
   throw new Failure('usage', `How long is ${given}? Add its seconds, such as ${given}#5`);
 }
 
-/** Returns a URL unchanged, a file as its absolute path. */
 function mediaOf(given: string): string {
   if (isUrl(given)) return given;
   const file = path.resolve(given);
@@ -99,14 +92,11 @@ export function outputOf(given: string | undefined, isForced: boolean): string |
     const next = 'Choose another name, or replace it with --force.';
     throw new Failure('usage', `There is a file ${given} already.`, { charged: 'no', next });
   }
-  const folder = statSync(path.dirname(output), { throwIfNoEntry: false });
-  if (!folder?.isDirectory()) {
+  const home = path.dirname(output);
+  if (!statSync(home, { throwIfNoEntry: false })?.isDirectory()) {
     const next = 'Make the folder, then run the command again.';
-    throw new Failure('file', `There is no folder ${path.dirname(output)}.`, {
-      charged: 'no',
-      next,
-    });
+    throw new Failure('file', `There is no folder ${home}.`, { charged: 'no', next });
   }
-  accessSync(path.dirname(output), constants.W_OK);
+  accessSync(home, constants.W_OK);
   return output;
 }

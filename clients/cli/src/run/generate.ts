@@ -27,12 +27,10 @@ export async function generate(call: Call): Promise<void> {
   screen.result({ file: output, task }, output);
 }
 
-/** The options of `fw generate` besides the request. */
 interface Choice {
   output: string | null;
-  /** `--yes`: don't ask. */
   isAgreed: boolean;
-  /** `--again`: even though the same generation is unfinished. */
+  /** Although the same generation is unfinished. */
   isAgain: boolean;
 }
 

@@ -78,9 +78,8 @@ ${secret}`;
 
 function targetOf(given: string | undefined): string {
   if (given === undefined) {
-    throw new Failure('usage', '--forward URL is missing.', {
-      next: 'For example: fw listen --forward http://localhost:3000/hook',
-    });
+    const next = 'For example: fw listen --forward http://localhost:3000/hook';
+    throw new Failure('usage', '--forward URL is missing.', { next });
   }
   if (/^https?:\/\//.test(given) && URL.canParse(given)) return given;
   throw new Failure('usage', `--forward takes an http or https address, not "${given}".`);
@@ -119,14 +118,8 @@ async function currentNews(work: Relay, seen: ReadonlySet<string>): Promise<Webh
   }
 }
 
-/**
- * New events from the log, oldest first. They may appear out of order, so they are recognised by
- * id.
- */
-async function newsOf(
-  { client, endpoint }: Pick<Relay, 'client' | 'endpoint'>,
-  seen: ReadonlySet<string>,
-): Promise<WebhookDelivery[]> {
+/** New events, oldest first. The log may show them out of order, so they are recognised by id. */
+async function newsOf({ client, endpoint }: Relay, seen: ReadonlySet<string>) {
   const found: WebhookDelivery[] = [];
   for (let cursor: string | undefined; ; ) {
     const { data, next_cursor: next } = await pageOf(client, endpoint, cursor);
@@ -137,13 +130,10 @@ async function newsOf(
   }
 }
 
-function pageOf(
-  client: Framewright,
-  { id }: WebhookEndpoint,
-  cursor?: string,
-): Promise<WebhookDeliveryList> {
+function pageOf(client: Framewright, { id }: WebhookEndpoint, cursor?: string) {
   const from = cursor === undefined ? '' : `&cursor=${cursor}`;
-  return client.request('GET', `/webhooks/${id}/deliveries?limit=${PAGE}${from}`);
+  const path = `/webhooks/${id}/deliveries?limit=${PAGE}${from}`;
+  return client.request<WebhookDeliveryList>('GET', path);
 }
 
 interface Relay {
@@ -162,13 +152,8 @@ async function relay(event: WebhookDelivery, { client, endpoint, secret, forward
   const signed = await signWebhook(body, secret, { id });
   const headers = { 'content-type': 'application/json', ...signed };
   const signal = AbortSignal.timeout(FORWARD_MS);
-  const outcome = await fetch(forward, {
-    method: 'POST',
-    headers,
-    body,
-    signal,
-    redirect: 'manual',
-  })
+  const init: RequestInit = { method: 'POST', headers, body, signal, redirect: 'manual' };
+  const outcome = await fetch(forward, init)
     .then(async (response) => {
       await response.body?.cancel();
       return String(response.status);

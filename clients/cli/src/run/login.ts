@@ -45,7 +45,6 @@ async function askForKey(page: string): Promise<string> {
   }
 }
 
-/** Whether a key would cross the network unencrypted. */
 function isReadable(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);

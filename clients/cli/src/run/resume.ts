@@ -97,15 +97,13 @@ function list(screen: Screen): void {
     createdAt,
     request.prompt,
   ]);
-  const value = entries.map(({ idempotencyKey, taskId, createdAt, request, output }) => {
-    return {
-      idempotency_key: idempotencyKey,
-      task_id: taskId,
-      created_at: createdAt,
-      request,
-      output,
-    };
-  });
+  const value = entries.map(({ idempotencyKey, taskId, createdAt, request, output }) => ({
+    idempotency_key: idempotencyKey,
+    task_id: taskId,
+    created_at: createdAt,
+    request,
+    output,
+  }));
   screen.result(value, table(screen, ['KEY', 'TASK', 'BEGUN', 'PROMPT'], rows));
 }
 

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ApiError, type Framewright, TaskFailedError, type VideoTask } from '@framewright/client';
+import { ApiError, type Framewright, TaskFailedError } from '@framewright/client';
 import type { Call } from '../command.ts';
+import { OUTCOMES } from '../commands.ts';
 import { Failure } from '../failure.ts';
-import { OUTCOMES } from '../outcomes.ts';
 import { clientOf, currentLogin, isTestKey } from '../state/login.ts';
 import { styled, table } from '../terminal/screen.ts';
 
@@ -21,10 +21,8 @@ export async function tryOutcomes({ words, screen }: Call): Promise<void> {
   const login = currentLogin();
   if (!isTestKey(login)) {
     const next = 'Make a test key on the website, then: FRAMEWRIGHT_API_KEY=fw_test_... fw test';
-    throw new Failure('key', 'fw test needs a test key; this one is live.', {
-      charged: 'no',
-      next,
-    });
+    const message = 'fw test needs a test key; this one is live.';
+    throw new Failure('key', message, { charged: 'no', next });
   }
   // Creates are not retried: their errors are the test.
   const clients = { once: clientOf(login, 0), patient: clientOf(login) };
@@ -41,13 +39,6 @@ export async function tryOutcomes({ words, screen }: Call): Promise<void> {
   if (results.some((one) => !one.is_as_documented)) process.exitCode = 1;
 }
 
-interface Created {
-  create: string;
-  charged: string;
-  retry: string;
-  taskId?: string | undefined;
-}
-
 async function resultOf(
   { once, patient }: { once: Framewright; patient: Framewright },
   word: string,
@@ -58,6 +49,8 @@ async function resultOf(
   const isSo = wanted?.create === created.create && (end === '' || end === wanted.end);
   return { word, ...created, end, is_as_documented: isSo };
 }
+
+type Created = Pick<Result, 'create' | 'charged' | 'retry'> & { taskId?: string | undefined };
 
 async function create(client: Framewright, word: string): Promise<Created> {
   const prompt = `A paper boat, ${word}`;
@@ -78,11 +71,10 @@ async function create(client: Framewright, word: string): Promise<Created> {
 
 /** `completed`, or the failed task's error code. */
 async function endOf(client: Framewright, taskId: string): Promise<string> {
-  return client.videos.wait(taskId).then(
-    ({ status }: VideoTask) => status,
-    (error) => {
-      if (error instanceof TaskFailedError) return error.code;
-      throw error;
-    },
-  );
+  try {
+    return (await client.videos.wait(taskId)).status;
+  } catch (error) {
+    if (error instanceof TaskFailedError) return error.code;
+    throw error;
+  }
 }

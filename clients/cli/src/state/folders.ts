@@ -17,11 +17,9 @@ function folder(variable: string, usual: { windows: string; mac: string; other: 
 
 const MAC = 'Library/Application Support';
 
-/** The folder with the login. */
 export const configFolder = () =>
   folder('XDG_CONFIG_HOME', { windows: 'APPDATA', mac: MAC, other: '.config' });
 
-/** The folder with unfinished generations. */
 export const stateFolder = () =>
   folder('XDG_STATE_HOME', { windows: 'LOCALAPPDATA', mac: MAC, other: '.local/state' });
 

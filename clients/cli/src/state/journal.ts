@@ -46,13 +46,12 @@ export function record(entry: Entry): void {
   writeSynced(fileOf(entry.idempotencyKey), `${JSON.stringify(entry, null, 2)}\n`);
 }
 
-/** Deletes a finished entry. */
 export function forget({ idempotencyKey }: Entry): void {
   rmSync(fileOf(idempotencyKey), { force: true });
   syncFolder(folder());
 }
 
-/** The current entry; undefined if it was finished. */
+/** undefined if it was finished. */
 export function readEntry(idempotencyKey: string): Entry | undefined {
   try {
     const entry = JSON.parse(readFileSync(fileOf(idempotencyKey), 'utf8'));
@@ -62,7 +61,7 @@ export function readEntry(idempotencyKey: string): Entry | undefined {
   }
 }
 
-/** All unfinished generations, oldest first. */
+/** Oldest first. */
 export function listEntries(): Entry[] {
   mkdirSync(folder(), { recursive: true, mode: 0o700 });
   return readdirSync(folder())

@@ -22,7 +22,6 @@ function stored(): Login | undefined {
   }
 }
 
-/** Stores a login, readable by its owner only. */
 export function storeLogin(login: Login): void {
   writeSynced(file(), `${JSON.stringify(login)}\n`);
 }
@@ -86,12 +85,11 @@ export function currentLogin(): Login {
 
 export const isTestKey = ({ apiKey }: Login) => apiKey.startsWith('fw_test_');
 
-/** A hash that tells API keys apart. */
+/** Tells API keys apart. */
 export function markOf({ apiKey }: Login): string {
   return createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
 }
 
-/** An SDK client. */
 export function clientOf(login: Login = currentLogin(), maxRetries?: number): Framewright {
   return new Framewright({ ...login, ...(maxRetries !== undefined && { maxRetries }) });
 }

@@ -2,20 +2,18 @@ import { stderr } from 'node:process';
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Printed when a signal ends the command. */
+/** Printed when a signal ends the command; `beforeEnd` runs before its exit. */
 let advice = 'Nothing was charged.';
 let beforeEnd: () => undefined | Promise<unknown> = () => undefined;
 
 /** How long the exit waits for `beforeEnd`. A second signal exits at once. */
 const LAST_MS = 5_000;
 
-/** Sets the text to print after a signal, and the work to do before the exit. */
 export function onInterrupt(text: string, then: typeof beforeEnd = () => undefined): void {
   advice = text;
   beforeEnd = then;
 }
 
-/** Exits as a signal would, printing the advice. */
 export function endBy(signal: keyof typeof SIGNALS): void {
   stderr.write(`${stderr.isTTY ? '\r\x1b[K' : ''}fw: interrupted. ${advice}\n`);
   const end = () => process.exit(SIGNALS[signal]);

@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { endBy } from './interrupt.ts';
 
-/** Whether there is a terminal to ask at. */
 export const canAsk = () => stdin.isTTY && stderr.isTTY;
 
 /** Asks a question. Anything but y and yes is a no. */

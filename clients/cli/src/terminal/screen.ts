@@ -8,7 +8,7 @@ export interface Screen {
   isForPerson: boolean;
   /** Prints the result: `value` with --json, otherwise the text. */
   result(value: unknown, text: string): void;
-  /** Prints a note for a person at a terminal. */
+  /** For a person at a terminal. */
   note(text: string): void;
   /** Shows the current progress, at a terminal only; null clears it. */
   progress(text: string | null): void;
@@ -89,7 +89,6 @@ export function table(screen: Screen, head: string[], rows: string[][]): string 
 
 const BAR_WIDTH = 24;
 
-/** A progress bar. */
 export function bar(done: number, total: number): string {
   const share = total > 0 ? Math.min(1, done / total) : 0;
   const full = Math.round(share * BAR_WIDTH);
@@ -97,7 +96,6 @@ export function bar(done: number, total: number): string {
   return `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}]${percent}`;
 }
 
-/** A number, with thousands separators for people. */
 export function figure(screen: Screen, value: number): string {
   return screen.isForPerson ? value.toLocaleString('en-US') : String(value);
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { createKey } from '../../src/accounts/api-keys.ts';
+import { type Database, openDatabase } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
@@ -10,20 +11,17 @@ import { openTestApp } from '../app.ts';
 import { type ApiResponse, client } from '../client.ts';
 import { createTask } from '../create-task.ts';
 import { makeCustomer } from '../customer.ts';
+import { quiet } from '../database.ts';
 import { assertError } from '../envelope.ts';
 import { type Random, shuffled } from '../random.ts';
 import { bindingFor, PRICE, requestFor, sql } from '../task-fixtures.ts';
-import { openCuttingProxy } from './cutting-proxy.ts';
 import {
-  assertBothOccurred,
-  type CutDatabase,
-  countLost,
-  cutsFor,
-  newTally,
-  openCutDatabase,
-  retryOnDatabase,
-  retryUntilResponse,
-} from './lost-responses.ts';
+  type Cut,
+  type CutOutcome,
+  type CuttingProxy,
+  isPostgresDone,
+  openCuttingProxy,
+} from './cutting-proxy.ts';
 import { runRounds } from './rounds.ts';
 
 const api = await openTestApp();
@@ -111,6 +109,89 @@ async function assertOneTask(accountId: string, taskId: string, available = PRIC
   assert.deepEqual(paid, { available, reserved: PRICE.credits });
 }
 
+/** A database with one connection, through a proxy that cuts it. */
+interface CutDatabase extends AsyncDisposable {
+  db: Database;
+  proxy: CuttingProxy;
+}
+
+async function openCutDatabase(address: string): Promise<CutDatabase> {
+  const url = new URL(address);
+  const proxy = await openCuttingProxy(new URL(address), isPostgresDone);
+  url.host = `127.0.0.1:${proxy.port}`;
+  const db = openDatabase({ url: url.href, connections: 1, log: quiet });
+  return {
+    db,
+    proxy,
+    async [Symbol.asyncDispose]() {
+      await db.close();
+      await proxy[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/**
+ * The cuts of one request by strategy: 0 before it is sent, 1 at the response, others at a random
+ * place, followed by further cuts in 30 % of the cases.
+ * @param requests how many pieces the client sends
+ */
+function cutsFor(strategy: number, random: Random, requests: number): Cut[] {
+  const nth = random.whole(1, requests);
+  const share = random.below(100) / 100;
+  if (strategy === 0) return [{ at: 'request', nth, share: 0 }];
+  if (strategy === 1 || random.chance(0.2)) return [{ at: 'response', share }];
+  const anywhere: Cut = { at: 'request', nth, share: random.pick([0, share, 1]) };
+  return random.chance(0.3) ? [anywhere, ...cutsFor(strategy, random, requests)] : [anywhere];
+}
+
+/**
+ * Sends a request, with the connection cut as planned, until a response arrives.
+ * @returns the response, and what the proxy knows of the tries whose response was lost
+ */
+async function retryUntilResponse<Value>(
+  { proxy, cuts, connect }: { proxy: CuttingProxy; cuts: Cut[]; connect?: () => Promise<unknown> },
+  send: () => Promise<Value | 'lost'>,
+): Promise<{ response: Value; lost: CutOutcome[] }> {
+  const lost: CutOutcome[] = [];
+  for (const cut of [...cuts, undefined]) {
+    await connect?.();
+    if (cut) proxy.cutNext(cut);
+    const response = await send();
+    const outcome = proxy.endCut();
+    if (response !== 'lost') return { response, lost };
+    assert.ok(cut && outcome !== 'uncut', 'a response was lost without a cut');
+    lost.push(outcome);
+  }
+  throw new Error('no response came although nothing was cut');
+}
+
+/** How many calls had taken effect, and had not, when their response was lost. */
+interface Tally {
+  done: number;
+  undone: number;
+}
+
+function newTally(): Tally {
+  return { done: 0, undone: 0 };
+}
+
+/** Counts a call that lost responses. `isDone` must agree with what the proxy knows. */
+function countLost(tally: Tally, { lost, isDone }: { lost: CutOutcome[]; isDone: boolean }): void {
+  if (lost.includes('responded'))
+    assert.ok(isDone, `it is reported as not done, but it was done: ${lost}`);
+  if (lost.every((outcome) => outcome === 'unsent'))
+    assert.ok(!isDone, `it is reported as done, but it was not sent: ${lost}`);
+  if (lost.length === 0) return;
+  if (isDone) tally.done += 1;
+  else tally.undone += 1;
+}
+
+/** Asserts that both occurred: otherwise the test has proved nothing. */
+function assertBothOccurred(t: TestContext, what: string, { done, undone }: Tally): void {
+  t.diagnostic(`${what}: of ${done + undone} lost responses ${done} had taken effect`);
+  assert.ok(done > 0 && undone > 0);
+}
+
 /** Creates through the client's own database connection; `lost` if the create is to be retried. */
 async function createThrough(client: CutDatabase, binding: Binding): Promise<Created | 'lost'> {
   try {
@@ -127,8 +208,11 @@ test('a create that lost its database is done once when its retry returns', asyn
     await using through = await openCutDatabase(api.database.url);
     const { accountId } = await makeCustomer(db, PRICE.credits * 2);
     const binding = bindingFor(accountId);
-    const { response, lost } = await retryOnDatabase(through, cutsFor(strategy, random, 4), () =>
-      createThrough(through, binding),
+    // A connection that exists already: the cuts hit the create, not the handshake.
+    const connect = () => sql(through.db, 'select 1');
+    const { response, lost } = await retryUntilResponse(
+      { proxy: through.proxy, cuts: cutsFor(strategy, random, 4), connect },
+      () => createThrough(through, binding),
     );
     countLost(tally, { lost, isDone: response.kind === 'replayed' });
     await assertOneTask(accountId, response.task.id);

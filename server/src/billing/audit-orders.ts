@@ -1,19 +1,14 @@
-import { type Database, type Queryable, statement } from '../database/database.ts';
+import { type Database, type Queryable, query, statement } from '../database/database.ts';
 import { type Report, runCheck } from '../ledger/audit-pages.ts';
 import { ordersOfTransfers, paymentSums } from '../ledger/payments.ts';
-import { movementNames } from './credit-order.ts';
+import { type CreditOrder, movementNames } from './credit-order.ts';
 
-const PAGE = statement(
+type AuditedOrder = Pick<CreditOrder, 'id' | 'account_id' | 'booked' | 'movements'>;
+
+const ordersAfter = query<[after: string, limit: number], AuditedOrder>(
   'audit_order_page',
   `select id, account_id, booked, movements from orders where id > $1 order by id limit $2`,
 );
-
-interface AuditedOrder {
-  id: string;
-  account_id: string;
-  booked: number;
-  movements: number;
-}
 
 // Expired credits can't be clawed back, so an order may have booked more than it is worth.
 const WORTH = statement(
@@ -36,7 +31,7 @@ const PAID_TWICE = statement(
    order by o.id`,
 );
 
-const MOVEMENTS = statement(
+const movementsOf = query<[ids: string[]], { id: string; movements: number }>(
   'audit_order_movements',
   'select id, movements from orders where id = any($1)',
 );
@@ -53,7 +48,7 @@ export async function auditOrders(
 ): Promise<void> {
   for (let after = ''; ; ) {
     const page = await db.snapshot(async (tx) => {
-      const rows = await tx.query<AuditedOrder>(PAGE, [after, orders]);
+      const rows = await ordersAfter(tx, after, orders);
       await checkSums(tx, rows, report);
       const values = [rows.map(({ id }) => id)];
       for (const check of [WORTH, PAID_TWICE]) await runCheck(tx, check, { values, report });
@@ -90,7 +85,7 @@ async function checkTransfers(
 ): Promise<number | null> {
   const { next, named } = await ordersOfTransfers(tx, after, transfers);
   const ids = named.map(({ order }) => order);
-  const rows = await tx.query<{ id: string; movements: number }>(MOVEMENTS, [ids]);
+  const rows = await movementsOf(tx, ids);
   const known = new Map(rows.map(({ id, movements }) => [id, movements]));
   for (const { order, movement, reference } of named) {
     const movements = known.get(order) ?? 0;

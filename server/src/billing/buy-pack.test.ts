@@ -91,15 +91,6 @@ test('of thirty packs bought at once twenty are opened', async () => {
   assert.equal((await opened(accountId)).orders, 20);
 });
 
-test('the open payment page of an account is closed with it', async () => {
-  const accountId = await fixture.customer();
-  const open = await fixture.buy(accountId);
-  await close(accountId);
-  await fixture.settled();
-  assert.equal(sessionOf(open.stripe_id).status, 'expired');
-  assert.equal((await fixture.order(open.id)).state, 'expired');
-});
-
 test('the open payment page of a plan is closed with its account', async () => {
   const accountId = await fixture.customer();
   const { id, session } = await fixture.subscribe(accountId, 'hobby');
@@ -182,15 +173,6 @@ test('an invoice of a closed account is logged once; enabled again, the account 
   assert.equal(lines.length, 1);
   await enableByOperator(db, ACTION, accountId);
   assert.deepEqual(await settled(), ['paid', null, 500, 2250]);
-});
-
-test('orders that were paid before stay as they are', async () => {
-  const accountId = await fixture.customer();
-  const { id, stripe_id: session } = await fixture.buy(accountId);
-  await fixture.complete(session);
-  await close(accountId);
-  assert.equal((await settleOrder(fixture.deps, id)).state, 'paid');
-  assert.equal((await fixture.balance(accountId)).available, 1000);
 });
 
 test('the payment page of a disabled account is closed; what is paid all the same is booked', async () => {

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { namedStatement, statement, type Transaction } from '../database/database.ts';
+import { command, namedStatement, queryValue, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { type CreditOrder, insertOrder } from './credit-order.ts';
@@ -14,11 +14,12 @@ import {
   type StripeScope,
 } from './stripe-client.ts';
 
-const OPENED = statement(
+const recordCheckout = queryValue<[id: string, session: string, url: string], string | null>(
   'order_opened',
   `update orders set stripe_id = coalesce(stripe_id, $2),
      checkout_url = coalesce(checkout_url, $3), revision = revision + 1
    where id = $1 returning checkout_url`,
+  null,
 );
 
 // A second click within half an hour reuses the Checkout. While the first click waits for Stripe
@@ -37,22 +38,23 @@ const REUSABLE = namedStatement(
 );
 
 // A payment may take days, so the order stays pending.
-const CLOSED = statement(
+const closePage = command<[id: string]>(
   'order_page_closed',
   'update orders set checkout_url = null where id = $1',
 );
 
 // Serializes the purchases of an account, so that the count is exact.
-const LOCK = statement(
+const lockPurchases = command<[accountId: string], Transaction>(
   'order_lock_account',
   `insert into billing_accounts (account_id) values ($1)
    on conflict (account_id) do update set account_id = excluded.account_id`,
 );
 
-const RECENT = statement(
+const countUnpaid = queryValue<[accountId: string], number, Transaction>(
   'order_recent',
   `select count(*)::int as orders from orders
    where account_id = $1 and created_at > clock_now() - interval '1 hour' and state <> 'paid'`,
+  0,
 );
 
 /** How many orders an account may open in an hour without paying them. */
@@ -84,7 +86,7 @@ export async function buyPack(
       return { orderId: id, url: opened };
     }
     if (await canBePaid(deps.stripe, order)) return { orderId: id, url };
-    await deps.db.query(CLOSED, [id]);
+    await closePage(deps.db, id);
   }
 }
 
@@ -96,13 +98,16 @@ async function orderOnce(
   wanted: { accountId: string; pack: Offer; savesCard: boolean; scope: StripeScope },
 ): Promise<Opened> {
   const { accountId, pack, savesCard, scope } = wanted;
-  await tx.query(LOCK, [accountId]);
+  await lockPurchases(tx, accountId);
   const [same] = await tx.query<Opened>(
     REUSABLE,
     REUSABLE.values({ ...pack, ...scope, accountId, offerId: pack.id, savesCard }),
   );
   if (same) return same;
-  await requireFewUnpaid(tx, accountId);
+  if ((await countUnpaid(tx, accountId)) >= MAX_UNPAID) {
+    const message = 'Too many purchases were started. Try again in an hour.';
+    throw new ApiError('rate_limited', message, { retryAfterSeconds: 3600 });
+  }
   const id = newId('order');
   await insertOrder(tx, { id, accountId, kind: 'pack', offer: pack, savesCard, scope });
   return { id, stripe_id: null, checkout_url: null };
@@ -112,14 +117,6 @@ async function canBePaid(stripe: StripeClient, { stripe_id: id }: Opened): Promi
   if (id === null) return false;
   const session = await ifThere(stripe.checkout.sessions.retrieve(id));
   return session?.status === 'open'; // undefined: it is of another mode
-}
-
-async function requireFewUnpaid(tx: Transaction, accountId: string): Promise<void> {
-  const [recent] = await tx.query<{ orders: number }>(RECENT, [accountId]);
-  if ((recent?.orders ?? 0) < MAX_UNPAID) return;
-  throw new ApiError('rate_limited', 'Too many purchases were started. Try again in an hour.', {
-    retryAfterSeconds: 3600,
-  });
 }
 
 async function openCheckout(
@@ -150,6 +147,5 @@ async function openCheckout(
     stripe.checkout.sessions.create(params, options),
   );
   if (session.url === null) throw new Error(`Checkout ${session.id} has no address`);
-  const [opened] = await db.query<{ checkout_url: string }>(OPENED, [id, session.id, session.url]);
-  return opened?.checkout_url ?? session.url;
+  return (await recordCheckout(db, id, session.id, session.url)) ?? session.url;
 }

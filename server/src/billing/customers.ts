@@ -1,5 +1,11 @@
 import { emailOf } from '../accounts/accounts.ts';
-import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import {
+  first,
+  namedStatement,
+  type Queryable,
+  queryValue,
+  whether,
+} from '../database/database.ts';
 import {
   type BillingDeps,
   bestKnown,
@@ -9,6 +15,7 @@ import {
   inScope,
   isRefused,
   type StripeClient,
+  type StripeMode,
   type StripeScope,
 } from './stripe-client.ts';
 
@@ -60,7 +67,7 @@ async function isGone(stripe: StripeClient, customer: string): Promise<boolean> 
   return found === undefined || found.deleted === true;
 }
 
-const REPLACE = statement(
+const replace = whether<[accountId: string, customer: string, gone: string | null]>(
   'customer_replace',
   `update stripe_customers set stripe_customer = $2
    where account_id = $1 and stripe_customer = $3 returning stripe_customer`,
@@ -82,13 +89,10 @@ export async function saveCustomer(
   accountId: string,
   { customer, gone = null, scope }: { customer: string; gone?: string | null; scope: StripeScope },
 ): Promise<string> {
-  const [replaced] = gone === null ? [] : await db.query(REPLACE, [accountId, customer, gone]);
-  if (replaced) return customer;
+  if (await replace(db, accountId, customer, gone)) return customer;
   const { mode, account } = scope;
-  const [saved] = await db.query<{ stripe_customer: string }>(
-    SAVE,
-    SAVE.values({ accountId, mode, account, customer }),
-  );
+  const values = SAVE.values({ accountId, mode, account, customer });
+  const saved = await first<{ stripe_customer: string }>(db, SAVE, values);
   return saved?.stripe_customer ?? customer;
 }
 
@@ -99,20 +103,14 @@ export function customerIn(accountId: string, mode: string, account: string): st
      order by ${bestKnown('c')} limit 1)`;
 }
 
-const KNOWN = statement(
-  'customer_known',
-  `select ${customerIn('$1', '$2', '$3')} as stripe_customer`,
-);
+const readCustomer = queryValue<
+  [accountId: string, StripeMode, account: string | null],
+  string | null
+>('customer_known', `select ${customerIn('$1', '$2', '$3')} as stripe_customer`, null);
 
 /** The account's Stripe customer; null: it has bought nothing yet. */
-export async function knownCustomer(
-  db: Queryable,
-  accountId: string,
-  { mode, account }: StripeScope,
-): Promise<string | null> {
-  const values = [accountId, mode, account];
-  const [row] = await db.query<{ stripe_customer: string | null }>(KNOWN, values);
-  return row?.stripe_customer ?? null;
+export function knownCustomer(db: Queryable, accountId: string, { mode, account }: StripeScope) {
+  return readCustomer(db, accountId, mode, account);
 }
 
 /** A payment method that may be charged off-session; null: none. */

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../database/database.ts';
+import { type Queryable, query } from '../database/database.ts';
 import type { BalanceKind, BalanceName, Reason } from '../ledger/transfer.ts';
 
 export interface Described {
@@ -42,7 +42,7 @@ export function describeMovement(movement: Described, offers: Map<string, string
   return from === 'debt' ? `${why} (credits already used: you owe them)` : why;
 }
 
-const NAMES = statement(
+const namesOf = query<[orderIds: string[]], { id: string; name: string }>(
   'order_names',
   `select o.id, f.name from orders o join offers f on f.id = o.offer_id where o.id = any($1)`,
 );
@@ -54,7 +54,7 @@ export async function offersOf(
 ): Promise<Map<string, string>> {
   const ids = [...movements].map(orderIdOf).filter((id) => id !== null);
   if (ids.length === 0) return new Map();
-  const rows = await db.query<{ id: string; name: string }>(NAMES, [[...new Set(ids)]]);
+  const rows = await namesOf(db, [...new Set(ids)]);
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 

@@ -1,7 +1,6 @@
-import { command, queryFirst, queryValue, statement } from '../database/database.ts';
+import { command, queryFirst, queryValue, whether } from '../database/database.ts';
 import { settleOrder } from './settle-order.ts';
-import type { OwnScope } from './stripe-client.ts';
-import { type BillingDeps, idOf, isMissing } from './stripe-client.ts';
+import { type BillingDeps, idOf, isMissing, type OwnScope } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
 
 /** The id of a Stripe invoice or payment, which may be unknown to us. */
@@ -22,18 +21,15 @@ export const requestPaymentLookup = command<[stripeId: string]>(
 );
 
 /** @returns undefined while no worker has looked */
-export const readPaymentLookup = queryFirst<[stripeId: string], FoundPayment>(
+export const readPaymentLookup = queryFirst<
+  [stripeId: string],
+  { order_id: string | null; answer: string | null }
+>(
   'payment_lookup_read',
   'select order_id, answer from payment_lookups where stripe_id = $1 and due_at is null',
 );
 
-/** Null order: `answer` says why there is none. */
-export interface FoundPayment {
-  order_id: string | null;
-  answer: string | null;
-}
-
-const ANSWER = statement(
+const answerLookup = command<[stripeId: string, order: string | null, answer: string | null]>(
   'payment_lookup_answer',
   `update payment_lookups set due_at = null, order_id = $2, answer = $3 where stripe_id = $1`,
 );
@@ -54,7 +50,7 @@ export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promis
   });
   const [order, answer] = typeof found === 'string' ? [found, null] : [null, found.message];
   if (order !== null) await settleOrder(deps, order);
-  await deps.db.query(ANSWER, [stripeId, order, answer]);
+  await answerLookup(deps.db, stripeId, order, answer);
 }
 
 /** While the key is being changed, a worker with the other key may have looked. */
@@ -65,10 +61,11 @@ function placeOf({ mode, account }: OwnScope): string {
 /** Why an invoice or payment has no order. */
 class Unexplained extends Error {}
 
-const SUBSCRIPTION = statement(
+const linkSubscription = queryValue<[id: string | null, stripe: string], string | undefined>(
   'payment_lookup_subscription',
   `update subscriptions set stripe_subscription = $2, revision = revision + 1
    where stripe_subscription = $2 or (id = $1 and stripe_subscription is null) returning id`,
+  undefined,
 );
 
 async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
@@ -76,10 +73,10 @@ async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
   const details = parent?.subscription_details;
   const subscription = idOf(details?.subscription);
   if (!details || subscription === null) throw new Unexplained('it is not of a subscription');
-  const named = [details.metadata?.subscription ?? null, subscription];
-  const [own] = await deps.db.query<{ id: string }>(SUBSCRIPTION, named);
-  if (!own) throw new Unexplained(`its subscription ${subscription} is unknown here`);
-  await settleSubscription(deps, own.id);
+  const named = details.metadata?.subscription ?? null;
+  const own = await linkSubscription(deps.db, named, subscription);
+  if (own === undefined) throw new Unexplained(`its subscription ${subscription} is unknown here`);
+  await settleSubscription(deps, own);
   const order = await orderOfPayment(deps.db, id);
   if (order !== undefined) return order;
   throw new Unexplained(
@@ -90,7 +87,7 @@ async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
 }
 
 // Its response may have been lost.
-const LINK = statement(
+const linkOrder = whether<[id: string, stripeId: string, kind: 'pack' | 'reload']>(
   'payment_lookup_link',
   `update orders set stripe_id = coalesce(stripe_id, $2), revision = revision + 1
    where id = $1 and kind = $3 returning id`,
@@ -103,8 +100,8 @@ async function orderOfIntent(deps: BillingDeps, id: string): Promise<string> {
   const [session] = sessions;
   const named = session?.client_reference_id ?? metadata.order;
   if (named !== undefined) {
-    const link = session ? [named, session.id, 'pack'] : [named, id, 'reload'];
-    if ((await db.query(LINK, link)).length > 0) return named;
+    const kind = session ? 'pack' : 'reload';
+    if (await linkOrder(db, named, session?.id ?? id, kind)) return named;
     throw new Unexplained(`its order ${named} is unknown here: grant its credits`);
   }
   const payment = { type: 'payment_intent', payment_intent: id } as const;

@@ -1,5 +1,5 @@
 import { statement, type Transaction } from '../database/database.ts';
-import { DELETE_LOW_BALANCE } from './low-balance/settings.ts';
+import { deleteLowBalance } from './low-balance/settings.ts';
 
 const WAKE = [
   statement(
@@ -24,5 +24,5 @@ export async function closePaymentPages(tx: Transaction, accountId: string): Pro
 
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   await closePaymentPages(tx, accountId);
-  await tx.query(DELETE_LOW_BALANCE, [accountId]);
+  await deleteLowBalance(tx, accountId);
 }

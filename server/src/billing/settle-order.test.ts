@@ -279,20 +279,6 @@ test('without any event the sweep settles a paid order', async () => {
   assert.equal((await fixture.balance(accountId)).available, 1000);
 });
 
-test('a Checkout whose response was lost is opened again by its key, and settled by its event', async () => {
-  const accountId = await fixture.customer();
-  fixture.simulator.loseResponses(1);
-  const order = await fixture.buy(accountId); // the client sends the same key again
-  const { state } = fixture.simulator;
-  assert.equal(
-    state.all('checkout.session').filter(({ metadata }) => metadata.order === order.id).length,
-    1,
-  );
-  await sql(fixture.database.db, 'update orders set stripe_id = null where id = $1', [order.id]);
-  completeSession(state, order.stripe_id ?? '', 'now');
-  assert.equal(await fixture.available(accountId), 1000);
-});
-
 test('credits that expired before a refund stay lost, and a debt is not made of them', async () => {
   const { db } = fixture.database;
   await sql(db, `update offers set expires_days = 1 where id = 'small'`);

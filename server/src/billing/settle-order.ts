@@ -1,4 +1,4 @@
-import { namedStatement, statement, type Transaction } from '../database/database.ts';
+import { command, namedStatement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { takeBackUpTo } from '../ledger/debts.ts';
 import { grantPayment } from '../ledger/ledger.ts';
@@ -102,7 +102,7 @@ const CHANGE = namedStatement(
 );
 
 // Events of these payments find the order here; the first payment is in the order itself.
-const OTHER_PAYMENTS = statement(
+const storePayments = command<[id: string, payments: string[]], Transaction>(
   'order_other_payments',
   `insert into order_payments (order_id, stripe_payment) select $1, unnest($2::text[])
    on conflict do nothing`,
@@ -128,8 +128,7 @@ async function book(
   };
   const [changed] = await tx.query<{ expires_at: Date | null }>(CHANGE, CHANGE.values(values));
   if (!changed) return false;
-  const { otherPayments } = truth;
-  if (otherPayments.length > 0) await tx.query(OTHER_PAYMENTS, [id, otherPayments]);
+  if (truth.otherPayments.length > 0) await storePayments(tx, id, truth.otherPayments);
   if (target > order.booked) await give(tx, order, target - order.booked, changed.expires_at);
   if (target < order.booked) await takeBack(tx, order, { target, truth });
   await stopReloadIfNeeded(tx, deps, order, truth);
@@ -149,7 +148,7 @@ function logChange({ log }: BillingDeps, before: CreditOrder, truth: Compared): 
   }
 }
 
-const BOOKED = statement(
+const recordBooked = command<[id: string, credits: number, movements: number], Transaction>(
   'order_booked',
   'update orders set booked = booked + $2, movements = movements + $3 where id = $1',
 );
@@ -159,7 +158,7 @@ async function give(tx: Transaction, order: CreditOrder, credits: number, expire
   const { id, account_id: accountId, movements } = order;
   const reference = `order:${id}:${movements + 1}`;
   await grantPayment(tx, { accountId, credits, reference, expiresAt });
-  await tx.query(BOOKED, [id, credits, 1]);
+  await recordBooked(tx, id, credits, 1);
 }
 
 /** Expired credits can't be clawed back and stay booked. */
@@ -176,7 +175,7 @@ async function takeBack(
     note: truth.disputed > 0 ? 'the payment is disputed' : 'the payment was refunded',
     referenceOf: (movement) => `order:${id}:${movements + movement + 1}`,
   });
-  if (taken.credits > 0) await tx.query(BOOKED, [id, -taken.credits, taken.movements]);
+  if (taken.credits > 0) await recordBooked(tx, id, -taken.credits, taken.movements);
 }
 
 const MINUTE = 60;

@@ -2,19 +2,13 @@ import {
   command,
   namedStatement,
   type Queryable,
-  statement,
+  queryFirst,
   type Transaction,
 } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { knownCustomer, savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
 import type { BillingDeps } from '../stripe-client.ts';
-
-const READ = statement(
-  'low_balance_read',
-  `select alert_below, reload_pack, reload_below, reload_limit, reload_stopped
-   from billing_accounts where account_id = $1`,
-);
 
 interface Row {
   alert_below: number | null;
@@ -24,23 +18,21 @@ interface Row {
   reload_stopped: string | null;
 }
 
+const read = queryFirst<[accountId: string], Row>(
+  'low_balance_read',
+  `select alert_below, reload_pack, reload_below, reload_limit, reload_stopped
+   from billing_accounts where account_id = $1`,
+);
+
 /** An account's settings for when its paid credits run low. */
 export async function readLowBalance(db: Queryable, accountId: string) {
-  const [row] = await db.query<Row>(READ, [accountId]);
-  const reload = row &&
-    row.reload_pack !== null && {
-      pack_id: row.reload_pack,
-      below: row.reload_below,
-      /** Per calendar month, in minor units of the pack's currency. */
-      monthly_limit: row.reload_limit,
-      /** Why it stopped; null: it has not. */
-      stopped: row.reload_stopped,
-    };
-  return {
-    /** null: never. */
-    alert_below: row?.alert_below ?? null,
-    auto_reload: reload || null,
-  };
+  const row = await read(db, accountId);
+  const { reload_pack: pack_id = null } = row ?? {};
+  if (!row || pack_id === null) return { alert_below: row?.alert_below ?? null, auto_reload: null };
+  const { alert_below, reload_below: below, reload_limit, reload_stopped } = row;
+  // The limit is per calendar month, in minor units of the pack's currency.
+  const reload = { pack_id, below, monthly_limit: reload_limit, stopped: reload_stopped };
+  return { alert_below, auto_reload: reload };
 }
 
 /** Sets the number of available paid credits below which a mail is sent; null: never. */
@@ -94,7 +86,7 @@ export async function setReload(
   });
 }
 
-export const DELETE_LOW_BALANCE = statement(
+export const deleteLowBalance = command<[accountId: string], Transaction>(
   'low_balance_forget',
   `update billing_accounts set alert_below = null, reload_pack = null, reload_below = null,
      reload_limit = null where account_id = $1`,

@@ -56,16 +56,6 @@ test('a pack is bought once when the balance falls, within the limit of the mont
   assert.equal((await listOrders(fixture.deps.db, { accountId, limit: 10 })).length, 3);
 });
 
-test('processes that order for many accounts at once order once for each', async () => {
-  const accounts: string[] = [];
-  for (let n = 0; n < 5; n += 1) accounts.push(await fixture.customerWith(100));
-  for (const accountId of accounts) await setReload(fixture.deps, accountId, RELOAD);
-  await Promise.all(Array.from({ length: 8 }, watch));
-  for (const accountId of accounts) {
-    assert.equal((await fixture.balance(accountId)).available, 1100);
-  }
-});
-
 test('a card that is declined stops it, and the customer is told once', async () => {
   const accountId = await fixture.customerWith(100);
   await setReload(fixture.deps, accountId, RELOAD);

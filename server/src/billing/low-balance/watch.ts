@@ -1,5 +1,11 @@
 import { joinAccount } from '../../accounts/account-sql.ts';
-import { type Database, statement } from '../../database/database.ts';
+import {
+  command,
+  type Database,
+  query,
+  type Transaction,
+  whether,
+} from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { paidBalances } from '../../ledger/payments.ts';
 import { mailOwner } from '../../mail/outbox.ts';
@@ -18,7 +24,15 @@ export interface WatchDeps {
 
 const PAGE = 500;
 
-const WATCHED = statement(
+interface Watched {
+  account_id: string;
+  alert_below: number | null;
+  is_alerted: boolean;
+  reload_below: number | null;
+  reload_stopped: string | null;
+}
+
+const watchedAfter = query<[after: string], Watched>(
   'low_balance_watched',
   `select b.account_id, b.alert_below, b.alerted_at is not null as is_alerted,
      b.reload_below, b.reload_stopped
@@ -27,14 +41,6 @@ const WATCHED = statement(
      and a.disabled_at is null
    order by b.account_id limit ${PAGE}`,
 );
-
-interface Watched {
-  account_id: string;
-  alert_below: number | null;
-  is_alerted: boolean;
-  reload_below: number | null;
-  reload_stopped: string | null;
-}
 
 /**
  * Buys the chosen pack for accounts that run low. Safe in several processes: one pack is bought.
@@ -53,10 +59,10 @@ export function mailBalances(deps: WatchDeps): Promise<void> {
   return forEachWatched(deps, async (watched, available) => {
     const { account_id: accountId, alert_below: alertBelow } = watched;
     const isLow = alertBelow !== null && available < alertBelow;
-    if (!isLow && watched.is_alerted) await deps.db.query(REARM, [accountId]);
+    if (!isLow && watched.is_alerted) await rearm(deps.db, accountId);
     if (!isLow || watched.is_alerted) return;
     await deps.db.transaction(async (tx) => {
-      if ((await tx.query(ALERT, [accountId])).length === 0) return; // another process did it
+      if (!(await recordAlert(tx, accountId))) return; // another process did it
       await mailOwner(tx, { accountId, ...lowBalanceMail(deps, available) });
       const data = { available_credits: available, below_credits: alertBelow };
       await recordEvent(tx, { accountId, type: 'credits.low', data });
@@ -69,7 +75,7 @@ async function forEachWatched(
   handle: (watched: Watched, available: number) => Promise<void>,
 ): Promise<void> {
   for (let after = ''; ; ) {
-    const page = await db.query<Watched>(WATCHED, [after]);
+    const page = await watchedAfter(db, after);
     const rows = await paidBalances(
       db,
       page.map((row) => row.account_id),
@@ -87,12 +93,12 @@ async function forEachWatched(
 }
 
 // The next shortage gets a mail and an event again.
-const REARM = statement(
+const rearm = command<[accountId: string]>(
   'low_balance_rearm',
   'update billing_accounts set alerted_at = null where account_id = $1',
 );
 
-const ALERT = statement(
+const recordAlert = whether<[accountId: string], Transaction>(
   'low_balance_alert_written',
   `update billing_accounts set alerted_at = clock_now()
    where account_id = $1 and alerted_at is null and alert_below is not null returning account_id`,

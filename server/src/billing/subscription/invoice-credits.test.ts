@@ -17,7 +17,6 @@ import {
   setCoupon,
 } from '../../../../simulators/stripe/subscriptions.ts';
 import { auditAfterwards, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
-import { sql } from '../../../test/task-fixtures.ts';
 import { listOrders } from '../credit-order.ts';
 import { retireOffer, setOffer } from '../offers.ts';
 import { creditsOfInvoices, type InvoiceWithLines } from './invoice-credits.ts';
@@ -229,16 +228,6 @@ test('an invoice is an order of its own subscription, not of a later one', async
   assert.equal(await available(accountId), 6000);
   await settleSubscription(fixture.deps, id);
   assert.equal(await available(accountId), 6300);
-});
-
-test('what is owed comes once, also when its subscription is looked at again and again', async () => {
-  const { state, accountId, id, stripe } = await subscribed();
-  changePrice(state, stripe, await priceOf('studio'), LATE);
-  renew(state, stripe);
-  await Promise.all([1, 2, 3].map(() => settleSubscription(fixture.deps, id)));
-  assert.equal(await available(accountId), 12_060);
-  const rows = await sql(fixture.deps.db, 'select from orders where account_id = $1', [accountId]);
-  assert.equal(rows.length, 2);
 });
 
 interface Plan {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type Stripe from 'stripe';
-import { namedStatement, type Queryable, statement } from '../../database/database.ts';
+import { command, namedStatement, type Queryable, query } from '../../database/database.ts';
 import { listOffers, type Offer } from '../offers.ts';
 import {
   type BillingDeps,
@@ -12,6 +12,7 @@ import {
   inScope,
   isRefused,
   type StripeClient,
+  type StripeMode,
 } from '../stripe-client.ts';
 
 /** The credits that a subscription at this Stripe price gets per paid period. */
@@ -25,7 +26,10 @@ export interface PlanPrice extends Pick<Offer, 'credits' | 'price' | 'currency' 
 const COLUMNS =
   'stripe_price, stripe_product, plan_id, credits, price, currency, period, expires_days' as const;
 
-const OF_PLAN = statement(
+const pricesOf = query<
+  [planId: string, StripeMode, account: string | null],
+  PlanPrice & { is_gone: boolean }
+>(
   'plan_prices_of_plan',
   `select ${COLUMNS}, gone_at is not null as is_gone from plan_prices
    where plan_id = $1 and ${inScope('plan_prices', '$2', '$3')}
@@ -77,7 +81,7 @@ export async function planPriceOf(
   plan: Offer,
 ): Promise<PlanPrice> {
   const { mode, account } = scope;
-  const known = await db.query<PlanPrice & { is_gone: boolean }>(OF_PLAN, [plan.id, mode, account]);
+  const known = await pricesOf(db, plan.id, mode, account);
   const terms = termsOf(plan);
   const same = known.filter((price) => termsOf({ ...price, id: price.plan_id }) === terms);
   const usable = same.find(({ is_gone }) => !is_gone);
@@ -113,7 +117,7 @@ function createPrice(stripe: StripeClient, plan: Offer, key: string): Promise<St
   return createOrRetryWithNewKey(key, (options) => stripe.prices.create(params, options));
 }
 
-const RETIRE = statement(
+const retire = command<[stripePrice: string]>(
   'plan_price_leave',
   'update plan_prices set gone_at = coalesce(gone_at, clock_now()) where stripe_price = $1',
 );
@@ -128,7 +132,7 @@ export async function retireIfArchived(
 ): Promise<boolean> {
   if (await isSold(stripe, price)) return false;
   log.warn({ price }, "a plan's price was archived at Stripe; creating a new one");
-  await db.query(RETIRE, [price]);
+  await retire(db, price);
   return true;
 }
 
@@ -148,7 +152,7 @@ export function digest(text: string): string {
   return hash('sha256', text);
 }
 
-const BY_PRICE = statement(
+const readPrices = query<[stripePrices: string[]], PlanPrice>(
   'plan_prices_by_price',
   `select ${COLUMNS} from plan_prices where stripe_price = any($1)`,
 );
@@ -158,7 +162,7 @@ export async function planPrices(
   db: Queryable,
   stripePrices: string[],
 ): Promise<Map<string, PlanPrice>> {
-  const rows = await db.query<PlanPrice>(BY_PRICE, [stripePrices]);
+  const rows = await readPrices(db, stripePrices);
   return new Map(rows.map((row) => [row.stripe_price, row]));
 }
 

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { namedStatement, statement } from '../../database/database.ts';
+import { namedStatement, queryValue } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { knownCustomer, withCustomer } from '../customers.ts';
 import { type BillingDeps, createOrRetryWithNewKey, ifThere, isRefused } from '../stripe-client.ts';
@@ -29,12 +29,8 @@ async function openSession(
   configuration: string,
 ): Promise<string> {
   const return_url = `${publicUrl()}/credits?managed=yes`;
-  const session = await stripe.billingPortal.sessions.create({
-    customer,
-    configuration,
-    return_url,
-  });
-  return session.url;
+  const asked = { customer, configuration, return_url };
+  return (await stripe.billingPortal.sessions.create(asked)).url;
 }
 
 async function isGone({ stripe }: BillingDeps, configuration: string): Promise<boolean> {
@@ -64,9 +60,10 @@ async function configuration(deps: BillingDeps, gone?: string): Promise<string> 
   }
 }
 
-const READ = statement(
+const read = queryValue<[digest: string], string | undefined>(
   'portal_read',
   'select stripe_configuration from portal_configurations where digest = $1',
+  undefined,
 );
 
 const SAVE = namedStatement(
@@ -93,8 +90,8 @@ async function configurationFor(
   const features = featuresFor(products);
   const { mode, account } = scope;
   const key = digest(JSON.stringify([mode, account, features]));
-  const [known] = await db.query<{ stripe_configuration: string }>(READ, [key]);
-  if (known && known.stripe_configuration !== gone) return known.stripe_configuration;
+  const known = await read(db, key);
+  if (known && known !== gone) return known;
   const { id } = await createOrRetryWithNewKey(`portal:${key}${gone}`, (options) =>
     stripe.billingPortal.configurations.create({ features }, options),
   );

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { namedStatement, statement, violatedConstraint } from '../../database/database.ts';
+import { command, namedStatement, violatedConstraint, whether } from '../../database/database.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { customerOf, withCustomer } from '../customers.ts';
@@ -21,14 +21,14 @@ const INSERT = namedStatement(
    values (:id, :accountId, :planId, :mode, :account)`,
 );
 
-const OPENED = statement(
+const recordCheckout = whether<[id: string, session: string, url: string]>(
   'subscription_opened',
   `update subscriptions set stripe_checkout = $2, checkout_url = $3, revision = revision + 1
    where id = $1 and state = 'opening' and (stripe_checkout is null or stripe_checkout = $2)
    returning id`,
 );
 
-const END = statement(
+const end = command<[id: string]>(
   'subscription_end',
   `update subscriptions set state = 'expired', due_at = null, revision = revision + 1
    where id = $1`,
@@ -93,7 +93,7 @@ async function isAtStripe(deps: BillingDeps, { id }: Subscription): Promise<bool
     return isInScope(now, deps.scope) && !ENDED.includes(now.state);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    await deps.db.query(END, [id]);
+    await end(deps.db, id);
     return false;
   }
 }
@@ -118,8 +118,7 @@ async function openCheckout(
     stripe.checkout.sessions.create(params, options),
   );
   if (session.url === null) throw new Error(`Checkout ${session.id} has no address`);
-  const opened = await db.query(OPENED, [id, session.id, session.url]);
-  if (opened.length > 0) return session.url;
+  if (await recordCheckout(db, id, session.id, session.url)) return session.url;
   // Another window gave up on this Checkout: if both were paid, two plans would run.
   await stripe.checkout.sessions.expire(session.id);
   throw subscribedAlready();

@@ -19,7 +19,7 @@ import {
   videoBytes,
 } from '../../../server/test/media/media-fixture.ts';
 import { until } from '../../../server/test/until.ts';
-import { OUTCOMES } from '../src/commands.ts';
+import { OUTCOMES } from '../src/request-options.ts';
 import { endOf, FW_COMMAND, type Machine, noTerminal, openMachine } from './fw-process.ts';
 import { openWatchedProxy } from './watched-proxy.ts';
 

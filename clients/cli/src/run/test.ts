@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError, type Framewright, TaskFailedError } from '@framewright/client';
 import type { Call } from '../command.ts';
-import { OUTCOMES } from '../commands.ts';
 import { Failure } from '../failure.ts';
+import { OUTCOMES } from '../request-options.ts';
 import { clientOf, currentLogin, isTestKey } from '../state/login.ts';
 import { styled, table } from '../terminal/screen.ts';
 

@@ -14,7 +14,7 @@ import {
   type GuardedFetch,
   type GuardedFetchOptions,
 } from './outbound/guarded-fetch.ts';
-import { openClosures } from './providers/circuit-breaker/closures.ts';
+import { createCircuitBreaker } from './providers/circuit-breaker/breaker.ts';
 import { createProviders } from './providers/registry.ts';
 import { isReady, WATCH_SECONDS } from './readiness.ts';
 import {
@@ -118,7 +118,7 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     scratch,
     metrics,
     ...fetches,
-    closures: openClosures({ db, log }),
+    breaker: createCircuitBreaker({ db, log }),
     waiting: createWaiting({ db, log }),
     mailer,
     /** undefined: nothing is on sale. */
@@ -151,11 +151,11 @@ async function openProviders(
   shared: Awaited<ReturnType<typeof openShared>>,
   closers: Closers,
 ) {
-  const { db, log, resultFetch, closures } = shared;
+  const { db, log, resultFetch, breaker } = shared;
   const following = new AbortController();
   closers.push(async () => following.abort());
   const now = await followDatabaseClock({ db, log, signal: following.signal });
-  await closures.follow(following.signal);
+  await breaker.follow(following.signal);
   const providers = await createProviders(config.configuredProviders, {
     ...shared,
     guardedFetch: resultFetch,

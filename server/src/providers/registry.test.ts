@@ -22,7 +22,7 @@ test('all configured providers are created, not only the one for new tasks', asy
   const env = Object.fromEntries(PROVIDER_NAMES.flatMap(variablesOf).map((name) => [name, VALUE]));
   const configured = readProviders({ ...env, COMFYUI_WORKFLOWS: file }, 'local');
   const unexpected = () => assert.fail('nothing is called');
-  const deps = { ...unusedDeps(), closures: { observe: unexpected } };
+  const deps = { ...unusedDeps(), breaker: { observe: unexpected } };
   const providers = await createProviders(configured, deps);
   const names = [...PROVIDER_NAMES, TEST_PROVIDER];
   assert.deepEqual([...providers.keys()], names);

@@ -4,7 +4,7 @@ import { UsageError } from '../kernel/errors.ts';
 import { nearestName } from '../kernel/nearest-name.ts';
 import { type Environment, number, read, recordReads } from '../kernel/variables.ts';
 import { ark } from './ark/index.ts';
-import { type Closures, reportingOutcomes } from './circuit-breaker/closures.ts';
+import { type CircuitBreaker, reportingOutcomes } from './circuit-breaker/breaker.ts';
 import { comfyui } from './comfyui/index.ts';
 import type { AdapterDeps, NeededVariable, ProviderDefinition } from './definition.ts';
 import { fal } from './fal/index.ts';
@@ -45,13 +45,13 @@ type ConfiguredProvider = NonNullable<ReturnType<ReturnType<typeof row>['configu
 
 /** What the providers of a process share. */
 interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
-  closures: Pick<Closures, 'observe'>;
+  breaker: Pick<CircuitBreaker, 'observe'>;
 }
 
 /** Creates a provider, with its rate limits and its instrumentation. */
 async function createProvider(
   { definition, settings, policy }: ConfiguredProvider,
-  { closures, ...deps }: ProviderDeps,
+  { breaker, ...deps }: ProviderDeps,
 ): Promise<HostedProvider> {
   const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
   // A function, because the adapter does not exist yet.
@@ -60,7 +60,7 @@ async function createProvider(
   const provider = { ...adapter, name: definition.name };
   if (definition.isForTestKeys) return provider;
   return {
-    ...rateLimited(reportingOutcomes(instrumented(provider), closures), quota),
+    ...rateLimited(reportingOutcomes(instrumented(provider), breaker), quota),
     ...policy,
   };
 }

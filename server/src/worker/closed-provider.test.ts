@@ -12,15 +12,15 @@ import {
   submitDeps,
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
-import type { Entry } from '../providers/circuit-breaker/closures.ts';
+import type { Entry } from '../providers/circuit-breaker/breaker.ts';
 import { wakeWaiting } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import type { StepResult } from '../tasks/transitions.ts';
 import { submitTask } from './submit.ts';
 
 const SUBMIT_RETRY_SECONDS = 600;
-const OUTAGE: Entry = { kind: 'closed', by: 'outage', seconds: 20 };
-const PAUSE: Entry = { kind: 'closed', by: 'operator', seconds: 30 };
+const OUTAGE: Entry = { kind: 'refused', by: 'outage', seconds: 20 };
+const PAUSE: Entry = { kind: 'refused', by: 'operator', seconds: 30 };
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
@@ -30,8 +30,8 @@ after(() => fixture.closeAudited());
 function submitWhile(entry: Entry, task: Task): Promise<StepResult> {
   const prepare = () => assert.fail('no file is uploaded');
   const provider = { ...scriptedProvider({}), prepare };
-  const closures = { enter: async () => entry };
-  return submitTask({ ...submitDeps(fixture, provider), closures }, task);
+  const breaker = { enter: async () => entry };
+  return submitTask({ ...submitDeps(fixture, provider), breaker }, task);
 }
 
 async function assertNoAttempt({ id }: Task): Promise<void> {
@@ -91,10 +91,10 @@ test('the turn to try ends with the submit, also if it throws', async () => {
     const end = async () => {
       ended += 1;
     };
-    const closures = { enter: async (): Promise<Entry> => ({ kind: 'open', end }) };
+    const breaker = { enter: async (): Promise<Entry> => ({ kind: 'admitted', end }) };
     const provider = scriptedProvider({ submit: async () => ({ kind: 'unknown', cause: 'gone' }) });
     if (!taken) await sql(db, 'update tasks set lease = lease + 1 where id = $1', [task.id]);
-    const step = submitTask({ ...submitDeps(fixture, provider), closures }, task);
+    const step = submitTask({ ...submitDeps(fixture, provider), breaker }, task);
     await (taken ? step : assert.rejects(step));
     assert.equal(ended, 1);
   }

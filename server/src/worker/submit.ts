@@ -11,14 +11,14 @@ import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { recordOrphans } from '../attempts/orphans.ts';
 import { DatabaseClosed, isDatabaseUnavailable, violatedConstraint } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
-import type { Closures } from '../providers/circuit-breaker/closures.ts';
+import type { CircuitBreaker } from '../providers/circuit-breaker/breaker.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
 import { awaitProvider, notAccepted } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { type StepResult, Superseded } from '../tasks/transitions.ts';
 
 export interface SubmitStepDeps extends FindDeps {
-  closures: Pick<Closures, 'enter'>;
+  breaker: Pick<CircuitBreaker, 'enter'>;
   monotonic(): number;
   /** Milliseconds. Keeps running while the machine is suspended, unlike `monotonic`. */
   wallClock(): number;
@@ -41,8 +41,8 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
     const cause = { failure: String(error) };
     return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
   }
-  const entry = await deps.closures.enter(task.provider);
-  if (entry.kind === 'closed') {
+  const entry = await deps.breaker.enter(task.provider);
+  if (entry.kind === 'refused') {
     const closure = { ...entry, submitRetrySeconds: deps.submitRetrySeconds };
     return deps.db.transaction((tx) => awaitProvider(tx, task, closure));
   }

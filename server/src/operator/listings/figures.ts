@@ -2,7 +2,7 @@ import { mismatchedOrders } from '../../billing/credit-order.ts';
 import { type Queryable, query } from '../../database/database.ts';
 import { recoverySeconds } from '../../database/lineage.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { closedSubjects } from '../../providers/circuit-breaker/closures.ts';
+import { closedSubjects } from '../../providers/circuit-breaker/breaker.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { deletingObjects } from '../../storage/removal.ts';
 import { FREE, NOW } from '../../tasks/lease.ts';

@@ -65,22 +65,19 @@ function isOver(column: string, maxSeconds: number): string {
 const CLOSED_IS_OVER = `closed_until is not null
      and ${isOver('closed_until', MAX_ANNOUNCED_SECONDS)}`;
 
-/** SQL: seconds until the time of an outage is over; not above 0 if it is; null: not closed. */
+/** SQL: seconds until the time of an outage is over; 0 if it is; null: not closed. */
 const CLOSED_SECONDS = `case when ${CLOSED_IS_OVER} then 0
      else extract(epoch from closed_until - clock_now()) end::float8`;
 
-const OPEN_ROW = statement(
-  'outage_row',
-  `insert into provider_outages (provider, failures, failed_at, cause)
-   values ($1, 0, clock_now(), '{}') on conflict (provider) do nothing`,
-);
-
+/** Locks the row of a provider, and adds it first if it is missing. */
 const LOCK = statement(
   'outage_lock',
-  `select failures, closings,
+  `insert into provider_outages as o (provider, failures, failed_at, cause)
+   values ($1, 0, clock_now(), '{}')
+   on conflict (provider) do update set provider = excluded.provider
+   returning failures, closings,
      extract(epoch from clock_now() - failed_at)::float8 as seconds_since_failure,
-     ${CLOSED_SECONDS} as closed_seconds
-   from provider_outages where provider = $1 for update`,
+     ${CLOSED_SECONDS} as closed_seconds`,
 );
 
 const RECORD = namedStatement(
@@ -106,19 +103,13 @@ export function recordFailure(
   outcome: SubmitOutcome,
 ): Promise<number | undefined> {
   return db.transaction(async (tx) => {
-    await tx.query(OPEN_ROW, [provider]);
     const [outage] = await tx.query<Outage>(LOCK, [provider]);
     if (!outage) throw new Error(`there is no row for ${provider}`);
-    const announced = outcome.kind === 'rejected' ? retryAfterOf(outcome) : undefined;
+    const announced = 'retryAfterSeconds' in outcome ? outcome.retryAfterSeconds : undefined;
     const next = afterFailure(outage, announced);
     await tx.query(RECORD, RECORD.values({ provider, ...next, cause: jsonText(outcome) }));
     return next.closeSeconds ?? undefined;
   });
-}
-
-function retryAfterOf(outcome: object): number | undefined {
-  const { retryAfterSeconds } = outcome as { retryAfterSeconds?: number };
-  return retryAfterSeconds && retryAfterSeconds > 0 ? retryAfterSeconds : undefined;
 }
 
 // While the provider is closed, the response to an earlier submit does not open it.
@@ -223,7 +214,8 @@ interface EntryState {
 /** Reads the state for a submit. After an outage, one submit at a time becomes the probe. */
 export async function enterProvider(db: Queryable, provider: string): Promise<EntryState> {
   const [state] = await db.query<EntryState>(ENTER, [provider]);
-  return state ?? { paused: false, closed_seconds: null, probe: null };
+  if (!state) throw new Error('a select without a table returned no row');
+  return state;
 }
 
 /** Lets another submit probe, unless the outcome of this one has decided already. */

@@ -5,35 +5,35 @@ import type { Provider, SubmitOutcome } from '../provider.ts';
 import { endProbe, enterProvider, recordFailure, recordSuccess } from './outages.ts';
 
 /**
- * Whether a task may be submitted now. `closed`: not before about `seconds` have passed. `open`: it
- * may; `end` must be called when the submit has ended.
+ * Whether a task may be submitted now. `end` must be called when an admitted submit has ended. A
+ * refused one is not admitted before about `seconds` have passed.
  */
 export type Entry =
-  | { kind: 'open'; end(): Promise<void> }
-  | { kind: 'closed'; by: 'operator' | 'outage'; seconds: number };
+  | { kind: 'admitted'; end(): Promise<void> }
+  | { kind: 'refused'; by: 'operator' | 'outage'; seconds: number };
 
 const FOLLOW_SECONDS = 1;
 /** How long a task waits to retry: while its provider is paused; while another submit probes. */
 const PAUSED_SECONDS = 30;
 const PROBED_SECONDS = 2;
 
-const NOT_OPEN = statement(
-  'providers_not_open',
+const REFUSING = statement(
+  'providers_refusing',
   'select provider from provider_outages union select subject from pauses',
 );
 
-export type Closures = ReturnType<typeof openClosures>;
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 /**
  * Which providers take no jobs now, in all processes (decisions/0016): an operator paused them, or
- * their submits fail.
+ * their submits fail. Operators call that a closed provider; it is the open circuit of a breaker.
  */
-export function openClosures({ db, log }: { db: Database; log: Log }) {
-  // While no provider is closed, submits need no query.
-  let notOpen = new Set<string>();
+export function createCircuitBreaker({ db, log }: { db: Database; log: Log }) {
+  // Paused, or with a recent failure. While there is none, submits need no query.
+  let refusing = new Set<string>();
   const refresh = async () => {
-    const rows = await db.query<{ provider: string }>(NOT_OPEN);
-    notOpen = new Set(rows.map(({ provider }) => provider));
+    const rows = await db.query<{ provider: string }>(REFUSING);
+    refusing = new Set(rows.map(({ provider }) => provider));
   };
   const end = async (provider: string, probe: string) => {
     await endProbe(db, provider, probe).catch((error: Error) => {
@@ -43,12 +43,12 @@ export function openClosures({ db, log }: { db: Database; log: Log }) {
   const learn = async (provider: string, outcome: SubmitOutcome, isLate: boolean) => {
     const meaning = meaningOf(outcome, isLate);
     if (meaning === 'fails') {
-      notOpen.add(provider);
+      refusing.add(provider);
       const seconds = await recordFailure(db, provider, outcome);
       if (seconds === undefined) return;
       const about = { provider, seconds, cause: 'cause' in outcome ? outcome.cause : undefined };
       log.warn(about, 'the provider does not take jobs: creates get 503, and tasks wait');
-    } else if (meaning === 'works' && notOpen.has(provider)) {
+    } else if (meaning === 'works' && refusing.has(provider)) {
       if (await recordSuccess(db, provider))
         log.info({ provider }, 'the provider takes jobs again');
     }
@@ -61,13 +61,13 @@ export function openClosures({ db, log }: { db: Database; log: Log }) {
     },
     /** Asks before a submit. After an outage, one submit at a time may pass. */
     async enter(provider: string): Promise<Entry> {
-      const passes = { kind: 'open', end: async () => {} } as const;
-      if (!notOpen.has(provider)) return passes;
+      const admitted = { kind: 'admitted', end: async () => {} } as const;
+      if (!refusing.has(provider)) return admitted;
       const { paused, closed_seconds: seconds, probe } = await enterProvider(db, provider);
-      if (paused) return { kind: 'closed', by: 'operator', seconds: PAUSED_SECONDS };
-      if (probe !== null) return { kind: 'open', end: () => end(provider, probe) };
-      if (seconds === null) return passes;
-      return { kind: 'closed', by: 'outage', seconds: seconds > 0 ? seconds : PROBED_SECONDS };
+      if (paused) return { kind: 'refused', by: 'operator', seconds: PAUSED_SECONDS };
+      if (probe !== null) return { kind: 'admitted', end: () => end(provider, probe) };
+      if (seconds === null) return admitted;
+      return { kind: 'refused', by: 'outage', seconds: seconds > 0 ? seconds : PROBED_SECONDS };
     },
     /**
      * Learns from the outcome of a submit. A failure of the database is logged, not thrown.
@@ -94,7 +94,7 @@ function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' |
 /** Wraps a provider: reports the outcome of each submit to the circuit breaker. */
 export function reportingOutcomes(
   provider: Provider,
-  closures: Pick<Closures, 'observe'>,
+  breaker: Pick<CircuitBreaker, 'observe'>,
 ): Provider {
   return {
     ...provider,
@@ -102,7 +102,7 @@ export function reportingOutcomes(
       // Asked before the submit: if the host drops packets, it takes longer than the time to send.
       const isLate = !mayStillSend();
       const outcome = await provider.submit(jobSpec, mayStillSend);
-      await closures.observe(provider.name, outcome, isLate);
+      await breaker.observe(provider.name, outcome, isLate);
       return outcome;
     },
   };

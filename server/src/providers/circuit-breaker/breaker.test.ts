@@ -6,19 +6,19 @@ import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { scriptedProvider, sql } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import type { SubmitOutcome } from '../provider.ts';
-import { type Closures, openClosures, reportingOutcomes } from './closures.ts';
+import { type CircuitBreaker, createCircuitBreaker, reportingOutcomes } from './breaker.ts';
 import { afterFailure, type Outage, resetOutage, tryCreate } from './outages.ts';
 import { endPause, pause } from './pauses.ts';
 
 let database: TestDatabase;
 let db: Database;
-let closures: Closures;
+let breaker: CircuitBreaker;
 
 beforeEach(async () => {
   database = await createTestDatabase();
   db = database.db;
   await freezeClock(db, 0);
-  closures = openClosures({ db, log: quiet });
+  breaker = createCircuitBreaker({ db, log: quiet });
 });
 afterEach(() => database.close());
 
@@ -29,20 +29,20 @@ const UNKNOWN: SubmitOutcome = { kind: 'unknown', cause: 'timed out' };
 const REFUSED: SubmitOutcome = { kind: 'rejected', fault: 'operator', cause: 'wrong key' };
 
 async function observe(...outcomes: SubmitOutcome[]): Promise<void> {
-  for (const outcome of outcomes) await closures.observe('ark', outcome, false);
+  for (const outcome of outcomes) await breaker.observe('ark', outcome, false);
 }
 
-/** `open`, or for how many seconds a submit must wait. */
-async function entry(through: Closures = closures): Promise<'open' | number> {
+/** `admitted`, or for how many seconds a submit must wait. */
+async function entry(through: CircuitBreaker = breaker): Promise<'admitted' | number> {
   const entered = await through.enter('ark');
-  return entered.kind === 'open' ? 'open' : entered.seconds;
+  return entered.kind === 'admitted' ? 'admitted' : entered.seconds;
 }
 
 test('while nothing fails, a submit costs no statement', async () => {
   const unused = () => assert.fail('no statement is expected');
   const none = { query: unused, transaction: unused, snapshot: unused, close: unused };
-  const idle = openClosures({ db: none, log: quiet });
-  assert.equal((await idle.enter('ark')).kind, 'open');
+  const idle = createCircuitBreaker({ db: none, log: quiet });
+  assert.equal((await idle.enter('ark')).kind, 'admitted');
   await idle.observe('ark', ACCEPTED, false);
   await idle.observe('ark', REFUSED, false);
   await idle.observe('ark', NOT_SENT, true);
@@ -57,7 +57,7 @@ test('an announced time closes the provider at once, and is at most 300 s', asyn
 
 test('three failures in a row close the provider; a submit that gets through starts again', async () => {
   await observe(BUSY, NOT_SENT, ACCEPTED, UNKNOWN, BUSY);
-  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 'admitted');
   await observe(NOT_SENT);
   assert.equal(await entry(), 2);
 });
@@ -66,15 +66,15 @@ test('failures more than a minute apart are not in a row', async () => {
   await observe(BUSY, BUSY);
   await freezeClock(db, 60);
   await observe(BUSY);
-  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 'admitted');
 });
 
 test('what the service or an operator caused does not close the provider', async () => {
   for (let count = 0; count < 5; count += 1) {
-    await closures.observe('ark', NOT_SENT, true);
-    await closures.observe('ark', REFUSED, false);
+    await breaker.observe('ark', NOT_SENT, true);
+    await breaker.observe('ark', REFUSED, false);
   }
-  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 'admitted');
 });
 
 test('a provider is closed if connecting to it takes until the time to send is over', async () => {
@@ -83,48 +83,48 @@ test('a provider is closed if connecting to it takes until the time to send is o
     mayStillSend = false;
     return NOT_SENT;
   };
-  const provider = reportingOutcomes(scriptedProvider({ submit }), closures);
+  const provider = reportingOutcomes(scriptedProvider({ submit }), breaker);
   for (let count = 0; count < 3; count += 1) {
     mayStillSend = true;
     await provider.submit(jobSpec(), () => mayStillSend);
   }
-  assert.equal((await closures.enter(provider.name)).kind, 'closed');
+  assert.equal((await breaker.enter(provider.name)).kind, 'refused');
 });
 
 test('other processes know it within a second; other providers stay open', async () => {
-  const other = openClosures({ db, log: quiet });
+  const other = createCircuitBreaker({ db, log: quiet });
   const stopping = new AbortController();
   await other.follow(stopping.signal);
   await observe({ ...BUSY, retryAfterSeconds: 60 });
-  const restarted = openClosures({ db, log: quiet });
+  const restarted = createCircuitBreaker({ db, log: quiet });
   await restarted.follow(stopping.signal);
   assert.equal(await entry(restarted), 60);
-  assert.equal((await restarted.enter('fal')).kind, 'open');
+  assert.equal((await restarted.enter('fal')).kind, 'admitted');
   stopping.abort();
 });
 
 test('after the time one submit at a time may try, until one gets through', async () => {
   await observe(BUSY, BUSY, BUSY);
   await freezeClock(db, 2);
-  const other = openClosures({ db, log: quiet });
+  const other = createCircuitBreaker({ db, log: quiet });
   await other.observe('ark', { ...BUSY, retryAfterSeconds: 2 }, false);
   await freezeClock(db, 4);
-  const entries = await Promise.all([1, 2, 3, 4].map((n) => entry(n % 2 ? closures : other)));
-  assert.deepEqual(entries.sort(), [2, 2, 2, 'open']);
+  const entries = await Promise.all([1, 2, 3, 4].map((n) => entry(n % 2 ? breaker : other)));
+  assert.deepEqual(entries.sort(), [2, 2, 2, 'admitted']);
   await observe(ACCEPTED);
-  assert.deepEqual([await entry(), await entry()], ['open', 'open']);
+  assert.deepEqual([await entry(), await entry()], ['admitted', 'admitted']);
 });
 
 test('a try that fails closes the provider for longer each time, up to 30 s', async () => {
   await observe(BUSY, BUSY);
-  const waits: Array<'open' | number> = [];
+  const waits: Array<'admitted' | number> = [];
   for (let at = 0; waits.length < 6; ) {
     await observe(NOT_SENT);
     const wait = await entry();
     waits.push(wait);
     at += Number(wait);
     await freezeClock(db, at);
-    assert.equal(await entry(), 'open');
+    assert.equal(await entry(), 'admitted');
   }
   assert.deepEqual(waits, [2, 4, 8, 16, 30, 30]);
 });
@@ -132,14 +132,14 @@ test('a try that fails closes the provider for longer each time, up to 30 s', as
 test('a try that ends without an outcome, or whose process died, lets the next one try', async () => {
   await observe(BUSY, BUSY, BUSY);
   await freezeClock(db, 2);
-  const trying = await closures.enter('ark');
-  assert.ok(trying.kind === 'open');
+  const trying = await breaker.enter('ark');
+  assert.ok(trying.kind === 'admitted');
   assert.equal(await entry(), 2);
   await trying.end();
-  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 'admitted');
   assert.equal(await entry(), 2);
   await freezeClock(db, 62);
-  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 'admitted');
 });
 
 test('a late response to an earlier submit does not open a closed provider', async () => {
@@ -150,22 +150,22 @@ test('a late response to an earlier submit does not open a closed provider', asy
 test('when the clock is set back, a provider is not closed for longer', async () => {
   await observe({ ...BUSY, retryAfterSeconds: 300 });
   await freezeClock(db, -86_400);
-  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 'admitted');
   assert.equal(await entry(), 2);
 });
 
 test('a paused provider is closed until it is resumed', async () => {
   await observe(BUSY);
   await db.transaction((tx) => pause(tx, 'ark', 'maintenance'));
-  assert.deepEqual(await closures.enter('ark'), { kind: 'closed', by: 'operator', seconds: 30 });
+  assert.deepEqual(await breaker.enter('ark'), { kind: 'refused', by: 'operator', seconds: 30 });
   await db.transaction((tx) => endPause(tx, 'ark'));
-  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 'admitted');
 });
 
 test('an operator may end the wait after an outage', async () => {
   await observe({ ...BUSY, retryAfterSeconds: 300 });
   assert.equal(await db.transaction((tx) => resetOutage(tx, 'ark')), true);
-  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 'admitted');
 });
 
 test('after the time of an outage one create each 5 s passes', async () => {
@@ -180,7 +180,7 @@ test('after the time of an outage one create each 5 s passes', async () => {
 test('a database that fails does not change the outcome of a submit', async () => {
   const failing = () => Promise.reject(new Error('the connection broke'));
   const broken = { query: failing, transaction: failing, snapshot: failing, close: failing };
-  await openClosures({ db: broken, log: quiet }).observe('ark', BUSY, false);
+  await createCircuitBreaker({ db: broken, log: quiet }).observe('ark', BUSY, false);
 });
 
 test('what was observed is recorded for operators', async () => {

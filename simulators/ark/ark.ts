@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Value } from 'typebox/value';
+import { createReporter } from '../kit/callbacks.ts';
 import type { SimulatedResponse } from '../kit/exchange.ts';
-import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
 import { call, guarded, type Jobs, openJobs } from '../kit/jobs.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { isListed } from '../kit/stage.ts';
 import { refuse } from './errors.ts';
-import { createReporter, type Reporter } from './reporter.ts';
 import {
   type ArkTask,
   type CreateBody,
@@ -26,27 +25,13 @@ const TASKS = '/api/v3/contents/generations/tasks';
 const MODELS = /^(doubao|dreamina)-seedance-2-0-(fast-260128|mini-260615|260128)$|^ep-/;
 const HAS_ENDED = new Set(['succeeded', 'failed', 'expired']);
 
-const BUSY: Fault[] = [
-  { kind: 'refuse', code: 'RateLimitExceeded.EndpointRPMExceeded' },
-  { kind: 'refuse', code: 'ServerOverloaded', retryAfterSeconds: 1 },
-];
-
-/** Faults that may be drawn for each call. Wrong outputs and lost jobs come only from plans. */
-const DRAWN: Record<string, Fault[]> = {
-  submit: [
-    ...SUBMIT_FAULTS,
-    ...BUSY,
-    { kind: 'refuse', code: 'InputTextSensitiveContentDetected' },
-    { kind: 'fails', code: 'OutputVideoSensitiveContentDetected' },
-    { kind: 'fails', code: 'InternalServiceError' },
-  ],
-  read: [...PASSING_FAULTS, ...BUSY],
-  find: [...PASSING_FAULTS, ...BUSY],
-  output: PASSING_FAULTS.filter((fault) => fault.kind !== 'unreadable'),
-};
+/** Source: Ark's page about creating a task: 5 s to acknowledge, then up to 3 retries. */
+const CALLBACK_RULES = { timeoutSeconds: 5, retries: 3, retrySeconds: 1 };
+/** No callback tells of the last. */
+const ENDS = new Set([...HAS_ENDED, 'cancelled']);
 
 interface Ark extends Jobs<ArkTask> {
-  reporter: Reporter;
+  reporter: ReturnType<typeof createReporter<ArkTask>>;
 }
 
 /**
@@ -55,14 +40,22 @@ interface Ark extends Jobs<ArkTask> {
  */
 export function simulateArk(options: SimulatorOptions): Simulation<ArkTask> {
   const jobs = openJobs(options, parseTask);
-  const { record } = jobs;
-  const reporter = createReporter({
-    record,
-    word: (task) => wordOf(task, options.jobSeconds),
-    show: (task, status) => shown(jobs, task, status),
+  const deliveryOf = (task: ArkTask, status: string) => {
+    if (status === 'cancelled') return undefined;
+    return { body: JSON.stringify(shown(jobs, task, status)), headers: {} };
+  };
+  const reporter = createReporter(jobs.record, options.jobSeconds, {
+    rules: CALLBACK_RULES,
+    ends: ENDS,
+    wordOf: (task) => wordOf(task, options.jobSeconds),
+    deliveryOf,
+    forgedOf({ id, model }) {
+      const content = { video_url: 'http://127.0.0.1:9/forged.mp4' };
+      const body = { id: `${id}-forged`, model, status: 'succeeded', content };
+      return { body: JSON.stringify(body), headers: {} };
+    },
   });
-  reporter.start();
-  return { record, parse: parseTask, calls: callsOf({ ...jobs, reporter }), refuse, drawn: DRAWN };
+  return { ...jobs, calls: callsOf({ ...jobs, reporter }), refuse };
 }
 
 function callsOf(ark: Ark): SimulatedCall[] {
@@ -84,29 +77,35 @@ function callsOf(ark: Ark): SimulatedCall[] {
   ];
 }
 
-async function create(
-  { record, reporter }: Ark,
-  request: SimulatedRequest,
-): Promise<SimulatedResponse> {
+async function create(ark: Ark, request: SimulatedRequest): Promise<SimulatedResponse> {
   const body = readBody(request.body);
   if (!body) return refuse({ code: 'InvalidParameter' });
   if (!MODELS.test(body.model)) return refuse({ code: 'InvalidEndpointOrModel.NotFound' });
-  const task = newTask(body, request);
-  record.put(task);
-  if (quirk(task, 'callback_early')) await reporter.report(task);
+  const { content, callback_url, safety_identifier, watermark: _, ...sent } = body;
+  const texts = content.map((item) => (item.type === 'text' ? item.text : ''));
+  const task: ArkTask = {
+    ...ark.common(request),
+    ...sent,
+    id: `cgt-${new Date().toISOString().replace(/\D/g, '')}-${randomBytes(4).toString('hex')}`,
+    content,
+    prompt: texts.join(''),
+    callbackUrl: callback_url ?? null,
+    safetyIdentifier: safety_identifier ?? null,
+    showsMark: request.headers.authorization !== `Bearer ${KEY_WITHOUT_MARKS}`,
+    isDeleted: false,
+  };
+  ark.record.put(task);
+  await ark.reporter.begin(task, 'queued');
   return { status: 200, json: { id: task.id } };
 }
 
 function list(ark: Ark, { url }: SimulatedRequest): SimulatedResponse {
   const asked = (name: string) => url.searchParams.getAll(name);
-  const isAsked = (name: string, value: string) =>
-    asked(name).length === 0 || asked(name).includes(value);
+  const models = asked('filter.model');
   const rows = ark.record
     .all()
     .filter((task) => isKnown(task) && isListed(task))
-    .filter((task) => isAsked('filter.status', wordOf(task, ark.options.jobSeconds)))
-    .filter((task) => isAsked('filter.model', task.model))
-    .filter((task) => isAsked('filter.task_ids', task.id));
+    .filter(({ model }) => models.length === 0 || models.includes(model));
   const [page, size] = [Number(asked('page_num')[0] ?? 1), Number(asked('page_size')[0] ?? 20)];
   if (!(page >= 1 && page <= 500 && size >= 1 && size <= 500)) return refuse({ status: 400 });
   const items = rows.slice((page - 1) * size, page * size).map((task) => shown(ark, task));
@@ -127,7 +126,7 @@ function remove({ record, options }: Ark, task: ArkTask): SimulatedResponse {
 }
 
 function shown(jobs: Jobs<ArkTask>, task: ArkTask, status = wordOf(task, jobs.options.jobSeconds)) {
-  return shownTask(task, status, jobs.pathTo(task));
+  return shownTask(task, status, jobs.linkTo(task));
 }
 
 function readBody(bytes: Buffer): CreateBody | undefined {
@@ -137,28 +136,4 @@ function readBody(bytes: Buffer): CreateBody | undefined {
   } catch {
     return undefined;
   }
-}
-
-function newTask(body: CreateBody, { headers, quirks }: SimulatedRequest): ArkTask {
-  const { model, content, resolution, ratio, duration, generate_audio } = body;
-  const texts = content.map((item) => (item.type === 'text' ? item.text : ''));
-  return {
-    id: `cgt-${new Date().toISOString().replace(/\D/g, '')}-${randomBytes(4).toString('hex')}`,
-    model,
-    content,
-    resolution,
-    ratio,
-    duration,
-    generate_audio,
-    quirks,
-    prompt: texts.join(''),
-    callbackUrl: body.callback_url ?? null,
-    safetyIdentifier: body.safety_identifier ?? null,
-    showsMark: headers.authorization !== `Bearer ${KEY_WITHOUT_MARKS}`,
-    createdAt: Date.now(),
-    forcedStatus: null,
-    origin: `http://${headers.host}`,
-    reported: null,
-    isDeleted: false,
-  };
 }

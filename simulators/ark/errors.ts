@@ -1,27 +1,13 @@
 import type { SimulatedResponse } from '../kit/exchange.ts';
-import type { Fault } from '../kit/faults.ts';
+import { type Fault, retryAfter } from '../kit/faults.ts';
 
-/** The HTTP status of each documented code. The first matching prefix counts. */
-const STATUS_OF: [prefix: string, status: number][] = [
-  ['InvalidEndpointOrModel', 404],
-  ['ModelNotOpen', 404],
-  ['NotFound', 404],
-  ['UnsupportedModel', 404],
-  ['AuthenticationError', 401],
-  ['InvalidAccountStatus', 401],
-  ['AccessDenied', 403],
-  ['OperationDenied', 403],
-  ['AccountOverdueError', 403],
-  ['RateLimitExceeded', 429],
-  ['ModelAccountRpmRateLimitExceeded', 429],
-  ['APIAccountRpmRateLimitExceeded', 429],
-  ['AccountRateLimitExceeded', 429],
-  ['QuotaExceeded', 429],
-  ['SetLimitExceeded', 429],
-  ['InflightBatchsizeExceeded', 429],
-  ['ServerOverloaded', 429],
-  ['RequestBurstTooFast', 429],
-  ['InternalServiceError', 500],
+/** The HTTP status of each documented code, by how it begins; 400 for others. */
+const STATUS_OF: [code: RegExp, status: number][] = [
+  [/^(InvalidEndpointOrModel|ModelNotOpen|NotFound|UnsupportedModel)/, 404],
+  [/^(AuthenticationError|InvalidAccountStatus)/, 401],
+  [/^(AccessDenied|OperationDenied|AccountOverdueError)/, 403],
+  [/RateLimit|^(QuotaExceeded|SetLimit|InflightBatchsize|ServerOverloaded|RequestBurst)/, 429],
+  [/^InternalServiceError/, 500],
 ];
 
 const CODE_OF: Record<number, string> = {
@@ -44,8 +30,7 @@ export function arkError({ code, message }: { code: string; message?: string | u
 /** Ark's error response for a code, a status, or both. */
 export function refuse(fault: Omit<Fault, 'kind'>): SimulatedResponse {
   const code = fault.code ?? CODE_OF[fault.status ?? 400] ?? 'InternalServiceError';
-  const status = fault.status ?? STATUS_OF.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 400;
-  const wait = fault.retryAfterSeconds;
-  const headers: Record<string, string> = wait === undefined ? {} : { 'retry-after': String(wait) };
-  return { status, headers, json: { error: arkError({ code, message: fault.message }) } };
+  const status = fault.status ?? STATUS_OF.find(([known]) => known.test(code))?.[1] ?? 400;
+  const json = { error: arkError({ code, message: fault.message }) };
+  return { status, headers: retryAfter(fault), json };
 }

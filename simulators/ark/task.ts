@@ -51,10 +51,6 @@ const ArkTaskSchema = Type.Object({
   safetyIdentifier: Type.Union([Type.String(), Type.Null()]),
   /** Whether the task is shown with its `safety_identifier`. */
   showsMark: Type.Boolean(),
-  /** The address at which the create reached this simulator, for its links. */
-  origin: Type.String(),
-  /** The last status that was sent in a callback. */
-  reported: Type.Union([Type.String(), Type.Null()]),
   /** Set by a DELETE of a task that had ended: it ran, but no call returns it any more. */
   isDeleted: Type.Boolean(),
 });
@@ -76,7 +72,7 @@ export function isKnown(task: ArkTask): boolean {
 }
 
 /** A task as GET, LIST and callbacks show it, without its prompt and inputs. */
-export function shownTask(task: ArkTask, status: string, videoPath: string) {
+export function shownTask(task: ArkTask, status: string, video_url: string) {
   const fault = status === 'failed' ? (quirk(task, 'fails') ?? {}) : undefined;
   const isDone = status === 'succeeded';
   const isMarked = task.showsMark && task.safetyIdentifier !== null;
@@ -85,7 +81,7 @@ export function shownTask(task: ArkTask, status: string, videoPath: string) {
     model: task.model,
     status,
     error: fault ? arkError({ code: 'InternalServiceError', ...fault }) : null,
-    ...(isDone ? { content: { video_url: task.origin + videoPath } } : {}),
+    ...(isDone ? { content: { video_url } } : {}),
     ...(isDone ? { usage: { completion_tokens: 108_900, total_tokens: 108_900 } } : {}),
     created_at: Math.floor(task.createdAt / 1000),
     updated_at: Math.floor(Date.now() / 1000),

@@ -2,10 +2,10 @@ import path from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { SimulatedResponse } from '../kit/exchange.ts';
-import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
+import { type Fault, quirk, retryAfter } from '../kit/faults.ts';
+import { type Jobs, openJobs } from '../kit/jobs.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
-import { createOutputs } from '../kit/outputs.ts';
-import { type JobRecord, openRecord } from '../kit/record.ts';
+import type { JobRecord } from '../kit/record.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { isListed } from '../kit/stage.ts';
 import { type GraphError, readGraph, type Workload } from './graph.ts';
@@ -28,32 +28,15 @@ interface Memory {
   temp: TempFolder;
 }
 
-interface Server {
-  record: JobRecord<ComfyuiJob>;
+interface Server extends Jobs<ComfyuiJob> {
   memory: Memory;
-  options: SimulatorOptions;
 }
 
 /** A ComfyUI server. It forgets queue, history and uploads when it restarts, like a real server. */
 export function simulateComfyui(options: SimulatorOptions): Simulation<ComfyuiJob> {
-  const parse = (value: unknown) => Value.Parse(JobSchema, value);
-  const record = openRecord(options.record, parse);
-  const server: Server = { record, options, memory: { taken: [], temp: createTempFolder() } };
-  return {
-    record,
-    parse,
-    calls: [...jobCalls(server), ...fileCalls(server)],
-    refuse,
-    drawn: {
-      submit: [...SUBMIT_FAULTS, { kind: 'refuse', status: 429, retryAfterSeconds: 1 }],
-      read: PASSING_FAULTS,
-      find: PASSING_FAULTS,
-      upload: PASSING_FAULTS,
-      queue: PASSING_FAULTS,
-      history: PASSING_FAULTS,
-      output: PASSING_FAULTS,
-    },
-  };
+  const jobs = openJobs(options, (value) => Value.Parse(JobSchema, value));
+  const server: Server = { ...jobs, memory: { taken: [], temp: createTempFolder() } };
+  return { ...jobs, calls: [...jobCalls(server), ...fileCalls(server)], refuse };
 }
 
 /** Every route exists with and without `/api`. */
@@ -78,10 +61,6 @@ function jobCalls(server: Server): SimulatedCall[] {
 
 function fileCalls(server: Server): SimulatedCall[] {
   const { temp } = server.memory;
-  const outputs = createOutputs(
-    path.join(path.dirname(server.options.record), 'outputs'),
-    server.options.outputFile,
-  );
   const view = async ({
     url: { searchParams: query },
   }: SimulatedRequest): Promise<SimulatedResponse> => {
@@ -89,9 +68,9 @@ function fileCalls(server: Server): SimulatedCall[] {
     const job = server.record.all().find((one) => isFileOf(one, query));
     const isDeleted = !job || quirk(job, 'output_expired');
     if (isDeleted) return file(undefined);
-    // The links of `createOutputs` expire, but files of a ComfyUI server do not.
-    const link = new URL(outputs.pathOf(job.id, Number.MAX_SAFE_INTEGER), 'http://outputs');
-    return outputs.serve(job.id, link.searchParams, job.quirks, job.outputSpec);
+    // The links to outputs expire, but files of a ComfyUI server do not.
+    const link = new URL(server.outputs.pathOf(job.id, Number.MAX_SAFE_INTEGER), 'http://outputs');
+    return server.outputs.serve(job.id, link.searchParams, job.quirks, job.outputSpec);
   };
   return [
     call('upload', ['POST', '/upload/image'], ({ body, headers }) =>
@@ -125,28 +104,26 @@ function submit(server: Server, request: SimulatedRequest): SimulatedResponse {
   }
   const workload = readGraph(prompt, server.memory.temp.has);
   if ('type' in workload) return badRequest(workload);
-  const { number } = take(server, { promptId, workload, quirks: request.quirks });
+  const { number } = take(server, request, { promptId, workload });
   return { status: 200, json: { prompt_id: promptId, number, node_errors: {} } };
 }
 
 /** Adds a job. ComfyUI does not deduplicate: an id that is posted again makes another job. */
 function take(
-  { record, memory }: Server,
-  asked: { promptId: string; workload: Workload; quirks: Fault[] },
+  { record, memory, common }: Server,
+  request: SimulatedRequest,
+  { promptId, workload }: { promptId: string; workload: Workload },
 ): ComfyuiJob {
-  const { promptId, quirks, workload } = asked;
   const { filenamePrefix, ...rest } = workload;
   const same = record.all().filter((job) => job.promptId === promptId).length;
   const job: ComfyuiJob = {
+    ...common(request),
     ...rest,
     ...fileOf(filenamePrefix, record),
     promptId,
-    quirks,
     id: same === 0 ? promptId : `${promptId}#${same + 1}`,
     number: memory.taken.length,
     callbackUrl: null,
-    createdAt: Date.now(),
-    forcedStatus: null,
   };
   record.put(job);
   memory.taken.push(job.id);
@@ -220,11 +197,9 @@ function badRequest({ type, message, details = '', nodes = {} }: GraphError): Si
  * With a code, ComfyUI's own 400; with only a status, the response of its HTTP library or a proxy.
  */
 function refuse(fault: Fault): SimulatedResponse {
-  const { code, message = 'simulated', status = 400, retryAfterSeconds } = fault;
+  const { code, message = 'simulated', status = 400 } = fault;
   if (code !== undefined) return badRequest({ type: code, message });
-  const wait: Record<string, string> =
-    retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
-  return plain(status, wait);
+  return plain(status, retryAfter(fault));
 }
 
 function plain(status: number, headers: Record<string, string> = {}): SimulatedResponse {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SimulatedResponse } from '../kit/exchange.ts';
-import type { Fault } from '../kit/faults.ts';
+import { type Fault, retryAfter } from '../kit/faults.ts';
 import type { Ending } from './job.ts';
 
 /** Errors of fal's platform by HTTP status: a text, with or without an error type. */
@@ -19,9 +19,7 @@ const BY_STATUS: Record<number, { detail: string; error_type?: string }> = {
  * fal's error response for a fault. A code is an error of the model, by default with status 422.
  */
 export function refuse(fault: Fault): SimulatedResponse {
-  const retry = fault.retryAfterSeconds;
-  const headers: Record<string, string> =
-    retry === undefined ? {} : { 'retry-after': String(retry) };
+  const headers = retryAfter(fault);
   if (fault.code) return modelError(fault.status ?? 422, fault.code, fault.message, headers);
   const status = fault.status ?? 400;
   const known = BY_STATUS[status] ?? { detail: `status ${status}` };

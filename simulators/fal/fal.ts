@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { type CallbackRules, sendCallbacks } from '../kit/callbacks.ts';
+import { type CallbackRules, createReporter } from '../kit/callbacks.ts';
 import type { SimulatedResponse } from '../kit/exchange.ts';
-import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
+import type { Fault } from '../kit/faults.ts';
 import { call, guarded, type Jobs, openJobs } from '../kit/jobs.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
@@ -17,30 +16,25 @@ const REQUEST = '/bytedance/seedance-2.0/requests/([^/]+)';
 /** fal waits 15 s for a response and retries 10 times in two hours, the simulator in seconds. */
 const CALLBACK_RULES: CallbackRules = { timeoutSeconds: 15, retries: 10, retrySeconds: 0.2 };
 
-type Fal = Jobs<FalJob>;
+interface Fal extends Jobs<FalJob> {
+  reporter: ReturnType<typeof createReporter<FalJob>>;
+}
 
 /** fal's queue, request history and webhooks (docs: queue, webhooks, platform APIs). */
 export function simulateFal(options: SimulatorOptions): Simulation<FalJob> {
-  const fal = openJobs(options, parseJob);
-  const { record } = fal;
-  for (const job of record.all()) void reportEnd(fal, job);
-  const refusals: Fault[] = [
-    { kind: 'refuse', status: 429 },
-    { kind: 'refuse', status: 429, retryAfterSeconds: 1 },
-    { kind: 'refuse', status: 503 },
-  ];
-  return {
-    record,
-    parse: parseJob,
-    refuse,
-    calls: callsOf(fal),
-    drawn: {
-      submit: [...SUBMIT_FAULTS, ...refusals],
-      read: PASSING_FAULTS,
-      result: PASSING_FAULTS,
-      find: PASSING_FAULTS,
+  const jobs = openJobs(options, parseJob);
+  // A request has one callback, at its end.
+  const reporter = createReporter(jobs.record, options.jobSeconds, {
+    rules: CALLBACK_RULES,
+    ends: new Set(['COMPLETED']),
+    wordOf: (job) => wordOf(job, options.jobSeconds),
+    deliveryOf: (job, word) => (word === 'COMPLETED' ? deliveryOf(jobs, job) : undefined),
+    forgedOf: ({ id }) => {
+      const ids = { request_id: randomUUID(), gateway_request_id: id };
+      return signedDelivery(ids, { forged: true });
     },
-  };
+  });
+  return { ...jobs, calls: callsOf({ ...jobs, reporter }), refuse };
 }
 
 function callsOf(fal: Fal): SimulatedCall[] {
@@ -62,27 +56,23 @@ function callsOf(fal: Fal): SimulatedCall[] {
 }
 
 async function submit(fal: Fal, request: SimulatedRequest): Promise<SimulatedResponse> {
-  const { url, headers, body, quirks, groups } = request;
+  const { url, body, groups } = request;
   const input: unknown = JSON.parse(body.toString());
   const job = parseJob({
+    ...fal.common(request),
     id: randomUUID(),
-    prompt: typeof input === 'object' && input && 'prompt' in input ? String(input.prompt) : '',
+    prompt: String(Object(input).prompt ?? ''),
     callbackUrl: url.searchParams.get('fal_webhook'),
-    createdAt: Date.now(),
-    forcedStatus: null,
-    quirks,
     endpoint: groups[0],
     input,
-    baseUrl: `http://${headers.host}`,
   });
   fal.record.put(job);
-  if (quirk(job, 'callback_early')) await report(fal, job);
-  else void reportEnd(fal, job);
+  await fal.reporter.begin(job, 'COMPLETED');
   return { status: 200, json: queued(job) };
 }
 
 function queued(job: FalJob) {
-  const at = `${job.baseUrl}/bytedance/seedance-2.0/requests/${job.id}`;
+  const at = `${job.origin}/bytedance/seedance-2.0/requests/${job.id}`;
   return {
     status: 'IN_QUEUE',
     request_id: job.id,
@@ -118,8 +108,8 @@ function result(fal: Fal, request: SimulatedRequest): SimulatedResponse {
   return ending.kind === 'ok' ? { status: 200, json: payload(fal, job) } : failedResult(ending);
 }
 
-function payload(fal: Fal, job: FalJob) {
-  const url = job.baseUrl + fal.pathTo(job);
+function payload(fal: Jobs<FalJob>, job: FalJob) {
+  const url = fal.linkTo(job);
   const file = { content_type: 'video/mp4', file_name: `${job.id}.mp4`, file_size: 1 };
   return { video: { url, ...file }, seed: 42 };
 }
@@ -132,38 +122,15 @@ function cancel(fal: Fal, request: SimulatedRequest): SimulatedResponse {
   }
   const cancelled: Fault = { kind: 'fails', code: 'client_cancelled', message: 'cancelled' };
   fal.record.put({ ...job, forcedStatus: 'COMPLETED', quirks: [...job.quirks, cancelled] });
-  void report(fal, job);
   return { status: 202, json: { status: 'CANCELLATION_REQUESTED' } };
 }
 
-/**
- * Sends a request's one callback at its end, or after a restart if it ended before. With
- * `--job-seconds 0` a request ends at its submit, and no callback is sent.
- */
-async function reportEnd(fal: Fal, job: FalJob): Promise<void> {
-  const { jobSeconds } = fal.options;
-  if (jobSeconds === 0 || quirk(job, 'vanishes')) return;
-  if (wordOf(job, jobSeconds) !== 'COMPLETED') {
-    if (quirk(job, 'never_ends')) return;
-    const leftMs = job.createdAt + jobSeconds * 1000 - Date.now();
-    await delay(Math.max(0, leftMs), undefined, { ref: false });
-  }
-  await report(fal, job);
-}
-
-function report(fal: Fal, { id }: FalJob): Promise<void> {
-  return fal.record.reportOnce(id, (job) => send(fal, job));
-}
-
-async function send(fal: Fal, job: FalJob): Promise<void> {
-  if (job.callbackUrl === null) return;
+function deliveryOf(fal: Jobs<FalJob>, job: FalJob) {
   const ending = endingOf(job);
   const ids = { request_id: job.id, gateway_request_id: job.id };
-  const body =
-    ending.kind === 'ok'
-      ? { ...ids, status: 'OK', payload: payload(fal, job) }
-      : { ...ids, status: 'ERROR', error: ending.text, payload: failedResult(ending).json };
-  const forged = signedDelivery({ ...ids, request_id: randomUUID() }, { forged: true });
-  const deliveries = [signedDelivery(body)];
-  await sendCallbacks({ url: job.callbackUrl, deliveries, forged }, job.quirks, CALLBACK_RULES);
+  if (ending.kind === 'ok') {
+    return signedDelivery({ ...ids, status: 'OK', payload: payload(fal, job) });
+  }
+  const { json } = failedResult(ending);
+  return signedDelivery({ ...ids, status: 'ERROR', error: ending.text, payload: json });
 }

@@ -27,8 +27,6 @@ const FalJobSchema = Type.Object({
   ...JOB_FIELDS,
   endpoint: Type.String(),
   input: Type.Object({}, { additionalProperties: true }),
-  /** The address at which the submit reached this simulator. */
-  baseUrl: Type.String(),
 });
 export type FalJob = Static<typeof FalJobSchema>;
 

@@ -28,7 +28,7 @@ export function jwks(): unknown {
 
 /** A webhook with fal's signature; `signedAt` in milliseconds since 1970. */
 export function signedDelivery(
-  json: { request_id: string },
+  json: { request_id: string; [field: string]: unknown },
   options: { signedAt?: number; forged?: boolean } = {},
 ): Delivery {
   const body = JSON.stringify(json);

@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Value } from 'typebox/value';
 import { startCallbackHost } from '../test/callback-host.ts';
-import { type SimulatorProcess, startSimulator } from './process.ts';
+import { createReporter } from './callbacks.ts';
+import type { Fault } from './faults.ts';
+import { BaseJobSchema, openRecord } from './record.ts';
+import { stageOf } from './stage.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'callbacks-'));
 const callbacks = await startCallbackHost();
@@ -14,80 +18,61 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const input = (prompt: string) => ({ prompt, resolution: '480p' });
-const PROVIDERS = {
-  fal: {
-    key: 'Key k',
-    submit: (prompt: string) =>
-      [
-        `/bytedance/seedance-2.0/fast/text-to-video?fal_webhook=${callbacks.url(prompt)}`,
-        input(prompt),
-      ] as const,
-    cancel: ['PUT', (id: string) => `/bytedance/seedance-2.0/requests/${id}/cancel`] as const,
-    id: 'request_id',
-    endings: ['ERROR', 'OK'],
-  },
-  replicate: {
-    key: 'Bearer t',
-    submit: (prompt: string) =>
-      [
-        '/v1/models/bytedance/seedance-2.0/predictions',
-        {
-          input: input(prompt),
-          webhook: callbacks.url(prompt),
-          webhook_events_filter: ['completed'],
-        },
-      ] as const,
-    cancel: ['POST', (id: string) => `/v1/predictions/${id}/cancel`] as const,
-    id: 'id',
-    endings: ['aborted', 'succeeded'],
-  },
-};
-
-for (const name of ['fal', 'replicate'] as const) {
-  const provider = PROVIDERS[name];
-  let simulator: SimulatorProcess;
-
-  async function ask(method: string, target: string, body?: unknown): Promise<string> {
-    const headers = { authorization: provider.key };
-    const text = body === undefined ? null : JSON.stringify(body);
-    const response = await fetch(simulator.url + target, { method, headers, body: text });
-    assert.ok(response.ok, `${target}: ${response.status}`);
-    return String(Object(await response.json())[provider.id]);
-  }
-
-  /** The statuses of the callbacks of a job, once there is one and the record says so. */
-  async function reported(prompt: string): Promise<string[]> {
-    const received = await callbacks.arrived(name + prompt, 1);
-    const isReported = async () =>
-      (await simulator.jobs()).some((job) => job.prompt === name + prompt && job.isReported);
-    while (!(await isReported())) await delay(20);
-    return received.map(({ body }) => JSON.parse(Buffer.from(body).toString()).status);
-  }
-
-  const submit = (prompt: string) => {
-    const [target, body] = provider.submit(name + prompt);
-    return ask('POST', target, body);
-  };
-  const restart = async (jobSeconds: string) => {
-    await simulator?.kill();
-    simulator = await startSimulator(name, folder, ['--job-seconds', jobSeconds]);
-  };
-
-  test(`${name} calls back at a cancel, and once for a job that ended while it was down`, async () => {
-    after(() => simulator?.kill());
-    await restart('600');
-    const [method, targetOf] = provider.cancel;
-    await ask(method, targetOf(await submit('canceled')));
-    assert.deepEqual(await reported('canceled'), provider.endings.slice(0, 1));
-    await submit('down');
-    await restart('0.05');
-    assert.deepEqual(await reported('down'), provider.endings.slice(1));
-    await restart('0.05');
-    await submit('last');
-    await reported('last');
-    for (const prompt of ['canceled', 'down']) {
-      assert.equal(callbacks.received(name + prompt).length, 1);
-    }
+/** A reporter of the jobs in the record, as at the start of a simulator. */
+function start(jobSeconds: number) {
+  const record = openRecord(path.join(folder, 'jobs.jsonl'), (job) =>
+    Value.Parse(BaseJobSchema, job),
+  );
+  const reporter = createReporter(record, jobSeconds, {
+    rules: { timeoutSeconds: 5, retries: 1, retrySeconds: 0.1 },
+    ends: new Set(['succeeded']),
+    wordOf: (job) => stageOf(job, jobSeconds),
+    deliveryOf: (_, word) => ({ body: word, headers: {} }),
+    forgedOf: () => ({ body: 'forged', headers: {} }),
   });
+  const begin = async (id: string, kind?: Fault['kind']) => {
+    const quirks: Fault[] = kind ? [{ kind }] : [];
+    const given = { id, prompt: id, callbackUrl: callbacks.url(id), origin: '', reported: null };
+    const job = { ...given, createdAt: Date.now(), forcedStatus: null, quirks };
+    record.put(job);
+    await reporter.begin(job, 'early');
+  };
+  return { begin, get: record.get };
 }
+
+async function received(id: string, count: number): Promise<string[]> {
+  const bodies = await callbacks.arrived(id, count);
+  return bodies.map(({ body }) => Buffer.from(body).toString());
+}
+
+test('each change of status is reported once, in order; faults make it early, forged or silent', async () => {
+  const { begin } = start(1.5);
+  await begin('early', 'callback_early');
+  assert.deepEqual(await received('early', 1), ['early']);
+  await Promise.all([
+    begin('plain'),
+    begin('forged', 'callback_forged'),
+    begin('silent', 'callback_missing'),
+  ]);
+  const statuses = ['queued', 'running', 'succeeded'];
+  assert.deepEqual(await received('plain', 3), statuses);
+  assert.deepEqual(await received('early', 4), ['early', ...statuses]);
+  assert.deepEqual(
+    await received('forged', 6),
+    statuses.flatMap((word) => ['forged', word]),
+  );
+  assert.deepEqual(callbacks.received('silent'), []);
+});
+
+test('a job that ended while the simulator was down is reported at its next start, once', async () => {
+  const { begin, get } = start(600);
+  await begin('down');
+  assert.deepEqual(await received('down', 1), ['queued']);
+  while (get('down')?.reported !== 'queued') await delay(10);
+  for (let starts = 0; starts < 2; starts += 1) {
+    const restarted = start(0.01);
+    while (restarted.get('down')?.reported !== 'succeeded') await delay(10);
+  }
+  await delay(100);
+  assert.deepEqual(await received('down', 2), ['queued', 'succeeded']);
+});

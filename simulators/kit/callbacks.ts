@@ -1,21 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Fault, quirk } from './faults.ts';
+import { quirk } from './faults.ts';
+import type { BaseJob, JobRecord } from './record.ts';
 
 /** One POST to a callback URL. */
 export interface Delivery {
   body: string;
   headers: Record<string, string>;
-}
-
-/** Callbacks to one URL. */
-export interface Callbacks {
-  url: string;
-  /** In the order of the events. */
-  deliveries: Delivery[];
-  /**
-   * What an attacker might send to the same URL; the fault `callback_forged` sends it before each.
-   */
-  forged: Delivery;
 }
 
 export interface CallbackRules {
@@ -26,27 +16,63 @@ export interface CallbackRules {
   retrySeconds: number;
 }
 
+/** How a simulated provider calls back. */
+export interface Reports<Job extends BaseJob> {
+  rules: CallbackRules;
+  /** The job's status now. */
+  wordOf(job: Job): string;
+  /** The statuses that end a job. */
+  ends: ReadonlySet<string>;
+  /** The callback of a status; undefined if there is none. */
+  deliveryOf(job: Job, word: string): Delivery | undefined;
+  /** What an attacker might send; the fault `callback_forged` sends it before each callback. */
+  forgedOf(job: Job): Delivery;
+}
+
+const INTERVAL_MILLISECONDS = 30;
+
 /**
- * Sends callbacks with the faults in the job's quirks: twice, late, in reverse, after a forged one,
- * or not at all. Resolves when every delivery was acknowledged or has no retries left.
+ * Calls back when the status of a job changes. The record keeps the last status that was reported,
+ * so that a simulator continues after a kill.
+ * @param jobSeconds with 0, jobs end at their submit, and no callback is sent
  */
-export async function sendCallbacks(
-  callbacks: Callbacks,
-  quirks: Fault[],
-  rules: CallbackRules,
-): Promise<void> {
-  const has = (kind: Fault['kind']) => quirk({ quirks }, kind);
-  if (has('callback_missing')) return;
-  const late = has('callback_late');
-  if (late) await delay((late.seconds ?? 1) * 1000, undefined, { ref: false });
-  const inOrder = has('callback_reordered')
-    ? callbacks.deliveries.toReversed()
-    : callbacks.deliveries;
-  for (const delivery of inOrder) {
-    if (has('callback_forged')) await post(callbacks.url, callbacks.forged, rules);
-    await deliver(callbacks.url, delivery, rules);
-    if (has('callback_duplicate')) await deliver(callbacks.url, delivery, rules);
+export function createReporter<Job extends BaseJob>(
+  record: JobRecord<Job>,
+  jobSeconds: number,
+  { rules, wordOf, ends, deliveryOf, forgedOf }: Reports<Job>,
+) {
+  const open = new Set<string>();
+  const busy = new Set<string>();
+  const watch = (job: Job) => {
+    const isOver = job.reported !== null && ends.has(job.reported);
+    if (jobSeconds > 0 && job.callbackUrl && !isOver && !quirk(job, 'vanishes')) open.add(job.id);
+  };
+  for (const job of record.all()) watch(job);
+  async function report(job: Job, word = wordOf(job)): Promise<void> {
+    const { id, callbackUrl, reported } = job;
+    if (busy.has(id) || !callbackUrl || word === reported) return;
+    busy.add(id);
+    const delivery = quirk(job, 'callback_missing') ? undefined : deliveryOf(job, word);
+    if (delivery && quirk(job, 'callback_forged')) await post(callbackUrl, forgedOf(job), rules);
+    if (delivery) await deliver(callbackUrl, delivery, rules);
+    // A control call may have changed the job in the meantime.
+    record.put({ ...(record.get(id) ?? job), reported: word });
+    if (ends.has(word)) open.delete(id);
+    busy.delete(id);
   }
+  setInterval(() => {
+    for (const id of open) {
+      const job = record.get(id);
+      if (job) void report(job);
+    }
+  }, INTERVAL_MILLISECONDS).unref();
+  return {
+    /** Reports a new job from now on; at once, as in this status, with the fault `callback_early`. */
+    async begin(job: Job, early: string) {
+      watch(job);
+      if (quirk(job, 'callback_early')) await report(job, early);
+    },
+  };
 }
 
 async function deliver(url: string, delivery: Delivery, rules: CallbackRules): Promise<void> {

@@ -59,7 +59,7 @@ export async function respond(faults: Fault[], exchange: Exchange): Promise<void
     case 'slow_body':
       return sendHalf(response, await work(), seconds);
     case 'truncated_body':
-      return sendHalf(response, await work(), null, fault.withoutLength !== true);
+      return sendHalf(response, await work(), null);
     case 'oversize_response':
       return send(response, oversized(await work()));
     case undefined:
@@ -92,9 +92,8 @@ async function sendHalf(
   response: ServerResponse,
   result: SimulatedResponse,
   seconds: number | null,
-  hasLength = true,
 ) {
-  const body = begin(response, result, hasLength);
+  const body = begin(response, result);
   const half = Math.ceil(body.length / 2);
   await new Promise<void>((resolve) => response.write(body.subarray(0, half), () => resolve()));
   if (seconds === null) response.socket?.destroy();
@@ -102,18 +101,11 @@ async function sendHalf(
 }
 
 /** Writes status and headers and returns the body. */
-function begin(response: ServerResponse, result: SimulatedResponse, hasLength = true): Uint8Array {
-  const isJson = result.bytes === undefined;
-  const body = result.bytes ?? Buffer.from(isGiven(result.json) ? JSON.stringify(result.json) : '');
-  const type: Record<string, string> = isJson ? { 'content-type': 'application/json' } : {};
-  const length: Record<string, string> = hasLength ? { 'content-length': String(body.length) } : {};
-  const headers = { ...type, ...result.headers, ...length };
-  response.writeHead(result.status, headers);
+function begin(response: ServerResponse, { status, json, bytes, headers }: SimulatedResponse) {
+  const body = bytes ?? Buffer.from(json === undefined ? '' : JSON.stringify(json));
+  const type = bytes === undefined && { 'content-type': 'application/json' };
+  response.writeHead(status, { ...type, ...headers, 'content-length': String(body.length) });
   return body;
-}
-
-function isGiven(json: unknown): boolean {
-  return json !== undefined;
 }
 
 function oversized(result: SimulatedResponse): SimulatedResponse {

@@ -11,7 +11,7 @@ const EXCHANGE_FAULTS = [
   'unreadable', // done, then a 200 whose body is not JSON
   'slow_headers', // done, the response comes after `seconds` (an hour)
   'slow_body', // done, half the response, the rest after `seconds` (an hour)
-  'truncated_body', // done, half the response (`withoutLength`: chunked), then a close
+  'truncated_body', // done, half the response, then a close
   'duplicate', // done twice at once, the second response is sent
   'oversize_response', // done, the response followed by 64 MB of white space
 ] as const;
@@ -24,14 +24,8 @@ const JOB_FAULTS = [
   'vanishes', // accepted, but missing from every read and list
   'fails', // ends as failed, with `code` and `message`
   'output_expired', // succeeds, but its link has expired
-  'output_truncated',
-  'output_wrong_type',
   'output_too_large', // 300 MB
-  'output_short', // a second shorter than requested
   'callback_early', // the first one comes before the response to the submit
-  'callback_duplicate',
-  'callback_late', // each one `seconds` late
-  'callback_reordered', // the last one first
   'callback_forged', // each one follows a forged one
   'callback_missing',
 ] as const;
@@ -49,7 +43,6 @@ export const FaultSchema = Type.Object(
     word: Type.Optional(Type.String()),
     retryAfterSeconds: Type.Optional(Type.Number()),
     retryAfterIsDate: Type.Optional(Type.Boolean()),
-    withoutLength: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
 );
@@ -80,7 +73,7 @@ export function quirk(job: { quirks: Fault[] }, kind: FaultKind): Fault | undefi
   return job.quirks.find((fault) => fault.kind === kind);
 }
 
-export interface DrawOptions {
+interface DrawOptions {
   /** Share of the requests that get a drawn fault, 0 to 1. */
   rate: number;
   seed: number;
@@ -93,7 +86,8 @@ export type FaultSource = ReturnType<typeof createFaultSource>;
 const resetsBeforeBody = (plan: Plan) =>
   plan.faults.some((fault) => fault.kind === 'reset_before_body');
 
-export function createFaultSource(draw: DrawOptions) {
+/** @param draw the faults of requests without a plan; none if not given */
+export function createFaultSource(draw: DrawOptions = { rate: 0, seed: 1, drawn: {} }) {
   const plans: Plan[] = [];
   const drawFor = createDraws(draw);
   const use = (plan: Plan) => {
@@ -137,28 +131,9 @@ function createDraws({ rate, seed, drawn }: DrawOptions) {
   };
 }
 
-/** Faults for reads, lists and similar calls. No fault here changes the job. */
-export const PASSING_FAULTS: Fault[] = [
-  { kind: 'reset_after_body' },
-  { kind: 'drop_after_accepting' },
-  { kind: 'error_after_accepting', status: 500 },
-  { kind: 'error_after_accepting', status: 503 },
-  { kind: 'unreadable' },
-  { kind: 'truncated_body' },
-  { kind: 'slow_headers', seconds: 2 },
-];
-
-/** Faults for submits, besides the provider's refusals. No fault here prevents the job's end. */
-export const SUBMIT_FAULTS: Fault[] = [
-  ...PASSING_FAULTS,
-  { kind: 'slow_headers' },
-  { kind: 'slow_body' },
-  { kind: 'list_lag', seconds: 2 },
-  { kind: 'callback_early' },
-  { kind: 'callback_duplicate' },
-  { kind: 'callback_late', seconds: 3 },
-  { kind: 'callback_reordered' },
-  { kind: 'callback_forged' },
-  { kind: 'callback_missing' },
-  { kind: 'status_word', word: 'warming_up', seconds: 1 },
-];
+/** The header of a refusal that names a wait. */
+export function retryAfter({ retryAfterSeconds: seconds }: Omit<Fault, 'kind'>) {
+  const headers: Record<string, string> =
+    seconds === undefined ? {} : { 'retry-after': String(seconds) };
+  return headers;
+}

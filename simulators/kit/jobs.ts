@@ -19,15 +19,25 @@ export function openJobs<Job extends BaseJob>(
   return {
     options,
     record,
+    parse,
+    outputs,
+    /** The fields of a new job that every simulator fills in alike. */
+    common: ({ headers, quirks }: SimulatedRequest) => ({
+      quirks,
+      createdAt: Date.now(),
+      forcedStatus: null,
+      origin: `http://${headers.host}`,
+      reported: null,
+    }),
     /** The job that the path of a request names; undefined too if it has vanished. */
     known({ groups: [id = ''] }: SimulatedRequest): Job | undefined {
       const job = record.get(id);
       return job && !quirk(job, 'vanishes') ? job : undefined;
     },
-    /** The path of a job's output, which works for `--output-seconds` after the job's end. */
-    pathTo({ id, createdAt }: Job): string {
+    /** The link to a job's output, which works for `--output-seconds` after the job's end. */
+    linkTo({ id, createdAt, origin }: Job): string {
       const lifeSeconds = options.jobSeconds + options.outputSeconds;
-      return outputs.pathOf(id, createdAt + lifeSeconds * 1000);
+      return origin + outputs.pathOf(id, createdAt + lifeSeconds * 1000);
     },
     /** The call that serves outputs. */
     outputCall: (specOf: (job: Job) => OutputSpec, notFound: () => SimulatedResponse) =>

@@ -7,8 +7,6 @@ const OPTIONS = {
   host: { value: 'ADDRESS', default: '127.0.0.1', about: 'where it listens' },
   port: { value: 'N', default: '0', about: 'its port; 0 picks a free one' },
   record: { value: 'FILE', about: 'keeps the accepted jobs; must be given' },
-  'fault-rate': { value: 'SHARE', default: '0', about: 'requests that get a drawn fault, 0 to 1' },
-  seed: { value: 'N', default: '1', about: 'decides which faults are drawn' },
   'job-seconds': { value: 'N', default: '0.3', about: 'from acceptance to the end of a job' },
   'output-seconds': { value: 'N', default: '3600', about: 'how long the links to an output work' },
   'output-file': { value: 'FILE', default: '', about: 'every output; without it, a drawn video' },
@@ -26,9 +24,6 @@ export function readOptions(name: string) {
     port: line.number('port'),
     /** The file of the durable record. */
     record: line.text('record'),
-    /** Share of the requests that get a drawn fault, 0 to 1. */
-    faultRate: line.number('fault-rate'),
-    seed: line.number('seed'),
     /** From acceptance to the end of a job; for the first third it is in the queue. */
     jobSeconds: line.number('job-seconds'),
     /** How long the links to an output work after the end of its job. */

@@ -39,12 +39,8 @@ export function createOutputs(folder: string, outputFile?: string) {
       const expiresAt = Number(query.get('expires'));
       const isSigned = query.get('signature') === signatureOf(jobId, expiresAt);
       if (has('output_expired') || !isSigned || Date.now() > expiresAt) return expired();
-      if (has('output_wrong_type')) return wrongType();
       if (has('output_too_large')) return tooLarge();
-      const seconds = has('output_short') ? spec.seconds - 1 : spec.seconds;
-      const bytes = await video({ ...spec, seconds });
-      const part = has('output_truncated') ? bytes.subarray(0, bytes.length / 2) : bytes;
-      return { status: 200, headers: MP4, bytes: part };
+      return { status: 200, headers: MP4, bytes: await video(spec) };
     },
   };
 }
@@ -57,10 +53,6 @@ function signatureOf(jobId: string, expiresAt: number): string {
 function expired(): SimulatedResponse {
   const page = '<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>';
   return { status: 403, headers: { 'content-type': 'application/xml' }, bytes: Buffer.from(page) };
-}
-
-function wrongType(): SimulatedResponse {
-  return { status: 200, headers: { 'content-type': 'text/html' }, bytes: Buffer.from('<html>') };
 }
 
 function tooLarge(): SimulatedResponse {

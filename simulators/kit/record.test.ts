@@ -11,7 +11,8 @@ after(() => rmSync(folder, { recursive: true }));
 const parse = (value: unknown) => Value.Parse(BaseJobSchema, value);
 
 function job(id: string, prompt: string): BaseJob {
-  return { id, prompt, callbackUrl: null, createdAt: 1, forcedStatus: null, quirks: [] };
+  const given = { id, prompt, callbackUrl: null, origin: 'http://127.0.0.1:1' };
+  return { ...given, createdAt: 1, forcedStatus: null, quirks: [], reported: null };
 }
 
 test('a reopened record has the last version of every job', () => {

@@ -14,8 +14,10 @@ export const JOB_FIELDS = {
   forcedStatus: Type.Union([Type.String(), Type.Null()]),
   /** The job faults that came with its submit. */
   quirks: Type.Array(FaultSchema),
-  /** Whether the callback of its end was sent. */
-  isReported: Type.Optional(Type.Boolean()),
+  /** The address at which the submit reached this simulator, for its links. */
+  origin: Type.String(),
+  /** The last status that was sent in a callback. */
+  reported: Type.Union([Type.String(), Type.Null()]),
 } satisfies TProperties;
 
 export const BaseJobSchema = Type.Object(JOB_FIELDS);
@@ -29,8 +31,8 @@ export type JobRecord<Job extends BaseJob> = ReturnType<typeof openRecord<Job>>;
  * writes before it returns. A line that a kill truncated is dropped.
  */
 export function openRecord<Job extends BaseJob>(file: string, parse: (value: unknown) => Job) {
-  const jobs = new Map(readLines(file).map((line) => idAndJob(parse(JSON.parse(line)))));
-  const busy = new Set<string>();
+  const lines = readLines(file).map((line) => parse(JSON.parse(line)));
+  const jobs = new Map(lines.map((job) => [job.id, job]));
   const put = (job: Job): void => {
     appendFileSync(file, `${JSON.stringify(job)}\n`);
     jobs.set(job.id, job);
@@ -40,20 +42,7 @@ export function openRecord<Job extends BaseJob>(file: string, parse: (value: unk
     get: (id: string) => jobs.get(id),
     /** Adds the job or replaces the one with the same id. */
     put,
-    /** Sends the callback of a job's end unless that was done, or is being done. */
-    async reportOnce(id: string, send: (job: Job) => Promise<void>): Promise<void> {
-      const job = jobs.get(id);
-      if (!job || job.isReported || busy.has(id)) return;
-      busy.add(id);
-      await send(job);
-      put({ ...(jobs.get(id) ?? job), isReported: true });
-      busy.delete(id);
-    },
   };
-}
-
-function idAndJob<Job extends BaseJob>(job: Job): [string, Job] {
-  return [job.id, job];
 }
 
 function readLines(file: string): string[] {

@@ -30,11 +30,7 @@ async function serveSimulation<Job extends BaseJob>(
   simulation: Simulation<Job>,
   options: SimulatorOptions,
 ) {
-  const faults = createFaultSource({
-    rate: options.faultRate,
-    seed: options.seed,
-    drawn: simulation.drawn,
-  });
+  const faults = createFaultSource();
   const lines: RequestLine[] = [];
   const control = controlCalls(simulation, faults, lines);
   const server = createServer(async (request, response) => {

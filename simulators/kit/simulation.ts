@@ -31,6 +31,4 @@ export interface Simulation<Job extends BaseJob> {
   calls: SimulatedCall[];
   /** The provider's error response for `fault.code`, or for `fault.status` alone. */
   refuse(fault: Fault): SimulatedResponse;
-  /** The faults that `--fault-rate` draws from, by call. */
-  drawn: Record<string, Fault[]>;
 }

@@ -1,5 +1,5 @@
 import type { SimulatedResponse } from '../kit/exchange.ts';
-import type { Fault } from '../kit/faults.ts';
+import { type Fault, retryAfter } from '../kit/faults.ts';
 
 /** Titles of Replicate's errors by HTTP status. */
 const TITLES: Record<number, string> = {
@@ -15,12 +15,11 @@ const TITLES: Record<number, string> = {
 
 /** Replicate's error response for a fault. A code names the invalid field of the request. */
 export function refuse(fault: Fault): SimulatedResponse {
-  const retry = fault.retryAfterSeconds;
   if (fault.code) return invalidField(fault.code, fault.message ?? 'is not valid');
   const status = fault.status ?? 400;
-  const throttled = `Request was throttled. Your rate limit resets in ~${retry ?? 30}s.`;
+  const throttled = `Request was throttled. Your rate limit resets in ~${fault.retryAfterSeconds ?? 30}s.`;
   const detail = fault.message ?? (status === 429 ? throttled : 'refused by a planned fault');
-  return problem(status, detail, retry === undefined ? {} : { 'retry-after': String(retry) });
+  return problem(status, detail, retryAfter(fault));
 }
 
 export function problem(

@@ -27,8 +27,6 @@ const ReplicateJobSchema = Type.Object({
   events: Type.Array(Type.String()),
   /** Milliseconds since 1970. */
   deadlineAt: Type.Number(),
-  /** The address at which the create reached this simulator. */
-  baseUrl: Type.String(),
   /** Whether predictions show their webhook URL. */
   showsWebhook: Type.Boolean(),
 });

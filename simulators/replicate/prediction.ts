@@ -19,7 +19,7 @@ export function predictionOf(
   const removed = isRemoved(job, times);
   const isOver = ['succeeded', 'failed', 'canceled', 'aborted'].includes(word);
   const endedAt = new Date(job.createdAt + times.jobSeconds * 1000).toISOString();
-  const at = `${job.baseUrl}/v1/predictions/${job.id}`;
+  const at = `${job.origin}/v1/predictions/${job.id}`;
   return {
     id: job.id,
     model: job.model,

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type CallbackRules, sendCallbacks } from '../kit/callbacks.ts';
+import { type CallbackRules, createReporter } from '../kit/callbacks.ts';
 import type { SimulatedResponse } from '../kit/exchange.ts';
-import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
+import { quirk } from '../kit/faults.ts';
 import { call, guarded, type Jobs, openJobs } from '../kit/jobs.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
@@ -18,7 +17,7 @@ const MODEL = '(bytedance/seedance-2.0(?:-fast)?)';
 /** Predictions created with this token are shown without their webhook URLs. */
 export const TOKEN_WITHOUT_WEBHOOKS = 'without-webhooks';
 
-const CANCELED = new Set(['canceled', 'aborted']);
+const ENDS = new Set(['succeeded', 'failed', 'canceled', 'aborted']);
 const PAGE_SIZE = 100;
 const CALLBACK_RULES: CallbackRules = { timeoutSeconds: 10, retries: 4, retrySeconds: 0.2 };
 
@@ -30,29 +29,28 @@ const CreateSchema = Type.Object({
   ),
 });
 
-type Replicate = Jobs<ReplicateJob>;
+interface Replicate extends Jobs<ReplicateJob> {
+  reporter: ReturnType<typeof createReporter<ReplicateJob>>;
+}
 
 /** Replicate's predictions of official models and its webhooks (docs: HTTP API, webhooks). */
 export function simulateReplicate(options: SimulatorOptions): Simulation<ReplicateJob> {
-  const replicate = openJobs(options, parseJob);
-  const { record } = replicate;
-  for (const job of record.all()) void report(replicate, job);
-  const refusals: Fault[] = [
-    { kind: 'refuse', status: 429 },
-    { kind: 'refuse', status: 429, retryAfterSeconds: 1 },
-    { kind: 'refuse', status: 500 },
-  ];
-  return {
-    record,
-    parse: parseJob,
-    refuse,
-    calls: callsOf(replicate),
-    drawn: {
-      submit: [...SUBMIT_FAULTS, ...refusals],
-      read: PASSING_FAULTS,
-      find: PASSING_FAULTS,
+  const jobs = openJobs(options, parseJob);
+  const reporter = createReporter(jobs.record, options.jobSeconds, {
+    rules: CALLBACK_RULES,
+    ends: ENDS,
+    wordOf: (job) => wordOf(job, options.jobSeconds),
+    deliveryOf(job, word) {
+      // A prediction has started when it is processed.
+      if (word === 'starting' && !quirk(job, 'callback_early')) return undefined;
+      const event = ENDS.has(word) ? 'completed' : 'start';
+      const isWanted = job.events.includes(event);
+      return isWanted ? signedDelivery(job.id, shown(jobs, job, word)) : undefined;
     },
-  };
+    forgedOf: (job) =>
+      signedDelivery(job.id, { ...shown(jobs, job), id: 'forged' }, { forged: true }),
+  });
+  return { ...jobs, calls: callsOf({ ...jobs, reporter }), refuse };
 }
 
 function callsOf(replicate: Replicate): SimulatedCall[] {
@@ -81,22 +79,18 @@ async function create(replicate: Replicate, request: SimulatedRequest): Promise<
     return invalidField(field, error?.message ?? 'is not valid');
   }
   const job: ReplicateJob = {
+    ...replicate.common(request),
     id: randomBytes(13).toString('hex'),
     prompt: asked.input.prompt,
     callbackUrl: asked.webhook ?? null,
-    createdAt: Date.now(),
-    forcedStatus: null,
-    quirks: request.quirks,
     model: request.groups[0] ?? '',
     input: asked.input,
     events: asked.webhook_events_filter ?? ['start', 'output', 'logs', 'completed'],
     deadlineAt: Date.now() + secondsIn(request.headers['cancel-after']) * 1000,
-    baseUrl: `http://${request.headers.host}`,
     showsWebhook: request.headers.authorization !== `Bearer ${TOKEN_WITHOUT_WEBHOOKS}`,
   };
   replicate.record.put(job);
-  if (quirk(job, 'callback_early')) await sendFirst(replicate, job);
-  void report(replicate, job);
+  await replicate.reporter.begin(job, 'starting');
   return { status: 201, json: shown(replicate, job) };
 }
 
@@ -141,58 +135,10 @@ function cancel(replicate: Replicate, request: SimulatedRequest): SimulatedRespo
   if (!job) return notFound();
   const word = wordOf(job, replicate.options.jobSeconds);
   const end = { starting: 'aborted', processing: 'canceled' }[word];
-  if (end) {
-    replicate.record.put({ ...job, forcedStatus: end });
-    void reportEnd(replicate, job.id);
-  }
+  if (end) replicate.record.put({ ...job, forcedStatus: end });
   return read(replicate, request);
 }
 
-function shown(replicate: Replicate, job: ReplicateJob, word?: string) {
-  return predictionOf(job, replicate.options, job.baseUrl + replicate.pathTo(job), word);
-}
-
-/** Sends a webhook at the start and one at the end, also of a job that ended before a restart. */
-async function report(replicate: Replicate, job: ReplicateJob): Promise<void> {
-  const { jobSeconds } = replicate.options;
-  if (job.isReported || quirk(job, 'vanishes')) return;
-  const startsAt = job.createdAt + (jobSeconds / 3) * 1000;
-  const endsAt = job.createdAt + jobSeconds * 1000;
-  if (!quirk(job, 'callback_reordered') && Date.now() <= endsAt) {
-    await reach(startsAt);
-    const isCanceled = CANCELED.has(replicate.record.get(job.id)?.forcedStatus ?? '');
-    if (!isCanceled) await send(replicate, job, ['processing']);
-  }
-  await reach(endsAt);
-  await reportEnd(replicate, job.id);
-}
-
-async function reach(time: number): Promise<void> {
-  await delay(Math.max(0, time - Date.now()), undefined, { ref: false });
-}
-
-async function reportEnd({ record, ...rest }: Replicate, id: string): Promise<void> {
-  const { jobSeconds } = rest.options;
-  const current = record.get(id);
-  if (!current || wordOf(current, jobSeconds) === 'processing') return;
-  await record.reportOnce(id, (job) => {
-    const word = wordOf(job, jobSeconds);
-    const words = quirk(job, 'callback_reordered') ? ['processing', word] : [word];
-    return send({ record, ...rest }, job, words);
-  });
-}
-
-function sendFirst(replicate: Replicate, job: ReplicateJob): Promise<void> {
-  return send(replicate, job, ['starting']);
-}
-
-/** Sends the webhooks of the given statuses: event `start` before the end, else `completed`. */
-async function send(replicate: Replicate, job: ReplicateJob, words: string[]): Promise<void> {
-  const { callbackUrl: url, events, id } = job;
-  const eventOf = (word: string) => (/^(starting|processing)$/.test(word) ? 'start' : 'completed');
-  const wanted = words.filter((word) => events.includes(eventOf(word)));
-  if (url === null || wanted.length === 0) return;
-  const deliveries = wanted.map((word) => signedDelivery(id, shown(replicate, job, word)));
-  const forged = signedDelivery(id, { ...shown(replicate, job), id: 'forged' }, { forged: true });
-  await sendCallbacks({ url, deliveries, forged }, job.quirks, CALLBACK_RULES);
+function shown(replicate: Jobs<ReplicateJob>, job: ReplicateJob, word?: string) {
+  return predictionOf(job, replicate.options, replicate.linkTo(job), word);
 }

@@ -14,7 +14,7 @@ import {
   type GuardedFetch,
   type GuardedFetchOptions,
 } from './outbound/guarded-fetch.ts';
-import { createCircuitBreaker } from './providers/circuit-breaker/breaker.ts';
+import { createProviderBreaker } from './providers/circuit-breaker/breaker.ts';
 import { createProviders } from './providers/registry.ts';
 import { isReady, WATCH_SECONDS } from './readiness.ts';
 import {
@@ -118,7 +118,7 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     scratch,
     metrics,
     ...fetches,
-    breaker: createCircuitBreaker({ db, log }),
+    breaker: createProviderBreaker({ db, log }),
     waiting: createWaiting({ db, log }),
     mailer,
     /** undefined: nothing is on sale. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { currentAttempt } from '../src/attempts/attempts.ts';
 import { type Database, type Queryable, statement } from '../src/database/database.ts';
 import { audit } from '../src/operator/audit.ts';
-import { createCircuitBreaker } from '../src/providers/circuit-breaker/breaker.ts';
+import { createProviderBreaker } from '../src/providers/circuit-breaker/breaker.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { fingerprintOf } from '../src/requests/bodies.ts';
 import type { CreateDeps } from '../src/tasks/create/create.ts';
@@ -134,7 +134,7 @@ export function submitDeps({ db }: Pick<TaskFixture, 'db'>, provider: Provider):
     wallClock: () => Date.now(),
     pause: async () => {},
     log: quiet,
-    breaker: createCircuitBreaker({ db, log: quiet }),
+    breaker: createProviderBreaker({ db, log: quiet }),
     firstSeen: { secondsAgo: () => Number.POSITIVE_INFINITY },
     submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS,
     submitRetrySeconds: 600,

@@ -4,7 +4,7 @@ import { UsageError } from '../kernel/errors.ts';
 import { nearestName } from '../kernel/nearest-name.ts';
 import { type Environment, number, read, recordReads } from '../kernel/variables.ts';
 import { ark } from './ark/index.ts';
-import { type CircuitBreaker, reportingOutcomes } from './circuit-breaker/breaker.ts';
+import { type ProviderBreaker, reportingOutcomes } from './circuit-breaker/breaker.ts';
 import { comfyui } from './comfyui/index.ts';
 import type { AdapterDeps, NeededVariable, ProviderDefinition } from './definition.ts';
 import { fal } from './fal/index.ts';
@@ -45,7 +45,7 @@ type ConfiguredProvider = NonNullable<ReturnType<ReturnType<typeof row>['configu
 
 /** What the providers of a process share. */
 interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
-  breaker: Pick<CircuitBreaker, 'observe'>;
+  breaker: Pick<ProviderBreaker, 'observe'>;
 }
 
 /** Creates a provider, with its rate limits and its instrumentation. */

@@ -6,7 +6,7 @@ import { assertError } from '../../test/envelope.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
-import { createCircuitBreaker } from '../providers/circuit-breaker/breaker.ts';
+import { createProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
 import { endPause, pause } from '../providers/circuit-breaker/pauses.ts';
 
 const BODY = { prompt: 'A lighthouse at dusk' };
@@ -27,7 +27,7 @@ after(() => api.close());
 /** The provider announces that it takes no jobs for this long. */
 async function close(provider: string, retryAfterSeconds: number): Promise<void> {
   const busy = { kind: 'rejected', fault: 'busy', cause: '429', retryAfterSeconds } as const;
-  await createCircuitBreaker({ db, log: quiet }).observe(provider, busy, false);
+  await createProviderBreaker({ db, log: quiet }).observe(provider, busy, false);
 }
 
 async function assertRefused(retryAfter: number, key: string = crypto.randomUUID()) {

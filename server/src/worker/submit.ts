@@ -11,14 +11,14 @@ import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { recordOrphans } from '../attempts/orphans.ts';
 import { DatabaseClosed, isDatabaseUnavailable, violatedConstraint } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
-import type { CircuitBreaker } from '../providers/circuit-breaker/breaker.ts';
+import type { ProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
 import { awaitProvider, notAccepted } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { type StepResult, Superseded } from '../tasks/transitions.ts';
 
 export interface SubmitStepDeps extends FindDeps {
-  breaker: Pick<CircuitBreaker, 'enter'>;
+  breaker: Pick<ProviderBreaker, 'enter'>;
   monotonic(): number;
   /** Milliseconds. Keeps running while the machine is suspended, unlike `monotonic`. */
   wallClock(): number;

@@ -1,7 +1,7 @@
 import { createFirstSeen } from '../../src/attempts/find-job.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
-import { createCircuitBreaker } from '../../src/providers/circuit-breaker/breaker.ts';
+import { createProviderBreaker } from '../../src/providers/circuit-breaker/breaker.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { providerFor, type StepDeps } from '../../src/worker/steps.ts';
 import { quiet } from '../database.ts';
@@ -130,7 +130,7 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     providerOf: (task) => providerFor(providers, task),
     monotonic: process.nowMs,
     wallClock: process.nowMs,
-    breaker: createCircuitBreaker({ db: process.db, log: quiet }),
+    breaker: createProviderBreaker({ db: process.db, log: quiet }),
     firstSeen: createFirstSeen(process.nowMs),
     pause: process.sleep,
     log: quiet,

@@ -6,19 +6,19 @@ import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { scriptedProvider, sql } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import type { SubmitOutcome } from '../provider.ts';
-import { type CircuitBreaker, createCircuitBreaker, reportingOutcomes } from './breaker.ts';
+import { createProviderBreaker, type ProviderBreaker, reportingOutcomes } from './breaker.ts';
 import { afterFailure, type Outage, resetOutage, tryCreate } from './outages.ts';
 import { endPause, pause } from './pauses.ts';
 
 let database: TestDatabase;
 let db: Database;
-let breaker: CircuitBreaker;
+let breaker: ProviderBreaker;
 
 beforeEach(async () => {
   database = await createTestDatabase();
   db = database.db;
   await freezeClock(db, 0);
-  breaker = createCircuitBreaker({ db, log: quiet });
+  breaker = createProviderBreaker({ db, log: quiet });
 });
 afterEach(() => database.close());
 
@@ -33,7 +33,7 @@ async function observe(...outcomes: SubmitOutcome[]): Promise<void> {
 }
 
 /** `admitted`, or for how many seconds a submit must wait. */
-async function entry(through: CircuitBreaker = breaker): Promise<'admitted' | number> {
+async function entry(through: ProviderBreaker = breaker): Promise<'admitted' | number> {
   const entered = await through.enter('ark');
   return entered.kind === 'admitted' ? 'admitted' : entered.seconds;
 }
@@ -41,7 +41,7 @@ async function entry(through: CircuitBreaker = breaker): Promise<'admitted' | nu
 test('while nothing fails, a submit costs no statement', async () => {
   const unused = () => assert.fail('no statement is expected');
   const none = { query: unused, transaction: unused, snapshot: unused, close: unused };
-  const idle = createCircuitBreaker({ db: none, log: quiet });
+  const idle = createProviderBreaker({ db: none, log: quiet });
   assert.equal((await idle.enter('ark')).kind, 'admitted');
   await idle.observe('ark', ACCEPTED, false);
   await idle.observe('ark', REFUSED, false);
@@ -92,11 +92,11 @@ test('a provider is closed if connecting to it takes until the time to send is o
 });
 
 test('other processes know it within a second; other providers stay open', async () => {
-  const other = createCircuitBreaker({ db, log: quiet });
+  const other = createProviderBreaker({ db, log: quiet });
   const stopping = new AbortController();
   await other.follow(stopping.signal);
   await observe({ ...BUSY, retryAfterSeconds: 60 });
-  const restarted = createCircuitBreaker({ db, log: quiet });
+  const restarted = createProviderBreaker({ db, log: quiet });
   await restarted.follow(stopping.signal);
   assert.equal(await entry(restarted), 60);
   assert.equal((await restarted.enter('fal')).kind, 'admitted');
@@ -106,7 +106,7 @@ test('other processes know it within a second; other providers stay open', async
 test('after the time one submit at a time may try, until one gets through', async () => {
   await observe(BUSY, BUSY, BUSY);
   await freezeClock(db, 2);
-  const other = createCircuitBreaker({ db, log: quiet });
+  const other = createProviderBreaker({ db, log: quiet });
   await other.observe('ark', { ...BUSY, retryAfterSeconds: 2 }, false);
   await freezeClock(db, 4);
   const entries = await Promise.all([1, 2, 3, 4].map((n) => entry(n % 2 ? breaker : other)));
@@ -180,7 +180,7 @@ test('after the time of an outage one create each 5 s passes', async () => {
 test('a database that fails does not change the outcome of a submit', async () => {
   const failing = () => Promise.reject(new Error('the connection broke'));
   const broken = { query: failing, transaction: failing, snapshot: failing, close: failing };
-  await createCircuitBreaker({ db: broken, log: quiet }).observe('ark', BUSY, false);
+  await createProviderBreaker({ db: broken, log: quiet }).observe('ark', BUSY, false);
 });
 
 test('what was observed is recorded for operators', async () => {

@@ -22,13 +22,13 @@ const REFUSING = statement(
   'select provider from provider_outages union select subject from pauses',
 );
 
-export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
+export type ProviderBreaker = ReturnType<typeof createProviderBreaker>;
 
 /**
  * Which providers take no jobs now, in all processes (decisions/0016): an operator paused them, or
  * their submits fail. Operators call that a closed provider; it is the open circuit of a breaker.
  */
-export function createCircuitBreaker({ db, log }: { db: Database; log: Log }) {
+export function createProviderBreaker({ db, log }: { db: Database; log: Log }) {
   // Paused, or with a recent failure. While there is none, submits need no query.
   let refusing = new Set<string>();
   const refresh = async () => {
@@ -94,7 +94,7 @@ function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' |
 /** Wraps a provider: reports the outcome of each submit to the circuit breaker. */
 export function reportingOutcomes(
   provider: Provider,
-  breaker: Pick<CircuitBreaker, 'observe'>,
+  breaker: Pick<ProviderBreaker, 'observe'>,
 ): Provider {
   return {
     ...provider,

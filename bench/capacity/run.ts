@@ -41,44 +41,26 @@ function sumOf(isWanted: (table: string) => boolean): number {
 
 /** What a rate of creates per second needs. */
 function needs(rate: number) {
-  const { readsPerTask: reads, utilization, decodeMs, jobSeconds } = ASSUMED;
-  const { create, read, steps } = units;
+  const { readsPerTask: reads, utilization, decodeMs, historyDays, retentionDays } = ASSUMED;
+  const { create, read, steps, connections } = units;
   const cores = (ms: number) => (rate * ms) / 1000 / utilization;
   const api = cores(create.processMs + reads * read.processMs);
   const worker = cores(steps.processMs);
-  const processes = { api: Math.ceil(api), worker: Math.ceil(worker) };
-  const { api: apiConnections, worker: workerConnections } = units.connections;
+  const walBytes = create.walBytes + reads * read.walBytes + steps.walBytes;
   return {
-    apiCores: api,
-    workerCores: worker,
-    decodeCores: cores(decodeMs),
-    databaseCores: cores(create.databaseMs + reads * read.databaseMs + steps.databaseMs),
-    walMegabytes: (rate * (create.walBytes + reads * read.walBytes + steps.walBytes)) / 1e6,
-    connections: processes.api * apiConnections + processes.worker * workerConnections,
-    liveTasks: rate * jobSeconds,
-    historyGigabytes: (rate * DAY * ASSUMED.historyDays * historyBytes) / 1e9,
-    gigabytesPerYear: (rate * DAY * 365 * keptBytes) / 1e9,
-    videoTerabytes: (rate * DAY * ASSUMED.retentionDays * ASSUMED.videoMegabytes) / 1e6,
+    'cores for api processes': api,
+    'cores for worker processes': worker,
+    'cores that check outputs': cores(decodeMs),
+    'cores for Postgres': cores(create.databaseMs + reads * read.databaseMs + steps.databaseMs),
+    'WAL, MB/s': (rate * walBytes) / 1e6,
+    'connections without a pooler':
+      Math.ceil(api) * connections.api + Math.ceil(worker) * connections.worker,
+    'live tasks': rate * ASSUMED.jobSeconds,
+    [`history of ${historyDays} days, GB`]: (rate * DAY * historyDays * historyBytes) / 1e9,
+    'tasks, keys and transfers, GB a year': (rate * DAY * 365 * keptBytes) / 1e9,
+    [`videos kept ${retentionDays} days, TB`]:
+      (rate * DAY * retentionDays * ASSUMED.videoMegabytes) / 1e6,
   };
-}
-
-type Needs = ReturnType<typeof needs>;
-
-const ROWS: Array<[string, keyof Needs]> = [
-  ['cores for api processes', 'apiCores'],
-  ['cores for worker processes', 'workerCores'],
-  ['cores that check outputs', 'decodeCores'],
-  ['cores for Postgres', 'databaseCores'],
-  ['WAL, MB/s', 'walMegabytes'],
-  ['connections without a pooler', 'connections'],
-  ['live tasks', 'liveTasks'],
-  [`history of ${ASSUMED.historyDays} days, GB`, 'historyGigabytes'],
-  ['tasks, keys and transfers, GB a year', 'gigabytesPerYear'],
-  [`videos kept ${ASSUMED.retentionDays} days, TB`, 'videoTerabytes'],
-];
-
-function print(line = ''): void {
-  process.stdout.write(`${line}\n`);
 }
 
 function figure(value: number): string {
@@ -86,39 +68,39 @@ function figure(value: number): string {
   return Number(value.toPrecision(digits)).toLocaleString('en-US', { maximumFractionDigits: 4 });
 }
 
-print(`Units of ${units.measuredAt}: ${units.machine}`);
-print();
-print(`| creates per second | ${RATES.map(figure).join(' | ')} |`);
-print(`|---|${'---:|'.repeat(RATES.length)}`);
-const all = RATES.map(needs);
-for (const [name, key] of ROWS)
-  print(`| ${name} | ${all.map((n) => figure(n[key])).join(' | ')} |`);
-print();
-
-/** The creates per second at which one Postgres server reaches a limit, the lowest first. */
-const one = needs(1);
-const saturations: Array<[string, number]> = [
-  [`${LIMITS.databaseCores} cores of Postgres`, LIMITS.databaseCores / one.databaseCores],
-  [`${LIMITS.walMegabytesPerSecond} MB/s of WAL`, LIMITS.walMegabytesPerSecond / one.walMegabytes],
-  [`${LIMITS.connections} connections (then a pooler)`, connectionLimit()],
-];
-print('One Postgres server reaches, at this many creates per second:');
-print();
-for (const [name, rate] of saturations.toSorted(([, a], [, b]) => a - b)) {
-  print(`- ${figure(rate)}: ${name}`);
-}
-print();
-print(`${figure(KEPT)} tasks kept, GB, indexes included:`);
-print();
-print('| with their history | without |');
-print('|---:|---:|');
-const gigabytes = [keptBytes + historyBytes, keptBytes].map((b) => figure((b * KEPT) / 1e9));
-print(`| ${gigabytes.join(' | ')} |`);
-
 /** The lowest rate whose processes open too many connections. */
 function connectionLimit(): number {
-  for (let rate = 1; rate < 1e6; rate = Math.ceil(rate * 1.05)) {
-    if (needs(rate).connections > LIMITS.connections) return rate;
-  }
-  return Number.POSITIVE_INFINITY;
+  let rate = 1;
+  while (needs(rate)['connections without a pooler'] <= LIMITS.connections)
+    rate = Math.ceil(rate * 1.05);
+  return rate;
 }
+
+const all = RATES.map((rate) => Object.entries(needs(rate)));
+const rows = (all[0] ?? []).map(([name], i) => [
+  name,
+  ...all.map((one) => figure(one[i]?.[1] ?? 0)),
+]);
+const one = needs(1);
+/** The creates per second at which one Postgres server reaches a limit. */
+const limits: Array<[string, number]> = [
+  [`${LIMITS.databaseCores} cores of Postgres`, LIMITS.databaseCores / one['cores for Postgres']],
+  [`${LIMITS.walMegabytesPerSecond} MB/s of WAL`, LIMITS.walMegabytesPerSecond / one['WAL, MB/s']],
+  [`${LIMITS.connections} connections (then a pooler)`, connectionLimit()],
+];
+const gigabytes = [keptBytes + historyBytes, keptBytes].map((b) => figure((b * KEPT) / 1e9));
+process.stdout.write(`Units of ${units.measuredAt}: ${units.machine}
+
+| creates per second | ${RATES.map(figure).join(' | ')} |
+|---|${'---:|'.repeat(RATES.length)}
+${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}
+
+One Postgres server reaches, at this many creates per second:
+
+${limits
+  .toSorted(([, a], [, b]) => a - b)
+  .map(([name, rate]) => `- ${figure(rate)}: ${name}`)
+  .join('\n')}
+
+${figure(KEPT)} tasks take ${gigabytes[0]} GB, indexes included, and ${gigabytes[1]} without their history.
+`);

@@ -52,18 +52,9 @@ export async function fillFolder(
   if (before === text) return;
   if (before !== undefined) throw new Error(`${dataDir} has another database: ${before}`);
   await mkdir(dataDir, { recursive: true });
-  await createFilledDatabase(dataDir, filling, withSeconds(report));
+  await createFilledDatabase(dataDir, filling, (part) => report(`fill: ${part}`));
   await promisify(execFile)('sync'); // what the system has not written yet would be written later
   await writeFile(mark, text);
-}
-
-function withSeconds(report: (line: string) => void): (part: string) => void {
-  let since = performance.now();
-  return (part) => {
-    const now = performance.now();
-    report(`fill: ${part}, ${((now - since) / 1000).toFixed(1)} s`);
-    since = now;
-  };
 }
 
 type Report = (part: string) => void;

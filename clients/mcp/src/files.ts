@@ -19,10 +19,7 @@ const NOT_ALLOWED =
   'No file may be uploaded, because the user allows no folder. Ask the user to start ' +
   'framewright-mcp with --files FOLDER; the pictures and videos below FOLDER may then be uploaded.';
 
-/**
- * Opens an image or video inside the allowed folder, after resolving links and `..`.
- * @throws RefusedInput for any other file
- */
+/** Resolves links and `..`. @throws RefusedInput unless it is media in the allowed folder */
 export async function openAllowed(folder: string | undefined, file: string): Promise<Blob> {
   if (folder === undefined) throw new RefusedInput(NOT_ALLOWED);
   const target = await realpath(path.resolve(folder, file)).catch(() => '');

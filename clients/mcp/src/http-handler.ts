@@ -9,10 +9,7 @@ export interface HttpOptions {
   stopping?: AbortSignal | undefined;
 }
 
-/**
- * Makes a stateless streamable HTTP handler: each request carries its caller's API key.
- * `parsedBody` is the body if it was already read.
- */
+/** Stateless streamable HTTP. `parsedBody` is the body if it was already read. */
 export function createHttpHandler({ baseUrl, fetch, maxRetries, stopping }: HttpOptions) {
   const handler = createMcpHandler(
     ({ authInfo }) =>

@@ -98,10 +98,7 @@ async function copy(source: Source, from: number, write: Write): Promise<void> {
 const downloadError = ({ taskId, options }: Source, text: string) =>
   new DownloadError(`the video of ${taskId} ${text}`, taskId, options.idempotencyKey);
 
-/**
- * Asks for the length of a video whose response had none: otherwise a lost connection can look like
- * the end.
- */
+/** For a response without a length: otherwise a lost connection can look like the end. */
 async function lengthOf(source: Source, at: number): Promise<number | undefined> {
   const { response, bytes } = await openVideo(source, at);
   await response.body?.cancel();
@@ -123,7 +120,7 @@ async function openVideo(source: Source, at: number) {
   return { call, response, ...placeOf(response) };
 }
 
-/** Where a response's bytes start in the video, and the video's length if known. */
+/** Where the bytes start in the video, and the video's length if known. */
 function placeOf({ status, headers }: Response): { first: number; bytes: number | undefined } {
   const [, first, bytes] =
     /^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];

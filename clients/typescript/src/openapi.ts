@@ -150,10 +150,8 @@ export interface CreditMovement {
   credits: number;
 }
 
-export interface TaskLedger {
-  /** Oldest movement first. */
-  data: CreditMovement[];
-}
+/** Oldest movement first. */
+export type TaskLedger = { data: CreditMovement[] };
 
 export interface CancelResult {
   /**
@@ -176,10 +174,7 @@ export interface CreditBalance {
 }
 
 /** Both inclusive. */
-export interface Bounds {
-  min: number;
-  max: number;
-}
+export type Bounds = { min: number; max: number };
 
 export interface ModelCatalog {
   data: {
@@ -288,10 +283,8 @@ export interface WebhookEndpointWithSecret extends WebhookEndpoint {
   secret: string;
 }
 
-export interface WebhookEndpointList {
-  /** Oldest first. */
-  data: WebhookEndpoint[];
-}
+/** Oldest first. */
+export type WebhookEndpointList = { data: WebhookEndpoint[] };
 
 export interface WebhookEndpointRequest {
   /** A public https URL that accepts POST; without it, events are only logged. */
@@ -341,10 +334,8 @@ export interface WebhookDeliveryList {
   next_cursor: string | null;
 }
 
-export interface WebhookEventId {
-  /** As in the header webhook-id. */
-  event_id: string;
-}
+/** As in the header webhook-id. */
+export type WebhookEventId = { event_id: string };
 
 interface EventOf<Type, Data> {
   type: Type;

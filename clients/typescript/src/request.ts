@@ -122,10 +122,7 @@ export function sendJson<T extends object>(
 /** A result with its request id (x-request-id), which is not enumerable. */
 export type WithRequestId<T> = T & { readonly requestId?: string | undefined };
 
-/**
- * A response's JSON; an empty object if it has no body.
- * @throws for JSON that no API operation returns
- */
+/** An empty object for 204. @throws for JSON that no API operation returns */
 export async function readJson<T extends object>(response: Response): Promise<WithRequestId<T>> {
   const value: unknown = JSON.parse(response.status === 204 ? '{}' : await response.text());
   if (!isObject(value)) throw new TypeError('no object');

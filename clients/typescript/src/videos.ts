@@ -168,10 +168,7 @@ function waiting(call: Call): Call {
   return { ...call, waitSeconds, headers: { prefer: `wait=${waitSeconds}` } };
 }
 
-/**
- * Each upload gets a new URL, so the body differs: retrying with a new key would pay for a second
- * video.
- */
+/** Each upload gets a new URL, so the body differs; a new key would pay for a second video. */
 function afterUploads(error: unknown): unknown {
   if (!(error instanceof ConflictError) || error.code !== 'idempotency_conflict') return error;
   const message = `${error.message} Upload files once, and send their url with this key.`;

@@ -70,10 +70,7 @@ async function lengthOf(client: Framewright, taskId: string): Promise<number | u
   return head?.ok && length > 0 ? length : undefined;
 }
 
-/**
- * Writes at fixed offsets: two processes that download the same video write the same bytes to the
- * same places.
- */
+/** Writes at fixed offsets: two processes may download the same video into the same file. */
 function fileFrom(descriptor: number, from: number, onBytes: (at: number) => void) {
   let at = from;
   return new WritableStream<Uint8Array>({

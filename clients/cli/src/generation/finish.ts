@@ -78,10 +78,7 @@ async function waitFor(taskId: string, entry: Entry, { client, screen }: Work) {
   }
 }
 
-/**
- * Errors that the service reports only after looking up the Idempotency-Key. A 401 or 429 says
- * nothing about an earlier try.
- */
+/** Errors after the look-up of the Idempotency-Key. A 401 says nothing about an earlier try. */
 const SAYS_ALL = ['invalid_request', 'payload_too_large', 'insufficient_credits', 'service_busy'];
 
 /** Forgets an entry that will never be charged; for others, says how to resume. */

@@ -16,10 +16,7 @@ import { settingsOf } from '../request-options.ts';
 
 const isUrl = (from: string) => /^https?:\/\//.test(from);
 
-/**
- * Builds a request from a command line. Its files exist, and their paths are absolute.
- * @throws Failure `usage`, `file`
- */
+/** Its files exist, and their paths are absolute. @throws Failure `usage`, `file` */
 export function requestOf(call: Call): GenerateRequest {
   const [image, endImage] = [call.text('image'), call.text('end-image')];
   const given = call.texts('reference');
@@ -78,10 +75,7 @@ function isVideo(from: string): boolean {
   return start.subarray(4).equals(Buffer.from('ftyp')) || start.readUInt32BE() === 0x1a45dfa3;
 }
 
-/**
- * The absolute path to write; null: named after the task.
- * @throws Failure `file`, `usage`: it can't be written, or already exists
- */
+/** An absolute path; null: named after the task. @throws Failure `file`, `usage` */
 export function outputOf(given: string | undefined, isForced: boolean): string | null {
   if (given === undefined) {
     accessSync(cwd(), constants.W_OK);

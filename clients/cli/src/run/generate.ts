@@ -85,10 +85,7 @@ function entryOf(request: GenerateRequest, { output, isAgreed }: Choice, login: 
   };
 }
 
-/**
- * Guards against running the same command again after a crash, which would pay twice.
- * @throws Failure `unfinished`
- */
+/** The same command again after a crash would pay twice. @throws Failure `unfinished` */
 function requireNew(entry: Entry): void {
   for (const other of listEntries().filter((one) => one.isAgreed)) {
     const isSame = isDeepStrictEqual(wishOf(other), wishOf(entry));

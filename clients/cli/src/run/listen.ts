@@ -25,10 +25,7 @@ const FORWARD_MS = 15_000;
 const PAGE = 100;
 const MAX_DESCRIPTION = 200;
 
-/**
- * Relays the account's events from the log of an endpoint without a URL, which it deletes at the
- * end. The secret is per machine, so it is the same at each start.
- */
+/** Relays events from the log of an endpoint without a URL, which it deletes at the end. */
 export async function listen(call: Call): Promise<void> {
   const { screen } = call;
   const secret = listeningSecret();

@@ -34,10 +34,7 @@ export function syncFolder(name: string): void {
   }
 }
 
-/**
- * Replaces a file atomically, readable by its owner only. Once it returns, the new text survives a
- * crash of the machine.
- */
+/** Atomic, for its owner only. Once it returns, the text survives a crash of the machine. */
 export function writeSynced(file: string, text: string): void {
   const home = path.dirname(file);
   mkdirSync(home, { recursive: true, mode: 0o700 });

@@ -33,10 +33,7 @@ export function removeLogin(): boolean {
   return hadOne;
 }
 
-/**
- * The API's base URL; also accepts the website's URL.
- * @throws Failure `usage`
- */
+/** Also accepts the website's URL. @throws Failure `usage` */
 export function baseUrlOf(given: string): string {
   if (!/^https?:/.test(given) || !URL.canParse(given)) {
     const message = `The base URL is not an http or https address: "${given}"; nothing was sent.`;
@@ -49,10 +46,7 @@ export function baseUrlOf(given: string): string {
 
 const NAMES_SERVICE = 'fw login --base-url https://video.example.com names the service.';
 
-/**
- * The service for commands that name none.
- * @throws Failure `usage`
- */
+/** The service for commands that name none. @throws Failure `usage` */
 export function usualBaseUrl(): string {
   const given = env.FRAMEWRIGHT_BASE_URL || stored()?.baseUrl;
   if (given) return baseUrlOf(given);
@@ -67,10 +61,7 @@ export function checkKey(apiKey: string): string {
   throw new Failure('key', message, { charged: 'no', next: 'fw login stores an API key.' });
 }
 
-/**
- * The environment's API key, otherwise the stored one.
- * @throws Failure `key`
- */
+/** The environment's API key, otherwise the stored one. @throws Failure `key` */
 export function currentLogin(): Login {
   const baseUrl = usualBaseUrl();
   const own = env.FRAMEWRIGHT_API_KEY;

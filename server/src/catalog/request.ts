@@ -19,7 +19,6 @@ interface Bounds {
   max: number;
 }
 
-/** The URL of a file as sent. */
 export const UrlSchema = Type.String({
   format: 'uri',
   maxLength: URL_CHARACTERS,
@@ -30,7 +29,6 @@ const addressOf = (what: string) => {
   return { ...UrlSchema, description: `${what}: HTTPS, or an upload` };
 };
 
-/** Bounds in the schema of a number, and of a string. */
 const numberIn = ({ min: minimum, max: maximum }: Bounds) => ({ minimum, maximum });
 const lengthIn = ({ min: minLength, max: maxLength }: Bounds) => ({ minLength, maxLength });
 
@@ -119,7 +117,6 @@ type Undefaulted = 'image_url' | 'end_image_url' | 'reference_video_durations' |
 /** A valid request, with its defaults filled in. */
 export type GenerationRequest = Required<Omit<Body, Undefaulted>> & Pick<Body, Undefaulted>;
 
-/** The name of a field of the request. */
 export type RequestField = keyof Body;
 
 function refuse(
@@ -152,15 +149,10 @@ export type Parameters = Omit<
 >;
 
 export function parametersOf(request: GenerationRequest): Parameters {
-  const {
-    image_url: _first,
-    end_image_url: _last,
-    reference_image_urls: _images,
-    reference_video_urls: _videos,
-    reference_video_durations: _durations,
-    ...parameters
-  } = request;
-  return parameters;
+  const given = Object.entries(request).filter(
+    ([field]) => !MEDIA_FIELDS.some((is) => is === field),
+  );
+  return Object.fromEntries(given) as Parameters;
 }
 
 /** The media fields that each mode accepts. */
@@ -184,14 +176,13 @@ function checkMode(request: GenerationRequest): void {
       refuse(field, 'not_accepted_in_mode', `${field} is not accepted in ${mode} mode.`, { mode });
     }
   }
-  if (mode === 'image-to-video' && !isGiven(request, 'image_url')) {
-    refuse('image_url', 'required', 'image_url is required in image-to-video mode.', { mode });
-  }
-  const references = REQUIRED_FIELDS['media-to-video'];
-  if (mode === 'media-to-video' && !references.some((field) => isGiven(request, field))) {
-    const message = 'media-to-video mode requires at least one reference image or video URL.';
-    refuse('reference_image_urls', 'required', message, { mode });
-  }
+  const [required, ...others] = REQUIRED_FIELDS[mode];
+  if (!required || [required, ...others].some((field) => isGiven(request, field))) return;
+  const message =
+    mode === 'image-to-video'
+      ? 'image_url is required in image-to-video mode.'
+      : 'media-to-video mode requires at least one reference image or video URL.';
+  refuse(required, 'required', message, { mode });
 }
 
 function checkDurations(request: GenerationRequest): void {
@@ -222,13 +213,12 @@ function checkUrls(request: GenerationRequest, hosts: HostRules): void {
 
 /** Why a media field does not take this URL, without a DNS lookup; undefined: it does. */
 export function urlProblem(url: string, hosts: HostRules): OutboundError | undefined {
-  if (uploadIdOf(url) !== undefined) return undefined;
   try {
-    checkUrl(url, hosts);
+    if (uploadIdOf(url) === undefined) checkUrl(url, hosts);
     return undefined;
   } catch (error) {
-    if (!(error instanceof OutboundError)) throw error;
-    return error;
+    if (error instanceof OutboundError) return error;
+    throw error;
   }
 }
 
@@ -303,11 +293,9 @@ export interface RequestedInput {
 
 /** The files that a request names, in the order of its fields. */
 export function inputsOf(request: GenerationRequest): RequestedInput[] {
-  const frames = FRAME_FIELDS.flatMap((field): RequestedInput[] => {
+  const frames = FRAME_FIELDS.flatMap((field): RequestedInput | [] => {
     const url = request[field];
-    return url === undefined
-      ? []
-      : [{ field, entry: null, url, kind: 'image', declaredSeconds: null }];
+    return url ? { field, entry: null, url, kind: 'image', declaredSeconds: null } : [];
   });
   const images = request.reference_image_urls.map((url, entry): RequestedInput => {
     return { field: 'reference_image_urls', entry, url, kind: 'image', declaredSeconds: null };

@@ -7,22 +7,13 @@ export interface ProviderInput {
   /** The object that holds the service's own copy. */
   objectId: string;
   mediaType: string;
-  /**
-   * A signed link to the service's own copy, for providers that fetch. It is valid for two days or
-   * more.
-   */
+  /** A signed link to the copy, for providers that fetch. It is valid for two days or more. */
   url: string;
 }
 
-/**
- * What an adapter submits for one attempt: the checked request by the names of its fields, and
- * facts. Files are in `inputs` instead of the request's own fields.
- */
+/** What an adapter submits for one attempt. Files are in `inputs`, not in the request's fields. */
 export interface JobSpec extends Omit<Parameters, 'aspect_ratio' | 'seed'> {
-  /**
-   * Unique to the attempt. A provider that lets its caller choose the job id gets this id or one
-   * made from it.
-   */
+  /** Unique. A provider that lets its caller choose the job id gets this id or one made from it. */
   attemptId: string;
   /** The resolved ratio if the request has `adaptive`. */
   aspect_ratio: AspectRatio;
@@ -64,10 +55,9 @@ export interface FindJobInput {
 }
 
 /**
- * Whether the provider has a job of an attempt. A job found by its `mark` is this attempt's. A job
- * found by `likeness` only looks like what was sent, and no other attempt owns it yet. Absence is
- * `final` if no job of the attempt can appear any more, `strong` if it counts once the submit can't
- * be under way any more, `weak` if it is only a hint.
+ * A job found by its `mark` is the attempt's; one found by `likeness` only looks like what was sent,
+ * and no other attempt owns it yet. Absence is `final` if no job of the attempt can appear any more,
+ * `strong` if it counts once the submit can't be under way any more, `weak` if it is only a hint.
  */
 export type FindOutcome =
   | { kind: 'found'; jobId: string; by: 'mark' | 'likeness' }
@@ -87,24 +77,25 @@ export type JobStatus =
       message: string;
       /** The provider's own text and codes, for operators. */
       cause?: string;
-      /**
-       * Whether the provider charges the operator for the job; null if the provider does not say.
-       */
+      /** Whether the provider charges the operator for the job; null if it does not say. */
       billed: boolean | null;
     }
   /** The provider does not know the job, or does not know it any more. */
   | { kind: 'missing' };
 
 /**
- * The outcome of a cancel. `accepted`: it cancels the job, or has cancelled it; the next reads show
- * how the job ended, which may still be success. `refused`: the job goes on.
+ * `accepted`: it cancels the job, or has cancelled it; the next reads show how the job ended, which
+ * may still be success. `refused`: the job goes on.
  */
 export type CancelOutcome = { kind: 'accepted' } | { kind: 'refused'; cause: string };
 
-/** A parsed callback. Without a valid signature it is only a hint which job to read. */
+/**
+ * Without a valid signature a callback is only a hint which job to read. `jobId`: if the body names
+ * one. `verified`: its signature proves that the provider sent it.
+ */
 export type Callback =
-  /** `jobId`: if the body names one. `verified`: its signature proves that the provider sent it. */
-  { kind: 'report'; jobId: string | null; verified: boolean } | { kind: 'forged'; cause: string };
+  | { kind: 'report'; jobId: string | null; verified: boolean }
+  | { kind: 'forged'; cause: string };
 
 export interface Capabilities {
   /** Whether an output that differs from the request in size, length or tracks is a failure. */
@@ -157,7 +148,7 @@ export interface Provider {
   cancel?(jobId: string): Promise<CancelOutcome>;
   /** @throws OutputGone when the result can no longer be fetched */
   openOutput(output: OutputReference): Promise<AsyncIterable<Uint8Array>>;
-  /** Interprets a POST to the attempt's callback URL. `body` is the raw bytes. */
+  /** Interprets a POST to the attempt's callback URL. */
   readCallback?(callback: {
     body: Uint8Array;
     headers: Record<string, string | undefined>;
@@ -170,21 +161,14 @@ export interface Provider {
 /** A provider without its name, which the registry gives it. */
 export type Adapter = Omit<Provider, 'name'>;
 
-/** An adapter's provider, and what the calling code adds to it. */
 export interface HostedProvider extends Provider {
-  /**
-   * The operator's policy for weak absence, see `attempts/find-job.ts`. undefined: weak
-   * absence never ends a task.
-   */
+  /** See `attempts/find-job.ts`. undefined: weak absence never ends a task. */
   readonly assumeAbsentAfterHours?: number | undefined;
   /** How many reads the rate budget allows within the next second. Left out without a budget. */
   nearReads?(): Promise<number>;
 }
 
-/**
- * The result can't be fetched any more: the provider no longer has it, or the guarded fetch refuses
- * it for good.
- */
+/** The provider no longer has the result, or the guarded fetch refuses it for good. */
 export class OutputGone extends Error {
   override name = 'OutputGone';
 }

@@ -40,15 +40,13 @@ function row<Settings>(definition: ProviderDefinition<Settings>) {
   };
 }
 
-/** A provider whose settings were read. */
 type ConfiguredProvider = NonNullable<ReturnType<ReturnType<typeof row>['configure']>>;
 
-/** What the providers of a process share. */
 interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
   breaker: Pick<ProviderBreaker, 'observe'>;
 }
 
-/** Creates a provider, with its rate limits and its instrumentation. */
+/** Creates a provider, with its rate limits, its instrumentation and its circuit breaker. */
 async function createProvider(
   { definition, settings, policy }: ConfiguredProvider,
   { breaker, ...deps }: ProviderDeps,
@@ -72,10 +70,7 @@ function quotaName(provider: string, apiKey: string | undefined): string {
   return `${provider} ${hash}`;
 }
 
-/**
- * Creates the configured providers. The keys are their names.
- * @throws UsageError, one line, when a setting can't be used
- */
+/** @throws UsageError, one line, when a setting can't be used */
 export async function createProviders(
   configured: ConfiguredProvider[],
   deps: ProviderDeps,
@@ -85,7 +80,6 @@ export async function createProviders(
   return providers;
 }
 
-/** The operator's policy for an external provider. */
 type Policy = Pick<HostedProvider, 'assumeAbsentAfterHours'>;
 
 /** Reads after how many hours, up to a year, a weak absence counts; by default it never does. */
@@ -98,37 +92,32 @@ function readPolicy(env: Environment, provider: string): Policy {
 /** The values of PROVIDER. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
-/** How each provider that has a docs page sends the fields of a request. */
+/** Of the providers that have a docs page. */
 export const FIELD_TABLES = REGISTRY.flatMap(({ name, fields }) =>
   fields ? { name, fields } : [],
 );
 
 const OWN_JOBS = REGISTRY.flatMap(({ ownJobs }) => ownJobs ?? []);
 
-/** SQL condition: a provider keeps a job of one of these attempts here, and it is under way. */
+/** SQL: a provider has a job of one of these attempts under way here. */
 export function runsJob(attemptIds: string): string {
   return OWN_JOBS.map((jobs) => jobs.isRunning(attemptIds)).join(' or ');
 }
 
-/** Deletes the jobs of attempts that providers keep here. */
 export async function deleteJobs(tx: Transaction, attemptIds: string[]): Promise<void> {
   for (const jobs of OWN_JOBS) await jobs.deleteOf(tx, attemptIds);
 }
 
-/** Erases client data from the jobs of attempts that providers keep here. */
 export async function eraseJobs(tx: Transaction, attemptIds: string[]): Promise<void> {
   for (const jobs of OWN_JOBS) await jobs.eraseOf(tx, attemptIds);
 }
 
-/**
- * The variables that a provider needs. It is configured if the first is set. Empty for unknown
- * names.
- */
+/** The variables that a provider needs; none if the name is not known. */
 export function neededVariables(provider: string): NeededVariable[] {
   return REGISTRY.find(({ name }) => name === provider)?.registeredBy ?? [];
 }
 
-/** The first needed variable of any provider that is set; undefined if there is none. */
+/** The first needed variable of any provider that is set. */
 export function anyProviderVariable(env: Environment): string | undefined {
   const variables = REGISTRY.flatMap(({ registeredBy }) => registeredBy);
   return variables.find(({ variable }) => read(env, variable, '') !== '')?.variable;

@@ -4,9 +4,11 @@ import {
   namedStatement,
   type Queryable,
   query,
+  queryFirst,
   queryValue,
   statement,
   type Transaction,
+  whether,
 } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
 import type { SubmitOutcome } from '../provider.ts';
@@ -143,24 +145,25 @@ export const closuresOfCreate = (provider: string) => ({
 
 const OF_PROVIDER = closuresOfCreate('$1');
 
-const READ_CLOSURES = statement(
+/** The same, for a create that was admitted without it. */
+export const readCreateClosures = firstRow<Omit<EntryState, 'probe'>>(
   'outage_of_create',
   `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,
 );
 
-/** The same, for a create that was admitted without it. */
-export async function readCreateClosures(
-  db: Queryable,
-  provider: string,
-): Promise<Omit<EntryState, 'probe'>> {
-  const [row] = await db.query<Omit<EntryState, 'probe'>>(READ_CLOSURES, [provider]);
-  if (!row) throw new Error('a select without a table returned no row');
-  return row;
+/** A query about a provider that always has a row. */
+function firstRow<Row extends object>(name: string, text: string) {
+  const read = queryFirst<[provider: string], Row>(name, text);
+  return async (db: Queryable, provider: string): Promise<Row> => {
+    const row = await read(db, provider);
+    if (!row) throw new Error(`${name} returned no row`);
+    return row;
+  };
 }
 
 const CREATE_GAP_SECONDS = 5;
 
-const TRY_CREATE = statement(
+const takeCreateTry = whether<[provider: string]>(
   'outage_try_create',
   `update provider_outages
    set next_create_at = clock_now() + interval '${CREATE_GAP_SECONDS} seconds'
@@ -168,7 +171,7 @@ const TRY_CREATE = statement(
    returning provider`,
 );
 
-const IS_CLOSED = statement(
+const isClosed = whether<[provider: string]>(
   'outage_is_closed',
   'select from provider_outages where provider = $1 and closed_until is not null',
 );
@@ -178,8 +181,7 @@ const IS_CLOSED = statement(
  * @returns whether this create passes
  */
 export async function tryCreate(db: Queryable, provider: string): Promise<boolean> {
-  if ((await db.query(TRY_CREATE, [provider])).length > 0) return true;
-  return (await db.query(IS_CLOSED, [provider])).length === 0; // opened meanwhile
+  return (await takeCreateTry(db, provider)) || !(await isClosed(db, provider));
 }
 
 /** Lets another create pass, because the one that passed created no task. */
@@ -191,7 +193,8 @@ export const allowNextCreate = command<[provider: string]>(
 /** Longer than a submit with its files. If its process dies, the next probe waits this long. */
 const PROBE_SECONDS = 60;
 
-const ENTER = statement(
+/** Reads the state for a submit. After an outage, one submit at a time becomes the probe. */
+export const enterProvider = firstRow<EntryState>(
   'provider_enter',
   `with probe as (
      update provider_outages set probe_until = clock_now() + interval '${PROBE_SECONDS} seconds'
@@ -211,13 +214,6 @@ interface EntryState {
   probe: string | null;
 }
 
-/** Reads the state for a submit. After an outage, one submit at a time becomes the probe. */
-export async function enterProvider(db: Queryable, provider: string): Promise<EntryState> {
-  const [state] = await db.query<EntryState>(ENTER, [provider]);
-  if (!state) throw new Error('a select without a table returned no row');
-  return state;
-}
-
 /** Lets another submit probe, unless the outcome of this one has decided already. */
 export const endProbe = command<[provider: string, probe: string]>(
   'provider_end_probe',
@@ -225,7 +221,7 @@ export const endProbe = command<[provider: string, probe: string]>(
    where provider = $1 and probe_until = $2::timestamptz`,
 );
 
-/** The providers whose submits have failed, and until when they are closed. */
+/** The providers whose submits have failed. */
 export const listOutages = query<[], ListedOutage>(
   'outage_list',
   `select provider, failures, cause, closed_since, closed_until,

@@ -67,10 +67,7 @@ export function createCallbackReader<Key>(format: {
   };
 }
 
-/**
- * Whether a callback was signed within 5 minutes of now, before or after, by the time in the
- * callback.
- */
+/** Whether a callback was signed within 5 minutes of now, before or after. */
 export function signedRecently(timestampSeconds: string, now: number): boolean {
   const distanceMs = Math.abs(Number(timestampSeconds) * 1000 - now);
   return /^\d+$/.test(timestampSeconds) && distanceMs <= 300_000;

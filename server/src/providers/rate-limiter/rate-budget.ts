@@ -1,6 +1,6 @@
 import { type Database, statement } from '../../database/database.ts';
 
-/** A provider's rate limit for one kind of call. All processes that use the quota share it. */
+/** A rate limit that all processes of a quota share. */
 export interface RateBudget {
   /** The provider and, if it has API keys, a hash of the key. */
   quota: string;

@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import type { Capabilities, HostedProvider, Provider, SubmitOutcome } from '../provider.ts';
 import { countFreeTurns, type RateBudget, secondsUntilTurn, takeTurn } from './rate-budget.ts';
 
-/** A quota at a provider. All processes on one database share its budgets. */
+/** All processes on one database share the budgets of a quota. */
 interface Quota {
   db: Database;
   /** The provider and, if it has API keys, a hash of the key; no secret. */
@@ -15,22 +15,13 @@ interface Quota {
  * may count more calls in one second than were sent in it.
  */
 const SHARE_OF_RATE = 0.9;
-/**
- * Lower, because a find is not urgent, and an operator may list jobs of the same quota with other
- * tools.
- */
+/** Lower: a find is not urgent, and an operator may list jobs of the quota with other tools. */
 const SHARE_OF_FIND_RATE = 0.75;
 
-/**
- * A submit is sent within 5 s of its record (`attempts/attempts.ts`); the remaining
- * 1 s is for connecting.
- */
+/** A submit is sent within 5 s of its record (`attempts/attempts.ts`); 1 s is for connecting. */
 const MAX_WAIT_SECONDS = 4;
 
-/**
- * A poll is claimed when its turn is this near. Workers claim twice a second, so no turn passes
- * unused while polls are due.
- */
+/** Polls are claimed for the turns of this time. Workers claim twice a second: no turn is lost. */
 const NEAR_READ_SECONDS = 1;
 
 /**
@@ -70,14 +61,11 @@ export function listTurns(quota: Quota, capabilities: () => Capabilities): () =>
   };
 }
 
-type Budgets = Record<RateBudget['purpose'], RateBudget | undefined>;
-
-function budgetsOf(quota: Quota, { budgets }: Capabilities): Budgets {
+function budgetsOf(quota: Quota, { budgets }: Capabilities) {
   const budgetFor = (purpose: RateBudget['purpose'], share: number): RateBudget | undefined => {
     const rate = budgets[purpose]?.callsPerSecond;
-    return rate === undefined
-      ? undefined
-      : { quota: quota.name, purpose, callsPerSecond: rate * share };
+    if (rate === undefined) return undefined;
+    return { quota: quota.name, purpose, callsPerSecond: rate * share };
   };
   return {
     submit: budgetFor('submit', SHARE_OF_RATE),
@@ -91,12 +79,16 @@ async function awaitTurn(db: Database, budget: RateBudget): Promise<void> {
 }
 
 /**
- * Waits for a near turn and returns undefined. Without a near turn, returns the submit's outcome at
- * once.
+ * Waits for a near turn. A turn that is too far away is not taken: callers that are rejected and
+ * retry would move the next turn further and further away, and no submit would ever be sent.
+ * Callers that look at the same moment may each take a turn that is too far away: at most one for
+ * each submit under way.
+ * @returns the outcome of a submit that must not wait
  */
 async function awaitNearTurn(db: Database, budget: RateBudget): Promise<SubmitOutcome | undefined> {
   try {
-    const seconds = await nearTurn(db, budget);
+    let seconds = await secondsUntilTurn(db, budget);
+    if (seconds <= MAX_WAIT_SECONDS) seconds = await takeTurn(db, budget);
     if (seconds > MAX_WAIT_SECONDS) return busy(seconds);
     await delay(seconds * 1000);
     return undefined;
@@ -109,16 +101,4 @@ async function awaitNearTurn(db: Database, budget: RateBudget): Promise<SubmitOu
 function busy(seconds: number): SubmitOutcome {
   const cause = `the rate budget of submits is used up for ${seconds.toFixed(1)} s`;
   return { kind: 'rejected', fault: 'busy', cause, retryAfterSeconds: Math.ceil(seconds) };
-}
-
-/**
- * Takes the next turn if it is near. A turn that is too far away is not taken: callers that are
- * rejected and retry would move the next turn further and further away, and no submit would ever be
- * sent. Callers that look at the same moment may each take a turn that is too far away: at most one
- * for each submit under way.
- * @returns seconds until the turn; if more than MAX_WAIT_SECONDS, the submit must not wait for it
- */
-async function nearTurn(db: Database, budget: RateBudget): Promise<number> {
-  const seconds = await secondsUntilTurn(db, budget);
-  return seconds > MAX_WAIT_SECONDS ? seconds : takeTurn(db, budget);
 }

@@ -108,8 +108,8 @@ export const GUARDS = [
     ],
     [
       'the time to send begins before the attempt is on record',
-      '(provider, jobSpec, mayStillSend)',
-      '(provider, jobSpec, untilSeconds(deps, SEND_WITHIN_SECONDS))',
+      'submit(jobSpec, mayStillSend)',
+      'submit(jobSpec, untilSeconds(deps, SEND_WITHIN_SECONDS))',
     ],
     ['nothing is sent after the machine was suspended', 'ends.every(', 'ends.some('],
   ),
@@ -121,7 +121,7 @@ export const GUARDS = [
     ['a callback does not adopt a confirmed orphan job', 'if (taken.has(named.job_id)) continue;'],
     [
       'a job that a callback named for another',
-      'await isNamedForOtherAttempt(db, attempt, jobId)',
+      'await isNamedForOtherAttempt(db, attempt.id, attempt.provider, jobId)',
       'false',
     ],
   ),

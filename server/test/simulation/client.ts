@@ -11,10 +11,9 @@ import type { Random } from '../random.ts';
 import { bindingFor, REQUEST, requestFor } from '../task-fixtures.ts';
 import { actOn } from './actors.ts';
 import { LINKS, LOST_WAKE_UPS, PICTURES, pictureUrl } from './fake-deps.ts';
-import type { ClientObservation } from './observations.ts';
 import type { Process } from './scheduler/process.ts';
 import type { Thread } from './scheduler/scheduler.ts';
-import { inProcess, type Simulation } from './simulation.ts';
+import { type ClientObservation, inProcess, type Simulation } from './simulation.ts';
 
 type Api = Process & { db: Database };
 

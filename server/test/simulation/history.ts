@@ -12,7 +12,6 @@ import { passOnCancels, runOperator, runOwner, sendCallbacks } from './actors.ts
 import { type CheckResult, checkHistory, KEPT } from './checks.ts';
 import { drawRequests, runClient } from './client.ts';
 import type { SimulatedServer } from './database.ts';
-import { createObservations } from './observations.ts';
 import {
   createProviderState,
   drawProfile,
@@ -21,7 +20,12 @@ import {
 } from './provider-state.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
 import { createTrace } from './scheduler/trace.ts';
-import { inProcess, type Simulation, type SimulationSettings } from './simulation.ts';
+import {
+  createObservations,
+  inProcess,
+  type Simulation,
+  type SimulationSettings,
+} from './simulation.ts';
 import { workToTheEnd, workWithFaults } from './worker.ts';
 
 /** The result of one history. */

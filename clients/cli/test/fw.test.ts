@@ -447,7 +447,7 @@ longTest('listen relays an event, whose signature the local server can verify', 
   const killed = await listen();
   killed.child.kill('SIGKILL');
   await killed.ended;
-  const endpoints = () => listEndpoints(fixture.db, { accountId, mode: 'test' });
+  const endpoints = () => listEndpoints(fixture.db, accountId, 'test');
   const left = await endpoints();
   assert.equal(left.length, 1);
   const { child, ended, shown } = await listen();

@@ -1,4 +1,5 @@
 import { type Database, isDatabaseUnavailable, type Transaction } from '../database/database.ts';
+import { evictOldest } from '../kernel/evict-oldest.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Capabilities, FindOutcome, HostedProvider } from '../providers/provider.ts';
 import type { Task } from '../tasks/task.ts';
@@ -212,9 +213,8 @@ export function createFirstSeen(monotonic: () => number) {
     secondsAgo(attemptId: string): number {
       const now = monotonic();
       const first = since.get(attemptId) ?? now;
+      if (!since.has(attemptId)) evictOldest(since, MAX_ATTEMPTS);
       since.set(attemptId, first);
-      const [oldest] = since.keys();
-      if (since.size > MAX_ATTEMPTS && oldest !== undefined) since.delete(oldest);
       return (now - first) / 1000;
     },
   };

@@ -1,4 +1,11 @@
-import { command, type Database, statement, type Transaction } from '../database/database.ts';
+import {
+  command,
+  type Database,
+  query,
+  queryValue,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
 import type { Log } from '../kernel/log.ts';
 import type { JobStatus, Provider } from '../providers/provider.ts';
@@ -42,7 +49,7 @@ export const removeOrphan = command<[provider: string, jobId: string], Transacti
   'delete from orphan_jobs where provider = $1 and job_id = $2',
 );
 
-export interface OrphanListing {
+interface OrphanListing {
   provider: string;
   job_id: string;
   task_id: string;
@@ -54,12 +61,17 @@ export interface OrphanListing {
   acknowledged_at: Date | null;
 }
 
-const COLUMNS = `provider, job_id, task_id, state, source, status, found_at, checked_at,
-     acknowledged_at`;
-
-const LIST = statement(
+/**
+ * A page of orphan jobs, the newest first. `all`: also those that an operator has acknowledged;
+ * `after`: `PROVIDER/JOB_ID` of the last one of the previous page.
+ */
+export const listOrphans = query<
+  [limit: number, all: boolean, after: string | null],
+  OrphanListing
+>(
   'orphan_list',
-  `select ${COLUMNS} from orphan_jobs
+  `select provider, job_id, task_id, state, source, status, found_at, checked_at, acknowledged_at
+   from orphan_jobs
    where ($2 or acknowledged_at is null) and ($3::text is null
      or (found_at, provider, job_id) < (select c.found_at, c.provider, c.job_id from orphan_jobs c
        where c.provider || '/' || c.job_id = $3))
@@ -67,18 +79,14 @@ const LIST = statement(
 );
 
 /**
- * A page of orphan jobs, the newest first.
- * @param filter.all also those that an operator has acknowledged
- * @param filter.after `PROVIDER/JOB_ID` of the last one of the previous page
+ * Lists and metrics leave out acknowledged jobs.
+ * @returns whether it was not acknowledged before; undefined if there is no such orphan job
  */
-export function listOrphans(
-  db: Database,
-  { all, after = null, limit }: { all: boolean; after?: string | undefined | null; limit: number },
-): Promise<OrphanListing[]> {
-  return db.query<OrphanListing>(LIST, [limit, all, after]);
-}
-
-const ACKNOWLEDGE = statement(
+export const markAcknowledged = queryValue<
+  [provider: string, jobId: string],
+  boolean | undefined,
+  Transaction
+>(
   'orphan_acknowledge',
   `with orphan as materialized (
      select provider, job_id, acknowledged_at from orphan_jobs
@@ -88,19 +96,8 @@ const ACKNOWLEDGE = statement(
      where o.provider = orphan.provider and o.job_id = orphan.job_id
        and orphan.acknowledged_at is null)
    select acknowledged_at is null as changed from orphan`,
+  undefined,
 );
-
-/**
- * Lists and metrics leave out acknowledged jobs.
- * @returns whether it was not acknowledged before; undefined if there is no such orphan job
- */
-export async function markAcknowledged(
-  tx: Transaction,
-  { provider, jobId }: { provider: string; jobId: string },
-): Promise<boolean | undefined> {
-  const [orphan] = await tx.query<{ changed: boolean }>(ACKNOWLEDGE, [provider, jobId]);
-  return orphan?.changed;
-}
 
 interface OrphanJob {
   provider: string;

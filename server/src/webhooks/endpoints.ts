@@ -3,6 +3,7 @@ import {
   type Database,
   namedStatement,
   type Queryable,
+  query,
   statement,
   type Transaction,
 } from '../database/database.ts';
@@ -58,18 +59,12 @@ const COLUMNS = `id, mode, url, description, events, created_at,
 /** An endpoint of the caller. $1 to $3 are its id, account and mode. */
 const OWN = 'id = $1 and account_id = $2 and mode = $3 and deleted_at is null';
 
-const LIST = statement(
+/** Oldest first. */
+export const listEndpoints = query<[accountId: string, mode: Mode], WebhookEndpoint>(
   'webhook_endpoints_list',
   `select ${COLUMNS} from webhook_endpoints
    where account_id = $1 and mode = $2 and deleted_at is null order by id`,
 );
-
-export function listEndpoints(
-  db: Queryable,
-  { accountId, mode }: Owner,
-): Promise<WebhookEndpoint[]> {
-  return db.query<WebhookEndpoint>(LIST, [accountId, mode]);
-}
 
 const READ = statement(
   'webhook_endpoint_read',

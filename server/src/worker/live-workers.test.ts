@@ -55,7 +55,7 @@ test('a warning names each provider of live tasks that no running worker has, an
     const other = { id: 'other', providers: ['local', 'replicate'], ingestSlots: 8 };
     const fleet = await reportAlive(fixture.db, other);
     assert.deepEqual(fleet, { ingestSlots: 8, unservedProviders: ['fal'] });
-    assert.deepEqual(await unservedTasks(fixture.db), [{ provider: 'fal', tasks: 2 }]);
+    assert.deepEqual(await unservedTasks(fixture.db, []), [{ provider: 'fal', tasks: 2 }]);
     const { log, lines } = recordingLog();
     const configured = new Map([['local', {}]]);
     await warnOfUnserved(configured, { db: fixture.db, log });
@@ -64,7 +64,7 @@ test('a warning names each provider of live tasks that no running worker has, an
     assert.deepEqual([line.provider, line.tasks], ['fal', 2]);
     assert.match(line.msg, /set FAL_API_KEY/);
     await reportGone(fixture.db, 'other');
-    const unserved = (await unservedTasks(fixture.db)).map(({ provider }) => provider);
+    const unserved = (await unservedTasks(fixture.db, [])).map(({ provider }) => provider);
     assert.deepEqual(unserved, ['fal', 'local', 'replicate']);
   } finally {
     await fixture.close();

@@ -1,11 +1,4 @@
-import {
-  command,
-  type Database,
-  namedStatement,
-  type Queryable,
-  queryFirst,
-  statement,
-} from '../database/database.ts';
+import { command, type Database, namedStatement, query, queryFirst } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { neededVariables } from '../providers/registry.ts';
 import { NOW } from '../tasks/lease.ts';
@@ -41,17 +34,13 @@ const readFleet = queryFirst<[], Fleet>(
      ) as "unservedProviders"`,
 );
 
-const UNSERVED_TASKS = statement(
+/** The live tasks that no running worker can serve, except those of the given providers. */
+export const unservedTasks = query<[except: string[]], { provider: string; tasks: number }>(
   'tasks_unserved',
   `select provider, count(*)::int as tasks from tasks
    where due_at is not null and provider <> all($1) and ${IS_UNSERVED}
    group by provider order by provider`,
 );
-
-/** The live tasks that no running worker can serve, except those of the given providers. */
-export function unservedTasks(db: Queryable, providers: string[] = []) {
-  return db.query<{ provider: string; tasks: number }>(UNSERVED_TASKS, [providers]);
-}
 
 /** Reports that this worker claims nothing more. */
 export const reportGone = command<[workerId: string]>(

@@ -125,7 +125,9 @@ export const WEBHOOK_ENDPOINTS = [
       ...WebhookListSchema,
       examples: [{ data: [EXAMPLE_WEBHOOK] }],
     },
-    handle: async ({ db }, { owner }) => ({ data: await listEndpoints(db, owner) }),
+    handle: async ({ db }, { owner }) => ({
+      data: await listEndpoints(db, owner.accountId, owner.mode),
+    }),
   }),
   operation('POST /webhooks', {
     operationId: 'createWebhook',

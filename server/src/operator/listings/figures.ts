@@ -83,7 +83,7 @@ export async function readTaskFigures(db: Queryable) {
     readReconciled(db),
     readOrphans(db),
     readLosses(db),
-    unservedTasks(db),
+    unservedTasks(db, []),
     readDue(db),
     readWorkers(db),
   ]);

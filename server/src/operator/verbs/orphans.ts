@@ -9,7 +9,7 @@ export const ORPHANS = {
     summary: 'List provider jobs that no task uses; --all: also acknowledged ones',
     fields: { all: flag('Also acknowledged ones.') },
     cursorOf: (row: { provider: string; job_id: string }) => `${row.provider}/${row.job_id}`,
-    run: ({ db, page }, { all }) => listOrphans(db, { all, ...page }),
+    run: ({ db, page }, { all }) => listOrphans(db, page.limit, all, page.after ?? null),
   }),
   'orphans acknowledge': verb({
     summary: 'Leave an orphan job out of lists and metrics: you have dealt with it',
@@ -22,7 +22,7 @@ export const ORPHANS = {
     dialog: { title: 'Acknowledge the orphan job' },
     run: ({ db }, { provider, job_id: jobId }, action) =>
       performAction(db, action, { target: `${provider}/${jobId}` }, async (tx) => {
-        const changed = await markAcknowledged(tx, { provider, jobId });
+        const changed = await markAcknowledged(tx, provider, jobId);
         if (changed === undefined) {
           throw new UsageError(`${provider} has no orphan job ${JSON.stringify(jobId)}`);
         }

@@ -49,7 +49,8 @@ export const WEBHOOK_ROUTES = [
   siteRoute(`GET ${BASE}`, {
     query: QuerySchema,
     handle: async ({ db }: WebhookDeps, { query, request }) => {
-      const items = await listEndpoints(db, ownerOf(request, query));
+      const { accountId, mode } = ownerOf(request, query);
+      const items = await listEndpoints(db, accountId, mode);
       return { items, next: null, max_endpoints: MAX_ENDPOINTS };
     },
   }),

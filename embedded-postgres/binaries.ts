@@ -34,10 +34,7 @@ function nativeFolder(packageName: string): string {
   }
 }
 
-/**
- * Creates the links listed in the package's `pg-symlinks.json`, because npm packages cannot contain
- * links. The folder may be read-only if the links already exist.
- */
+/** Creates the links of `pg-symlinks.json`, because npm packages cannot contain links. */
 export async function linkLibraries(native: string): Promise<void> {
   const list: { source: string; target: string }[] = JSON.parse(
     await readFile(join(native, 'pg-symlinks.json'), 'utf8'),

@@ -14,9 +14,8 @@ export const ROLE = 'framewright';
 const PASSWORD_BYTES = 24;
 
 /**
- * Creates the cluster if it is missing: UTF-8, locale C, passwords by SCRAM only. initdb writes
- * into a folder with a temporary name. It is renamed at the end, so that a killed start leaves no
- * partial cluster.
+ * Creates the cluster if it is missing. initdb writes into a folder with a temporary name, so that
+ * a killed start leaves no partial cluster.
  * @returns true when this call created it
  * @throws EmbeddedPostgresError with initdb's last output
  */

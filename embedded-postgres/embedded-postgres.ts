@@ -54,7 +54,6 @@ const TIMEOUT_SECONDS = 300;
 const GUARD_TIMEOUT_SECONDS = 5;
 const MAX_START_ATTEMPTS = 3;
 
-/** The inputs of starting and of joining a server. */
 interface Site {
   folder: DatabaseFolder;
   osUser: OsUser;
@@ -69,10 +68,9 @@ interface Opened extends ReachedServer {
 }
 
 /**
- * Opens the database in the data folder. Joins the server that already runs there, or creates the
- * cluster if it is missing and starts a server. Any number of processes may have it open. The
- * server stops when the last of them has closed it or died (`membership.ts` says how this is
- * detected). Under a lock, only one process at a time opens or closes the database.
+ * Opens the database in the data folder: joins the server that already runs there, or starts one.
+ * The server stops when the last process that has it open has closed it or died (`membership.ts`).
+ * Under a lock, only one process at a time opens or closes the database.
  * @throws EmbeddedPostgresError, with one line, for a problem that an operator can fix
  */
 export function openEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {

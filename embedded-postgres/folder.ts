@@ -19,9 +19,8 @@ export function requireFolder(dataDir: string): void {
 }
 
 /**
- * Creates the data folder and the database's folder in it if they are missing.
- * A data folder created by root can be entered, but not listed, by other OS users, so that the
- * unprivileged OS user that runs Postgres can reach the database's folder.
+ * Creates the data folder and the database's folder in it. Other OS users can enter a data folder
+ * created by root, but not list it: one of them runs Postgres.
  * @throws EmbeddedPostgresError when they can't be created
  */
 export async function makeFolder(dataDir: string) {

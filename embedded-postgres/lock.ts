@@ -5,9 +5,8 @@ import { EmbeddedPostgresError } from './error.ts';
 const SQLITE_BUSY = 5;
 
 /**
- * Takes an exclusive lock between processes. The operating system releases it when its holder dies,
- * even by SIGKILL. Node has no file locks, but an exclusive SQLite transaction on an empty file
- * locks it (POSIX record locks). This needs no pid comparison and no check for stale lock files.
+ * Takes an exclusive lock between processes, which the operating system releases when its holder
+ * dies. Node has no file locks, but an exclusive SQLite transaction on an empty file locks it.
  * @returns the function that releases the lock
  * @throws EmbeddedPostgresError when another process held it for `timeoutSeconds`
  */

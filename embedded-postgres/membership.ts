@@ -17,12 +17,10 @@ import { lastErrorLines, type OsUser, shellAs } from './os-user.ts';
 
 /**
  * One process that has the database open: a member. Every member keeps the named pipe `users` open
- * for writing, and the guard process beside Postgres (see `start.ts`) reads it. The operating
- * system closes the pipe of a member that dies, even by SIGKILL. When the last member is gone, the
- * guard reads end of file and stops Postgres. So no pids are compared, no dead process counts as a
- * member, and Postgres does not depend on the process that started it. Joining and leaving happen
- * under the lock (`lock.ts`), so that exactly one process is the last. A guard that read end of
- * file before a process joined does not confirm that process.
+ * for writing, and the guard beside Postgres (see `start.ts`) reads it. The operating system closes
+ * the pipe of a member that dies, even by SIGKILL. When the last one is gone, the guard reads end of
+ * file and stops Postgres: no pids are compared. Joining and leaving happen under the lock
+ * (`lock.ts`), so that exactly one process is the last.
  */
 export interface Membership {
   /** True when a guard confirmed it. This guard stops Postgres after the last member left. */
@@ -44,14 +42,8 @@ export async function makePipe(folder: DatabaseFolder, osUser: OsUser): Promise<
   });
 }
 
-/**
- * Opens the membership of the process that starts the server, and the end of the pipe that the
- * guard reads. The caller closes that reading end.
- */
-export function openBothEnds(folder: DatabaseFolder): {
-  membership: Membership;
-  readingEnd: number;
-} {
+/** Opens a membership and the end of the pipe for the guard, which the caller closes. */
+export function openBothEnds(folder: DatabaseFolder) {
   // Opening one end blocks until the other is open; opening both at once does not block.
   const both = openPipe(folder, constants.O_RDWR | constants.O_NONBLOCK);
   try {
@@ -73,16 +65,15 @@ export async function joinGuarded(
   const deadline = performance.now() + timeoutSeconds * 1000;
   const writingEnd = openWritingEnd(folder);
   if (writingEnd === undefined) return undefined;
+  const membership = membershipOn(writingEnd, true);
   const token = randomUUID();
   const confirmation = join(folder.path, `joined-${token}`);
+  let isConfirmed = false;
   try {
     let isGuarded = tryWrite(writingEnd, `${token}\n`);
     while (!existsSync(confirmation)) {
       isGuarded &&= hasGuard(folder);
-      if (!isGuarded) {
-        closeSync(writingEnd);
-        return undefined;
-      }
+      if (!isGuarded) return undefined;
       if (performance.now() > deadline) {
         throw new EmbeddedPostgresError(
           `the guard of the database in ${folder.path} neither answers nor ends`,
@@ -90,11 +81,10 @@ export async function joinGuarded(
       }
       await delay(5);
     }
-    return membershipOn(writingEnd, true);
-  } catch (error) {
-    closeSync(writingEnd);
-    throw error;
+    isConfirmed = true;
+    return membership;
   } finally {
+    if (!isConfirmed) membership.leave();
     await rm(confirmation, { force: true });
   }
 }
@@ -110,7 +100,7 @@ function tryWrite(writingEnd: number, text: string): boolean {
   }
 }
 
-/** Joins the members of a server whose guard was killed: the last member must stop the server. */
+/** Joins a server whose guard was killed: the last member must stop it. */
 export function joinUnguarded(folder: DatabaseFolder): Membership {
   const { membership, readingEnd } = openBothEnds(folder);
   closeSync(readingEnd);
@@ -140,11 +130,8 @@ export function hasGuard(folder: DatabaseFolder): boolean {
   return probe !== undefined;
 }
 
-/** Waits until no guard reads the pipe, or the timeout is over: nothing depends on its end. */
-export async function waitForGuardExit(
-  folder: DatabaseFolder,
-  timeoutSeconds: number,
-): Promise<void> {
+/** Waits for the end of the guard, or of the time: nothing depends on it. */
+export async function waitForGuardExit(folder: DatabaseFolder, timeoutSeconds: number) {
   const deadline = performance.now() + timeoutSeconds * 1000;
   while (hasGuard(folder) && performance.now() < deadline) await delay(5);
 }

@@ -38,11 +38,10 @@ export async function refuseForeignFolder(folder: DatabaseFolder): Promise<void>
 }
 
 /**
- * Chooses the OS user that runs Postgres on this folder. An ordinary user runs it itself. Root runs
- * it as the cluster's owner, so that data created by an ordinary user stays that user's. If there
- * is no cluster, or root owns it, root takes the first user that exists: the owner of the database
- * folder or of the data folder if that is not root, `postgres`, `nobody`. That user then owns the
- * database folder.
+ * Chooses the OS user that runs Postgres on this folder. An ordinary user runs it itself, root as
+ * the cluster's owner. Without a cluster, or if root owns it, root takes the first user that exists:
+ * the owner of the database folder or of the data folder if that is not root, `postgres`, `nobody`.
+ * That user then owns the database folder.
  * @throws EmbeddedPostgresError when no suitable OS user can reach the folder
  */
 export async function chooseOsUser(folder: DatabaseFolder, binaries: Binaries): Promise<OsUser> {
@@ -51,7 +50,8 @@ export async function chooseOsUser(folder: DatabaseFolder, binaries: Binaries): 
     return { kind: 'self' };
   }
   const owner = await ownerOf(folder.cluster);
-  const ids = owner ? await idsOf(folder.cluster) : await unprivilegedIds(folder);
+  const { uid, gid } = owner ? await stat(folder.cluster) : await unprivilegedIds(folder);
+  const ids = { uid, gid };
   await changeOwner(folder, ids);
   const osUser: OsUser = { kind: 'setuid', ...ids };
   if ((await findProblem(osUser, folder, binaries)) === undefined) return osUser;
@@ -59,7 +59,6 @@ export async function chooseOsUser(folder: DatabaseFolder, binaries: Binaries): 
   return { kind: 'capable', ...ids };
 }
 
-/** A program and its arguments, with the spawn options that make it run as an OS user. */
 export function commandAs(osUser: OsUser, argv: [string, ...string[]], cwd: string) {
   const [file, ...args] = argv;
   const options = { cwd, env: PROGRAM_ENVIRONMENT };
@@ -86,11 +85,6 @@ export async function shellAs(osUser: OsUser, script: string, cwd: string, value
   await run(file, args, options);
 }
 
-/** Describes the OS user in messages. */
-function describeOsUser(osUser: OsUser): string {
-  return osUser.kind === 'self' ? 'this user' : `user ${osUser.uid}`;
-}
-
 function capableFlags({ uid, gid }: UserIds): string[] {
   return [
     `--reuid=${uid}`,
@@ -105,8 +99,9 @@ function capableFlags({ uid, gid }: UserIds): string[] {
 async function requireUsable(osUser: OsUser, folder: DatabaseFolder, binaries: Binaries) {
   const cause = await findProblem(osUser, folder, binaries);
   if (cause === undefined) return;
+  const user = osUser.kind === 'self' ? 'this user' : `user ${osUser.uid}`;
   throw new EmbeddedPostgresError(
-    `${describeOsUser(osUser)} can't run the embedded Postgres ` +
+    `${user} can't run the embedded Postgres ` +
       `${binaries.postgres} in ${folder.path} (${cause}): ` +
       'move the data folder or the checkout to a place that this OS user can enter, ' +
       'or set DATABASE_URL',
@@ -122,10 +117,7 @@ async function findProblem(osUser: OsUser, folder: DatabaseFolder, binaries: Bin
   );
 }
 
-/**
- * The cause of a failure from a program's standard error, on one line: Postgres's errors and hints
- * if there are any, otherwise the last lines.
- */
+/** Postgres's errors and hints from a program's standard error, or its last lines, on one line. */
 export function lastErrorLines(error: unknown): string {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
   const causes = stderr.split('\n').filter((line) => CAUSE.test(line));
@@ -141,11 +133,6 @@ export function lastLinesOf(text: string): string {
     .split(/\s*\n\s*/)
     .slice(-3)
     .join(' / ');
-}
-
-async function idsOf(path: string): Promise<UserIds> {
-  const { uid, gid } = await stat(path);
-  return { uid, gid };
 }
 
 /** An OS user that is not root and has a name, because initdb refuses a uid without a name. */

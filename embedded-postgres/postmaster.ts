@@ -18,7 +18,7 @@ export interface Postmaster {
 
 /** Reads `postmaster.pid`, whether or not its process still runs. */
 export async function readPostmaster(folder: DatabaseFolder): Promise<Postmaster | undefined> {
-  const text = await readFile(pidFile(folder), 'utf8').catch(() => '');
+  const text = await readFile(join(folder.cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port, , , , status] = text.split('\n');
   if (!Number(pid)) return undefined;
   return { pid: Number(pid), port: Number(port ?? 0), isReady: status?.trim() === 'ready' };
@@ -31,9 +31,8 @@ export async function findPostmaster(folder: DatabaseFolder): Promise<Postmaster
 }
 
 /**
- * Stops a server without losing committed data and waits until it is gone. Asks for a fast
- * shutdown, and after a minute for an immediate one (the next start then recovers). Does nothing
- * if the server has already ended.
+ * Stops a server and waits until it is gone. Asks for a fast shutdown, and after a minute for an
+ * immediate one: the next start then recovers.
  */
 export async function stop(pid: number, folder: DatabaseFolder): Promise<void> {
   const deadline = performance.now() + FAST_SHUTDOWN_TIMEOUT_SECONDS * 1000;
@@ -57,9 +56,8 @@ function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
 }
 
 /**
- * Makes Postgres ignore a `postmaster.pid` whose pid now belongs to another program. (Postgres
- * itself replaces a file whose process is gone.) The file is not removed: its seventh line names
- * the shared memory that backends of a killed server may still use.
+ * Makes Postgres ignore a `postmaster.pid` whose pid now belongs to another program. The file stays:
+ * its seventh line names the shared memory that backends of a killed server may still use.
  */
 export async function neutralizePidFile(folder: DatabaseFolder, osUser: OsUser): Promise<void> {
   const impossible = 2 ** 31 - 2; // above the largest possible pid: 2^22 on Linux
@@ -71,10 +69,6 @@ export async function neutralizePidFile(folder: DatabaseFolder, osUser: OsUser):
   await shellAs(osUser, script, '/', [folder.cluster]);
 }
 
-function pidFile(folder: DatabaseFolder): string {
-  return join(folder.cluster, 'postmaster.pid');
-}
-
 /** Whether a process is Postgres on this folder, and not another program that reused the pid. */
 export async function isPostmaster(pid: number, folder: DatabaseFolder): Promise<boolean> {
   if (process.platform !== 'linux') return (await commandLine(pid)).includes(folder.cluster);
@@ -82,17 +76,14 @@ export async function isPostmaster(pid: number, folder: DatabaseFolder): Promise
   if (argv[0] === '') return isExiting(pid);
   if (basename(argv[0] ?? '') !== 'postgres') return false;
   // A server that was started by hand may have the folder under another path in its arguments.
-  return argv.includes(folder.cluster) || (await workingFolder(pid)) === folder.cluster;
+  const workingFolder = readlink(`/proc/${pid}/cwd`).catch(() => undefined);
+  return argv.includes(folder.cluster) || (await workingFolder) === folder.cluster;
 }
 
 /** An exiting Postgres has no arguments any more but still holds its shared memory. */
 async function isExiting(pid: number): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return /^\d+ \(postgres\) [^ZX]/.test(status);
-}
-
-async function workingFolder(pid: number): Promise<string | undefined> {
-  return readlink(`/proc/${pid}/cwd`).catch(() => undefined);
 }
 
 async function commandLine(pid: number): Promise<string> {

@@ -20,8 +20,7 @@ const INVALID_PASSWORD = '28P01'; // Postgres, appendix A, error codes
 const MAX_UNSEEN_SECONDS = 2;
 
 /**
- * Waits until the server of this folder accepts a connection. Retries when it refuses, because it
- * may be starting, recovering or stopping.
+ * Waits until the server of this folder, which may be starting or stopping, accepts a connection.
  * @param isAlive whether the server may still become ready
  * @returns undefined when the server is gone
  * @throws EmbeddedPostgresError when it refuses our password, runs on another machine or in another
@@ -42,8 +41,17 @@ export async function reachServer(
       const url = `postgres://${ROLE}:${password}@127.0.0.1:${server.port}/postgres`;
       const refusal = await refusalOf(url);
       if (refusal === undefined) return { url, pid: server.pid, port: server.port };
-      if (refusal.code === INVALID_PASSWORD) throw wrongPasswordError(folder);
-      if (performance.now() > seenAt + MAX_UNSEEN_SECONDS * 1000) throw runsElsewhereError(folder);
+      if (refusal.code === INVALID_PASSWORD) {
+        throw new EmbeddedPostgresError(
+          `${folder.password} is not the password of the database in ${folder.cluster}`,
+        );
+      }
+      if (performance.now() > seenAt + MAX_UNSEEN_SECONDS * 1000) {
+        throw new EmbeddedPostgresError(
+          `the database in ${folder.path} runs in another container or on another machine: ` +
+            'stop it there, or set DATABASE_URL here',
+        );
+      }
     }
     if (performance.now() > deadline) {
       throw new EmbeddedPostgresError(
@@ -67,17 +75,4 @@ async function refusalOf(url: string): Promise<{ code: unknown } | undefined> {
   } finally {
     await client.end().catch(() => {});
   }
-}
-
-function wrongPasswordError(folder: DatabaseFolder): EmbeddedPostgresError {
-  return new EmbeddedPostgresError(
-    `${folder.password} is not the password of the database in ${folder.cluster}`,
-  );
-}
-
-function runsElsewhereError(folder: DatabaseFolder): EmbeddedPostgresError {
-  return new EmbeddedPostgresError(
-    `the database in ${folder.path} runs in another container or on another machine: ` +
-      'stop it there, or set DATABASE_URL here',
-  );
 }

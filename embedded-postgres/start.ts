@@ -11,12 +11,11 @@ import { commandAs, lastLinesOf, type OsUser } from './os-user.ts';
 const LOG_TAIL_BYTES = 4096;
 
 /**
- * The guard: a shell that runs Postgres, in a session of its own, so that a terminal's Ctrl-C does
- * not reach it and it outlives the process that started it. It reads the members' pipe (its
- * standard input) and creates a file to confirm each process that joins. At end of file, when no
- * member is left, it stops Postgres. It repeats the signal because Postgres ignores it early in
- * its start. Postgres is the guard's own child, so its pid can't be reused before the guard has
- * seen its end.
+ * The guard: a shell that runs Postgres in a session of its own, so that it outlives the process
+ * that started it and no Ctrl-C reaches it. It reads the members' pipe (its standard input) and
+ * creates a file to confirm each process that joins. At end of file, when no member is left, it
+ * stops Postgres; it repeats the signal, which Postgres ignores early in its start. Postgres is its
+ * own child, so the pid can't be reused before the guard has seen its end.
  */
 const GUARD = `
 umask 077; trap '' HUP INT QUIT TERM
@@ -57,28 +56,25 @@ export interface StartOptions {
 
 /** Starts Postgres under its guard. Does not wait until it is ready. */
 export async function startServer(options: StartOptions) {
-  const { folder, osUser, port } = options;
+  const { folder, osUser } = options;
   await makePipe(folder, osUser);
   await removeConfirmations(folder);
   const logStart = (await stat(folder.log).catch(() => undefined))?.size ?? 0;
   const { membership, readingEnd } = openBothEnds(folder);
   const { file, args, options: spawnOptions } = guardCommand(options);
   let isAlive = true;
+  const end = () => {
+    isAlive = false;
+  };
   const guard = spawn(file, args, {
     ...spawnOptions,
     detached: true,
     stdio: [readingEnd, 'ignore', 'ignore'],
   });
   closeSync(readingEnd);
-  for (const end of ['error', 'exit']) {
-    guard.once(end, () => {
-      isAlive = false;
-    });
-  }
-  guard.unref();
+  guard.once('error', end).once('exit', end).unref();
   return {
     membership,
-    port,
     /** Whether its process still runs. */
     isAlive: () => isAlive,
     /** The last lines it has logged since it was started, on one line. */
@@ -115,10 +111,7 @@ async function readFrom(path: string, start: number): Promise<string> {
   }
 }
 
-/**
- * A free loopback port: the preferred one if possible, so that after a crash the other members'
- * connections find the database at the same address.
- */
+/** The preferred loopback port if it is free: after a crash, other members know that address. */
 export async function freePort(preferred: number): Promise<number> {
   return (await boundPort(preferred)) ?? (await boundPort(0)) ?? preferred;
 }

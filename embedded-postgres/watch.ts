@@ -23,11 +23,7 @@ interface WatchOptions {
   log: EmbeddedPostgresLog;
 }
 
-/**
- * Checks a running server once a second: reports when its process has ended, and limits its log.
- * Every member does this, because the server has no other supervisor. The timer does not keep the
- * process alive.
- */
+/** Checks a running server once a second: tells when its process has ended, and limits its log. */
 export function watchServer(options: WatchOptions) {
   const exited = Promise.withResolvers<string>();
   let timer: NodeJS.Timeout | undefined;

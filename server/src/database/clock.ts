@@ -7,14 +7,10 @@ const READ = statement(
   'select extract(epoch from clock_now())::float8 * 1000 as now_ms',
 );
 
-/** How often the clocks are compared. In between, they drift by a few milliseconds at most. */
+/** In between, the clocks drift by a few milliseconds at most. */
 const COMPARE_SECONDS = 60;
 
-/**
- * A clock, in milliseconds since 1970, that agrees with the database's clock to a few milliseconds
- * and needs no query per read. The clocks are compared at once and each minute, until the signal
- * aborts.
- */
+/** A clock, in milliseconds since 1970, that follows the database's without a query per read. */
 export async function followDatabaseClock(deps: {
   db: Database;
   log: Log;
@@ -31,9 +27,7 @@ export async function followDatabaseClock(deps: {
   return () => Date.now() + aheadMs;
 }
 
-/**
- * How far the database's clock is ahead. The query reads it about halfway through its round trip.
- */
+/** How far the database's clock is ahead. It is read about halfway through the round trip. */
 async function databaseAheadMs(db: Database): Promise<number> {
   const sentAt = Date.now();
   const [clock] = await db.query<{ now_ms: number }>(READ);

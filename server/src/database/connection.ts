@@ -2,29 +2,22 @@
 import pg from 'pg';
 import pgpass from 'pgpass';
 
-/** The connection that needs a password, as pg passes it. */
-type ConnectionFacts = Parameters<typeof pgpass>[0];
-
-// Each connection whose URL has no password rereads the password file, so that a password can be
-// replaced without a restart. pg 9 no longer reads the file by itself.
-pg.defaults.password = (connection?: ConnectionFacts) =>
+// Each connection without a password in its URL rereads the password file, so that a password can
+// be replaced without a restart. pg 9 no longer reads the file by itself.
+pg.defaults.password = (connection?: Parameters<typeof pgpass>[0]) =>
   new Promise<string>((resolve) => {
     if (connection) pgpass(connection, (password = '') => resolve(password));
     else resolve('');
   });
 
-/** Connecting times out after this many seconds. */
 const CONNECT_SECONDS = 3;
-/** The server ends a statement after this many seconds, unless the caller sets another limit. */
+/** The server's limit on a statement, unless the caller sets another one. */
 export const STATEMENT_SECONDS = 3;
-/**
- * The client waits this much longer than the server's limit on a statement, so that it gives up
- * only if the server does not respond at all.
- */
+/** The client waits longer than the server's limit, to give up only if the server is silent. */
 const MARGIN_SECONDS = 1;
 /** The server ends a transaction whose client sends nothing for this long, to free its locks. */
 const IDLE_IN_TRANSACTION_SECONDS = 5;
-/** A closing connection is destroyed after this time if the server does not close it. */
+/** A closing connection is destroyed if the server does not close it. */
 const CLOSE_SECONDS = 1;
 
 const types = new pg.TypeOverrides();
@@ -38,17 +31,11 @@ types.setTypeParser(pg.types.builtins.INT8, Number);
 export type PoolerStatements = 'named' | 'unnamed';
 
 export interface ConnectionSettings extends pg.ClientConfig {
-  /**
-   * Whether a transaction pooler is in between: each transaction may run in another session of the
-   * server, with the settings of the server or the pooler.
-   */
+  /** Through a transaction pooler, each transaction may run in another session. */
   isPooled?: boolean;
 }
 
-/**
- * A connection that never waits forever: neither to connect, nor for a response, nor to close.
- * Without these limits, a server that vanishes without closing its connections freezes the process.
- */
+/** A connection that waits forever neither to connect nor to close: a server may just vanish. */
 export class Connection extends pg.Client {
   constructor({ isPooled = false, ...config }: ConnectionSettings = {}) {
     const idle = IDLE_IN_TRANSACTION_SECONDS * 1000;
@@ -79,9 +66,9 @@ export class Connection extends pg.Client {
 }
 
 /**
- * Settings of each connection. A commit is on disk, and on the synchronous replicas if there are
- * any, before it is reported; `remote_apply` waits even longer. The compare-and-set of a task needs
- * `read committed`. The keep-alive lets the server close the connections of a vanished client.
+ * A commit is on disk, and on the synchronous replicas, before it is reported; `remote_apply` waits
+ * even longer. The compare-and-set of a task needs `read committed`. The keep-alive lets the server
+ * close the connections of a vanished client.
  */
 const SESSION = `select
   set_config('synchronous_commit', case current_setting('synchronous_commit')
@@ -92,9 +79,8 @@ const SESSION = `select
   set_config('tcp_keepalives_count', '3', false)`;
 
 /**
- * Applies the settings of a new connection. Through a pooler, they would leak into the session of
- * the next client; there they are checked at the start instead. In both cases a statement proves
- * that the server responds: a pooler accepts connections without a server.
+ * Applies the settings of a new connection. Through a pooler they would leak to the next client, so
+ * there a statement only proves that the server responds: a pooler connects without one.
  */
 export async function prepareConnection(
   client: pg.Client,
@@ -105,28 +91,27 @@ export async function prepareConnection(
 }
 
 /**
- * SQL expression that makes `public` the only schema of a session. A schema that the role or the
- * database puts before it may have tables with our names. A URL that sets a search path
- * (`options=-c search_path=...`) keeps it.
+ * SQL that makes `public` the only schema: one before it may have tables with our names. A URL with
+ * a search path (`options=-c search_path=...`) keeps it.
  */
 export function searchPath(url = ''): string {
   const options = URL.parse(url)?.searchParams.get('options') ?? '';
   return options.includes('search_path') ? 'null' : `set_config('search_path', 'public', false)`;
 }
 
-/** No response came within the time. The statement may have taken effect, or may still do so. */
+/** No response in time. The statement may have taken effect, or may still do so. */
 export class NoResponse extends Error {
   override name = 'NoResponse';
 }
 
-/** How long the client waits for a statement that the server ends after this time. */
+/** How long the client waits for a statement with this limit. */
 export function responseSeconds(statementSeconds: number): number {
   return statementSeconds + MARGIN_SECONDS;
 }
 
 /**
- * Waits for the response to a statement. If it does not come in time, destroys the connection: a
- * late response must not be read as the response to another statement.
+ * Destroys the connection if the response does not come in time: it must not be read as the
+ * response to another statement.
  * @throws NoResponse
  */
 export async function withinSeconds<T>(

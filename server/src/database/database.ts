@@ -30,16 +30,14 @@ export function namedStatements(): Statement[] {
   return [...named.values()];
 }
 
-/** A statement whose parameters have names. */
 interface NamedStatement<Parameter extends string> extends Statement {
   /** The values in the order that the database expects. */
   values(named: Record<Parameter, unknown>): unknown[];
 }
 
 /**
- * A statement that writes its parameters as `:name` instead of `$1`. Use it for five or more
- * parameters, so that no reader has to count positions.
- * @throws Error when the text uses a name that is not listed, or does not use a listed name
+ * A statement with parameters such as `:name`, for five or more.
+ * @throws Error when the text and the list differ in a name
  */
 export function namedStatement<Parameter extends string>(
   name: string,
@@ -70,10 +68,7 @@ export interface Queryable {
   query<Row extends object>(sql: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/**
- * An open transaction. Statements may be sent without waiting for earlier ones. They run in the
- * order in which they were sent (see {@link together}).
- */
+/** An open transaction. Its statements need not wait for each other (see {@link together}). */
 export interface Transaction extends Queryable {
   /** Type brand: a {@link Database} is not a Transaction. */
   readonly isOpen: true;
@@ -88,13 +83,11 @@ export interface Database extends Queryable {
 }
 
 /**
- * Opens a pool of connections. No work waits for long when the database does not respond: it fails
- * with {@link DatabaseUnavailable}, and the connection is not used again.
- * @param options.url a `postgres://` address
- * @param options.connections how many connections may be open at a time
+ * Opens a pool of connections. When the database does not respond, work soon fails with
+ * {@link DatabaseUnavailable}.
  * @param options.statementSeconds how long a statement may take, except in a snapshot
- * @param options.pooler undefined: the address is Postgres itself. Through a pooler, the sessions
- *   must have the settings that {@link requireSessionSettings} checks
+ * @param options.pooler undefined: the address is Postgres itself. Sessions behind a pooler must
+ *   have the settings that {@link requireSessionSettings} checks
  */
 export function openDatabase(options: {
   url: string;
@@ -125,7 +118,7 @@ export function openDatabase(options: {
 const SNAPSHOT = `begin isolation level repeatable read read only; set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0`;
 
-/** Connections that broke. When a statement fails on one, the statement is not the cause. */
+/** Connections that broke: a statement that fails on one is not the cause. */
 const broken = new WeakSet<object>();
 
 /** A connection, and how long its statements wait for their responses; undefined: forever. */
@@ -137,10 +130,7 @@ interface Session {
   wasRefused: boolean;
 }
 
-/**
- * Lends a connection to the work.
- * @throws DatabaseUnavailable; DatabaseClosed after `close`
- */
+/** @throws DatabaseUnavailable; DatabaseClosed after `close` */
 async function withConnection<T>(
   pool: ConnectionPool,
   seconds: number | undefined,
@@ -167,16 +157,14 @@ async function withConnection<T>(
 }
 
 /**
- * Whether a failure may be due to the connection, so that it must be closed: the server may have
- * become a read-only standby, or a migration may have changed the columns that a statement was
- * prepared for.
+ * Whether to close the connection after a failure: the server may have become a read-only standby,
+ * or a migration may have changed the columns of a prepared statement.
  */
 function mayBeConnectionFailure(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
   return error instanceof pg.DatabaseError && !error.code?.startsWith('23');
 }
 
-/** @throws DatabaseUnavailable when the connection broke; pg's own error otherwise */
 async function send<Row extends object>(
   session: Session,
   { name, text }: Statement,
@@ -237,18 +225,14 @@ function inTransaction<T>(
   });
 }
 
-/**
- * Commits. Postgres responds to the commit of an aborted transaction with a rollback.
- * @throws Error when the transaction was rolled back, because one of its statements had failed and
- * the work ignored that
- */
+/** @throws Error when Postgres rolled back, because the work ignored that a statement had failed */
 async function commit(session: Session): Promise<void> {
   const { command } = await send(session, { name: '', text: 'commit' });
   if (command === 'COMMIT') return;
   throw new Error('the transaction was rolled back: one of its statements had failed');
 }
 
-/** The first row of a statement's result; undefined if it has none. See {@link Queryable.query}. */
+/** The first row; undefined if there is none. */
 export async function first<Row extends object>(
   db: Queryable,
   sql: Statement,
@@ -258,9 +242,8 @@ export async function first<Row extends object>(
 }
 
 /**
- * A function that runs one statement and returns its rows. Its arguments are the values of the
- * parameters, in their order. `On` is `Transaction` for statements that only make sense within one.
- * @param name unique in the program
+ * A function that runs one statement, with its arguments as the parameters, and returns the rows.
+ * `On` is `Transaction` for statements that only make sense within one.
  */
 export function query<Args extends unknown[], Row extends object, On extends Queryable = Queryable>(
   name: string,
@@ -319,10 +302,8 @@ export function command<Args extends unknown[], On extends Queryable = Queryable
 }
 
 /**
- * The results of work begun together, such as statements of one transaction. Waits until all of it
- * has ended, even if a part fails.
- * @throws the error of the first in the list that failed; in a transaction, later errors only say
- *   that it is aborted
+ * The results of work begun together, such as statements of one transaction, once all has ended.
+ * @throws the first error in the list; in a transaction, the later ones only say that it is aborted
  */
 export async function together<Results extends unknown[]>(
   ...begun: { [Index in keyof Results]: Promise<Results[Index]> }
@@ -331,18 +312,14 @@ export async function together<Results extends unknown[]>(
   return Promise.all(begun) as Promise<Results>;
 }
 
-/** The name of the constraint or unique index that a statement violated; undefined otherwise. */
+/** The constraint or unique index that a statement violated. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code?.startsWith('23')
     ? error.constraint
     : undefined;
 }
 
-/**
- * No connection to the database could be made, or it broke. Nothing is wrong with the statement. If
- * it was sent, it may have taken effect. The `cause` is pg's error, which often has no code
- * ("Connection terminated unexpectedly", "timeout exceeded when trying to connect").
- */
+/** No connection could be made, or it broke. A statement that was sent may have taken effect. */
 export class DatabaseUnavailable extends Error {
   override name = 'DatabaseUnavailable';
 
@@ -363,8 +340,8 @@ function textOf(cause: unknown): string {
 }
 
 /**
- * SQLSTATE classes: connection exception, no resources, operator intervention, rollback. Also a
- * read-only standby, and a transaction that the server ended because it waited too long.
+ * SQLSTATE: connection exceptions, no resources, operator intervention, rollbacks, a read-only
+ * standby, and a transaction that waited too long.
  */
 const UNAVAILABLE_STATES = /^(08|53|57|40|25006|25P03|25P04)/;
 

@@ -22,7 +22,9 @@ export interface Mark {
 }
 
 export interface LineageDeps {
+  /** Whether a promoted replica has every commit. */
   trustsPromotion: boolean;
+  /** A database without tasks is new, and has lost nothing. */
   hasTasks(tx: Transaction): Promise<boolean>;
 }
 
@@ -115,9 +117,6 @@ export const RECOVERY_BEGAN = '(select began_at from recoveries where ended_at i
  * another server than before, begins a recovery: nothing is claimed until an operator has run
  * `framewright restored`.
  * @param known what this process remembers; undefined: nothing
- * @param deps.trustsPromotion whether a promoted replica has every commit
- * @param deps.hasTasks whether there is a task. Otherwise it is a new database, which has lost
- *   nothing
  * @returns the new mark; or the cause of the recovery, `undefined` if it began earlier
  */
 export async function advanceMark(
@@ -207,10 +206,9 @@ async function unlessRefused<T>(rows: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Returns a function that compares the database with the mark that the workers of a data folder
- * remember, and then updates the mark. It logs an error while a mismatch stops all claims. While
- * the disk is full, the file keeps an older mark, which is still true.
- * @param deps.dataDir the folder whose file `database-mark.json` outlives a restore
+ * Returns a function that compares the database with the mark in `database-mark.json` of the data
+ * folder, which outlives a restore, and then updates the mark. While the disk is full, the file
+ * keeps an older mark, which is still true.
  */
 export function rememberMark(
   deps: LineageDeps & { db: Database; log: Log; dataDir: string },

@@ -2,18 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { UsageError } from '../kernel/errors.ts';
 import { searchPath } from './connection.ts';
-import {
-  makeMigrationsTable,
-  pendingFiles,
-  readApplied,
-  refuseChangedFiles,
-  refuseNewerSchema,
-} from './migration/applied-migrations.ts';
-import {
-  MIGRATIONS_FOLDER,
-  type MigrationFile,
-  readMigrations,
-} from './migration/migration-files.ts';
+import { makeMigrationsTable, readSchemaState } from './migration/applied-migrations.ts';
+import { MIGRATIONS_FOLDER, readMigrations } from './migration/migration-files.ts';
 import { type RunSettings, runMigration } from './migration/run-migration.ts';
 
 /** Settings for tests; the folder's URL ends with a slash. */
@@ -29,41 +19,28 @@ const DEFAULTS: RunSettings = {
 };
 
 /**
- * Brings the schema up to date: runs the files of `migrations/` that have not run yet, in order and
- * each in its own transaction (unless its header says otherwise). Several processes may call it at
- * once: an advisory lock lets only one of them run at a time.
+ * Runs the files of `migrations/` that have not run yet, in order and each in its own transaction
+ * (unless its header says otherwise). An advisory lock lets only one process run at a time.
  * @returns the names of the files that ran
- * @throws UsageError when the database is from before 1.0.0, a newer program has migrated it, or an
- * applied file changed
+ * @throws UsageError as {@link readSchemaState}
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<string[]> {
   const { folder = MIGRATIONS_FOLDER, ...given } = options;
   const settings = { ...DEFAULTS, ...given };
   const files = await readMigrations(folder);
   return withConnection(url, async (client) => {
-    if (await isUpToDate(client, files)) return []; // so a role that can't migrate may start
+    const { pending } = await readSchemaState(client, files);
+    if (pending.length === 0) return []; // so a role that can't migrate may start
     await requireOwner(client);
     await lock(client, settings);
     await makeMigrationsTable(client);
-    const applied = await readApplied(client);
-    refuseNewerSchema(files, applied);
-    refuseChangedFiles(files, applied);
-    const ran: string[] = [];
-    for (const file of pendingFiles(files, applied)) {
-      if (applied.length > 0) settings.report(`${file.name} runs`);
+    const locked = await readSchemaState(client, files);
+    for (const file of locked.pending) {
+      if (!locked.isNew) settings.report(`${file.name} runs`);
       await runMigration(client, file, settings);
-      ran.push(file.name);
     }
-    return ran;
+    return locked.pending.map(({ name }) => name);
   });
-}
-
-/** @throws UsageError as {@link migrate} */
-async function isUpToDate(client: pg.Client, files: readonly MigrationFile[]): Promise<boolean> {
-  const applied = await readApplied(client);
-  refuseNewerSchema(files, applied);
-  refuseChangedFiles(files, applied);
-  return pendingFiles(files, applied).length === 0;
 }
 
 const ADVICE = 'see docs/operators/database-roles.md.';
@@ -86,10 +63,7 @@ async function requireOwner(client: pg.Client): Promise<void> {
   );
 }
 
-/**
- * Checks that the role has the privileges on the tables that the service needs.
- * @throws UsageError that names what it lacks
- */
+/** @throws UsageError when the role lacks a privilege on a table */
 export async function requirePrivileges(url: string): Promise<void> {
   const [facts] = await withConnection(
     url,
@@ -121,19 +95,15 @@ function readOnly(): UsageError {
   );
 }
 
-/**
- * Checks that this program can work on the schema, and changes nothing.
- * @throws UsageError when migrations are pending, and as {@link migrate}
- */
+/** @throws UsageError when migrations are pending, and as {@link readSchemaState} */
 export async function checkSchema(url: string, folder = MIGRATIONS_FOLDER): Promise<void> {
   const files = await readMigrations(folder);
   await withConnection(url, async (client) => {
-    const applied = await readApplied(client);
-    refuseNewerSchema(files, applied);
-    const [first, ...others] = pendingFiles(files, applied);
+    const { pending, isNew } = await readSchemaState(client, files);
+    const [first, ...others] = pending;
     if (!first) return;
     const more = others.length > 0 ? ` and ${others.length} more` : '';
-    const state = applied.length > 0 ? 'is older than this program' : 'has no tables yet';
+    const state = isNew ? 'has no tables yet' : 'is older than this program';
     throw new UsageError(
       `the database ${state}: ${first.name}${more} must run first. ` +
         'Run "npx --no-install framewright migrate", or use the version of the running service.',
@@ -159,10 +129,7 @@ async function withConnection<T>(url: string, work: (client: pg.Client) => Promi
   }
 }
 
-/**
- * Polls for the lock. A statement that waits for it would hold a snapshot all that time, and
- * `create index concurrently` waits for every older snapshot.
- */
+/** Polls: a statement that waits would hold a snapshot, for which concurrent index builds wait. */
 async function lock(client: pg.Client, { report }: RunSettings): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const { rows } = await client.query<{ locked: boolean }>(

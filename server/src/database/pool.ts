@@ -11,10 +11,7 @@ import {
 
 /** How long work waits for a connection when all are in use. */
 const WAIT_SECONDS = 8;
-/**
- * An idle connection is closed after this time. A new one costs the server a process that rereads
- * the catalogue and replans each statement, so bursts of work must not open and close connections.
- */
+/** A new connection costs the server a process that rereads the catalogue and replans statements. */
 const IDLE_SECONDS = 300;
 /** How much work may wait for a connection (decisions/0013). */
 const MAX_WAITING = 5000;
@@ -24,11 +21,7 @@ export type LentConnection = Connection & Pick<pg.PoolClient, 'release'>;
 
 export type ConnectionPool = ReturnType<typeof openPool>;
 
-/**
- * Opens a pool of connections.
- * @param options.settings for each connection
- * @param options.onBroken called for each connection that breaks while it is in use
- */
+/** @param options.onBroken called for each connection that breaks while it is in use */
 export function openPool(options: {
   settings: ConnectionSettings;
   connections: number;
@@ -98,9 +91,6 @@ export function openPool(options: {
   };
 }
 
-/** SQLSTATE class of a failed connection. A pooler sends it while it can't reach the server. */
-const CONNECTION_EXCEPTION = '08';
-
 /** @throws when the server does not respond. An error that it sends is a response. */
 async function attempt(settings: ConnectionSettings): Promise<void> {
   const client = new Connection(settings);
@@ -108,8 +98,8 @@ async function attempt(settings: ConnectionSettings): Promise<void> {
     await client.connect();
     await prepareConnection(client, settings);
   } catch (error) {
-    const isResponse = error instanceof pg.DatabaseError;
-    if (!isResponse || error.code?.startsWith(CONNECTION_EXCEPTION)) throw error;
+    // A pooler sends an error of class 08 (connection exception) while it can't reach the server.
+    if (!(error instanceof pg.DatabaseError) || error.code?.startsWith('08')) throw error;
   } finally {
     await client.end();
   }
@@ -119,22 +109,10 @@ async function attempt(settings: ConnectionSettings): Promise<void> {
 const TRY_SECONDS = 0.25;
 
 /**
- * The circuit breaker for the server. During an outage work fails at once, and one connection at a
- * time probes the server until it responds again.
+ * During an outage work fails at once, and one connection at a time probes the server until it
+ * responds again.
  */
-export interface CircuitBreaker {
-  /** Probes the server, because a connection failed or a response did not come. */
-  probe(): void;
-  /** @throws the cause of the outage, if there is one */
-  check(): void;
-  /** Waits for the work, unless an outage begins. @throws the cause of the outage */
-  failFast<T>(work: Promise<T>): Promise<T>;
-  stop(): void;
-}
-
-/** @param attempt opens a new connection, runs a statement and closes the connection */
-export function createCircuitBreaker(deps: { attempt(): Promise<void>; log: Log }): CircuitBreaker {
-  const { attempt, log } = deps;
+export function createCircuitBreaker({ attempt, log }: { attempt(): Promise<void>; log: Log }) {
   const waiting = new Set<(cause: unknown) => void>();
   let cause: unknown;
   let isTrying = false;
@@ -163,6 +141,7 @@ export function createCircuitBreaker(deps: { attempt(): Promise<void>; log: Log 
     if (!isStopped) log.info({ seconds }, 'the database responds again');
   };
   return {
+    /** Probes the server, because a connection failed or a response did not come. */
     probe() {
       if (isTrying || isStopped) return;
       isTrying = true;
@@ -170,14 +149,17 @@ export function createCircuitBreaker(deps: { attempt(): Promise<void>; log: Log 
         isTrying = false;
       });
     },
+    /** @throws the cause of the outage, if there is one */
     check() {
       if (cause !== undefined) throw cause;
     },
-    failFast: (work) =>
-      new Promise((resolve, reject) => {
-        waiting.add(reject);
-        work.then(resolve, reject).finally(() => waiting.delete(reject));
-      }),
+    /** Waits for the work, unless an outage begins. @throws the cause of the outage */
+    failFast<T>(work: Promise<T>): Promise<T> {
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      waiting.add(reject);
+      work.then(resolve, reject).finally(() => waiting.delete(reject));
+      return promise;
+    },
     stop() {
       isStopped = true;
     },

@@ -12,25 +12,21 @@ const PROBE_SECONDS = 11;
 
 const CONNECT_SECONDS = 10;
 
-/** What a connection reveals of the server. */
-interface ServerFacts {
-  /** Such as `18.4 (Debian 18.4-1)`. */
-  version: string;
-  /** Such as 180004. */
-  version_number: number;
-  /** The setting that the connection asked for; a pooler may have dropped it. */
-  statement_timeout: string;
-}
-
 /**
- * Checks that a URL leads to a supported Postgres and not to a transaction pooler, where each
- * statement may run in another session.
- * @param variable the variable that has the address
+ * Checks that a variable's URL leads to a supported Postgres, and not to a transaction pooler, where
+ * each statement may run in another session.
  * @throws UsageError with one line, without the password
  */
 export async function requireServer(url: string, variable: string): Promise<void> {
-  const facts = await readFacts(url, variable);
-  const major = Math.trunc(facts.version_number / 10_000);
+  const facts = await connected({ url, variable, statementSeconds: PROBE_SECONDS }, (client) =>
+    firstRow<{ version: string; number: number; statement_timeout: string }>(
+      client,
+      `select current_setting('server_version') as version,
+         current_setting('server_version_num')::int as number,
+         current_setting('statement_timeout') as statement_timeout`,
+    ),
+  );
+  const major = Math.trunc(facts.number / 10_000); // such as 180004
   if (!(major >= OLDEST_VERSION && major <= NEWEST_VERSION)) {
     throw new UsageError(
       `${variable} is a server of version ${facts.version}: Postgres ${OLDEST_VERSION} to ` +
@@ -38,6 +34,12 @@ export async function requireServer(url: string, variable: string): Promise<void
     );
   }
   if (facts.statement_timeout !== `${PROBE_SECONDS}s`) throw poolerFound(variable);
+}
+
+async function firstRow<Row extends object>(client: pg.Client, text: string): Promise<Row> {
+  const [row] = (await client.query<Row & pg.QueryResultRow>(text)).rows;
+  if (!row) throw new Error('the server returned no row');
+  return row;
 }
 
 /**
@@ -56,27 +58,16 @@ export async function requireSameServer(url: string, directUrl: string): Promise
   );
 }
 
-function readFacts(url: string, variable: string): Promise<ServerFacts> {
-  return connected({ url, variable, statementSeconds: PROBE_SECONDS }, async (client) => {
-    const { rows } = await client.query<ServerFacts>(
-      `select current_setting('server_version') as version,
-         current_setting('server_version_num')::int as version_number,
-         current_setting('statement_timeout') as statement_timeout`,
-    );
-    if (!rows[0]) throw new Error('the server returned no row');
-    return rows[0];
-  });
-}
-
-function readIdentity(url: string, variable: string): Promise<string> {
-  return connected({ url, variable }, async (client) => {
-    const { rows } = await client.query<{ identity: string }>(
+async function readIdentity(url: string, variable: string): Promise<string> {
+  const { identity } = await connected({ url, variable }, (client) =>
+    firstRow<{ identity: string }>(
+      client,
       `select format('database %s (%s) of the server started at %s', datname, oid,
          pg_postmaster_start_time() at time zone 'UTC') as identity
        from pg_database where datname = current_database()`,
-    );
-    return rows[0]?.identity ?? '';
-  });
+    ),
+  );
+  return identity;
 }
 
 /** Without a statement timeout, nothing is sent that a pooler may refuse. */
@@ -123,8 +114,7 @@ const SETTINGS = statement(
 );
 
 /**
- * Checks that a reported commit is on disk. Otherwise a power cut could lose the attempt of a
- * running job, and the task would be submitted again.
+ * A power cut must not lose the attempt of a running job: its task would be submitted again.
  * @throws UsageError when the settings of the server make commits volatile
  */
 export async function requireDurableCommits(db: Database): Promise<void> {
@@ -141,7 +131,15 @@ export async function requireDurableCommits(db: Database): Promise<void> {
 }
 
 /** The longest times that the sessions behind a pooler may allow, in milliseconds. */
-const LIMITS = { statement_timeout: 3000, idle_in_transaction_session_timeout: 30_000 };
+const LIMITS: Record<string, number> = {
+  statement_timeout: 3000,
+  idle_in_transaction_session_timeout: 30_000,
+};
+const REQUIRED: Record<string, string> = {
+  synchronous_commit: 'on',
+  default_transaction_isolation: 'read committed',
+  'the first schema of search_path': 'public',
+};
 
 const SESSION = statement(
   'database_session_settings',
@@ -152,9 +150,7 @@ const SESSION = statement(
 );
 
 /**
- * Checks the sessions behind a pooler. The service can't set them: each transaction may run in
- * another one.
- * @param allowsVolatile whether commits may be lost
+ * Checks the sessions behind a pooler, which the service can't set.
  * @throws UsageError with the settings to change
  */
 export async function requireSessionSettings(db: Database, allowsVolatile: boolean): Promise<void> {
@@ -173,14 +169,12 @@ export async function requireSessionSettings(db: Database, allowsVolatile: boole
 
 /** @returns the required value, if the setting differs */
 function expectedSetting(name: string, value: string, allowsVolatile: boolean): string | undefined {
-  if (name === 'synchronous_commit') {
-    return allowsVolatile || ['on', 'remote_apply'].includes(value) ? undefined : 'on';
+  const limit = LIMITS[name];
+  if (limit !== undefined) {
+    const isWithin = Number(value) > 0 && Number(value) <= limit;
+    return isWithin ? undefined : `1 to ${limit} (milliseconds)`;
   }
-  if (name === 'default_transaction_isolation') {
-    return value === 'read committed' ? undefined : 'read committed';
-  }
-  if (name === 'the first schema of search_path') return value === 'public' ? undefined : 'public';
-  const limit = Object.entries(LIMITS).find(([limited]) => limited === name)?.[1] ?? 0;
-  const isWithin = Number(value) > 0 && Number(value) <= limit;
-  return isWithin ? undefined : `1 to ${limit} (milliseconds)`;
+  if (name === 'synchronous_commit' && (allowsVolatile || value === 'remote_apply'))
+    return undefined;
+  return value === REQUIRED[name] ? undefined : REQUIRED[name];
 }

@@ -15,8 +15,8 @@ const CONCURRENCY = 2;
 
 /**
  * Micro-batches calls that arrive together into shared statements and one commit. A lone call does
- * not wait. When a batch fails, it was rolled back, unless the database was unavailable. Each item
- * is then tried alone, so that one bad item fails no other.
+ * not wait. The items of a batch that was rolled back are tried alone, so that a bad one fails no
+ * other.
  */
 export function sharedWork<Item, Result>(
   shared: SharedWork<Item, Result>,
@@ -34,7 +34,8 @@ export function sharedWork<Item, Result>(
           const results = await shared.work(db, items);
           return results.map((result) => async () => result);
         } catch (error) {
-          if (items.length === 1 || !wasRolledBack(error)) throw error;
+          // If a response was lost, the work may have been committed.
+          if (items.length === 1 || error instanceof DatabaseUnavailable) throw error;
           return items.map((item) => () => alone(db, item));
         }
       },
@@ -53,9 +54,4 @@ export function sharedWork<Item, Result>(
 /** Thrown by shared work to roll back, so that each of its items is tried alone. */
 export class RetryAlone extends Error {
   override name = 'RetryAlone';
-}
-
-/** Whether the work was certainly not committed: no response was lost. */
-function wasRolledBack(error: unknown): boolean {
-  return !(error instanceof DatabaseUnavailable);
 }

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { UsageError } from '../../kernel/errors.ts';
 import { type MigrationFile, numberOf } from './migration-files.ts';
 
-/** A row of the table `migrations`: a file that has run. */
+/** A file that has run. */
 interface AppliedMigration {
   name: string;
   checksum: string;
@@ -25,11 +25,30 @@ export async function makeMigrationsTable(client: pg.Client): Promise<void> {
 const FIRST_BEFORE_1_0 = '0001_clock.sql';
 const LAST_COMMIT_BEFORE_1_0 = 'b8ecca28abc3';
 
+/** What has run on a database, and which files have not. */
+interface SchemaState {
+  isNew: boolean;
+  pending: MigrationFile[];
+}
+
 /**
- * The rows of the table `migrations`; no rows if the database has no such table.
- * @throws UsageError for a database from before 1.0.0
+ * Compares the files with the database.
+ * @throws UsageError when the database is from before 1.0.0, a newer program has migrated it, or an
+ *   applied file changed
  */
-export async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
+export async function readSchemaState(
+  client: pg.Client,
+  files: readonly MigrationFile[],
+): Promise<SchemaState> {
+  const applied = await readApplied(client);
+  refuseNewerSchema(files, applied);
+  refuseChangedFiles(files, applied);
+  const names = new Set(applied.map(({ name }) => name));
+  return { isNew: applied.length === 0, pending: files.filter(({ name }) => !names.has(name)) };
+}
+
+/** No rows if the database has no table `migrations`. */
+async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
   const { rows: tables } = await client.query<{ present: boolean }>(
     `select to_regclass('migrations') is not null as present`,
   );
@@ -50,24 +69,8 @@ export async function readApplied(client: pg.Client): Promise<AppliedMigration[]
   return rows;
 }
 
-/** The files that have not run yet. */
-export function pendingFiles(
-  files: readonly MigrationFile[],
-  applied: readonly AppliedMigration[],
-): MigrationFile[] {
-  const names = new Set(applied.map(({ name }) => name));
-  return files.filter(({ name }) => !names.has(name));
-}
-
-/**
- * Refuses a schema with migrations that this program does not have, unless each of them says that
- * a program this old still works (`oldest-program`).
- * @throws UsageError
- */
-export function refuseNewerSchema(
-  files: readonly MigrationFile[],
-  applied: readonly AppliedMigration[],
-): void {
+/** A migration that this program lacks must say that one this old works (`oldest-program`). */
+function refuseNewerSchema(files: readonly MigrationFile[], applied: AppliedMigration[]): void {
   const own = new Set(files.map(({ name }) => name));
   const program = numberOf(files.at(-1)?.name ?? '0000');
   const wrong = applied
@@ -80,18 +83,11 @@ export function refuseNewerSchema(
   );
 }
 
-/**
- * Refuses files that were changed after they had run: then the schema is not what the files say.
- * @throws UsageError
- */
-export function refuseChangedFiles(
-  files: readonly MigrationFile[],
-  applied: readonly AppliedMigration[],
-): void {
+function refuseChangedFiles(files: readonly MigrationFile[], applied: AppliedMigration[]): void {
   const checksums = new Map(applied.map((row) => [row.name, row.checksum]));
-  const changed = files.filter(({ name, checksum }) => {
-    return (checksums.get(name) ?? checksum) !== checksum;
-  });
+  const changed = files.filter(
+    (file) => (checksums.get(file.name) ?? file.checksum) !== file.checksum,
+  );
   if (changed.length === 0) return;
   const names = changed.map(({ name }) => name).join(', ');
   throw new UsageError(

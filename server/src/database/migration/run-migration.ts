@@ -15,8 +15,8 @@ export interface RunSettings {
 }
 
 /**
- * Runs one file and records it. When a lock can't be taken within `lockMs`, gives up the locks that
- * it has, waits and tries again, so that a migration never blocks requests for longer.
+ * Runs one file and records it. If a lock can't be taken within `lockMs`, releases its locks, waits
+ * and tries again, so that it blocks requests no longer than that.
  * @throws Error with the file's name; the cause is the error of Postgres
  */
 export async function runMigration(
@@ -27,30 +27,16 @@ export async function runMigration(
   const { report, pauseMs, patienceMs } = settings;
   const startedAt = performance.now();
   for (let tries = 1; ; tries += 1) {
-    const error = await tryMigration(client, file, settings);
-    const seconds = Math.round(performance.now() - startedAt) / 1000;
-    if (error === undefined) return;
-    if (!isLockConflict(error) || seconds * 1000 >= patienceMs) {
-      const cause = error instanceof Error ? error.message : String(error);
-      throw new Error(`migration ${file.name} failed: ${cause}${advice(error)}`, { cause: error });
+    try {
+      if (file.isTransaction) return await runInTransaction(client, file, settings.lockMs);
+      return await runAlone(client, file, settings);
+    } catch (error) {
+      const seconds = Math.round(performance.now() - startedAt) / 1000;
+      if (!isLockConflict(error) || seconds * 1000 >= patienceMs) throw failure(file, error);
+      const blocker = await oldestTransaction(client);
+      report(`${file.name} waits for a lock (try ${tries}, ${seconds} s)${blocker}`);
     }
-    const blocker = await oldestTransaction(client);
-    report(`${file.name} waits for a lock (try ${tries}, ${seconds} s)${blocker}`);
     await delay(pauseMs);
-  }
-}
-
-async function tryMigration(
-  client: pg.Client,
-  file: MigrationFile,
-  settings: RunSettings,
-): Promise<unknown> {
-  try {
-    if (file.isTransaction) await runInTransaction(client, file, settings.lockMs);
-    else await runAlone(client, file, settings);
-    return undefined;
-  } catch (error) {
-    return error;
   }
 }
 
@@ -128,16 +114,16 @@ async function repeat(
 }
 
 /** SQLSTATE of a lock that was not available in time, and of a deadlock. */
-const LOCK_CONFLICTS = ['55P03', '40P01'];
-
 function isLockConflict(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && LOCK_CONFLICTS.includes(error.code ?? '');
+  return error instanceof pg.DatabaseError && /^(55P03|40P01)$/.test(error.code ?? '');
 }
 
-function advice(error: unknown): string {
-  return isLockConflict(error)
+function failure({ name }: MigrationFile, error: unknown): Error {
+  const cause = error instanceof Error ? error.message : String(error);
+  const advice = isLockConflict(error)
     ? '. End the transactions that are open for long, then run it again'
     : '';
+  return new Error(`migration ${name} failed: ${cause}${advice}`, { cause: error });
 }
 
 /** The usual cause of the wait: the transaction that has been open the longest. */

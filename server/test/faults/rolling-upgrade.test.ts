@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, symlink, writeFile } from 'node:fs/promises';
+import { symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { migrate } from '../../src/database/migrate.ts';
-import {
-  MIGRATIONS_FOLDER,
-  numberOf,
-  readMigrations,
-} from '../../src/database/migration/migration-files.ts';
 import { audit } from '../../src/operator/audit.ts';
-import type { TestDatabase } from '../database.ts';
-import { longTest } from '../long.ts';
 import { ROOT } from '../repository/sources.ts';
 import { serviceEnvironment } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
@@ -25,14 +16,6 @@ const KEYS = 20;
 /** How many creates must be accepted in each state of the deployment. */
 const PHASE_CREATES = 4;
 
-/** A folder with the migrations of this program and with those of an invented next version. */
-async function nextMigrations(parent: string, added: Record<string, string>): Promise<URL> {
-  const folder = path.join(parent, 'migrations');
-  await cp(fileURLToPath(MIGRATIONS_FOLDER), folder, { recursive: true });
-  for (const [name, text] of Object.entries(added)) await writeFile(path.join(folder, name), text);
-  return pathToFileURL(`${folder}/`);
-}
-
 /** Waits until the load has created some more tasks, and checks that no request failed. */
 async function assertGoodput(load: UpgradeLoad, state: string): Promise<void> {
   const before = load.accepted();
@@ -42,71 +25,6 @@ async function assertGoodput(load: UpgradeLoad, state: string): Promise<void> {
   );
   assert.deepEqual(load.failures(), [], state);
 }
-
-/** Adds a column to every table of the service: no statement may depend on what it does not name. */
-async function expandEveryTable({ db }: TestDatabase) {
-  const oldest = numberOf((await readMigrations(MIGRATIONS_FOLDER)).at(-1)?.name ?? '');
-  const tables = await sql<{ name: string }>(
-    db,
-    `select tablename as name from pg_tables where schemaname = 'public'
-       and tablename <> 'migrations' order by 1`,
-  );
-  const files = tables.map(({ name }, i) => [
-    `9${String(i + 1).padStart(3, '0')}_expand_${name}.sql`,
-    `-- oldest-program: ${oldest}\nalter table ${name} add column of_next_version text;\n`,
-  ]);
-  const index = `create index concurrently tasks_of_next_version on tasks (of_next_version);\n`;
-  return Object.fromEntries([
-    ...files,
-    ['9900_index.sql', `-- oldest-program: ${oldest}\n-- transaction: none\n${index}`],
-  ]);
-}
-
-/** Reads the tasks in a transaction that stays open, as a backup does, until it is in the way. */
-async function holdSnapshot({ db }: TestDatabase, isInTheWay: () => boolean) {
-  await db.transaction(async (tx) => {
-    await sql(tx, 'select count(*) from tasks');
-    await until(
-      () => sql(tx, 'select 1'),
-      () => isInTheWay(),
-    );
-    await sql(tx, 'select pg_sleep(1)');
-  });
-}
-
-longTest(
-  'processes of this version serve on while the next version expands the schema',
-  async (t) => {
-    const { database, folder, start, startLoad } = await openDeployment(t);
-    const worker = await start({ ROLES: 'worker' });
-    const api = await start({ ROLES: 'api' });
-    const load = startLoad([api.url]);
-    await assertGoodput(load, 'before the upgrade');
-
-    const next = await nextMigrations(folder, await expandEveryTable(database));
-    const reports: string[] = [];
-    const waits = /expand_tasks\.sql waits for a lock.*oldest open transaction/;
-    const snapshot = holdSnapshot(database, () => reports.some((text) => waits.test(text)));
-    const migrated = await migrate(database.url, {
-      folder: next,
-      pauseMs: 300,
-      report: (text) => reports.push(text),
-    });
-    await snapshot;
-    assert.ok(migrated.length > 10);
-    await assertGoodput(load, 'on the schema of the next version');
-    t.diagnostic(`slowest request: ${load.slowest().toFixed(2)} s`);
-
-    const restarted = await start({ ROLES: 'api' });
-    await load.use([restarted.url]);
-    await api.kill('SIGTERM');
-    await worker.kill('SIGTERM');
-    await start({ ROLES: 'worker' });
-    await assertGoodput(load, 'after a restart on the schema of the next version');
-    await load.stop();
-    assert.deepEqual(await audit(database.db), { ok: true, problems: [] });
-  },
-);
 
 const run = promisify(execFile);
 

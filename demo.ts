@@ -10,9 +10,7 @@ import { createKey } from './server/src/accounts/api-keys.ts';
 import { readConfig } from './server/src/config/config.ts';
 import type { Database } from './server/src/database/database.ts';
 import { createLog } from './server/src/kernel/log.ts';
-import { openScratchDirectory } from './server/src/kernel/scratch-directory.ts';
 import { grant } from './server/src/ledger/ledger.ts';
-import { createMeasurer } from './server/src/media/measure.ts';
 import { openConfiguredDatabase } from './server/src/open-database.ts';
 import { audit } from './server/src/operator/audit.ts';
 import type { VideoTask } from './server/src/requests/video-task.ts';
@@ -85,20 +83,7 @@ async function download(task: VideoTask, signal: AbortSignal): Promise<void> {
   say(`downloaded ${VIDEO} (${Math.round(bytes.length / 1024)} KiB)`);
 }
 
-async function check(folder: string, signal: AbortSignal): Promise<void> {
-  const scratch = openScratchDirectory(path.join(folder, 'demo-scratch'));
-  const measured = await createMeasurer({ scratch }).measure(VIDEO, 'video', { signal });
-  if (measured.kind !== 'measured' || measured.facts.kind !== 'video') {
-    throw new Error(`the video is damaged: ${JSON.stringify(measured)}`);
-  }
-  const { width, height, durationSeconds, frames, videoCodec, audio } = measured.facts;
-  const sound = audio ? `${audio.codec} sound` : 'no sound';
-  say(
-    `checked: ${width}x${height}, ${durationSeconds} s, ${frames} frames, ${videoCodec}, ${sound}`,
-  );
-}
-
-async function tour(db: Database, url: string, folder: string, signal: AbortSignal): Promise<void> {
+async function tour(db: Database, url: string, signal: AbortSignal): Promise<void> {
   say(`the service listens at ${url}, on its embedded database`);
   const accountId = await createAccount(db, 'you@localhost');
   await grant(db, { accountId, credits: CREDITS, kind: 'paid', reference: 'demo' });
@@ -108,7 +93,6 @@ async function tour(db: Database, url: string, folder: string, signal: AbortSign
   const api = { url, secret, signal };
   const task = await generate(api);
   await download(task, signal);
-  await check(folder, signal);
   const { available_credits: left } = await call<{ available_credits: number }>(api, '/credits');
   const { problems } = await audit(db);
   if (problems.length > 0) throw new Error(`the audit found ${JSON.stringify(problems)}`);
@@ -145,7 +129,7 @@ async function run(signal: AbortSignal): Promise<void> {
     const service = await startService(config, opened, log);
     cleanup.defer(() => service.stop());
     signal.throwIfAborted();
-    await tour(opened.db, service.url ?? '', folder, signal);
+    await tour(opened.db, service.url ?? '', signal);
   } finally {
     await cleanup.disposeAsync();
   }

@@ -4,7 +4,6 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EmbeddedPostgresError } from './error.ts';
 
-/** Absolute paths of the Postgres programs. */
 export type Binaries = Awaited<ReturnType<typeof findBinaries>>;
 
 const ALTERNATIVE = 'set DATABASE_URL to a Postgres of your own';

@@ -43,11 +43,11 @@ export async function ensureCluster(
     );
   });
   await rename(unfinished, folder.cluster);
-  await syncFolder(folder.path);
+  const parent = await open(folder.path, 'r');
+  await parent.sync().finally(() => parent.close());
   return true;
 }
 
-/** The role's password. @throws EmbeddedPostgresError when the file can't be read */
 export async function readPassword(folder: DatabaseFolder): Promise<string> {
   const text = await readFile(folder.password, 'utf8').catch((error: unknown) => {
     throw new EmbeddedPostgresError(
@@ -76,9 +76,4 @@ async function removeUnfinished(folder: DatabaseFolder): Promise<void> {
     if (!/^(cluster|password)\.new-/.test(name)) continue;
     await rm(join(folder.path, name), { recursive: true, force: true, maxRetries: 10 });
   }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  await handle.sync().finally(() => handle.close());
 }

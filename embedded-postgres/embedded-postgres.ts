@@ -25,9 +25,7 @@ export { EmbeddedPostgresError, makeFolders };
 export interface EmbeddedDatabase {
   /** Database `postgres` on 127.0.0.1 as the superuser `framewright`, with its password. */
   url: string;
-  /** True when this call started the server; false when it was already running. */
   startedHere: boolean;
-  /** True when this call created the cluster. */
   created: boolean;
   /**
    * Leaves the members. The last member stops the server and waits until it is gone. Can be called
@@ -44,7 +42,6 @@ export interface EmbeddedDatabaseOptions {
   log: EmbeddedPostgresLog;
   /** Postgres settings that override the defaults, such as `{ fsync: 'off' }` for tests. */
   settings?: Record<string, string>;
-  /** Refuses a data folder without a database, instead of creating one. */
   mustExist?: boolean;
 }
 
@@ -145,7 +142,6 @@ async function join(
   });
 }
 
-/** Joins a server that still runs although its guard was killed. */
 async function joinAfterGuardLoss({ folder, osUser }: Site): Promise<Membership | undefined> {
   if ((await findPostmaster(folder)) === undefined) return undefined;
   await makePipe(folder, osUser);

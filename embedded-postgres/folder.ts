@@ -3,10 +3,8 @@ import { mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { EmbeddedPostgresError } from './error.ts';
 
-/** The paths of the embedded database, all in `<data folder>/postgres/`. */
 export type DatabaseFolder = Awaited<ReturnType<typeof makeFolder>>;
 
-/** Where the files of the database are in a data folder. */
 const SUBFOLDER = 'postgres';
 
 /** @throws EmbeddedPostgresError when nobody has opened a database in the data folder before */
@@ -62,7 +60,6 @@ export async function makeFolders(path: string, mode: number): Promise<void> {
   });
 }
 
-/** The id of the OS user that owns a file or folder; `undefined` when the path does not exist. */
 export async function ownerOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.uid;
 }

@@ -25,7 +25,6 @@ import { lastErrorLines, type OsUser, shellAs } from './os-user.ts';
 export interface Membership {
   /** True when a guard confirmed it. This guard stops Postgres after the last member left. */
   isGuarded: boolean;
-  /** Can be called twice. */
   leave(): void;
 }
 

@@ -108,7 +108,6 @@ async function requireUsable(osUser: OsUser, folder: DatabaseFolder, binaries: B
   );
 }
 
-/** Why the OS user can't enter the folder or run the server there; `undefined` when it can. */
 async function findProblem(osUser: OsUser, folder: DatabaseFolder, binaries: Binaries) {
   const script = 'cd "$1" && exec "$2" --version';
   return shellAs(osUser, script, '/', [folder.path, binaries.postgres]).then(
@@ -126,7 +125,6 @@ export function lastErrorLines(error: unknown): string {
 
 const CAUSE = /\b(ERROR|FATAL|PANIC|HINT|initdb: error):/;
 
-/** The last lines of a text, on one line. */
 export function lastLinesOf(text: string): string {
   return text
     .trim()

@@ -5,7 +5,6 @@ import { EmbeddedPostgresError } from './error.ts';
 import type { DatabaseFolder } from './folder.ts';
 import { isPostmaster, readPostmaster } from './postmaster.ts';
 
-/** A server that accepted a connection. */
 export interface ReachedServer {
   url: string;
   pid: number;

@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
-import { open, readdir, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import type { DatabaseFolder } from './folder.ts';
 import { makePipe, openBothEnds } from './membership.ts';
 import { commandAs, lastLinesOf, type OsUser } from './os-user.ts';
-
-const LOG_TAIL_BYTES = 4096;
 
 /**
  * The guard: a shell that runs Postgres in a session of its own, so that it outlives the process
@@ -75,10 +73,12 @@ export async function startServer(options: StartOptions) {
   guard.once('error', end).once('exit', end).unref();
   return {
     membership,
-    /** Whether its process still runs. */
     isAlive: () => isAlive,
     /** The last lines it has logged since it was started, on one line. */
-    lastLogLines: async () => lastLinesOf(await readFrom(folder.log, logStart)),
+    lastLogLines: async () => {
+      const log = await readFile(folder.log).catch(() => Buffer.alloc(0));
+      return lastLinesOf(log.toString('utf8', logStart));
+    },
   };
 }
 
@@ -99,24 +99,11 @@ async function removeConfirmations(folder: DatabaseFolder): Promise<void> {
   }
 }
 
-async function readFrom(path: string, start: number): Promise<string> {
-  const file = await open(path, 'r').catch(() => undefined);
-  if (file === undefined) return '';
-  try {
-    const from = Math.max(start, (await file.stat()).size - LOG_TAIL_BYTES);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOG_TAIL_BYTES), { position: from });
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await file.close();
-  }
-}
-
 /** The preferred loopback port if it is free: after a crash, other members know that address. */
 export async function freePort(preferred: number): Promise<number> {
   return (await boundPort(preferred)) ?? (await boundPort(0)) ?? preferred;
 }
 
-/** Whether a loopback port is free. */
 export async function isFree(port: number): Promise<boolean> {
   return (await boundPort(port)) !== undefined;
 }

@@ -18,7 +18,6 @@ const INTERVAL_SECONDS = 1;
 interface WatchOptions {
   folder: DatabaseFolder;
   osUser: OsUser;
-  /** The server's process. */
   pid: number;
   log: EmbeddedPostgresLog;
 }

@@ -23,7 +23,7 @@ export async function listenForClients(
   closers: Closers,
 ): Promise<string> {
   const { db, log, scratch, metrics, waiting } = parts;
-  const { adminEmails, docsEditUrl, trustedProxies } = config.website;
+  const { adminEmails, signupCredits, docsEditUrl, trustedProxies } = config.website;
   const measurer = createMeasurer({ scratch, concurrency: 1 });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
@@ -47,7 +47,15 @@ export async function listenForClients(
   const app = await createApp({
     trustedProxies,
     site: async (scope) => {
-      await site(scope, { ...siteDeps(config, parts), ...served });
+      await site(scope, {
+        ...served,
+        adminEmails,
+        signupCredits,
+        issuers: createIssuers(config.website.issuers),
+        sendMail: parts.mailer.sendMail,
+        isMailLogged: parts.mailer.isLogged,
+        recent: metrics.recent,
+      });
       if (folder) {
         const origins = pageOrigins(config);
         await scope.register(pageRoutes, { ...parts, folder, origins, docsEditUrl, adminEmails });
@@ -74,16 +82,6 @@ export async function listenForClients(
   return listening;
 }
 
-/** The website's dependencies that the public API does not have. */
-function siteDeps({ website }: Config, { mailer, metrics }: ServiceParts) {
-  const { adminEmails, signupCredits } = website;
-  const issuers = createIssuers(website.issuers);
-  const { sendMail, isLogged: isMailLogged } = mailer;
-  const { recent } = metrics;
-  return { adminEmails, signupCredits, issuers, sendMail, isMailLogged, recent };
-}
-
-/** Other origins that pages load videos from. */
 function pageOrigins({ publicUrl, storage, deliveryMode }: Config): PageOrigins {
   const ofStorage = deliveryMode === 'redirect' ? linkOrigin(storage) : undefined;
   const media = [publicUrl && new URL(publicUrl).origin, ofStorage];
@@ -93,10 +91,7 @@ function pageOrigins({ publicUrl, storage, deliveryMode }: Config): PageOrigins 
   };
 }
 
-/**
- * Answers the requests in flight, then closes. Idle connections do not delay it; after the given
- * time all connections are closed.
- */
+/** Answers the requests in flight, then closes; after the given time, all connections. */
 async function closeWithin(seconds: number, app: FastifyInstance): Promise<void> {
   app.server.keepAliveTimeout = 1; // milliseconds after a connection's last response
   const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);

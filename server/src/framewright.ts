@@ -2,10 +2,9 @@
 import { pipeline } from 'node:stream/promises';
 import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
 import { helpText } from './cli/help.ts';
-import { printPlain, printRows } from './cli/print.ts';
+import { printFailure, printPlain, printRows } from './cli/print.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
-import { visibleLines } from './kernel/text/visible-text.ts';
 import { VERSION } from './kernel/version.ts';
 import { RowStream } from './operator/verb/verb.ts';
 
@@ -39,7 +38,6 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
   }
 }
 
-/** The storage of the configured service. */
 async function configuredStorage() {
   const { readStorageSettings } = await import('./config/command-config.ts');
   const { openStorage } = await import('./storage/open-storage.ts');
@@ -55,7 +53,6 @@ async function printStream(pieces: AsyncIterable<string>): Promise<void> {
   }
 }
 
-/** Tells on standard error how to get a list's next page. */
 function hintAtNextPage({ verb, page }: ParsedCommandLine, result: unknown): void {
   if (!verb.cursorOf || !Array.isArray(result) || result.length < page.limit) return;
   const after = verb.cursorOf(result.at(-1));
@@ -89,8 +86,5 @@ async function run(args: string[]): Promise<number> {
 try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
-  const isUsage = error instanceof UsageError;
-  const text = isUsage ? error.message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`framewright: ${visibleLines(text ?? '')}\n`);
-  process.exitCode = isUsage ? 2 : 1;
+  process.exitCode = printFailure(error);
 }

@@ -16,23 +16,18 @@ export interface OpenedDatabase {
   /** Postgres itself, for sessions such as LISTEN. Equals `url` without a pooler. */
   directUrl: string;
   db: Database;
-  /** Whether this call created an embedded database. */
   created: boolean;
   /** Resolves with the cause of an unexpected exit of the embedded server. */
   exited: Promise<string>;
   close(): Promise<void>;
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   log: Log;
-  /**
-   * Whether to migrate the schema; otherwise an older one is refused. A new embedded database is
-   * always migrated.
-   */
+  /** Otherwise an older schema is refused. A new embedded database is always migrated. */
   migrates: boolean;
-  /** Refuses a data folder without an embedded database instead of creating one. */
+  /** Refuses a data folder without a database. */
   mustExist?: boolean;
-  /** Gets the progress of migrations, line by line. */
   report?: (text: string) => void;
   /** See {@link openDatabase}; the default suits an operator command. */
   pool?: { connections: number; statementSeconds?: number };

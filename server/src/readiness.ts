@@ -6,8 +6,8 @@ import { TOUCH_LEDGER } from './ledger/ledger.ts';
 import { TOUCH_TASKS } from './tasks/create/new-task.ts';
 
 /**
- * Takes a create's table locks without writing a row. It names columns, so that it fails on tables
- * of the same name in another schema. A read-only standby refuses it, as it refuses requests.
+ * Takes a create's table locks without writing a row. It fails on a read-only standby, and on tables
+ * of the same names in another schema.
  */
 const READY = statement(
   'database_ready',
@@ -23,8 +23,8 @@ const SLOW_SECONDS = 1;
 export const WATCH_SECONDS = 10;
 
 /**
- * Whether requests can be handled now. The check works like a request: it takes a connection from
- * the same pool and touches a create's tables. If it waits for a lock, the log names the holder.
+ * Whether requests can be handled now: like one, the check takes a connection from the pool and
+ * touches a create's tables. If it waits for a lock, the log names the holder.
  */
 export async function isReady({ db, log }: { db: Database; log: Log }): Promise<boolean> {
   const stopped = new AbortController();
@@ -46,7 +46,6 @@ interface Blocker {
   role: string;
   state: string;
   transaction_seconds: number;
-  /** How many sessions it blocks. */
   waiting: number;
   locks: string;
 }
@@ -69,7 +68,6 @@ const BLOCKERS = statement(
    order by waiting desc limit 3`,
 );
 
-/** Logs who holds the locks that this database's sessions are waiting for. */
 async function logBlockers({ db, log }: { db: Queryable; log: Log }): Promise<void> {
   for (const holder of await db.query<Blocker>(BLOCKERS)) {
     log.error(holder, 'statements wait for a lock that another session holds');

@@ -30,7 +30,6 @@ import { createWaiting } from './tasks/waiting.ts';
 import { openWakeUps } from './tasks/wake-ups.ts';
 import { warnOfUnserved } from './worker/live-workers.ts';
 
-/** How often the scratch directory is maintained. */
 const MAINTAIN_SECONDS = 60;
 /** How often Stripe is asked for its key's account, until it is known. */
 const ACCOUNT_SECONDS = 60;
@@ -38,10 +37,9 @@ const ACCOUNT_SECONDS = 60;
 /** Called at the stop, in reverse order. */
 export type Closers = Array<() => Promise<unknown>>;
 
-/** Guarded fetch settings that are not configuration: timeouts, DNS lookup, trusted CAs. */
+/** What is not configuration: timeouts, DNS lookup, trusted CAs. */
 export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
 
-/** The input of the start. */
 export interface Opened extends OpenedDatabase {
   log: Log;
   guardedFetch: GuardedFetchSettings;
@@ -51,10 +49,8 @@ export interface Opened extends OpenedDatabase {
   publicUrl(): string;
 }
 
-/** The parts of the service that both roles use. */
 export type ServiceParts = Awaited<ReturnType<typeof openParts>>;
 
-/** Opens the parts that both roles use. */
 export async function openParts(config: Config, opened: Opened, closers: Closers) {
   const shared = await openShared(config, opened, closers);
   return { ...shared, providers: await openProviders(config, shared, closers) };

@@ -51,7 +51,6 @@ export async function startService(
   }
 }
 
-/** Creates all parts first, then listens, and starts the worker last. */
 async function startRoles(
   config: Config,
   opened: Omit<Opened, 'publicUrl' | 'metrics'>,

@@ -39,25 +39,17 @@ async function forgetFuture(tx: Transaction): Promise<void> {
   await wakeMails(tx);
 }
 
-/** Monotonic milliseconds. */
-const monotonic = () => performance.now();
-
-/**
- * A limit for all periodic jobs together. They start on the same ticks: without it, each would open
- * a connection and keep it open for nothing.
- */
+/** Periodic jobs start on the same ticks: each would open a connection and keep it for nothing. */
 const UPKEEP_CONNECTIONS = 3;
 
-/**
- * Builds the worker role: the task worker, the providers and the periodic jobs. `start` starts all
- * of them; the closers stop them.
- */
+/** The task worker, the providers and the periodic jobs, which the closers stop. */
 export function buildWorker(
   config: Config,
   parts: ServiceParts,
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
   const { db, log, scratch, providers } = parts;
+  const monotonic = () => performance.now();
   const upkeepDb = fewConnections(db, UPKEEP_CONNECTIONS);
   const jobTimes = openJobTimes(upkeepDb);
   const measurer = createMeasurer({ scratch });

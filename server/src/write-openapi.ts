@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { describePublicApi } from './http/openapi/openapi.ts';
 
-/** The public API's OpenAPI document. */
 export const OPENAPI_FILE = new URL('../../openapi.json', import.meta.url);
 
 /** The deterministic text of openapi.json, built from the endpoints. */

@@ -75,7 +75,6 @@ function fieldsTable({ table: fields, shown = (name) => name }: ShownFields): st
   return table(['Field', 'Sent as'], rows);
 }
 
-/** Every metric with its labels. */
 function metricsTable(): string {
   const rows = Object.entries(METRICS).map(([name, { kind, labels, help }]) => {
     return [`\`${name}{${labels}}\``, kind, help];

@@ -8,10 +8,6 @@ import type { ListPage, Verb, VerbDeps } from '../operator/verb/verb.ts';
 import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
 import { optionOf, usageOf } from './help.ts';
 
-/** A command's dependencies. */
-type CommandDeps = Pick<VerbDeps, 'db' | 'show' | 'openStorage'>;
-
-/** A parsed and validated command line. */
 export interface ParsedCommandLine {
   name: string;
   verb: Verb;
@@ -21,7 +17,7 @@ export interface ParsedCommandLine {
    * @returns the output: one object, a list of objects, or a RowStream
    * @throws UsageError when the command is refused
    */
-  run(deps: CommandDeps): Promise<unknown>;
+  run(deps: Pick<VerbDeps, 'db' | 'show' | 'openStorage'>): Promise<unknown>;
 }
 
 /**
@@ -73,7 +69,6 @@ async function worded<Result>(verb: Verb, work: () => Promise<Result>): Promise<
   }
 }
 
-/** The verb at the start of a command line, and its name. */
 async function findVerb(args: string[], nouns: Nouns): Promise<[string, Verb]> {
   const [noun = ''] = args;
   const verbs = Object.entries((await nouns[noun]?.()) ?? {});
@@ -96,9 +91,6 @@ async function suggestionsFor(noun: string, nouns: Nouns): Promise<string> {
   return names.join(', ') || 'npx --no-install framewright --help';
 }
 
-type Options = Record<string, string | boolean | undefined>;
-
-/** A command's arguments and options by field name. */
 function parseWords(name: string, verb: Verb, args: string[]) {
   const shared = [
     ...(verb.reason ? ['reason', 'by'] : []),
@@ -121,7 +113,7 @@ function parseWords(name: string, verb: Verb, args: string[]) {
   ]);
   return {
     words: Object.fromEntries(names.map((field, i) => [field, positionals[i]])),
-    options: Object.fromEntries(given) as Options &
+    options: Object.fromEntries(given) as Record<string, string | boolean | undefined> &
       Record<'reason' | 'by' | 'limit' | 'after', string | undefined>,
   };
 }
@@ -130,9 +122,10 @@ function typeOf(isFlag: boolean) {
   return { type: isFlag ? ('boolean' as const) : ('string' as const) };
 }
 
-type ParseConfig = { args: string[]; options: Record<string, ReturnType<typeof typeOf>> };
-
-function parseStrictly(usage: string, { args, options }: ParseConfig) {
+function parseStrictly(
+  usage: string,
+  { args, options }: { args: string[]; options: Record<string, ReturnType<typeof typeOf>> },
+) {
   // parseArgs takes a negative number for an option, unless it follows "--".
   const isNegative = (arg: string) => /^-\d+$/.test(arg);
   const sorted = [...args.filter((arg) => !isNegative(arg)), '--', ...args.filter(isNegative)];
@@ -143,7 +136,6 @@ function parseStrictly(usage: string, { args, options }: ParseConfig) {
   }
 }
 
-/** parseArgs's error as one sentence. */
 function reasonOf(error: unknown): string {
   const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split(/\.\s/);
   const [, option] =
@@ -151,17 +143,14 @@ function reasonOf(error: unknown): string {
   return option === undefined ? sentence : `${option} needs a value`;
 }
 
-/**
- * Who runs a command and why, from --by and --reason.
- * @throws UsageError when a required reason is missing, or a text has several lines
- */
+/** Who runs a command and why. @throws UsageError when a required reason is missing */
 function readAction(
-  command: Pick<Verb, 'reason'>,
+  verb: Verb,
   name: string,
-  { by, reason }: Record<string, string | undefined>,
+  { by, reason }: Record<'by' | 'reason', string | undefined>,
 ): Action {
   const why = oneLine('reason', reason);
-  if (command.reason === 'required' && why === undefined) {
+  if (verb.reason === 'required' && why === undefined) {
     throw new UsageError(`--reason is required: ${name} records why, for actions list`);
   }
   return { command: name, actor: oneLine('by', by) ?? userAndHost(), reason: why ?? null };
@@ -175,15 +164,11 @@ function oneLine(option: string, text: string | undefined): string | undefined {
   return trimmed || undefined;
 }
 
-/** Such as `ada@server-1`. In a container, a user may have a number and no name. */
+/** Such as `ada@server-1`. */
 function userAndHost(): string {
-  return `${userName()}@${hostname()}`;
-}
-
-function userName(): string {
+  let user = `uid-${process.getuid?.() ?? 'unknown'}`;
   try {
-    return userInfo().username;
-  } catch {
-    return `uid-${process.getuid?.() ?? 'unknown'}`;
-  }
+    user = userInfo().username;
+  } catch {} // in a container, a user may have a number and no name
+  return `${user}@${hostname()}`;
 }

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { type Database, isDatabaseUnavailable, statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
-/** The supervisor's pool, where one start has several processes: for migrations and readiness. */
+/** The supervisor's pool, for migrations and readiness. */
 export const FIRST_PROCESS_CONNECTIONS = 2;
 
 /** Per process: the connection that probes the server during an outage. */
@@ -18,7 +18,6 @@ const ALLOWED = statement(
      - current_setting('superuser_reserved_connections')::int as allowed`,
 );
 
-/** Warns when the processes of one start may need more connections than the server allows. */
 export async function warnOfConnections(
   config: Settings,
   { db, log }: { db: Database; log: Log },

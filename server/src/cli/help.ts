@@ -2,12 +2,10 @@ import type { Field } from '../operator/verb/fields.ts';
 import type { Verb, Verbs } from '../operator/verb/verb.ts';
 import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
 
-/** A field's option, such as `--expires-at`. */
 export function optionOf(field: string): string {
   return `--${field.replaceAll('_', '-')}`;
 }
 
-/** A field's usage, such as `--expires-at ISO`. */
 function givenAs(field: string, { kind, word }: Field<unknown>): string {
   return kind === 'flag' ? optionOf(field) : `${optionOf(field)} ${word}`;
 }
@@ -54,11 +52,7 @@ Example:
   npx --no-install framewright keys create ada@example.com
 `;
 
-/**
- * The text of --help.
- * @param words the words beside --help. The first selects the commands that begin with it, with
- *   their fields; without words, all commands are listed
- */
+/** The text of --help: of the commands that begin with this word, or of all. */
 export async function helpText([noun = '']: string[], nouns: Nouns = NOUNS): Promise<string> {
   const usage = 'Usage: npx --no-install framewright COMMAND [--json]';
   if (noun === 'serve') return `${usage}\n\n${SERVE}\n${NOTES}`;
@@ -78,7 +72,6 @@ function listing(verbs: Verbs, more: (verb: Verb) => string = () => ''): string 
     .join('\n');
 }
 
-/** A line for each of a verb's fields. */
 function fieldsOf({ fields, words = [] }: Verb): string {
   const named = Object.entries(fields).map(
     ([field, { word, about }]) => [words.includes(field) ? word : optionOf(field), about] as const,

@@ -1,6 +1,7 @@
 import { formatMoney } from '../kernel/currency.ts';
+import { UsageError } from '../kernel/errors.ts';
 import { csvLine } from '../kernel/text/csv.ts';
-import { visibleText } from '../kernel/text/visible-text.ts';
+import { visibleLines, visibleText } from '../kernel/text/visible-text.ts';
 import type { RowStream } from '../operator/verb/verb.ts';
 
 /**
@@ -77,10 +78,8 @@ function table(rows: Flat[]): string {
   return line(names) + rows.map((row) => line(names.map((name) => row[name] ?? ''))).join('');
 }
 
-/** How many rows share column widths when printed for people. */
 const TABLE_ROWS = 500;
 
-/** Renders a stream of rows, in chunks. */
 export function printRows(stream: RowStream, isJson: boolean): AsyncIterable<string> {
   if (isJson) return json(stream);
   return stream.isCsv ? csv(stream) : plain(stream);
@@ -111,4 +110,12 @@ async function* plain({ rows, summary }: RowStream): AsyncGenerator<string> {
   }
   if (part.length > 0) yield printPlain(part);
   yield printPlain(summary());
+}
+
+/** Prints why the program ends. @returns the exit code */
+export function printFailure(error: unknown): number {
+  const isUsage = error instanceof UsageError;
+  const text = isUsage ? error.message : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`framewright: ${visibleLines(text ?? '')}\n`);
+  return isUsage ? 2 : 1;
 }

@@ -1,6 +1,6 @@
 import { readConfig } from '../config/config.ts';
-import { UsageError } from '../kernel/errors.ts';
 import { createLog } from '../kernel/log.ts';
+import { printFailure } from './print.ts';
 import { runRoles } from './serve.ts';
 import { stopRequestOfOne } from './stop-request.ts';
 
@@ -27,8 +27,5 @@ try {
   // The channel to the supervisor would keep this process alive.
   process.exit(await serveOne(process.argv[2] ?? ''));
 } catch (error) {
-  const isUsage = error instanceof UsageError;
-  const text = isUsage ? error.message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`framewright: ${text}\n`);
-  process.exit(isUsage ? 2 : 1);
+  process.exit(printFailure(error));
 }

@@ -13,20 +13,15 @@ import { type StopRequest, stopRequest } from './stop-request.ts';
 import { supervise } from './supervise.ts';
 import { welcome } from './welcome.ts';
 
-/** What differs between a single process and one of several. */
 export interface ProcessOptions {
   log: Log;
   stop: StopRequest;
   /** Set if the start has several processes; the supervisor has migrated the database. */
   processName?: string;
-  /** Called once all roles have started. */
   started(opened: OpenedDatabase, url: string | undefined): Promise<void>;
 }
 
-/**
- * Runs the service until SIGINT or SIGTERM.
- * @returns the exit code: 0 after a signal, 1 when the embedded database ended
- */
+/** Runs the service until it is asked to stop. @returns the exit code */
 export async function serve(config: Config): Promise<number> {
   const log = createLog({ level: config.logLevel });
   const stop = stopRequest(log);
@@ -42,10 +37,7 @@ export async function serve(config: Config): Promise<number> {
   });
 }
 
-/**
- * Runs this process's roles until it is asked to stop.
- * @returns the requested exit code
- */
+/** The same, for one process. */
 export async function runRoles(config: Config, options: ProcessOptions): Promise<number> {
   const { log, stop, processName } = options;
   const stopTracing = await startTracing(config, log);
@@ -74,10 +66,7 @@ export async function runRoles(config: Config, options: ProcessOptions): Promise
   }
 }
 
-/**
- * Turns tracing on if configured. The OpenTelemetry packages are loaded only then.
- * @returns a function that sends the last spans
- */
+/** Loads OpenTelemetry's packages if needed. @returns a function that sends the last spans */
 async function startTracing({ tracing }: Config, log: Log): Promise<() => Promise<void>> {
   if (!tracing) return async () => {};
   const { openTracer } = await import('../telemetry/otel-tracer.ts');

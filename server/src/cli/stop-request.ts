@@ -14,10 +14,7 @@ const SAME_REQUEST_SECONDS = 1;
 /** A start that was asked to stop, perhaps while waiting for a lock, exits after this time. */
 const START_SECONDS = 3;
 
-/**
- * The first SIGINT or SIGTERM drains and shuts down. Another one more than a second later exits at
- * once.
- */
+/** The first signal drains and shuts down; another one more than a second later exits at once. */
 export function stopRequest(log: Log): StopRequest {
   let askedAt: number | undefined;
   return stopAtSignals(log, () => {
@@ -28,10 +25,7 @@ export function stopRequest(log: Log): StopRequest {
   });
 }
 
-/**
- * For a child process. Terminals and service managers signal both the supervisor and its children,
- * and the supervisor signals them again, so a second signal means nothing.
- */
+/** For a child process, which terminals, service managers and the supervisor all signal. */
 export function stopRequestOfOne(log: Log): StopRequest {
   return stopAtSignals(log, () => {});
 }

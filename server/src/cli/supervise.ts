@@ -2,7 +2,6 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { listen } from '../http/listen.ts';
 import { healthRoutes } from '../http/operations/health.ts';
@@ -19,12 +18,10 @@ import { welcome } from './welcome.ts';
 /** The program of each child process; its argument is the process's name. */
 const PROGRAM = fileURLToPath(new URL('./serve-one.ts', import.meta.url));
 
-/** The restart backoff; it doubles up to `longest`. */
 const PAUSE_SECONDS = { first: 1, longest: 30 };
 /** A process that ran this long resets the backoff. */
 const SOUND_SECONDS = 60;
 
-/** A supervised process. */
 interface Member {
   /** Such as `api-1` or `worker`. */
   name: string;
@@ -33,8 +30,8 @@ interface Member {
 }
 
 /**
- * Supervises several API processes, and one worker if this start has that role, until it is asked
- * to stop. All listen on one port. A process that ends is restarted.
+ * Runs several API processes, which listen on one port, and one worker if this start has that role.
+ * A process that ends is restarted.
  * @returns the requested exit code; the first process's, if it can't start
  */
 export async function supervise(
@@ -45,12 +42,11 @@ export async function supervise(
   const opened = await openForService(config, { log, stop, migrates: true, connections });
   stop.started();
   const members = membersOf(config);
-  let isStopping = false;
-  void stop.requested.then(() => {
-    isStopping = true;
-  });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  void stop.requested.then(() => stopping.abort());
   const isServing = () =>
-    !isStopping && members.some(({ name, hasStarted }) => name !== 'worker' && hasStarted);
+    !signal.aborted && members.some(({ name, hasStarted }) => name !== 'worker' && hasStarted);
   const metrics = createSharedMetrics();
   healthRoutes(metrics, {
     isReady: async () => isServing() && (await isReady({ db: opened.db, log })),
@@ -59,8 +55,9 @@ export async function supervise(
   try {
     await builtPages(log); // once, not in every process
     await warnOfConnections(config, { db: opened.db, log });
-    if (config.metricsPort !== undefined) await listenForMetrics(config, metrics);
-    return await runMembers(members, { config, log, stop, opened });
+    const { host, metricsPort: port } = config;
+    if (port !== undefined) await listen(metrics, { host, port, variable: 'METRICS_PORT' });
+    return await runMembers(members, { config, log, stop, opened, signal });
   } finally {
     await metrics.close();
     await opened.close();
@@ -73,26 +70,21 @@ function membersOf({ processes, roles }: Config): Member[] {
   return names.map((name) => ({ name, worker: undefined, hasStarted: false }));
 }
 
-async function listenForMetrics({ host, metricsPort: port = 0 }: Config, app: FastifyInstance) {
-  await listen(app, { host, port, variable: 'METRICS_PORT' });
-}
-
-/**
- * Starts the first process alone: if it can't start, neither can the others, and only one reports
- * why.
- */
+/** Starts the first process alone: if it can't start, only one reports why. */
 async function runMembers(
   members: Member[],
-  deps: { config: Config; log: Log; stop: StopRequest; opened: OpenedDatabase },
+  deps: Pick<KeepDeps, 'log' | 'signal'> & {
+    config: Config;
+    stop: StopRequest;
+    opened: OpenedDatabase;
+  },
 ): Promise<number> {
-  const { config, log, stop, opened } = deps;
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const { config, log, stop, opened, signal } = deps;
   const [first, ...others] = members;
   const kept: Promise<void>[] = [];
   const firstStart = Promise.withResolvers<string>();
-  const giveUp = (code: number) => stop.request(code);
-  if (first) kept.push(keep(first, { log, signal, giveUp, started: firstStart.resolve }));
+  const { resolve: started } = firstStart;
+  if (first) kept.push(keep(first, { log, signal, giveUp: stop.request, started }));
   const begin = async () => {
     const url = await firstStart.promise;
     if (signal.aborted) return;
@@ -102,7 +94,6 @@ async function runMembers(
   const beginning = begin();
   const code = await stop.requested;
   log.info('shutting down: the processes finish the steps under way');
-  stopping.abort();
   firstStart.resolve('');
   await beginning;
   for (const { worker } of members) worker?.process.kill('SIGTERM');
@@ -117,11 +108,10 @@ interface KeepDeps {
   signal: AbortSignal;
   /** Called with the exit code if the process ends before its first successful start. */
   giveUp?: (code: number) => void;
-  /** Called with the API's URL at each start. */
   started?: (url: string) => void;
 }
 
-/** Runs a process and restarts it until the signal aborts and it has ended. */
+/** Restarts a process until the signal aborts and it has ended. */
 async function keep(member: Member, { log, signal, giveUp, started }: KeepDeps): Promise<void> {
   let pause = PAUSE_SECONDS.first;
   let hasEverStarted = false;
@@ -143,10 +133,7 @@ async function keep(member: Member, { log, signal, giveUp, started }: KeepDeps):
 }
 
 /** Runs a process until it ends. @returns its exit code, or the signal that ended it */
-async function run(
-  member: Member,
-  started: (url: string, pid: number | undefined) => void,
-): Promise<{ code: number | null; by: string | null }> {
+async function run(member: Member, started: (url: string, pid: number | undefined) => void) {
   cluster.setupPrimary({ exec: PROGRAM, args: [member.name] });
   const worker = cluster.fork();
   member.worker = worker;

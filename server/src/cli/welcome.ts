@@ -7,16 +7,9 @@ import { grant } from '../ledger/ledger.ts';
 const FIRST_ACCOUNT = 'you@localhost';
 const FIRST_CREDITS = 10_000;
 
-/** Where to find the sign-in code. */
-function codeText({ website: { mail } }: Config): string {
-  return mail
-    ? 'The code is sent by SMTP_URL.'
-    : 'The code is printed in this log, since there is no mail server.';
-}
-
 /**
- * On the first start with the embedded database and the local renderer, creates an account with
- * credits and prints its API key once, to standard output. In this set-up, videos cost no money.
+ * On the first start with the embedded database and the local renderer, where videos cost no money,
+ * creates an account with credits and prints its API key once.
  */
 export async function welcome(config: Config, db: Database, url: string): Promise<void> {
   const isTrial = config.databaseUrl === undefined && config.provider === 'local';
@@ -25,6 +18,9 @@ export async function welcome(config: Config, db: Database, url: string): Promis
   const reference = 'first-start';
   await grant(db, { accountId, credits: FIRST_CREDITS, kind: 'paid', reference });
   const { secret } = await createKey(db, { accountId, name: 'first start' });
+  const code = config.website.mail
+    ? 'The code is sent by SMTP_URL.'
+    : 'The code is printed in this log, since there is no mail server.';
   process.stdout.write(`
 Framewright is running with its local renderer (test patterns, not an AI model).
 An account ${FIRST_ACCOUNT} with ${FIRST_CREDITS} credits was created. Its API key, shown only now:
@@ -32,7 +28,7 @@ An account ${FIRST_ACCOUNT} with ${FIRST_CREDITS} credits was created. Its API k
   ${secret}
 
 The website: ${url}
-Sign in there as ${FIRST_ACCOUNT}. ${codeText(config)}
+Sign in there as ${FIRST_ACCOUNT}. ${code}
 If you start with ADMIN_EMAILS=${FIRST_ACCOUNT}, this account also sees the operator's console.
 
 Or try the API:

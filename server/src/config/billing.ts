@@ -2,11 +2,7 @@ import type { StripeSettings } from '../billing/stripe-client.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type Environment, secret, webAddress } from '../kernel/variables.ts';
 
-/**
- * Reads the Stripe settings.
- * @returns undefined if nothing is on sale
- * @throws UsageError, one line, when a value is missing or malformed
- */
+/** @returns undefined if nothing is on sale */
 export function readBilling(env: Environment): StripeSettings | undefined {
   const secretKey = secret(env, 'STRIPE_SECRET_KEY');
   const webhookSecret = secret(env, 'STRIPE_WEBHOOK_SECRET');

@@ -34,7 +34,7 @@ function databaseUrl(env: Environment, name: string): string | undefined {
   const text = read(env, name, '');
   if (text === '') return undefined;
   if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) {
-    // The value is left out, because it may contain a password.
+    // Without the value, which may contain a password.
     throw new UsageError(`${name} is not valid: expected postgres://user:password@host/name`);
   }
   return text;

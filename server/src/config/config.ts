@@ -72,19 +72,17 @@ function storageVariables(env: Environment) {
   };
 }
 
-/** The service's URL for clients on this machine; undefined if the port is not known yet. */
-function addressOf({ host, port }: { host: string; port: number }): string | undefined {
-  if (port === 0) return undefined;
+/** Wildcard addresses, and the loopback address that reaches each. */
+const ANY_HOST: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+function addressOf(host: string, port: number): string {
   const reachable = ANY_HOST[host] ?? host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** Wildcard addresses, and the loopback address that reaches each. */
-const ANY_HOST: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-
 /**
- * The value of PROVIDER. The default is for trials only: an installation with its own database or
- * provider must not sell test patterns because a variable was forgotten.
+ * The default is for trials: an installation with its own database or provider must not sell test
+ * patterns because a variable was forgotten.
  */
 function providerOfNewTasks(env: Environment): string {
   const isSet = read(env, 'PROVIDER', '') !== '';
@@ -99,22 +97,17 @@ function providerOfNewTasks(env: Environment): string {
   return choice(env, 'PROVIDER', 'local', PROVIDER_NAMES);
 }
 
-/** The value of OUTPUT_CHECK. */
 function outputFrames(env: Environment): DecodedFrames {
   const value = choice(env, 'OUTPUT_CHECK', 'keyframes', ['keyframes', 'full']);
   return value === 'full' ? 'all' : 'keyframes';
 }
 
-/**
- * The value of HISTORY_DAYS; has a minimum, since a provider may report on a job days after its
- * end.
- */
+/** Has a minimum, since a provider may report on a job days after its end. */
 function historyDays(env: Environment): number | undefined {
   if (read(env, 'HISTORY_DAYS', '') === '') return undefined;
   return number(env, 'HISTORY_DAYS', 0, { min: 7, max: TEN_YEARS.days });
 }
 
-/** The value of PROCESSES: a number, or one per available core. */
 function apiProcesses(env: Environment): number {
   if (read(env, 'PROCESSES', '1') === 'auto') return availableParallelism();
   return wholeNumber(env, 'PROCESSES', 1, { min: 1, max: 256 });
@@ -126,7 +119,7 @@ function connectionsEach(processes: number): number {
 }
 
 /**
- * Reads all variables of the service. Only this folder reads the environment.
+ * Only this folder reads the environment.
  * @throws UsageError, one line that names the variable, when a value is unknown or malformed
  */
 export function readConfig(env: Environment = process.env) {
@@ -134,15 +127,13 @@ export function readConfig(env: Environment = process.env) {
   const metrics = read(env, 'METRICS_PORT', 'off');
   const provider = providerOfNewTasks(env);
   const processes = apiProcesses(env);
-  const listens = { host, port: port(env, 'PORT', '8080') };
+  const ownPort = port(env, 'PORT', '8080');
   const config = {
-    ...listens,
+    host,
+    port: ownPort,
     metricsPort: metrics === 'off' ? undefined : port(env, 'METRICS_PORT', ''),
-    /**
-     * The service's URL for clients and providers, without a trailing slash. undefined with
-     * `PORT=0` and no PUBLIC_URL: the port is known only once the service listens.
-     */
-    publicUrl: webAddress(env, 'PUBLIC_URL') ?? addressOf(listens),
+    /** Without a trailing slash; undefined: the port is known only once the service listens. */
+    publicUrl: webAddress(env, 'PUBLIC_URL') ?? (ownPort ? addressOf(host, ownPort) : undefined),
     ...readDatabaseConfig(env),
     /** How many processes serve the API; 1: no child processes. */
     processes,
@@ -158,9 +149,9 @@ export function readConfig(env: Environment = process.env) {
     /** Whether a worker may start on a database that can lose commits. */
     databaseVolatile: yesOrNo(env, 'DATABASE_VOLATILE', 'no'),
     roles: roles(env),
-    /** The name of the provider that gets new tasks. */
+    /** Gets new tasks. */
     provider,
-    /** Every configured provider: tasks stay with the provider that got them. */
+    /** Tasks stay with the provider that got them. */
     configuredProviders: readProviders(env, provider),
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
     submitTimeoutSeconds: number(env, 'SUBMIT_TIMEOUT_SECONDS', 30),
@@ -206,13 +197,10 @@ function requireLinkHost({ publicUrl, roles, processes }: Config): void {
   );
 }
 
-/** With libuv's four threads, a few syncs on a slow disk delay every other file system call. */
-const FILE_THREADS = 16;
-
 /**
- * Raises the limit on parallel file system calls, unless UV_THREADPOOL_SIZE sets it. libuv reads
- * the variable at the first such call, so call this first.
+ * With libuv's four threads, a few syncs on a slow disk delay every other file system call. libuv
+ * reads the variable at the first such call, so call this first.
  */
 export function useFileThreads(env: Environment = process.env): void {
-  env.UV_THREADPOOL_SIZE ??= String(FILE_THREADS);
+  env.UV_THREADPOOL_SIZE ??= '16';
 }

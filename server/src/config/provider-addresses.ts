@@ -8,8 +8,7 @@ type AddressConfig = Pick<
 >;
 
 /**
- * Checks all provider URLs at the start, and PUBLIC_URL if the provider of new tasks fetches inputs
- * from it.
+ * Checks the URLs of all providers, and PUBLIC_URL for the provider of new tasks.
  * @throws UsageError that says what to set
  */
 export function checkProviderAddresses(config: AddressConfig, log: Log): void {
@@ -17,9 +16,7 @@ export function checkProviderAddresses(config: AddressConfig, log: Log): void {
   checkPublicUrl(config, log);
 }
 
-/**
- * Refuses plain http, which exposes the API key, except to loopback and hosts on PROVIDER_ALLOW.
- */
+/** Plain http exposes the API key, except to loopback and hosts on PROVIDER_ALLOW. */
 function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): void {
   const addresses = configuredProviders.flatMap(({ baseUrls }) => Object.entries(baseUrls));
   for (const [variable, address] of addresses) {
@@ -33,14 +30,13 @@ function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): v
 }
 
 /**
- * Checks that PUBLIC_URL is https if the provider of new tasks fetches inputs from it and calls it
- * back. Warns instead if the provider or PUBLIC_URL is on PROVIDER_ALLOW, or if the provider is on
- * this machine (a simulator). Providers that only finish older tasks are not checked.
- * @throws UsageError that says what to set
+ * PUBLIC_URL must be https if the provider of new tasks fetches inputs from it and calls it back.
+ * Only warns if one of them is on PROVIDER_ALLOW, or the provider is on this machine (a simulator).
  */
 function checkPublicUrl(config: AddressConfig, log: Log): void {
-  const providerUrl = fetchingProviderUrl(config);
   const { publicUrl, providerHosts, provider } = config;
+  const chosen = config.configuredProviders.find(({ name }) => name === provider);
+  const [providerUrl] = chosen?.fetchesInputs ? Object.values(chosen.baseUrls) : [];
   if (providerUrl === undefined || publicUrl?.startsWith('https:')) return;
   const isExcepted =
     isLoopback(providerUrl) ||
@@ -53,14 +49,6 @@ function checkPublicUrl(config: AddressConfig, log: Log): void {
     );
   }
   log.warn({ publicUrl, provider }, 'PUBLIC_URL is not https: only a test provider can reach it');
-}
-
-/** The API URL of the provider of new tasks; undefined if it does not fetch from PUBLIC_URL. */
-function fetchingProviderUrl(config: AddressConfig): string | undefined {
-  const chosen = config.configuredProviders.find(({ name }) => name === config.provider);
-  if (!chosen?.fetchesInputs) return undefined;
-  const [jobsUrl] = Object.values(chosen.baseUrls);
-  return jobsUrl;
 }
 
 function isLoopback(address: string): boolean {

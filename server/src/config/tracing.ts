@@ -1,11 +1,7 @@
 import { bad, choice, type Environment, number, read } from '../kernel/variables.ts';
 import { SAMPLERS, type TracingSettings } from '../telemetry/tracing.ts';
 
-/**
- * Reads OpenTelemetry's own variables: whether to trace, and which requests. An endpoint, or the
- * exporter `otlp`, turns tracing on.
- * @returns undefined if tracing is off
- */
+/** OpenTelemetry's own variables. @returns undefined if tracing is off */
 export function readTracing(env: Environment): TracingSettings | undefined {
   const isDisabled = choice(env, 'OTEL_SDK_DISABLED', 'false', ['false', 'true']) === 'true';
   const endpoints = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];

@@ -41,7 +41,7 @@ function mail(env: Environment): MailSettings | undefined {
   if (text === '') return undefined;
   const url = URL.parse(text);
   if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '') {
-    // The value is left out, because it may contain a password.
+    // Without the value, which may contain a password.
     throw new UsageError('SMTP_URL is not valid: expected smtps://user:password@host:port');
   }
   if (!/^[^\s@<>]+@[^\s@<>]+$|^[^<>@\n]*<[^\s@<>]+@[^\s@<>]+>$/.test(from)) {

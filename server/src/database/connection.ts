@@ -14,7 +14,7 @@ const CONNECT_SECONDS = 3;
 /** The server's limit on a statement, unless the caller sets another one. */
 export const STATEMENT_SECONDS = 3;
 /** The client waits longer than the server's limit, to give up only if the server is silent. */
-const MARGIN_SECONDS = 1;
+export const MARGIN_SECONDS = 1;
 /** The server ends a transaction whose client sends nothing for this long, to free its locks. */
 const IDLE_IN_TRANSACTION_SECONDS = 5;
 /** A closing connection is destroyed if the server does not close it. */
@@ -102,11 +102,6 @@ export function searchPath(url = ''): string {
 /** No response in time. The statement may have taken effect, or may still do so. */
 export class NoResponse extends Error {
   override name = 'NoResponse';
-}
-
-/** How long the client waits for a statement with this limit. */
-export function responseSeconds(statementSeconds: number): number {
-  return statementSeconds + MARGIN_SECONDS;
 }
 
 /**

@@ -2,13 +2,13 @@ import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
 import {
+  MARGIN_SECONDS,
   NoResponse,
   type PoolerStatements,
-  responseSeconds,
   STATEMENT_SECONDS,
   withinSeconds,
 } from './connection.ts';
-import { type ConnectionPool, type LentConnection, openPool } from './pool.ts';
+import { type ConnectionPool, type LentConnection, openPool, textOf } from './pool.ts';
 
 /** One SQL statement, prepared once per connection under its name if it has one. */
 export interface Statement {
@@ -104,7 +104,7 @@ export function openDatabase(options: {
   };
   const onBroken = (client: object) => broken.add(client);
   const pool = openPool({ settings, connections, log, pooler, onBroken });
-  const seconds = responseSeconds(statementSeconds);
+  const seconds = statementSeconds + MARGIN_SECONDS;
   return {
     query: (sql, values) =>
       withConnection(pool, seconds, 'query', (session) => run(session, sql, values)),
@@ -331,12 +331,6 @@ export class DatabaseUnavailable extends Error {
 /** This process has closed its pool, so a retry can't succeed. */
 export class DatabaseClosed extends DatabaseUnavailable {
   override name = 'DatabaseClosed';
-}
-
-/** Node's error for a host with several addresses has a code, but no message. */
-function textOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }
 
 /**

@@ -144,7 +144,6 @@ export async function advanceMark(
   });
 }
 
-/** Begins a recovery, unless one is under way. */
 export const beginRecovery = command<[cause: string], Transaction>(
   'recovery_begin',
   'insert into recoveries (cause) values ($1) on conflict do nothing',
@@ -182,7 +181,6 @@ function moved(row: MarkRow, now: Lineage, trustsPromotion: boolean): string | u
   return undefined;
 }
 
-/** Reads which server runs the database. */
 export async function readLineage(db: Database): Promise<Lineage> {
   const lineage = await unlessRefused(db.query<Lineage>(LINEAGE));
   if (lineage?.[0]) return lineage[0];

@@ -47,49 +47,50 @@ const ADVICE = 'see docs/operators/database-roles.md.';
 
 /** @throws UsageError when migrations are pending that the role may not run here */
 async function requireOwner(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ role: string; may: boolean | null; read_only: boolean }>(
-    `select current_user as role, current_setting('transaction_read_only') = 'on' as read_only,
-       has_schema_privilege(current_schema(), 'create') as may`,
-  );
-  const [facts] = rows;
-  if (facts?.read_only) throw readOnly();
-  if (facts?.may) return;
-  if (facts?.may === null)
-    throw new UsageError(`the role ${facts.role} may not use the schema: ${ADVICE}`);
+  const { role, may_create } = await readRole(client);
+  if (may_create) return;
+  if (may_create === null)
+    throw new UsageError(`the role ${role} may not use the schema: ${ADVICE}`);
   throw new UsageError(
-    `the schema must be migrated, but the role ${facts?.role} may not change it. Run ` +
+    `the schema must be migrated, but the role ${role} may not change it. Run ` +
       `"npx --no-install framewright migrate" with the address of the role that ` +
       `owns the tables: ${ADVICE}`,
   );
 }
 
-/** @throws UsageError when the role lacks a privilege on a table */
 export async function requirePrivileges(url: string): Promise<void> {
-  const [facts] = await withConnection(
-    url,
-    async (client) =>
-      (await client.query<{ role: string; read_only: boolean; denied: string[] }>(ROLE)).rows,
-  );
-  if (facts?.read_only) throw readOnly();
-  const [first, ...others] = facts?.denied ?? [];
-  if (!facts || first === undefined) return;
+  const { role, denied } = await withConnection(url, readRole);
+  const [first, ...others] = denied;
+  if (first === undefined) return;
   const more = others.length > 0 ? ` and ${others.length} more tables` : '';
   throw new UsageError(
-    `the role ${facts.role} may not select, insert, update and delete in ${first}${more}. ` +
+    `the role ${role} may not select, insert, update and delete in ${first}${more}. ` +
       `Grant it: ${ADVICE}`,
   );
 }
 
+interface RoleRow {
+  role: string;
+  read_only: boolean;
+  /** null: there is no schema that it may use. */
+  may_create: boolean | null;
+  /** Tables that it may not read and write. */
+  denied: string[];
+}
+
 const ROLE = `select current_user as role,
   current_setting('transaction_read_only') = 'on' as read_only,
+  has_schema_privilege(current_schema(), 'create') as may_create,
   array(select relname::text from pg_class
    where relnamespace = current_schema()::regnamespace and relkind = 'r' and relname <> 'migrations'
      and not (has_table_privilege(oid, 'select') and has_table_privilege(oid, 'insert')
        and has_table_privilege(oid, 'update') and has_table_privilege(oid, 'delete'))
    order by relname) as denied`;
 
-function readOnly(): UsageError {
-  return new UsageError(
+async function readRole(client: pg.Client): Promise<RoleRow> {
+  const [row] = (await client.query<RoleRow>(ROLE)).rows;
+  if (row && !row.read_only) return row;
+  throw new UsageError(
     'the database is read-only: it is a standby, or default_transaction_read_only is on. Start ' +
       'with the address of the primary server.',
   );

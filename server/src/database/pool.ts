@@ -105,7 +105,6 @@ async function attempt(settings: ConnectionSettings): Promise<void> {
   }
 }
 
-/** How often the server is probed during an outage. */
 const TRY_SECONDS = 0.25;
 
 /**
@@ -149,7 +148,6 @@ export function createCircuitBreaker({ attempt, log }: { attempt(): Promise<void
         isTrying = false;
       });
     },
-    /** @throws the cause of the outage, if there is one */
     check() {
       if (cause !== undefined) throw cause;
     },
@@ -166,6 +164,8 @@ export function createCircuitBreaker({ attempt, log }: { attempt(): Promise<void
   };
 }
 
-function textOf(failure: unknown): string {
-  return failure instanceof Error ? failure.message || failure.name : String(failure);
+/** Node's error for a host with several addresses has a code, but no message. */
+export function textOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }

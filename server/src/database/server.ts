@@ -130,7 +130,6 @@ export async function requireDurableCommits(db: Database): Promise<void> {
   );
 }
 
-/** The longest times that the sessions behind a pooler may allow, in milliseconds. */
 const LIMITS: Record<string, number> = {
   statement_timeout: 3000,
   idle_in_transaction_session_timeout: 30_000,

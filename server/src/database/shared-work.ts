@@ -8,7 +8,6 @@ interface SharedWork<Item, Result> {
   work(db: Database, items: Item[]): Promise<Result[]>;
 }
 
-/** Items per statement. */
 const MAX_ITEMS = 64;
 /** How many batches of one kind run at a time, so that one that waits does not delay the others. */
 const CONCURRENCY = 2;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { migrate } from '../../src/database/migrate.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
@@ -16,7 +15,6 @@ import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { type PgBouncer, startPgBouncer } from './pgbouncer.ts';
-import { openRestartingDatabase } from './restarting-database.ts';
 
 const PROGRAM = process.env.FRAMEWRIGHT_PGBOUNCER ?? '';
 const skip = PROGRAM === '' && 'set FRAMEWRIGHT_PGBOUNCER to the file of a PgBouncer';
@@ -82,32 +80,6 @@ test('two APIs and two workers share fewer sessions than each would open', { ski
   assert.deepEqual(listening, [], 'no lock is left to a session of the pooler');
   assert.doesNotMatch(worker.output(), /notify|LISTEN/i);
   assert.ok(accountId);
-});
-
-test('requests are served within 5 s after Postgres is back behind the pooler', {
-  skip,
-}, async (t) => {
-  await using data = await temporaryFolder();
-  await using own = await openRestartingDatabase(`${data.path}/postgres`);
-  await migrate(own.url);
-  await using pooler = await startPgBouncer(PROGRAM, own.url);
-  await using service = await startServiceProcess({
-    ...environment(pooler),
-    DATABASE_URL: throughPooler(own.url, pooler.host),
-    DATABASE_DIRECT_URL: own.url,
-    DATABASE_VOLATILE: 'yes',
-  });
-  const { secret } = await makeCustomer(own.db, CREDITS);
-  const credits = async () => (await client(service.url, secret).credits()).status;
-  assert.equal(await credits(), 200);
-  const outage = own.restart(2);
-  await until(credits, (status) => status === 503);
-  await outage;
-  const backAt = performance.now();
-  await until(credits, (status) => status === 200);
-  const seconds = (performance.now() - backAt) / 1000;
-  t.diagnostic(`served ${seconds.toFixed(1)} s after Postgres was back`);
-  assert.ok(seconds < 5, `${seconds} s`);
 });
 
 test('the service goes on after its pooler was lost', { skip }, async (t) => {

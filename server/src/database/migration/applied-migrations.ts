@@ -2,7 +2,6 @@ import type pg from 'pg';
 import { UsageError } from '../../kernel/errors.ts';
 import { type MigrationFile, numberOf } from './migration-files.ts';
 
-/** A file that has run. */
 interface AppliedMigration {
   name: string;
   checksum: string;
@@ -25,7 +24,6 @@ export async function makeMigrationsTable(client: pg.Client): Promise<void> {
 const FIRST_BEFORE_1_0 = '0001_clock.sql';
 const LAST_COMMIT_BEFORE_1_0 = 'b8ecca28abc3';
 
-/** What has run on a database, and which files have not. */
 interface SchemaState {
   isNew: boolean;
   pending: MigrationFile[];
@@ -96,7 +94,6 @@ function refuseChangedFiles(files: readonly MigrationFile[], applied: AppliedMig
   );
 }
 
-/** Records a file that has run, together with what older programs must know about it. */
 export async function recordApplied(client: pg.Client, file: MigrationFile): Promise<void> {
   await client.query(
     'insert into migrations (name, checksum, oldest_program) values ($1, $2, $3)',

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-/** The migrations of this program. */
 export const MIGRATIONS_FOLDER = new URL('../../../migrations/', import.meta.url);
 
 /** A file of `migrations/`. Its header is explained in migrations/README.md. */

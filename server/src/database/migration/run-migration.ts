@@ -4,13 +4,10 @@ import { recordApplied } from './applied-migrations.ts';
 import { BATCH, BUILD_INDEX, type MigrationFile, statementsOf } from './migration-files.ts';
 
 export interface RunSettings {
-  /** Receives one line of progress at a time. */
   report: (text: string) => void;
   /** How long one try may wait for a lock. Requests for the same table wait as long. */
   lockMs: number;
-  /** Pause between tries. */
   pauseMs: number;
-  /** How long a file is retried before it fails. */
   patienceMs: number;
 }
 

@@ -64,6 +64,8 @@ test('no route exists for customers', async () => {
     assertError(refused, 'not_found');
     const missing = await customer.get(`${API}/no/such/path/at/all`);
     assert.equal(refused.body.error.message, missing.body.error.message, url);
+    // A 405 would tell that the path exists.
+    assertError(await website.stranger.send({ method: 'PUT', url }), 'not_found');
   }
 });
 

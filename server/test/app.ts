@@ -158,8 +158,9 @@ function testCustomer({ app, db, accountId, secret }: CustomerDeps): TestCustome
   };
 }
 
-/** The response of `app.inject`, with its JSON body parsed. */
+/** The response of `app.inject`, with its body parsed unless it is CSV. */
 export function parseResponse(response: LightMyRequestResponse): ParsedResponse {
   const { statusCode: status, headers, body } = response;
-  return { status, headers, body: parseBody(body) };
+  const isCsv = String(headers['content-type']).startsWith('text/csv');
+  return { status, headers, body: isCsv ? body : parseBody(body) };
 }

@@ -79,29 +79,18 @@ export type SiteApi = { [Shape in Shapes as Shape['name']]: Shape };
  * guarded.
  */
 export async function site(app: FastifyInstance, deps: SiteDeps): Promise<void> {
-  await app.register(guardedScope, { deps });
+  await app.register((guarded, _options, ready) => {
+    guard(guarded, deps);
+    guarded.register((json, _options, done) => {
+      acceptJsonOnly(json);
+      for (const route of ROUTES as SiteRoute<SiteDeps, RouteShape>[]) route.serve(json, deps);
+      done();
+    });
+    guarded.register((uploads, _options, done) => {
+      createSiteUpload.serve(uploads, deps); // reads its body as a stream
+      done();
+    });
+    ready();
+  });
   if (deps.billing) await app.register(stripeWebhook, deps.billing);
-}
-
-interface Scoped {
-  deps: SiteDeps;
-}
-
-/** Guarded scopes that differ in how they read bodies. */
-function guardedScope(guarded: FastifyInstance, { deps }: Scoped, done: () => void): void {
-  guard(guarded, deps);
-  guarded.register(jsonScope, { deps });
-  guarded.register(uploadScope, { deps });
-  done();
-}
-
-function jsonScope(json: FastifyInstance, { deps }: Scoped, done: () => void): void {
-  acceptJsonOnly(json);
-  for (const route of ROUTES as SiteRoute<SiteDeps, RouteShape>[]) route.serve(json, deps);
-  done();
-}
-
-function uploadScope(uploads: FastifyInstance, { deps }: Scoped, done: () => void): void {
-  createSiteUpload.serve(uploads, deps);
-  done();
 }

@@ -19,26 +19,19 @@ async function newApiKey(): Promise<string> {
 }
 
 test('a key that is missing, malformed or unknown gets 401', async () => {
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'initialize',
-    params: {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 'test', version: '1' },
-    },
-  });
+  const params = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  };
+  const message = { jsonrpc: '2.0', id: 1, method: 'initialize', params };
   const { secret } = await createKey(fixture.db, { accountId });
   await sql(fixture.db, "update api_keys set revoked_at = clock_now() where mode = 'live'");
   for (const authorization of ['', 'Bearer fw_live_x', `Bearer ${secret}`]) {
-    const headers = { 'content-type': 'application/json', accept: ACCEPTED, authorization };
-    const response = await fetch(`${fixture.url}/mcp`, { method: 'POST', headers, body });
-    assert.equal(response.status, 401, authorization);
-    // biome-ignore lint/suspicious/noExplicitAny: the body is looked into
-    const refused: any = await response.json();
-    assert.equal(refused.error.code, 'unauthorized');
-    assert.equal(response.headers.get('www-authenticate'), 'Bearer');
+    const { status, headers, text } = await post('', message, { authorization });
+    assert.equal(status, 401, authorization);
+    assert.equal(JSON.parse(text).error.code, 'unauthorized');
+    assert.equal(headers.get('www-authenticate'), 'Bearer');
   }
 });
 
@@ -50,7 +43,8 @@ async function post(key: string, message: object | string | null, headers: objec
     headers: { ...usual, authorization: `Bearer ${key}`, ...headers },
     body,
   });
-  return { status: response.status, text: await response.text() };
+  const { status, headers: sent } = response;
+  return { status, headers: sent, text: await response.text() };
 }
 
 const toolCall = (name: string, input: object) => ({

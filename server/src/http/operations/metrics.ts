@@ -66,22 +66,18 @@ interface MetricsOfProcess {
 }
 
 function metricsOfProcess(registry: Registry): MetricsOfProcess {
-  const counters = new Map<string, Counter>();
-  const histograms = new Map<string, Histogram>();
-  const gauges = new Map<string, Gauge>();
   for (const name of Object.keys(METRICS) as (keyof typeof METRICS)[]) {
     const { kind, help, labels, buckets = [] } = metric(name);
     const options = { name, help, labelNames: [...labels], registers: [registry] };
-    if (kind === 'counter') counters.set(name, new Counter(options));
-    if (kind === 'process gauge') gauges.set(name, new Gauge(options));
-    if (kind === 'histogram') {
-      histograms.set(name, new Histogram({ ...options, buckets: [...buckets] }));
-    }
+    if (kind === 'counter') new Counter(options);
+    if (kind === 'process gauge') new Gauge(options);
+    if (kind === 'histogram') new Histogram({ ...options, buckets: [...buckets] });
   }
+  const named = <Kind>(name: string) => registry.getSingleMetric(name) as Kind;
   return {
-    inc: (name, labels, by = 1) => counters.get(name)?.inc(labels, by),
-    observe: (name, labels, value) => histograms.get(name)?.observe(labels, value),
-    gauge: (name) => gauges.get(name) as Gauge,
+    inc: (name, labels, by = 1) => named<Counter>(name).inc(labels, by),
+    observe: (name, labels, value) => named<Histogram>(name).observe(labels, value),
+    gauge: named,
   };
 }
 

@@ -53,10 +53,7 @@ test('a customer buys a pack, comes back, and sees the credits and where they ca
     `/console/api/operator/accounts/${visitor.accountId}/statement`,
   );
   assert.deepEqual([shown.items[0].what, shown.items[0].order_id], ['Bought: Small', orderId]);
-  const csv = await website.app.inject({
-    url: '/console/api/statement.csv',
-    headers: { cookie: visitor.cookie },
-  });
+  const csv = await visitor.get('/console/api/statement.csv');
   assert.match(String(csv.headers['content-type']), /^text\/csv/);
   const [head = '', row] = csv.body.split('\r\n');
   assert.match(head ?? '', /^time,kind,what,change,/);
@@ -91,10 +88,7 @@ test('a statement has the notes that are meant for the customer, and no others',
       ['Sign-up credits', null],
     ],
   );
-  const csv = await website.app.inject({
-    url: '/console/api/statement.csv',
-    headers: { cookie: customer.cookie },
-  });
+  const csv = await customer.get('/console/api/statement.csv');
   assert.match(csv.body, /Sign-up credits/);
   assert.match(csv.body, /booked twice/);
   assert.doesNotMatch(csv.body, /ticket 7|thief/);

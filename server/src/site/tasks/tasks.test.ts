@@ -287,7 +287,7 @@ test('usage has a row for each day, model and key; refunds are subtracted', asyn
     api_key_name: name,
   });
   assert.deepEqual([web.credits + other.credits, body.rows.length], [500, 3]);
-  const csv = await inject(ivy, `/console/api/usage.csv${period}`);
+  const csv = await ivy.get(`/console/api/usage.csv${period}`);
   assert.match(String(csv.headers['content-disposition']), /usage-2026-04-01-2026-04-02\.csv/);
   assert.match(
     csv.body,

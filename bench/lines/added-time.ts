@@ -25,17 +25,11 @@ interface AddedTime {
   pause: Quantiles;
 }
 
-/** How much time the service adds to that of the provider. */
-export interface AddedTimes {
-  callbacks: { single: AddedTime; together: AddedTime };
-  polls: { single: AddedTime; together: AddedTime };
-}
-
 /**
  * Tasks of 5 s of 720p whose clients read with `Prefer: wait`, for one task at a time and for many,
  * with a simulated fal that sends callbacks and with one that can't.
  */
-export async function measureAddedTime(): Promise<AddedTimes> {
+export async function measureAddedTime() {
   const options = { output: OUTPUT, jobSeconds: JOB_SECONDS };
   return withInstantProvider(async (provider) => {
     const measure = (own: Record<string, string>) => measureBoth(provider, own);

@@ -12,7 +12,7 @@ import {
 import type { EndToEndFloorSetup } from '../floors/end-to-end-floor.ts';
 import type { Target } from '../http-clients.ts';
 import { withInstantProvider } from '../instant-provider.ts';
-import { median, type Quantiles, type Spread, spread } from '../load.ts';
+import { median, spread } from '../load.ts';
 import { serverPid, treeSeconds } from '../process-usage.ts';
 import { type ProgramAddress, startProgram } from '../program.ts';
 
@@ -30,22 +30,11 @@ const KEY_COUNTS = { accounts: 1000, keysEach: 15 };
 /** Of the service and its floor, in turns. */
 export const END_TO_END = { rounds: 4, seconds: 8 };
 
-/** Tasks from their create to their completion, with a provider that ends each job at once. */
-export interface EndToEnd extends Quantiles {
-  /** Tasks that the service completed in a second, in each round. */
-  perSecond: Spread;
-  floorPerSecond: number;
-  /** The service's rate divided by the floor's, of each round. */
-  ratio: Spread;
-  /** CPU time of one task in milliseconds: the program, its children and the database. */
-  cpu: { serviceMilliseconds: number; floorMilliseconds: number; ratio: Spread };
-}
-
 /**
  * Every task is submitted over HTTP to a simulated provider, read, downloaded, checked, stored,
  * synced and captured; the floor does the same without the ledger and without exactly-once.
  */
-export async function measureEndToEnd(): Promise<EndToEnd> {
+export async function measureEndToEnd() {
   return withInstantProvider(async (provider) => {
     await using bench = await openBenchSetup();
     await using service = await openService(bench, provider.env);
@@ -197,7 +186,7 @@ async function meter({ pid, count }: Side, server: number) {
 function summarize(
   rounds: Array<{ service: Round; floor: Round }>,
   [p50Milliseconds, p99Milliseconds]: [number, number],
-): EndToEnd {
+) {
   const service = rounds.map((round) => round.service);
   const floor = rounds.map((round) => round.floor);
   const cpuOf = (sides: Round[]) => median(sides.map(({ cpuMilliseconds }) => cpuMilliseconds));

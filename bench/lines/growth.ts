@@ -26,23 +26,14 @@ const CLIENTS = 4;
 const CLAIM_PLACES = 8;
 const ROUNDS = { count: 5, seconds: 2 };
 
-/** The filled database in the place of the service, the empty one in the place of the floor. */
-export interface Growth {
-  fillSeconds: number;
-  create: Comparison;
-  read: Comparison;
-  claim: Comparison;
-  sweep: Comparison;
-}
-
 interface Side {
   bench: BenchSetup;
   url: string;
   keys: FundedKey[];
 }
 
-/** Times on a database with many tasks and on one with none, in turns. */
-export async function measureGrowth(report: (line: string) => void): Promise<Growth> {
+/** The filled database in the place of the service, the empty one in the place of the floor. */
+export async function measureGrowth(report: (line: string) => void) {
   await using temporary = await temporaryFolder();
   const folder = KEPT_FOLDER ?? temporary.path;
   const start = performance.now();

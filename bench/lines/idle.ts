@@ -6,14 +6,8 @@ import { cpuSeconds, residentMemory } from '../process-usage.ts';
 const SETTLE_SECONDS = 15;
 const SECONDS = 20;
 
-/** What a service needs that has nothing to do, without its database. */
-export interface Idle {
-  /** Of one core, 0 to 1. */
-  cpuShare: number;
-  residentBytes: number;
-}
-
-export async function measureIdle(): Promise<Idle> {
+/** What a service needs that has nothing to do, without its database; the CPU of one core. */
+export async function measureIdle() {
   await using bench = await openBenchSetup();
   await using service = await bench.startService({ ROLES: 'api,worker' });
   await delay(SETTLE_SECONDS * 1000);

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { TEST_CA_FILE } from '../../server/test/tls/certificates.ts';
 import { type BenchSetup, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
 import type { IngestFloorSetup } from '../floors/ingest-floor.ts';
-import { median, type Spread, spread } from '../load.ts';
+import { median, spread } from '../load.ts';
 import { makePaddedMedia } from '../padded-media.ts';
 import { forgetPeak, peakOfChildren, residentMemory } from '../process-usage.ts';
 import { startProgram } from '../program.ts';
@@ -24,23 +24,8 @@ const SETTLE_SECONDS = 3;
 /** Also the create's wait: a 202 earlier than this means that the provider has accepted the task. */
 const PATIENCE_SECONDS = 60;
 
-/** The ingest of one request of almost the maximum size. */
-export interface Ingest {
-  ingestedBytes: number;
-  /** From the start of the ingest to the task's next phase; medians. */
-  serviceSeconds: number;
-  /** For the download and the decoding of the same files alone. */
-  floorSeconds: number;
-  /** The floor's time divided by the service's, in each round. */
-  ratio: Spread;
-  /** The peak of the service's resident memory during a request of 1 MB, and during the first. */
-  smallPeakBytes: number;
-  peakBytes: number;
-  /** Of the largest child process, decoding or rendering; not part of the above. */
-  childPeakBytes: number;
-}
-
-export async function measureIngest(): Promise<Ingest> {
+/** The ingest of one request of almost the maximum size; medians. */
+export async function measureIngest() {
   const host = await startMediaHost();
   try {
     return await ingestFrom(host);
@@ -49,7 +34,7 @@ export async function measureIngest(): Promise<Ingest> {
   }
 }
 
-async function ingestFrom(host: MediaHost): Promise<Ingest> {
+async function ingestFrom(host: MediaHost) {
   const [small, large] = [await serveMedia(host, SMALL), await serveMedia(host, LARGE)];
   await using bench = await openBenchSetup();
   await using service = await startIngester(bench, host);

@@ -3,7 +3,7 @@ import { statement } from '../../server/src/database/database.ts';
 import type { TestVideo } from '../../server/test/media/media-files.ts';
 import { makeFundedKeys, openBenchSetup, startClients } from '../bench-setup.ts';
 import { withInstantProvider } from '../instant-provider.ts';
-import { median, type Spread, spread } from '../load.ts';
+import { median, spread } from '../load.ts';
 import { serverPid, treeSeconds } from '../process-usage.ts';
 
 const ROUNDS = 3;
@@ -33,22 +33,12 @@ const OUTPUTS: Array<{ name: string; tasks: number; video: TestVideo }> = [
   },
 ];
 
-/** CPU time of a completed task, in milliseconds: of the service, its children and the database. */
-export interface OutputCost {
-  name: string;
-  milliseconds: number;
-  /** With OUTPUT_CHECK=full. */
-  fullMilliseconds: number;
-  /** The first divided by the second, of each round. */
-  ratio: Spread;
-}
-
 /**
  * Tasks from their create until they are completed and have a poster, by a service with each value
  * of OUTPUT_CHECK in turns. The clients and the simulated provider are not included.
  */
-export async function measureOutputs(): Promise<OutputCost[]> {
-  const costs: OutputCost[] = [];
+export async function measureOutputs() {
+  const costs = [];
   for (const { name, tasks, video } of OUTPUTS) {
     const rounds = await withInstantProvider(({ env }) => measureRounds(env, tasks), {
       output: video,

@@ -14,7 +14,7 @@ import type { CreateFloorSetup } from '../floors/create-floor.ts';
 import type { HttpFloorSetup } from '../floors/http-floor.ts';
 import type { ReadFloorSetup } from '../floors/read-floor.ts';
 import type { Target } from '../http-clients.ts';
-import { type Comparison, compare, type Sample, type Spread } from '../load.ts';
+import { type Comparison, compare, type Sample } from '../load.ts';
 import { cpuSeconds } from '../process-usage.ts';
 import { type ProgramAddress, startProgram } from '../program.ts';
 
@@ -31,21 +31,8 @@ const HTTP_ROUNDS = { count: 3, seconds: 2 };
 /** How long CPU time is measured. */
 const CPU_SECONDS = 3;
 
-interface Throughput extends Reads {
-  create: Comparison;
-  manyCreate: Comparison;
-}
-
-interface Reads {
-  read: Comparison;
-  /** The same reads beside Node's HTTP server alone, in turns. */
-  readOfHttp: { http: Sample; ratio: Spread };
-  /** CPU time of one request in the process that serves it. */
-  readMicroseconds: { service: number; floor: number; http: number };
-}
-
 /** Creates and reads per second of one service without a worker, each with its floor. */
-export async function compareThroughput(): Promise<Throughput> {
+export async function compareThroughput() {
   await using bench = await openBenchSetup();
   const keys = await makeFundedKeys(bench.db, KEY_COUNTS);
   // Without a worker, the room on a disk that is reserved for outputs would run out.
@@ -85,11 +72,7 @@ async function compareCreates(
   return await compare(load, floor);
 }
 
-async function compareReads(
-  bench: BenchSetup,
-  service: RunningService,
-  keys: FundedKey[],
-): Promise<Reads> {
+async function compareReads(bench: BenchSetup, service: RunningService, keys: FundedKey[]) {
   const targets = await withTasks(bench.db, keys);
   const load = { clients: CLIENTS, act: 'read', targets } as const;
   await using clients = await startClients({ ...load, url: service.url });

@@ -11,14 +11,7 @@ const ROUNDS = 2;
 const SETTLE_SECONDS = 5;
 
 /** Resident memory of the service, without its decoding children. */
-export interface UploadMemory {
-  uploads: number;
-  beforeBytes: number;
-  peakBytes: number;
-  afterBytes: number;
-}
-
-export async function measureUploads(): Promise<UploadMemory> {
+export async function measureUploads() {
   await using bench = await openBenchSetup();
   const keys = await makeFundedKeys(bench.db, { accounts: UPLOADS * (ROUNDS + 1), keysEach: 1 });
   await using service = await bench.startService({ ROLES: 'api', LOG_LEVEL: 'warn' });

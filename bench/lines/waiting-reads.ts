@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../../server/src/database/database.ts';
 import { type FundedKey, makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
 import { type HttpConnection, openHttpConnection } from '../http-connection.ts';
-import { type Quantiles, quantilesOf } from '../load.ts';
+import { quantilesOf } from '../load.ts';
 import { cpuSeconds, residentMemory } from '../process-usage.ts';
 
 export const WAITING_READS = 2000;
@@ -13,14 +13,6 @@ const QUIET_SECONDS = 6;
 /** The tasks end in transactions, a few at a time, as those of busy workers. */
 const ENDS_TOGETHER = 20;
 const PAUSE_SECONDS = 0.1;
-
-/** What reads that wait cost, and the time from the commit of a task's end to the response. */
-export interface WaitingReads extends Quantiles {
-  /** Of one core, while all wait and nothing happens, without the database. */
-  cpuShare: number;
-  /** Resident memory per read that waits, with its connection. */
-  bytesEach: number;
-}
 
 interface Target extends FundedKey {
   taskId: string;
@@ -42,7 +34,8 @@ const END = statement(
      error_message = 'It failed.', updated_at = clock_now() where id = any($1)`,
 );
 
-export async function measureWaitingReads(): Promise<WaitingReads> {
+/** What reads that wait cost, and the time from the commit of a task's end to the response. */
+export async function measureWaitingReads() {
   await using bench = await openBenchSetup();
   const accounts = Math.ceil(WAITING_READS / READS_OF_KEY);
   const keys = await makeFundedKeys(bench.db, { accounts, keysEach: 1 });
@@ -65,7 +58,7 @@ export async function measureWaitingReads(): Promise<WaitingReads> {
   // A response may overtake that of the commit, but not by much.
   if (Math.min(...milliseconds) < -100) throw new Error('a read did not wait');
   return {
-    cpuShare,
+    cpuShare, // of one core, while nothing happens, without the database
     bytesEach: (fullBytes - emptyBytes) / WAITING_READS,
     ...quantilesOf(milliseconds),
   };

@@ -11,7 +11,7 @@ export const FIRST_REQUEST = {
 export const FIRST_KEY = 'order-4711';
 
 /** @param apiUrl with /api/v1 */
-export function packageUrl(apiUrl: string, name: 'client' | 'cli' | 'python'): string {
+function packageUrl(apiUrl: string, name: 'client' | 'cli' | 'python'): string {
   const file =
     name === 'python'
       ? `framewright_client-${VERSION}-py3-none-any.whl`

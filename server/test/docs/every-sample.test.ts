@@ -21,7 +21,6 @@ const RUN_BY: Record<string, Rule[]> = {
   'server/test/docs/guide-samples.test.ts': [[GUIDE, / tab=(curl|TypeScript|Python|fw|MCP)$/]],
   'server/test/docs/every-sample.test.ts': [
     [GUIDE, / tab=all$/],
-    [/test-keys\.md$/, /^yaml$/],
     [/^README\.md$/, /^sh$/, /curl/],
     [/typescript\/README\.md$/, /^ts$/, /^import \{ FramewrightError \}|webhooks\.verify/],
   ],
@@ -30,19 +29,18 @@ const RUN_BY: Record<string, Rule[]> = {
   ],
   'server/src/webhooks/signature.test.ts': [[/webhooks\.md$/, / tab=/]],
   'server/test/service/documented-commands.ts': [[/webhooks\.md$/, /^js$/]],
-  'clients/typescript/test/package.test.ts': [
+  'clients/ai-sdk/test/ai-sdk.test.ts': [[/ai-sdk\/README\.md$/, /^ts$/]],
+  'server/test/docs/installs.test.ts': [
+    [/test-keys\.md$/, /^yaml$/],
+    [/(typescript|python|ai-sdk|cli|mcp)\/README\.md$/, /^(sh|python)$/],
     [/typescript\/README\.md$/, /^ts$/, /^import \{ Framewright \}/],
   ],
-  'clients/ai-sdk/test/ai-sdk.test.ts': [[/ai-sdk\/README\.md$/, /^ts$/]],
-  'clients/python/python.test.ts': [[/python\/README\.md$/, /^python$/]],
-  'clients/cli/test/packed.test.ts': [[/cli\/README\.md$/, /^sh$/]],
 };
 
 const NOT_RUN: Rule[] = [
   [/typescript\/README\.md$/, /^ts$/, /from 'undici'/], // needs a proxy, and undici from a registry
   [/./, /^(json|text)?$/], // responses, settings of other programs, variables
   [/^README\.md$/, /^sh$/], // starts this repository: demo.test.ts and framewright.test.ts do
-  [/(typescript|python|ai-sdk|mcp)\/README\.md$/, /^sh$/], // needs a registry: installs.test.ts
 ];
 
 test('a test runs each sample of each page, or the list says why none does', () => {
@@ -106,17 +104,6 @@ longTest('the commands of the README make a video and read it', async () => {
     .replaceAll('TASK_ID', await reader.newTask());
   const printed = await reader.run('curl', commands);
   assert.match(printed, /"id":"task_\w+","status":"processing".*"id":"task_.*"available_credits"/s);
-});
-
-longTest('the steps of the CI pass with a test key', async () => {
-  const reader = await readers.newReader();
-  const workflow = sampleOf('docs/customers/test-keys.md', 'yaml', /jobs:/);
-  const steps = [...workflow.matchAll(/^( +)(?:- )?run: (?:\|\n((?:\1 .*\n)+)|(.*)\n)/gm)];
-  const commands = steps.map(([, , block, line]) => block ?? line ?? '');
-  const [install = '', ...own] = commands;
-  assert.match(install, /^npm install --global \S+\/packages\/framewright-cli-\S+\.tgz$/);
-  assert.equal(own.length, 2);
-  for (const command of own) await reader.run('fw', command);
 });
 
 test('the program of the TypeScript client says what a failure has cost', async () => {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, beforeEach, test } from 'node:test';
-import { type Machine, openMachine } from '../../../clients/cli/test/fw-process.ts';
+import { endOf, type Machine, openMachine } from '../../../clients/cli/test/fw-process.ts';
 import { connectOverHttp, connectToProgram } from '../../../clients/mcp/test/connect.ts';
 import {
   FIRST_REQUEST,
@@ -86,9 +86,7 @@ async function newMachine(isReady = true): Promise<Machine> {
 async function shell({ env, folder }: Machine, commands: string): Promise<string> {
   const child = spawn('sh', ['-ec', commands], { env, cwd: folder });
   child.stdin.end();
-  const done = once(child, 'close');
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const [code] = await done;
+  const { code, out, err } = await endOf(child);
   assert.equal(code, 0, `${commands}\n${out}\n${err}`);
   return out + err;
 }

@@ -1,46 +1,20 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { after, test } from 'node:test';
 import { openTestApp } from '../../test/app.ts';
 import { assertError } from '../../test/envelope.ts';
 import { recordingLog } from '../../test/recording-log.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
-import { statement } from '../database/database.ts';
+import { linkTo, storedLink } from '../../test/storage/stored-link.ts';
 import { newId } from '../kernel/ids.ts';
-import {
-  deleteMarked,
-  markExpired,
-  markReady,
-  type ObjectRole,
-  storeFile,
-} from '../storage/objects.ts';
+import { deleteMarked, markExpired, type ObjectRole } from '../storage/objects.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 251));
 const DELIVERY_SECONDS = 60;
-const RETENTION_DAYS = 1;
 
 const api = await openTestApp({ deliverySeconds: DELIVERY_SECONDS });
 after(() => api.close());
 
-const CLOCK = statement('test_now', 'select extract(epoch from clock_now())::float8 as seconds');
-
-/** Stores the bytes as an object and returns a link to it that works for a minute. */
-async function store(role: ObjectRole = 'output', { ready = true } = {}): Promise<string> {
-  await using folder = await temporaryFolder();
-  const filePath = path.join(folder.path, 'video');
-  await writeFile(filePath, BYTES);
-  const file = { filePath, ownerId: newId('task'), role, mediaType: 'video/mp4' };
-  const id = await storeFile({ db: api.database.db, storage: api.deps.storage }, file);
-  if (ready) await markReady(api.database.db, [id], RETENTION_DAYS);
-  return linkTo(id);
-}
-
-async function linkTo(objectId: string): Promise<string> {
-  const [now] = await api.database.db.query<{ seconds: number }>(CLOCK);
-  const link = new URL(api.deps.links.linkTo(objectId, now?.seconds ?? 0));
-  return api.url + link.pathname + link.search;
-}
+const store = async (role?: ObjectRole, isReady = true) =>
+  (await storedLink(api, BYTES, role, { isReady })).link;
 
 async function fetchMedia(link: string, headers: Record<string, string> = {}, method = 'GET') {
   const response = await fetch(link, { headers, method });
@@ -182,41 +156,38 @@ test('a link with a missing, repeated or added part, or for another object, is 4
 test('only outputs and inputs that are ready can be downloaded, even by a signed link', async () => {
   assert.equal((await fetchMedia(await store('input'))).status, 200); // providers download inputs
   await assertRefused(await store('render'), 'link_invalid');
-  await assertRefused(await store('output', { ready: false }), 'link_invalid');
-  await assertRefused(await linkTo(newId('object')), 'link_invalid');
+  await assertRefused(await store('output', false), 'link_invalid');
+  await assertRefused(await linkTo(api, newId('object')), 'link_invalid');
 });
 
 test('an expired link is 410, and a new link to the same file works', async () => {
-  const link = await store();
+  const { id, link } = await storedLink(api, BYTES);
   await api.database.setClock(DELIVERY_SECONDS - 10);
   assert.equal((await fetchMedia(link)).status, 200);
   await api.database.setClock(DELIVERY_SECONDS + 2);
   await assertRefused(link, 'link_expired');
-  const fresh = await linkTo(new URL(link).pathname.slice('/media/'.length, -'.mp4'.length));
-  assert.equal((await fetchMedia(fresh)).status, 200);
+  assert.equal((await fetchMedia(await linkTo(api, id))).status, 200);
   await api.database.setClock(0);
 });
 
 test('after its retention a file is deleted, and its links are 410', async () => {
-  const link = await store();
+  const { id, link } = await storedLink(api, BYTES);
   const deps = { db: api.database.db, storage: api.deps.storage };
   await markExpired(deps.db);
   await deleteMarked(deps);
   assert.equal((await fetchMedia(link)).status, 200);
-  await api.database.setClock(RETENTION_DAYS * 86_400 + 1);
+  await api.database.setClock(86_401);
   await markExpired(deps.db);
   await deleteMarked(deps);
-  const id = new URL(link).pathname.slice('/media/'.length, -'.mp4'.length);
-  await assertRefused(await linkTo(id), 'output_deleted');
-  assert.equal((await fetchMedia(await linkTo(id), {}, 'HEAD')).status, 410);
+  await assertRefused(await linkTo(api, id), 'output_deleted');
+  assert.equal((await fetchMedia(await linkTo(api, id), {}, 'HEAD')).status, 410);
   await api.database.setClock(0);
   await assertRefused(link, 'output_deleted');
   await assert.rejects(api.deps.storage.open(id));
 });
 
 test('a file that vanished although its row is ready is said to be missing, and logged', async () => {
-  const link = await store();
-  const id = new URL(link).pathname.slice('/media/'.length, -'.mp4'.length);
+  const { id, link } = await storedLink(api, BYTES);
   await api.deps.storage.delete(id);
   const { log, lines } = recordingLog();
   const before = api.deps.log;

@@ -11,19 +11,27 @@ const CLOCK = statement(
   'select extract(epoch from clock_now())::float8 as seconds',
 );
 
-/** Stores the bytes as a ready object of an app. @returns its id and a delivery link to it */
+/** Stores the bytes as an object of an app, for a day. @returns its id and a delivery link to it */
 export async function storedLink(
-  { deps, database: { db }, url }: TestApp,
+  app: TestApp,
   bytes: Uint8Array,
   role: ObjectRole = 'output',
+  { isReady = true } = {},
 ): Promise<{ id: string; link: string }> {
+  const { deps } = app;
+  const { db } = deps;
   await using folder = await temporaryFolder();
   const filePath = path.join(folder.path, 'video');
   await writeFile(filePath, bytes);
   const file = { filePath, ownerId: newId('task'), role, mediaType: 'video/mp4' };
   const id = await storeFile({ db, storage: deps.storage }, file);
-  await markReady(db, [id], 1);
+  if (isReady) await markReady(db, [id], 1);
+  return { id, link: await linkTo(app, id) };
+}
+
+/** A new delivery link to an object. */
+export async function linkTo({ deps: { db, links }, url }: TestApp, id: string): Promise<string> {
   const [now] = await db.query<{ seconds: number }>(CLOCK);
-  const link = new URL(deps.links.linkTo(id, now?.seconds ?? 0));
-  return { id, link: url + link.pathname + link.search };
+  const link = new URL(links.linkTo(id, now?.seconds ?? 0));
+  return url + link.pathname + link.search;
 }

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
-import { sql } from '../task-fixtures.ts';
+import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import { createMeasurer } from '../../src/media/measure.ts';
+import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import type { Task } from '../../src/tasks/task.ts';
+import { type IngestDeps, ingest, startTask } from '../../src/worker/ingest.ts';
+import { claimTask, sql } from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import type { TestVisitor, TestWebsite } from './website.ts';
 
 /** The rows of a visitor's uploads. */
@@ -21,4 +27,22 @@ export function assertPicture(facts: object, picture: Buffer): void {
     height: 54,
     duration_seconds: null,
   });
+}
+
+type Stored = Pick<IngestDeps, 'db' | 'log' | 'storage'>;
+
+/** Runs the ingest step of a task as the worker does. */
+export async function ingestTask(
+  { db, log, storage }: Stored,
+  taskId: string,
+  guardedFetch: GuardedFetch,
+): Promise<Task> {
+  await using folder = await temporaryFolder();
+  const scratch = openScratchDirectory(folder.path);
+  const deps = { db, log, storage, scratch, guardedFetch, measurer: createMeasurer({ scratch }) };
+  const started = await startTask(deps, await claimTask(db, taskId));
+  assert.ok(started !== 'postponed');
+  const task = await ingest(deps, started);
+  assert.ok(task !== 'postponed');
+  return task;
 }

@@ -4,27 +4,23 @@ import { openTestApp } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { imageBytes } from '../../../test/media/media-fixture.ts';
 import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
-import { claimTask, sql } from '../../../test/task-fixtures.ts';
-import { temporaryFolder } from '../../../test/temporary-folder.ts';
-import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
-import { createMeasurer } from '../../media/measure.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { ingestTask } from '../../../test/website/uploads.ts';
 import { removeUpload } from '../../operator/verbs/objects.ts';
 import { deleteMarked, markExpired } from '../../storage/objects.ts';
 import { openS3Storage } from '../../storage/s3/s3.ts';
 import { auditStorage } from '../../storage/vanished.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
-import { ingest, startTask } from '../../worker/ingest.ts';
 
 const DAY = 86_400;
 
-const [bucket, folder] = await Promise.all([simulatedBucket(), temporaryFolder()]);
+const bucket = await simulatedBucket();
 const api = await openTestApp({ storage: await openS3Storage({ ...bucket, pauseMs: 1 }) });
 const customer = await api.customer(2000);
 const picture = await imageBytes('png', 864, 496);
 after(async () => {
   await api.close();
   await bucket.s3[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 function keysInBucket(): string[] {
@@ -50,21 +46,12 @@ async function assertRefused(url: string, reason: string): Promise<void> {
   assertError(await create(url), 'invalid_request', { field: 'image_url', reason });
 }
 
-/** Runs the step as the worker does; nothing can be downloaded. */
-async function ingested(taskId: string) {
-  const scratch = openScratchDirectory(folder.path);
-  const guardedFetch = {
+/** Ingests a task; nothing can be downloaded. */
+const ingested = (taskId: string) =>
+  ingestTask(api.deps, taskId, {
     download: () => Promise.reject(new Error('an upload was fetched')),
     close: async () => {},
-  };
-  const { db, log, storage } = api.deps;
-  const deps = { db, log, storage, scratch, guardedFetch, measurer: createMeasurer({ scratch }) };
-  const started = await startTask(deps, await claimTask(db, taskId));
-  assert.ok(started !== 'postponed');
-  const task = await ingest(deps, started);
-  assert.ok(task !== 'postponed');
-  return task;
-}
+  });
 
 test('a file that was sent to the bucket by a link is measured at its first use', async () => {
   const { status, body } = await presigned();

@@ -2,26 +2,21 @@ import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { imageBytes } from '../../../test/media/media-fixture.ts';
-import { claimTask, sql } from '../../../test/task-fixtures.ts';
-import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { ingestTask } from '../../../test/website/uploads.ts';
 import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { INPUT_BYTES } from '../../catalog/limits.ts';
-import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { grant } from '../../ledger/ledger.ts';
-import { createMeasurer } from '../../media/measure.ts';
 import { audit } from '../../operator/audit.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
-import type { Task } from '../../tasks/task.ts';
-import { type IngestDeps, ingest, startTask } from '../../worker/ingest.ts';
 
 const [PROMOTIONAL, PAID] = [100, 150];
 
-const [website, folder] = await Promise.all([openTestWebsite(), temporaryFolder()]);
+const website = await openTestWebsite();
 const picture = await imageBytes('png', 96, 54);
 after(async () => {
   const books = await audit(website.database.db);
   await website.close();
-  await folder[Symbol.asyncDispose]();
   assert.deepEqual(books, { ok: true, problems: [] });
 });
 
@@ -37,12 +32,6 @@ function hostWith(sizeBytes: number): GuardedFetch {
     },
     close: async () => {},
   };
-}
-
-function depsWith(guardedFetch: GuardedFetch): IngestDeps {
-  const scratch = openScratchDirectory(folder.path);
-  const { db, log, storage } = website.deps;
-  return { db, log, storage, scratch, guardedFetch, measurer: createMeasurer({ scratch }) };
 }
 
 /** A task with an upload as its first frame, paid with both kinds of credits. */
@@ -70,15 +59,8 @@ async function creditsOf(visitor: TestVisitor) {
   return { promotional, paid, reserved };
 }
 
-/** Runs the step as the worker does. */
-async function ingested(taskId: string, guardedFetch = hostWith(picture.length)): Promise<Task> {
-  const deps = depsWith(guardedFetch);
-  const started = await startTask(deps, await claimTask(website.database.db, taskId));
-  if (started === 'postponed') throw new Error(`${taskId} was postponed`);
-  const task = await ingest(deps, started);
-  if (task === 'postponed') throw new Error(`${taskId} was postponed`);
-  return task;
-}
+const ingested = (taskId: string, guardedFetch = hostWith(picture.length)) =>
+  ingestTask(website.deps, taskId, guardedFetch);
 
 /** The task fails because of this file, and both kinds of credits come back. */
 async function assertRefused(

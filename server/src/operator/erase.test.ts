@@ -145,6 +145,15 @@ test('what becomes known of a task after its erasure is kept without texts', asy
   assert.deepEqual(orphans, [{ state: 'confirmed' }]);
 });
 
+/** Makes an account look as if it had been closed so long ago. */
+function closeEarlier(accountId: string, ago: string) {
+  const text = `with earlier as (
+      update accounts set disabled_at = disabled_at - $2::interval where id = $1
+      returning id, disabled_at)
+    update account_closings set closed_at = earlier.disabled_at from earlier where account_id = id`;
+  return sql(fixture.db, text, [accountId, ago]);
+}
+
 test('a held task of a closed account keeps its credits, and delays its erasure only', async () => {
   const { db } = fixture;
   const close = async () => {
@@ -162,13 +171,7 @@ test('a held task of a closed account keeps its credits, and delays its erasure 
   assert.equal(await available(early), before + early.credits);
   const past = `update account_closings set erase_at = clock_now()`;
   await sql(db, past, []);
-  await sql(
-    db,
-    `with earlier as (update accounts set disabled_at = disabled_at - interval '8 days'
-       where id = $1 returning id, disabled_at)
-     update account_closings set closed_at = earlier.disabled_at from earlier where account_id = id`,
-    [late.account_id],
-  );
+  await closeEarlier(late.account_id, '8 days');
   const eraseNow = () => eraseClosedAccounts({ db, log: quiet });
   const isErased = async () => {
     const erased = 'select from accounts where id = $1 and erased_at is not null';
@@ -188,14 +191,7 @@ test('an erasure that has begun is not undone by a sign-in', async () => {
   const { held } = await makeHeldTask(fixture);
   await reconcile(db, held.id, { kind: 'failed' }, 'gave up');
   await db.transaction((tx) => closeAccount(tx, held.account_id));
-  const earlier = `disabled_at - interval '1 hour'`;
-  await sql(
-    db,
-    `with earlier as (update accounts set disabled_at = ${earlier} where id = $1
-       returning id, disabled_at)
-     update account_closings set closed_at = earlier.disabled_at from earlier where account_id = id`,
-    [held.account_id],
-  );
+  await closeEarlier(held.account_id, '1 hour');
   const { erased } = await db.transaction(async (tx) => {
     await sql(tx, 'select from tasks where id = $1 for update', [held.id]);
     const erased = erase(held.account_id);
@@ -241,11 +237,6 @@ test('an account that is not disabled, or has live tasks, is not erased', async 
   await disableAccount(fixture.db, held.account_id);
   await assert.rejects(erase(held.account_id), /less than a minute ago: try again in a minute/);
   await disable(held.account_id);
-  await sql(
-    fixture.db,
-    `update accounts set disabled_at = disabled_at - interval '1 hour' where id = $1`,
-    [held.account_id],
-  );
   await assert.rejects(erase(held.account_id), /has 1 live tasks: wait/);
   const [row] = await sql<{ prompt: string }>(
     fixture.db,

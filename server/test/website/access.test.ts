@@ -5,7 +5,7 @@ import { insertOrder } from '../../src/billing/credit-order.ts';
 import { setOffer } from '../../src/billing/offers.ts';
 import { assertError } from '../envelope.ts';
 import { imageBytes } from '../media/media-fixture.ts';
-import { createAuthenticator } from './authenticator.ts';
+import { addPasskey } from './authenticator.ts';
 import { taskMaker } from './own-tasks.ts';
 import { PACK } from './selling-website.ts';
 import { ORIGIN, openTestWebsite, type TestVisitor } from './website.ts';
@@ -116,9 +116,7 @@ test('no route that changes something takes a request of another site', async ()
 /** An account that has one of everything. @returns the ids */
 async function everything(owner: TestVisitor): Promise<string[]> {
   const { db } = website.database;
-  const challenge = (await owner.write('/auth/passkeys/options')).body.challenge;
-  const response = createAuthenticator(ORIGIN).register(challenge);
-  const passkey = (await owner.write('/auth/passkeys', { name: 'Mine', response })).body.id;
+  const { id: passkey } = await addPasskey(owner);
   const session = (await owner.get('/console/api/sessions')).body.items[0].id;
   const key = (await owner.get('/console/api/keys')).body.items[0].id;
   const upload = await owner.upload(await imageBytes('png', 96, 54));

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import { generateKeyPairSync, hash, randomBytes, sign } from 'node:crypto';
+import { ORIGIN, type TestVisitor } from './website.ts';
 
 /** A passkey in software, which responds as a browser's `navigator.credentials` does. */
 export interface TestAuthenticator {
@@ -73,6 +75,16 @@ export function createAuthenticator(origin: string, { idBytes = 16 } = {}): Test
       });
     },
   };
+}
+
+/** Adds a passkey to the account of a visitor. */
+export async function addPasskey(visitor: TestVisitor): Promise<TestAuthenticator> {
+  const authenticator = createAuthenticator(ORIGIN);
+  const { body } = await visitor.write('/auth/passkeys/options');
+  const response = authenticator.register(body.challenge);
+  const added = await visitor.write('/auth/passkeys', { name: 'Laptop', response });
+  assert.equal(added.status, 200, JSON.stringify(added.body));
+  return authenticator;
 }
 
 /** Flags: the user is present and verified; a new key is attached. */

@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { after, test } from 'node:test';
 import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { recordAccepted, scriptedProvider } from '../../../test/task-fixtures.ts';
-import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
+import { taskMaker } from '../../../test/website/own-tasks.ts';
 import { askForCancels, readCancel } from '../../attempts/cancel-requests.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { CancelOutcome } from '../../providers/provider.ts';
-import { markReady, storeFile } from '../../storage/objects.ts';
 import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
 const api = await openTestApp();
+const make = taskMaker(api.deps);
 const customer = await api.customer(100_000);
 after(() => api.close());
 
@@ -40,23 +38,7 @@ async function acceptedTask(): Promise<string> {
   return id;
 }
 
-async function completedTask(outputOf = async (_id: string) => newId('object')): Promise<string> {
-  const id = await acceptedTask();
-  await moveOn(id, 'archiving');
-  await moveOn(id, 'completed', { outputObjectId: await outputOf(id) });
-  return id;
-}
-
-/** Stores a file as the video of a task. */
-async function storeVideo(ownerId: string): Promise<string> {
-  await using folder = await temporaryFolder();
-  const filePath = path.join(folder.path, 'video');
-  await writeFile(filePath, 'bytes');
-  const file = { filePath, ownerId, role: 'output', mediaType: 'video/mp4' } as const;
-  const objectId = await storeFile({ db: api.database.db, storage: api.deps.storage }, file);
-  await markReady(api.database.db, [objectId], 1);
-  return objectId;
-}
+const completedTask = () => make(customer.accountId, { ended: 'completed' });
 
 /** Responds to the request to cancel as the provider does. */
 async function providerSays(id: string, outcome: CancelOutcome): Promise<void> {
@@ -168,7 +150,7 @@ test('another account can neither cancel a task nor delete its video', async () 
 });
 
 test('a deleted video gets 410, also by a fresh link, and a second delete is harmless', async () => {
-  const id = await completedTask(storeVideo);
+  const id = await completedTask();
   const statusOfLink = async () => {
     const { body } = await customer.send({ url: `/api/v1/tasks/${id}` });
     const { pathname, search } = new URL(body.output.video_url);

@@ -5,7 +5,6 @@ import { assertError } from '../../../test/envelope.ts';
 import { until } from '../../../test/until.ts';
 import { taskMaker } from '../../../test/website/own-tasks.ts';
 import { statement } from '../../database/database.ts';
-import { newId } from '../../kernel/ids.ts';
 import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
@@ -44,9 +43,7 @@ test('the status of a task is processing until it ends, also while it is held', 
 });
 
 test('each read of a completed task returns a new delivery link', async () => {
-  const id = await createTask();
-  for (const phase of ['submitting', 'generating', 'archiving'] as const) await moveOn(id, phase);
-  await moveOn(id, 'completed', { outputObjectId: newId('object') });
+  const id = await make(customer.accountId, { ended: 'completed' });
   const { body } = await read(id);
   assert.deepEqual([body.status, body.error, body.credits_refunded], ['completed', null, 0]);
   assert.deepEqual(Object.keys(body.output), ['video_url']);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
-import { createAuthenticator } from '../../../test/website/authenticator.ts';
+import { addPasskey, createAuthenticator } from '../../../test/website/authenticator.ts';
 import { ORIGIN, openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 
 const website = await openTestWebsite();
@@ -20,11 +20,7 @@ const toSignIn = () => challengeOf(website.stranger, '/auth/passkey/options');
 /** A visitor with a passkey. */
 async function withPasskey() {
   const visitor = await website.signIn();
-  const authenticator = createAuthenticator(ORIGIN);
-  const response = authenticator.register(await toAdd(visitor));
-  const added = await visitor.write('/auth/passkeys', { name: 'Laptop', response });
-  assert.equal(added.status, 200, JSON.stringify(added.body));
-  return { visitor, authenticator };
+  return { visitor, authenticator: await addPasskey(visitor) };
 }
 
 test('a passkey is added, signs in, and is listed with its use', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql, untilBlocked } from '../../../test/task-fixtures.ts';
-import { createAuthenticator } from '../../../test/website/authenticator.ts';
+import { addPasskey, createAuthenticator } from '../../../test/website/authenticator.ts';
 import { ORIGIN, openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { signOutByOperator, waysIn } from '../../operator/verbs/accounts.ts';
@@ -40,15 +40,6 @@ async function otherBrowser(visitor: TestVisitor): Promise<TestVisitor> {
   const token = await beginSession(website.database.db, visitor.accountId, from);
   await website.outdateProof(visitor);
   return website.visitor({ ...visitor, cookie: `framewright=${token}` });
-}
-
-async function addPasskey(visitor: TestVisitor) {
-  const authenticator = createAuthenticator(ORIGIN);
-  const { body } = await visitor.write('/auth/passkeys/options');
-  const response = authenticator.register(body.challenge);
-  const added = await visitor.write('/auth/passkeys', { name: 'laptop', response });
-  assert.equal(added.status, 200, JSON.stringify(added.body));
-  return authenticator;
 }
 
 test('only these routes need a fresh proof', () => {

@@ -67,6 +67,23 @@ test('when a capture and a refund run at the same time, exactly one is booked', 
   }
 });
 
+test('tasks of one account that are settled together store the balance after each of them', async () => {
+  const accountId = await customerWith(100);
+  const tasks = [10, 20].map((credits) => ({ accountId, taskId: crypto.randomUUID(), credits }));
+  for (const task of tasks) await inTransaction((tx) => reserve(tx, task));
+  await inTransaction((tx) => settle(tx, 'refund', tasks));
+  const stored = await sql(
+    db,
+    `select available_after, reserved_after from ledger_transfers
+     where reference = any($1) order by id`,
+    [tasks.map(({ taskId }) => `settle:${taskId}`)],
+  );
+  assert.deepEqual(stored, [
+    { available_after: 80, reserved_after: 20 },
+    { available_after: 100, reserved_after: 0 },
+  ]);
+});
+
 test('the API never spends promotional credits', async () => {
   const accountId = await openAccount();
   await grant(db, { accountId, credits: 500, kind: 'promotional', reference: accountId });

@@ -8,6 +8,7 @@ import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 import { adjust, balances, grant, settle } from './ledger.ts';
+import { openTestBalance, refillTestCredits, testBalance } from './test-credits.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -157,6 +158,23 @@ test('a transaction that fails after its reserve rolls the reserve back', async 
   await assert.rejects(failing, /the process failed/);
   assert.deepEqual((await balances(db, accountId)).paid, { available: 100, reserved: 0 });
   assert.equal(await inTransaction((tx) => reserve(tx, reservation)), true);
+});
+
+test('test credits are given once, and a refill sets what is available back', async () => {
+  const accountId = await openAccount();
+  await Promise.all([openTestBalance(db, accountId), openTestBalance(db, accountId)]);
+  const full = await testBalance(db, accountId);
+  const task = { accountId, taskId: crypto.randomUUID(), credits: 300, spends: 'test' } as const;
+  await db.transaction((tx) => reserve(tx, task));
+  const reserved = { available: full.available - 300, reserved: 300 };
+  assert.deepEqual(await testBalance(db, accountId), reserved);
+  assert.equal(await refillTestCredits(db, accountId), full.available);
+  assert.deepEqual(await testBalance(db, accountId), { ...reserved, available: full.available });
+  const settled = { ...task, isTest: true };
+  await db.transaction((tx) => settle(tx, 'refund', [settled]));
+  assert.equal((await testBalance(db, accountId)).available, full.available + 300);
+  assert.equal(await refillTestCredits(db, accountId), full.available);
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, reserved: 0 });
 });
 
 test('transfers can be neither changed nor deleted', async () => {

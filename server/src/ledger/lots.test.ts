@@ -5,11 +5,13 @@ import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
+import { violatedConstraint } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { clawBack } from './debts.ts';
-import { balances, grant, settle } from './ledger.ts';
+import { clawBack, takeBackUpTo } from './debts.ts';
+import { availableNow, balances, grant, grantPayment, settle } from './ledger.ts';
 import { GRACE_DAYS } from './lot-book.ts';
 import { bringDueUpToDate, bringUpToDate } from './lots.ts';
+import { paidBalances } from './payments.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -192,6 +194,54 @@ test('a repeated clawback is booked once, also in parallel, and refused with oth
     /used with other values/,
   );
   assert.deepEqual(await paid(accountId), { available: 40, reserved: 0 });
+});
+
+/** Gives the credits of a payment. @returns its reference */
+async function pay(accountId: string, credits: number, seconds?: number): Promise<string> {
+  const reference = `payment:${crypto.randomUUID()}`;
+  const expiresAt = seconds === undefined ? null : new Date(Date.now() + seconds * 1000);
+  await db.transaction((tx) => grantPayment(tx, { accountId, credits, reference, expiresAt }));
+  return reference;
+}
+
+function takeBackNewest(accountId: string, payments: string[], credits: number) {
+  const referenceOf = (movement: number) => `${payments[0]}:back:${movement}`;
+  return db.transaction((tx) =>
+    takeBackUpTo(tx, { accountId, payments, credits, note: 'refunded', referenceOf }),
+  );
+}
+
+test('a payment gives its credits once, and those that expire are taken back in time', async () => {
+  const accountId = await openAccount();
+  const reference = await pay(accountId, 100);
+  await pay(accountId, 40, HOUR);
+  const again = { accountId, credits: 100, reference, expiresAt: null };
+  await assert.rejects(
+    db.transaction((tx) => grantPayment(tx, again)),
+    (error) => violatedConstraint(error) === 'ledger_transfers_reference_key',
+  );
+  assert.equal(await availableNow(db, accountId), 140);
+  await database.setClock(HOUR + 1);
+  assert.equal(await availableNow(db, accountId), 100);
+});
+
+test('refunded payments are taken back from the newest one; what is spent becomes a debt', async () => {
+  const accountId = await openAccount();
+  const payments = [await pay(accountId, 100), await pay(accountId, 50)];
+  await settleNow(accountId, await reserveNow(accountId, 120), 120, 'capture');
+  assert.deepEqual(await takeBackNewest(accountId, payments, 70), { credits: 70, movements: 2 });
+  assert.deepEqual((await paidBalances(db, [accountId]))[0], {
+    account_id: accountId,
+    available: 0,
+    debt: 40,
+  });
+  const rest = await takeBackNewest(accountId, payments.toReversed(), 1000);
+  assert.deepEqual(rest, { credits: 80, movements: 1 }, 'no more than the payments gave');
+  assert.deepEqual((await paidBalances(db, [accountId]))[0], {
+    account_id: accountId,
+    available: 0,
+    debt: 120,
+  });
 });
 
 test('movements of a balance without due lots write no index of the balances', async () => {

@@ -7,29 +7,21 @@ import { type Mailer, openMailer } from './mailer.ts';
 
 const MAIL = { to: 'eve@example.org', subject: 'Hello', text: 'One line.\n\nAnother: 5 €.' };
 
-let mailer: Mailer;
-let lines: string[];
-
 const server = await startSimulatedMail();
 after(() => server.close());
-beforeEach((context) => {
-  server.behave('take');
-  const recording = recordingLog();
-  lines = recording.lines;
-  const { port } = new URL(server.url);
-  mailer = openMailer({
-    settings: {
-      host: '127.0.0.1',
-      port: Number(port),
-      isTls: false,
-      login: undefined,
-      from: 'Framewright <no-reply@example.org>',
-    },
-    log: recording.log,
-    pausesMs: [0, 1],
-  });
-  if ('after' in context) context.after(() => mailer.close());
-});
+const serverPort = Number(new URL(server.url).port);
+const { log, lines } = recordingLog();
+
+/** A mailer that tries twice. */
+function open({ port = serverPort, pauseMs = 1, timeoutMs = 10_000 } = {}): Mailer {
+  const from = 'Framewright <no-reply@example.org>';
+  const settings = { host: '127.0.0.1', port, isTls: false, login: undefined, from };
+  return openMailer({ settings, log, pausesMs: [0, pauseMs], timeoutMs });
+}
+
+const mailer = open();
+after(() => mailer.close());
+beforeEach(() => server.behave('take'));
 
 test('a mail reaches the server as it was written', async () => {
   assert.equal(await mailer.sendMail(MAIL), true);
@@ -69,10 +61,8 @@ test('a busy server is asked again, one that refuses is not', async () => {
 
 test('a server that never responds, and none at all, end in false', async () => {
   server.behave('hang');
-  for (const port of [Number(new URL(server.url).port), 1]) {
-    const { log } = recordingLog();
-    const settings = { host: '127.0.0.1', port, isTls: false, login: undefined, from: 'a@b' };
-    const impatient = openMailer({ settings, log, pausesMs: [0, 1], timeoutMs: 200 });
+  for (const port of [serverPort, 1]) {
+    const impatient = open({ port, timeoutMs: 200 });
     assert.equal(await impatient.sendMail(MAIL), false);
     await impatient.close();
   }
@@ -80,14 +70,7 @@ test('a server that never responds, and none at all, end in false', async () => 
 
 test('a shutdown does not wait for a pause between two tries', async () => {
   server.behave('busy');
-  const { log } = recordingLog();
-  const { port } = new URL(server.url);
-  const settings = { host: '127.0.0.1', port: Number(port), isTls: false, login: undefined };
-  const patient = openMailer({
-    settings: { ...settings, from: 'a@b' },
-    log,
-    pausesMs: [0, 600_000],
-  });
+  const patient = open({ pauseMs: 600_000 });
   const before = server.tries();
   const sent = patient.sendMail(MAIL);
   await until(

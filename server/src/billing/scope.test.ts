@@ -5,10 +5,11 @@ import { deleteCustomer } from '../../../simulators/stripe/named.ts';
 import { renew } from '../../../simulators/stripe/subscriptions.ts';
 import { auditAfterwards, openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
+import { makeCustomer } from '../../test/customer.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { buyPack } from './buy-pack.ts';
 import { readOrder } from './credit-order.ts';
-import { knownCustomer } from './customers.ts';
+import { knownCustomer, saveCustomer } from './customers.ts';
 import { orderReload } from './low-balance/reload.ts';
 import { setReload } from './low-balance/settings.ts';
 import { type Offer, retireOffer, setOffer } from './offers.ts';
@@ -216,5 +217,18 @@ test('what Stripe refuses for now is made by the next try', async () => {
     fixture.simulator.failNext({ kind });
     await assert.rejects(buy(fixture.deps, accountId), { statusCode });
     assert.match((await buy(fixture.deps, accountId)).url, /cs_test_/);
+  }
+});
+
+test('a customer that several purchases save at once is saved, and the first one stays', async () => {
+  const { db, scope } = fixture.deps;
+  for (let round = 0; round < 60; round += 1) {
+    const { accountId } = await makeCustomer(db, 0);
+    const id = `cus_${round}`;
+    const saved = await Promise.all(
+      Array.from({ length: 12 }, () => saveCustomer(db, accountId, { customer: id, scope })),
+    );
+    assert.deepEqual([...new Set(saved)], [id]);
+    assert.equal(await saveCustomer(db, accountId, { customer: 'cus_other', scope }), id);
   }
 });

@@ -180,12 +180,12 @@ export const GUARDS = [
     'if (isOwn)',
   ]),
   // Rates
-  guards('accounts/rate-window', 'accounts/rate-window', [
+  guards('accounts/rate-window', 'accounts/rates', [
     'of many requests at once exactly as many pass',
     'where cardinality(w.hits)',
     'where true or 0',
   ]),
-  guards('accounts/rate-window', 'accounts/key-gate', [
+  guards('accounts/rate-window', 'accounts/rates', [
     'a limited key asks the database once a second',
     ' && now() < entry.checkAt',
   ]),

@@ -9,7 +9,6 @@ export interface Schema {
   const?: unknown;
   default?: unknown;
   format?: string;
-  pattern?: string;
   minimum?: number;
   maximum?: number;
   minLength?: number;

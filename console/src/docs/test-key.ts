@@ -1,3 +1,4 @@
+import { ApiFailure, api } from '../api.ts';
 import { forgetIfSignedOut } from '../personal.ts';
 import { element } from './element.ts';
 
@@ -5,11 +6,6 @@ import { element } from './element.ts';
 const PLACEHOLDER = 'fw_test_...';
 const KEPT = 'docs-test-key';
 const DAYS_VALID = 7;
-
-interface Made {
-  secret?: string;
-  error?: { code: string; message: string };
-}
 
 /** Adds the button that makes a test key and shows it in all samples until the sign-out. */
 export function offerTestKey(): void {
@@ -52,23 +48,19 @@ function fill(places: Text[], secret: string): void {
 
 /** @returns the message for the reader */
 async function makeKey(places: Text[]): Promise<string> {
-  const expires = new Date(Date.now() + DAYS_VALID * 86_400_000).toISOString();
-  const response = await fetch('/console/api/keys', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Documentation', mode: 'test', expires_at: expires }),
-  }).catch(() => undefined);
-  if (!response) return 'No connection. Try again.';
-  const { secret, error }: Made = await response.json().catch(() => ({})); // not from us
-  if (secret) {
+  const expires_at = new Date(Date.now() + DAYS_VALID * 86_400_000).toISOString();
+  const body = { name: 'Documentation', mode: 'test', expires_at } as const;
+  try {
+    const { secret } = await api('POST /console/api/keys', { body });
     sessionStorage.setItem(KEPT, secret);
     fill(places, secret);
     return `Every sample has it now. It works for ${DAYS_VALID} days.`;
-  }
-  if (response.status === 401) {
-    location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
-  }
-  if (error?.code === 'proof_required')
+  } catch (error) {
+    if (!(error instanceof ApiFailure)) throw error;
+    if (error.status === 401) {
+      location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
+    }
+    if (error.code !== 'proof_required') return error.message;
     return 'Make it on the page “API keys”: it asks for a new code after a while.';
-  return error?.message ?? 'That did not work. Try again.';
+  }
 }

@@ -25,12 +25,9 @@ export interface Rules {
   prices: Prices;
 }
 
-interface Document {
-  components: { schemas: { VideoRequest: BodySchema } };
-}
-
 export function bodySchemaOf(document: unknown): BodySchema {
-  return (document as Document).components.schemas.VideoRequest;
+  const { components } = document as { components: { schemas: { VideoRequest: BodySchema } } };
+  return components.schemas.VideoRequest;
 }
 
 /** A file of a request: a URL, or an upload that may be in progress. */

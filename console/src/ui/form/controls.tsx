@@ -111,7 +111,6 @@ export function Range({
   value: number;
   min: number;
   max: number;
-  step?: number;
   /** The suffix of the value, such as ` s`. */
   unit?: string;
   onChange: (value: number) => void;

@@ -20,7 +20,6 @@ import { copyDocs } from './docs/standalone.ts';
 export { WRITTEN_ORIGIN } from './docs/contents.ts';
 
 const HOME = import.meta.dirname;
-/** The build's folder of packages that customers install. */
 export const PACKAGES = 'packages';
 /** One folder per build, named after the hash of its sources. */
 const BUILDS = path.join(HOME, 'dist');
@@ -94,7 +93,6 @@ interface DocsBuilder {
 /** Hides from the server's compiler that the highlighter needs the browser's types. */
 const DOCS_BUILDER = new URL('docs/build-docs.ts', import.meta.url).href;
 
-/** Every file that a build reads, relative to this folder, in a stable order. */
 async function sourceFiles(): Promise<string[]> {
   const found = await Promise.all(
     SOURCES.map(async (name) => {

@@ -47,7 +47,6 @@ export async function buildDocs(folder: string): Promise<void> {
 
 const reference = referenceOf(readOpenApi(path.join(ROOT, 'openapi.json')));
 
-/** The page for unknown URLs. */
 function notFound(book: Book): DocsPage {
   const title = 'There is no such page';
   const html = `<h1>${title}</h1>
@@ -106,7 +105,6 @@ async function writePage(
 
 const MAX_DESCRIPTION = 155;
 
-/** The description for search engines: the start of the text. */
 function descriptionOf({ title, sections }: DocsPage): string {
   const text = (sections.find((one) => one.text.trim() !== '')?.text ?? title).trim();
   const short = text.replaceAll(/\s+/g, ' ').slice(0, MAX_DESCRIPTION + 1);

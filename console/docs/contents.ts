@@ -19,7 +19,6 @@ export interface Entry {
 }
 
 export interface Book {
-  /** The URL path of its pages. */
   path: string;
   title: string;
   /** Its pages, by the title of their chapter. */
@@ -70,7 +69,6 @@ export function entriesOf({ chapters }: Book): Entry[] {
   return Object.values(chapters).flat();
 }
 
-/** The files of a book, relative to the root of the repository. */
 export function filesOf(book: Book): string[] {
   return entriesOf(book).map(({ file }) => file);
 }

@@ -11,14 +11,12 @@ import {
   tryItLink,
 } from './html.ts';
 
-/** A heading and its section's URL fragment. */
 export interface Heading {
   depth: number;
   text: string;
   id: string;
 }
 
-/** A heading's plain text, for the search. */
 export interface Section {
   heading: string;
   id: string;
@@ -41,7 +39,6 @@ interface Options {
   nameOf?(file: string): string | undefined;
 }
 
-/** Alternative samples, one shown at a time. */
 interface TabsToken {
   type: 'tabs';
   raw: string;
@@ -157,7 +154,6 @@ function linkAddress(href: string, file: string, addressOf: Options['addressOf']
   return `${address}#${anchor}`;
 }
 
-/** Merges each run of marked samples into one token. */
 function withTabs(tokens: Token[]): (Token | TabsToken)[] {
   const result: (Token | TabsToken)[] = [];
   for (const token of tokens) {
@@ -194,7 +190,6 @@ function tabs(samples: Tokens.Code[], show: Show): string {
   return body === undefined ? html : html + tryItLink(body);
 }
 
-/** A section per heading, and per row that has an id. */
 function sectionsOf(tokens: Token[], headings: Heading[]): Section[] {
   const sections: Section[] = [];
   const rows = new Map<string, Section>();

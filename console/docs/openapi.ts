@@ -87,7 +87,6 @@ function named(document: object, reference: string): unknown {
   return part;
 }
 
-/** The example of a request or response body. */
 export function exampleOf(content: Record<string, Media> | undefined): unknown {
   const media = content?.['application/json'];
   return media?.example ?? Object.values(media?.examples ?? {})[0]?.value;

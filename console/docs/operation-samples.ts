@@ -11,7 +11,6 @@ interface OperationSample {
   text: string;
 }
 
-/** An operation's samples, one per tool that has it. */
 export function operationSamples(operation: Operation): OperationSample[] {
   const { operationId, method, path } = operation;
   const body = exampleBody(operation) ?? {};
@@ -185,7 +184,6 @@ const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
   }),
 };
 
-/** The path of an operation without /api/v1, with example ids. */
 function examplePath(path: string): string {
   const [, noun] = /\/(\w+)s\/\{id\}/.exec(path) ?? [];
   const id = EXAMPLE_IDS[noun as keyof typeof EXAMPLE_IDS];

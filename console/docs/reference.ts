@@ -77,7 +77,6 @@ function samplesOf(operation: Operation): string {
   return tabsHtml(samples) + note + link;
 }
 
-/** What the search finds: the operation and its fields. */
 function sectionsOf(operation: Operation): Section[] {
   const { operationId, summary, description = '', method, path, requestBody } = operation;
   const body = requestBody?.content['application/json']?.schema ?? {};
@@ -119,7 +118,6 @@ function membersOf({ properties = {}, required = [] }: Schema, prefix: string): 
 
 interface Field {
   name: string;
-  /** The fragment of the link to this field. */
   id: string;
   note: string;
   required: boolean;

@@ -12,12 +12,10 @@ export function addressOf(book: Book, { slug }: Entry): string {
   return `${book.path}/${slug}`;
 }
 
-/** Its title in the contents. */
 export function titleOf({ entry, title }: Pick<DocsPage, 'entry' | 'title'>): string {
   return entry.short ?? title;
 }
 
-/** The body of a page: the book's contents, the text, and the page's headings. */
 export function pageBody(page: DocsPage, pages: DocsPage[]): string {
   const at = pages.indexOf(page);
   return `

@@ -1,7 +1,6 @@
 import { trying } from './personal.ts';
 import { filled, type Given, type RequestParts, type Result, type Route } from './site-api.ts';
 
-/** An error of the website's API or of the connection to it. */
 export class ApiFailure extends Error {
   /** The HTTP status; 0 without a response. */
   readonly status: number;
@@ -95,7 +94,6 @@ function offline(): ApiFailure {
   return new ApiFailure(message, { status: 0, code: 'offline' });
 }
 
-/** The error for a response. */
 export function failureOf(
   status: number,
   json: unknown,

@@ -9,7 +9,6 @@ export interface Draft<Value> {
   drop(): void;
 }
 
-/** How a form is converted to JSON and back. */
 interface Form<Value> {
   keep(value: Value): unknown;
   read(kept: unknown): Value | undefined;

@@ -97,7 +97,6 @@ export function isMissing({ data, error }: Pick<Loaded<unknown>, 'data' | 'error
   return data === undefined && error?.status === 404;
 }
 
-/** A page of a list. */
 export interface Part<Item> {
   items: Item[];
   /** The next page's cursor; null at the end. */

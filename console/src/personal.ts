@@ -2,7 +2,6 @@ import type { Mode } from './site-api.ts';
 
 /** Changes with each sign-out in this browser, to notify its other windows. */
 const SIGN_OUTS = 'sign-outs';
-/** The account whose data this window holds. */
 const OWNER = 'owner';
 /** sessionStorage has this window's mode, localStorage the browser's last choice. */
 const MODE = 'mode';

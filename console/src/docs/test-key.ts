@@ -30,7 +30,6 @@ export function offerTestKey(): void {
   place.append(button, note);
 }
 
-/** The text nodes of samples that contain a word. */
 function textsWith(word: string): Text[] {
   const found: Text[] = [];
   for (const code of document.querySelectorAll('.docs-code code')) {

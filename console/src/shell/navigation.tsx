@@ -117,7 +117,6 @@ function useMenu() {
   return { menu, close };
 }
 
-/** The account menu: a native details element, also closed by Escape. */
 export function AccountMenu({ me }: { me: Me }) {
   const { signOut } = useSession();
   const { menu, close } = useMenu();

@@ -35,13 +35,11 @@ export function LeaveTestMode() {
   );
 }
 
-/** Turns on this window's test mode, where everything can be tried without credits. */
 export function EnterTestMode() {
   const switchTo = useSwitch();
   return <Button onClick={() => void switchTo('test')}>Try it in test mode</Button>;
 }
 
-/** Resets the test credits to their initial amount. */
 export function RefillButton() {
   const { refresh } = useSession();
   const { isBusy, send } = useSending(async () => {

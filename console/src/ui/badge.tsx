@@ -25,7 +25,6 @@ export function Badge({
   );
 }
 
-/** Marks what spends only test credits. */
 export function TestMark() {
   return <span class="edge-print border border-print px-1.5">test</span>;
 }
@@ -38,13 +37,11 @@ const STATES: Record<string, { tone: Tone; word: string }> = {
   deleted: { tone: 'neutral', word: 'Deleted' },
 };
 
-/** A task's state, in the customer's words. */
 export function Status({ state }: { state: string }) {
   const { tone, word } = STATES[state] ?? { tone: 'neutral' as const, word: state };
   return <Badge tone={tone}>{word}</Badge>;
 }
 
-/** Tells buyers that no money is taken. */
 export function SimulatedPayments() {
   return (
     <p role="note" class="mb-5 flex flex-wrap items-center gap-3 text-dim">

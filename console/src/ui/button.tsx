@@ -95,7 +95,6 @@ export function IconButton({
   );
 }
 
-/** A spinner: three frames that light up in turn. */
 export function Working() {
   return (
     <span class="inline-flex gap-[3px]" aria-hidden="true">

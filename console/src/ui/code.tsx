@@ -11,7 +11,6 @@ interface CopyButtonProps {
   onCopied?: () => void;
 }
 
-/** Copies a text. Without a label it shows only an icon. */
 export function CopyButton({ text, words, label, onCopied = () => {} }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<'copied' | 'failed'>();
   useEffect(() => {
@@ -60,7 +59,6 @@ export function Code({ text, label }: { text: string; label: string }) {
 const PRE =
   'min-w-0 flex-1 overflow-x-auto p-4 pr-2 font-mono text-sm leading-relaxed [font-variant-ligatures:none]';
 
-/** A request in several languages, such as `{ curl, TypeScript, Python }`. */
 export function CodeTabs({ label, samples }: { label: string; samples: Record<string, string> }) {
   return (
     <Tabs

@@ -25,7 +25,6 @@ export function openDialog(content: ComponentChildren, { isKept = false } = {}):
 
 const Around = createContext({ isKept: false, close: () => {} });
 
-/** A function that closes the dialog around a component. */
 export function useClose(): () => void {
   return useContext(Around).close;
 }

@@ -1,4 +1,3 @@
-/** SVG paths of 24 × 24 icons with a stroke of 1.6. */
 const PATHS = {
   play: 'M7 4.5v15l12-7.5z',
   frames: 'M3 5h18v14H3zM8 5v14M16 5v14',
@@ -32,7 +31,6 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** An icon beside text, hidden from screen readers. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg

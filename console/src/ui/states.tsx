@@ -9,7 +9,6 @@ interface EmptyProps {
   action?: ComponentChildren;
 }
 
-/** An empty state: says what to do next. */
 export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div class="border border-dashed border-edge px-6 py-14 sm:px-12">
@@ -28,7 +27,6 @@ interface ErrorStateProps {
   children?: ComponentChildren;
 }
 
-/** An error, with a retry and the request id. */
 export function ErrorState({ error, retry, title, actions, children }: ErrorStateProps) {
   const heading =
     title ?? (error.code === 'offline' ? 'No connection' : 'This could not be loaded');

@@ -18,7 +18,6 @@ function publish(next: Note[]): void {
   for (const listener of listeners) listener(notes);
 }
 
-/** Shows a line at the window's edge for a few seconds. */
 export function toast(text: string, tone: Note['tone'] = 'good'): void {
   last += 1;
   const id = last;

@@ -47,7 +47,6 @@ function LiveCredits() {
   );
 }
 
-/** The credits page in test mode, without anything about money. */
 function TestCredits({ credits }: { credits: Extract<Me, { mode: 'test' }>['credits'] }) {
   const { refresh } = useSession();
   const { test, reserved } = credits;

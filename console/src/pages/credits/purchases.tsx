@@ -102,7 +102,6 @@ function Papers({ order }: { order: OrderShown }) {
   return <span class="text-dim">–</span>;
 }
 
-/** The account's purchases. Shows nothing before the first one. */
 export function Orders({ hasPortal = false }: { hasPortal?: boolean | undefined }) {
   const list = useList('/console/api/orders');
   return (

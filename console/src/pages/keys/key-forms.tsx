@@ -24,7 +24,6 @@ interface FormProps {
   onSaved: () => unknown;
 }
 
-/** The dialog that creates a key, or renames one and sets its cap. */
 export function KeyForm({ apiKey, onSaved }: FormProps) {
   const mode = useMode();
   const draft = useDraft(apiKey ? `key ${apiKey.id}` : 'key', () => ({

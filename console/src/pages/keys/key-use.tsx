@@ -6,7 +6,6 @@ import { Dialog, openDialog } from '../../ui/dialog.tsx';
 import { Credits, formatNumber } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 
-/** A key's spending this month, against its cap if it has one. */
 export function CapUsed({ apiKey }: { apiKey: ApiKey }) {
   const { monthly_cap: cap, spent_this_month: spent } = apiKey;
   if (cap === null) {

@@ -55,7 +55,6 @@ export function Screening() {
   );
 }
 
-/** Moves an element along with a playing video, once per frame. */
 function usePlayhead(video: { current: HTMLVideoElement | null }, isPlaying: boolean) {
   const playhead = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -15,7 +15,6 @@ const WAYS = {
   ],
 };
 
-/** Says that the page does not exist, and where to go instead. */
 export function NotFound({
   title = 'Page not found',
   lead = 'The address is wrong, or the page does not exist any more.',

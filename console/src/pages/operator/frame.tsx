@@ -37,7 +37,6 @@ interface OperatorPageProps {
   children?: ComponentChildren;
 }
 
-/** A page of the operator's console: its title and the navigation. */
 export function OperatorPage({ onDone = () => {}, ...page }: OperatorPageProps) {
   return (
     <Done.Provider value={onDone}>
@@ -99,7 +98,6 @@ interface FindFormProps {
   onFind: (text: string) => void;
 }
 
-/** A search field; trims spaces. */
 export function FindForm({ field, initial = '', button, onFind }: FindFormProps) {
   const [text, setText] = useState(initial);
   return (

@@ -81,7 +81,6 @@ const ACTION_COLUMNS: Column<ActionRow>[] = [
   column('Details', ({ details }) => <Recorded value={details} />),
 ];
 
-/** The table of actions, shared with an account's page. */
 export const ACTIONS = {
   caption: 'Actions',
   columns: ACTION_COLUMNS,

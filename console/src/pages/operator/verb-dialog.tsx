@@ -13,7 +13,6 @@ import { toast } from '../../ui/toast.tsx';
 
 /** A change that an operator is about to make: a verb, and the fields known to the page. */
 export type Change = GivenChange & {
-  /** Initial values of fields. */
   initial?: Record<string, string>;
   /** Replaces the verb's own title. */
   title?: string;
@@ -27,7 +26,6 @@ interface Choice {
   field: string;
   words: string;
   effect?: string;
-  /** The label of its text field. */
   label?: string;
 }
 

@@ -32,7 +32,6 @@ export function bodySchemaOf(document: unknown): BodySchema {
 
 /** A file of a request: a URL, or an upload that may be in progress. */
 export interface Medium {
-  /** Unique on this page. */
   key: string;
   /** An https URL, or `upload:ID`. */
   url: string;
@@ -42,7 +41,6 @@ export interface Medium {
   name?: string;
   /** While uploading: the fraction that has arrived, 0 to 1. */
   progress?: { part: number };
-  /** Why the upload was refused. */
   error?: string;
 }
 
@@ -81,7 +79,6 @@ export function extrasIn({ properties }: BodySchema): [field: string, property: 
   );
 }
 
-/** The values of a request, or the schema's defaults. */
 function chosenIn(request: Body, properties: BodySchema['properties']): Chosen {
   const text = (name: string) => String(request[name] ?? properties[name]?.default ?? '');
   return {
@@ -130,7 +127,6 @@ export function bodyOf({ media, extras, ...chosen }: Form, { schema, prices }: R
   return Object.fromEntries(fields.map((field) => [field, given[field]]));
 }
 
-/** The form for a request, whose fields may be incomplete. */
 export function formOf(request: Body, schema: BodySchema): Form {
   const lists = MEDIA_FIELDS.map((field) => {
     const urls = [request[field] ?? []].flat().map(String);

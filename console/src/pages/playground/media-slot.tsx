@@ -17,7 +17,6 @@ interface SlotProps {
   maxBytes: number;
   /** Undefined: an empty slot for another file. */
   medium?: Medium | undefined;
-  /** For a reference video. */
   seconds?: { min: number; max: number } | undefined;
   onChange: (medium: Medium) => void;
   onRemove: (key: string) => void;
@@ -26,7 +25,6 @@ interface SlotProps {
 /** Uploads in progress, by medium key. They continue while the form shows another mode. */
 const running = new Map<string, AbortController>();
 
-/** A file of the request: dropped, chosen, or given by URL. */
 export function MediaSlot(props: SlotProps) {
   const { medium, onChange, onRemove } = props;
   const begin = async (file: File) => {

@@ -22,7 +22,6 @@ const CHOICES = Object.fromEntries(NAMES.map((name) => [name, `test-${name}: ${O
 /** The outcome words in a prompt, with preceding white space. */
 const WORDS = new RegExp(String.raw`\s*\btest-(${NAMES.toReversed().join('|')})\b(?!-[a-z])`, 'gi');
 
-/** In test mode: chooses the outcome, by adding a word to the prompt. */
 export function Outcomes({
   prompt,
   onChange,

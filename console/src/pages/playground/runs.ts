@@ -50,7 +50,6 @@ function stored({ account_id: accountId, mode }: Owner): Kept[] {
   return trying(read) ?? [];
 }
 
-/** The last request sent, for the form. */
 export function followedRequest(owner: Owner): Body | undefined {
   return stored(owner)[0]?.body;
 }

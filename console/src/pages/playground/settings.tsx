@@ -113,7 +113,6 @@ function Size(props: Props) {
 
 const BOX = 34;
 
-/** The size of a frame with this ratio that fits a square. */
 function drawn(ratio: string): { width: string; height: string } {
   if (!ratio.includes(':')) return { width: '30px', height: '24px' };
   const [w = 1, h = 1] = ratio.split(':').map(Number);
@@ -187,7 +186,6 @@ function Extras({ form, rules, errors, onChange }: Props) {
   );
 }
 
-/** Form wording, where the schema's does not fit. */
 const WORDS: Record<string, { label?: string; hint?: string }> = {
   generate_audio: { label: 'Sound', hint: 'Generates an audio track.' },
   seed: { hint: 'The same seed gives similar videos. Empty: random.' },

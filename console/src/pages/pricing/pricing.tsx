@@ -121,7 +121,6 @@ function Calculator({ prices }: Pick<About, 'prices'>) {
 
 type Offer = About['packs'][number] & { paid: string };
 
-/** The price of credits, as packs and plans; nothing if none are on sale. */
 function Offers({ offers }: { offers: Pick<About, 'packs' | 'plans' | 'is_test'> }) {
   const { packs, plans, is_test: isTest } = offers;
   const rows: Offer[] = [

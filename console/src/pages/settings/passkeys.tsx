@@ -104,7 +104,6 @@ async function add(name: string): Promise<void> {
 
 const HINT = 'To recognize it, such as “laptop”.';
 
-/** Asks for a passkey's name: creates a new one on this device, or renames one. */
 function NamePasskey({ passkey, onChanged }: { passkey?: PasskeyItem; onChanged: Changed }) {
   const draft = useDraft(passkey ? `passkey ${passkey.id}` : 'passkey', () => ({
     name: passkey?.name ?? '',

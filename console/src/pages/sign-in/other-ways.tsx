@@ -53,7 +53,6 @@ const REASONS = new Map([
   ['unverified', 'The other service has not verified your e-mail address. Use a code instead.'],
 ]);
 
-/** The configured issuers, by their names in URLs. */
 function issuersOf({ github, google, oidc }: About['sign_in']) {
   return [
     ...(github ? [{ id: 'github', name: 'GitHub' }] : []),

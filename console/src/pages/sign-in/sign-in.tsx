@@ -98,7 +98,6 @@ const POINTS = [
   'Your statement lists every change of your credits.',
 ];
 
-/** A still in its frame, and what a new account gets. */
 function Aside({ credits }: { credits: number }) {
   const points = [
     ...POINTS,

@@ -164,7 +164,6 @@ const BLANK = (
 
 type Value = 'videos' | 'failed' | 'credits';
 
-/** The usage under one name, such as a day or a model. */
 type Sums = { name: string } & Record<Value, number>;
 
 function sum(rows: UsageEntry[], value: Value): number {

@@ -6,7 +6,6 @@ import { Credits, DateTime } from '../../ui/format.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Player } from '../../ui/player.tsx';
 
-/** The top of the page: the video, or why there is none. */
 export function Stage({ task }: { task: ShownTask }) {
   return (
     <div class="grid grid-cols-[minmax(0,1fr)] gap-5">
@@ -96,7 +95,6 @@ function WhyDeleted({ video }: { video: NonNullable<ShownTask['video']> }) {
 
 const GONE = 410;
 
-/** Whether the service reports a video's file missing. */
 function useMissingFile(id: string, url: string | null): boolean {
   const [missing, setMissing] = useState<string>();
   const isThere = url !== null;

@@ -67,7 +67,6 @@ export default function VideoPage() {
 
 const TITLE_CHARACTERS = 70;
 
-/** The start of the prompt, in whole words. */
 function titleOf({ prompt }: ShownTask): string {
   if (prompt.length <= TITLE_CHARACTERS) return prompt;
   const cut = prompt.slice(0, TITLE_CHARACTERS);

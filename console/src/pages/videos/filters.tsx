@@ -11,7 +11,6 @@ export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 
 const NAMES = ['text', 'state', 'model', 'key', 'surface', 'from', 'to'] as const;
 
-/** The filters in a query; other parameters are dropped. */
 export function filtersOf(query: Record<string, string>): Filters {
   return Object.fromEntries(NAMES.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
 }
@@ -102,7 +101,6 @@ const RARE = ['model', 'key', 'surface', 'from', 'to'] as const;
 
 const SURFACES = { '': 'Website or API', web: 'Website', api: 'API' };
 
-/** The models and keys of the account's tasks. */
 function useChoices(mode: Mode) {
   const { data } = useLoad('/console/api/task-filters', { query: { mode } });
   const models = (data?.models ?? []).map((model) => ({ value: model, label: model }));

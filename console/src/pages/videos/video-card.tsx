@@ -8,7 +8,6 @@ import { awaitsPoster } from './list.ts';
 /** Hovering for less than this starts no video. */
 const PREVIEW_MS = 300;
 
-/** A task in the grid: its poster, which plays on hover, its prompt and state. */
 export function VideoCard({ item }: { item: VideoItem }) {
   const [isPreviewed, preview] = usePreview(item.video_url !== null);
   const { prompt, model, duration, resolution } = item;
@@ -92,7 +91,6 @@ function Preview({ item }: { item: VideoItem }) {
   );
 }
 
-/** Whether the preview is shown, and the listeners that control it. */
 function usePreview(isPossible: boolean) {
   const [isShown, show] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

@@ -31,7 +31,6 @@ interface DeliveriesProps {
   onChanged: () => Promise<void>;
 }
 
-/** Deliveries to an endpoint in the last 30 days. */
 export function Deliveries({ endpoint, log, onChanged }: DeliveriesProps) {
   const isEnabled = endpoint.disabled_at === null;
   useReloads(isEnabled ? log.items : undefined, () => Promise.all([log.reload(), onChanged()]));

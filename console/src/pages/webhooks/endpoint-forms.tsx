@@ -34,7 +34,6 @@ const DISABLED = {
   failing: 'Switched off: it failed for five days',
 };
 
-/** Whether events are sent to it, and whether they arrive. */
 export function EndpointState({ endpoint }: { endpoint: Endpoint }) {
   const { disabled_because: why, failing_since: failingSince } = endpoint;
   if (why !== null)
@@ -89,7 +88,6 @@ interface FormProps {
   onSaved: (saved: Endpoint | Made) => void;
 }
 
-/** The dialog that creates an endpoint, or changes its events. */
 export function EndpointForm({ endpoint, onSaved }: FormProps) {
   const mode = useMode();
   const { id = '', description, events = ['task.completed', 'task.failed'] } = endpoint ?? {};

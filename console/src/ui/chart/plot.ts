@@ -9,7 +9,6 @@ export interface ChartData {
   series: { label: string; values: (number | null)[] }[];
 }
 
-/** The series' colours in order, as design tokens. */
 const COLOURS = ['--color-tungsten', '--color-ink', '--color-good', '--color-bad', '--color-edge'];
 
 interface Settings {
@@ -151,7 +150,6 @@ function besideBars(
   return [min - half, max + half];
 }
 
-/** Resolves a design token to a colour for the canvas. */
 function colourOf(element: HTMLElement, token: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${token})`;

@@ -8,7 +8,6 @@ type AreaProps = TextProps & {
   placeholder?: string;
 };
 
-/** A multi-line text field with a character count. */
 export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
   return (
     <FieldFrame
@@ -66,7 +65,6 @@ export function Select(props: ChoiceProps) {
   );
 }
 
-/** Radio buttons in a row: arrow keys move between them. */
 export function Segments(props: ChoiceProps) {
   const { label, hint, error, value, onChange } = props;
   const id = useId();
@@ -98,7 +96,6 @@ export function Segments(props: ChoiceProps) {
   );
 }
 
-/** A slider, with its value beside the label. */
 export function Range({
   label,
   hint,
@@ -111,7 +108,6 @@ export function Range({
   value: number;
   min: number;
   max: number;
-  /** The suffix of the value, such as ` s`. */
   unit?: string;
   onChange: (value: number) => void;
 }) {
@@ -139,7 +135,6 @@ interface SwitchProps {
   onChange: (checked: boolean) => void;
 }
 
-/** A switch, which takes effect at once. */
 export function Switch({ label, hint, checked, onChange }: SwitchProps) {
   const id = useId();
   return (

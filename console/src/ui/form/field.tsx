@@ -7,7 +7,6 @@ export interface FieldProps {
   error?: string | undefined;
 }
 
-/** The attributes that link a control to its label, hint and error. */
 interface ControlProps {
   id: string;
   'aria-describedby': string | undefined;
@@ -59,13 +58,11 @@ export function Problem({ id, children }: { id?: string; children: ComponentChil
 export const INPUT =
   'w-full rounded-cut border border-edge bg-sheet px-3 text-ink placeholder:text-dim hover:border-ink aria-invalid:border-bad disabled:border-line disabled:bg-well disabled:text-dim';
 
-/** Props of a text control, besides its element's attributes. */
 export interface TextProps extends FieldProps {
   value: string;
   onChange: (text: string) => void;
 }
 
-/** Binds controls to the members of a value. */
 export function binding<Value>(value: Value, onChange: (change: Partial<Value>) => void) {
   return <Name extends keyof Value>(name: Name) => ({
     value: value[name],
@@ -86,7 +83,6 @@ type InputProps = Omit<
     | { type: 'date' }
   );
 
-/** A single-line input: text, number, date or e-mail address. */
 export function Field({ label, hint, error, onChange, ...input }: TextProps & InputProps) {
   return (
     <FieldFrame label={label} hint={hint} error={error}>

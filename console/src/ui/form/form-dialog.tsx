@@ -9,7 +9,6 @@ import { submitting, useSending } from './sending.tsx';
 interface DialogWords {
   title: string;
   action: string;
-  /** The label of the button that only closes it. */
   dismiss?: string;
   isDangerous?: boolean;
   disabled?: boolean;
@@ -25,7 +24,6 @@ interface FormDialogProps<Sent> extends DialogWords {
   children: (failure: ApiFailure | undefined) => ComponentChildren;
 }
 
-/** A form in a dialog: fields, error, and the cancel and submit buttons. */
 export function FormDialog<Sent>(props: FormDialogProps<Sent>) {
   const closeDialog = useClose();
   const { title, action, dismiss = 'Cancel', isDangerous, children } = props;

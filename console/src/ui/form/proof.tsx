@@ -14,7 +14,6 @@ interface Props {
   email: string;
   /** Whether there is no mail server, so that the code is in the service's log. */
   isLogged: boolean;
-  /** The button's label, and its label while busy. */
   action: string;
   working: string;
   verify: (code: string) => Promise<void>;

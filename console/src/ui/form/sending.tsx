@@ -42,7 +42,6 @@ export function leaveFor(address: string): Promise<never> {
 
 type Props = ComponentProps<typeof Button> & { onSend: () => Promise<unknown> };
 
-/** A button that sends a request, with its error below. */
 export function SendButton({ onSend, ...button }: Props) {
   const { isBusy, failure, send } = useSending(onSend);
   return (

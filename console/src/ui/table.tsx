@@ -121,11 +121,13 @@ type ShownList<Row> = Pick<LoadedList<Row>, 'items' | 'error' | 'isLoading' | 'r
 interface ListTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   list: ShownList<Row>;
   empty: ComponentChildren;
+  /** Of its skeleton. */
+  lines?: number;
 }
 
-export function ListTable<Row>({ list, empty, ...table }: ListTableProps<Row>) {
+export function ListTable<Row>({ list, empty, lines = 5, ...table }: ListTableProps<Row>) {
   return (
-    <Load from={{ ...list, data: list.items }} skeleton={<Skeleton lines={5} />}>
+    <Load from={{ ...list, data: list.items }} skeleton={<Skeleton lines={lines} />}>
       {(rows) =>
         rows.length === 0 ? (
           empty

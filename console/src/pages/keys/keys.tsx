@@ -1,17 +1,15 @@
-import type { ComponentChildren } from 'preact';
 import type { ApiKey } from '../../../../server/src/site/keys/keys.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { Badge, TestMark } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
-import { Cell, type Column, column, prose, RowButtons, Table } from '../../ui/table.tsx';
+import { Cell, type Column, column, ListCard, prose, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { KeyForm } from './key-forms.tsx';
 import { CapUsed, RequestBars } from './key-use.tsx';
@@ -49,7 +47,22 @@ export default function KeysPage() {
       <Load from={list} skeleton={<Skeleton lines={6} />}>
         {({ items }) => (
           <>
-            <ValidKeys keys={items.filter(isValid)} create={create} reload={list.reload} />
+            <ListCard
+              list={{ ...list, items: items.filter(isValid) }}
+              empty={
+                <Empty
+                  title={mode === 'test' ? 'No test key yet' : 'No API key yet'}
+                  action={create}
+                >
+                  {mode === 'test'
+                    ? 'Create one to test your own program. Nothing that it makes costs credits.'
+                    : 'Create one to call the API from your own program. A key is free; videos are paid with your credits.'}
+                </Empty>
+              }
+              caption="Valid API keys"
+              columns={columnsWith(list.reload)}
+              keyOf={({ id }) => id}
+            />
             <EndedKeys keys={items.filter((key) => !isValid(key))} />
           </>
         )}
@@ -73,34 +86,6 @@ function askToRevoke(apiKey: ApiKey, reload: () => Promise<void>): void {
 
 function nameOf({ name, id }: ApiKey): string {
   return name ?? id;
-}
-
-interface ValidKeysProps {
-  keys: ApiKey[];
-  create: ComponentChildren;
-  reload: () => Promise<void>;
-}
-
-function ValidKeys({ keys, create, reload }: ValidKeysProps) {
-  if (keys.length === 0) {
-    return (
-      <Empty title={useMode() === 'test' ? 'No test key yet' : 'No API key yet'} action={create}>
-        {useMode() === 'test'
-          ? 'Create one to test your own program. Nothing that it makes costs credits.'
-          : 'Create one to call the API from your own program. A key is free; videos are paid with your credits.'}
-      </Empty>
-    );
-  }
-  return (
-    <Card>
-      <Table
-        caption="Valid API keys"
-        columns={columnsWith(reload)}
-        rows={keys}
-        keyOf={(key) => key.id}
-      />
-    </Card>
-  );
 }
 
 function columnsWith(reload: () => Promise<void>): Column<ApiKey>[] {

@@ -8,8 +8,7 @@ import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { confirm, DraftDialog } from '../../ui/form/form-dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
-import { Load, Skeleton } from '../../ui/states.tsx';
-import { type Column, column, prose, RowButtons, Table } from '../../ui/table.tsx';
+import { type Column, column, ListTable, prose, RowButtons } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 /** The account's passkeys, shown only where browsers can create them. */
@@ -32,20 +31,14 @@ export function Passkeys() {
       note="Sign in with the fingerprint, face or PIN of your device instead of a code."
       actions={actions}
     >
-      <Load from={list} skeleton={<Skeleton lines={2} />}>
-        {({ items }) =>
-          items.length > 0 ? (
-            <Table
-              caption="Passkeys"
-              columns={columnsWith(onChanged)}
-              rows={items}
-              keyOf={(passkey) => passkey.id}
-            />
-          ) : (
-            <p class="text-dim">{about.data && !isOffered ? NOT_OFFERED : 'None yet.'}</p>
-          )
-        }
-      </Load>
+      <ListTable
+        list={{ ...list, items: list.data?.items }}
+        lines={2}
+        empty={<p class="text-dim">{about.data && !isOffered ? NOT_OFFERED : 'None yet.'}</p>}
+        caption="Passkeys"
+        columns={columnsWith(onChanged)}
+        keyOf={({ id }) => id}
+      />
     </Card>
   );
 }

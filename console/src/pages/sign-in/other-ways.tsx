@@ -17,7 +17,8 @@ export function OtherWays({ site, next, query, onDone }: OtherWaysProps) {
   const ways = site.data?.sign_in;
   if (!ways) return null;
   const start = (issuer: string) => `/auth/start/${issuer}?next=${encodeURIComponent(next)}`;
-  if (!ways.passkeys && issuersOf(ways).length === 0) return null;
+  const issuers = ISSUERS.filter(({ id }) => ways[id]);
+  if (!ways.passkeys && issuers.length === 0) return null;
   return (
     <div class="mt-8">
       <div class="ruler mb-5" />
@@ -34,7 +35,7 @@ export function OtherWays({ site, next, query, onDone }: OtherWaysProps) {
             send={async (body) => onDone(await api('POST /auth/passkey', { body }))}
           />
         )}
-        {issuersOf(ways).map(({ id, name }) => (
+        {issuers.map(({ id, name }) => (
           <ButtonLink key={id} href={start(id)}>
             Continue with {name}
           </ButtonLink>
@@ -53,10 +54,8 @@ const REASONS = new Map([
   ['unverified', 'The other service has not verified your e-mail address. Use a code instead.'],
 ]);
 
-function issuersOf({ github, google, oidc }: About['sign_in']) {
-  return [
-    ...(github ? [{ id: 'github', name: 'GitHub' }] : []),
-    ...(google ? [{ id: 'google', name: 'Google' }] : []),
-    ...(oidc ? [{ id: 'oidc', name: 'single sign-on' }] : []),
-  ];
-}
+const ISSUERS = [
+  { id: 'github', name: 'GitHub' },
+  { id: 'google', name: 'Google' },
+  { id: 'oidc', name: 'single sign-on' },
+] as const;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { withEmails } from '../../server/src/accounts/accounts.ts';
 import { setOffer } from '../../server/src/billing/offers.ts';
+import { until } from '../../server/test/until.ts';
 import { refund } from '../../simulators/stripe/payments.ts';
 import { openSellingSite } from './selling-site.ts';
 import { signedInPage } from './signed-in.ts';
@@ -208,4 +209,24 @@ test('a plan is subscribed to, and cancelled in the portal', async () => {
   await expectNoViolations(page);
   await page.getByRole('button', { name: 'Save auto-reload' }).click();
   await page.getByText('Auto-reload is on.').waitFor(); // the card of the subscription is saved
+});
+
+test('a read that another one replaces shows no error', async () => {
+  const { page } = await signedInPage(site);
+  let reads = 0;
+  const checked = Promise.withResolvers<void>();
+  await page.route('**/console/api/credits', async (route) => {
+    reads += 1;
+    if (reads === 1) return; // it hangs
+    await checked.promise;
+    await route.continue();
+  });
+  await page.goto('/credits?managed=yes'); // reads the credits again when Stripe was asked
+  await until(
+    async () => reads,
+    (count) => count === 2,
+  );
+  assert.equal(await page.getByRole('alert').filter({ hasText: 'loaded' }).count(), 0);
+  checked.resolve();
+  await balance(page).getByText('Paid').waitFor();
 });

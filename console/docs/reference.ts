@@ -39,8 +39,8 @@ function pageOf(operation: Operation): ReferencePage {
     { text: 'Responses', html: Object.entries(responses).map(responseOf).join('') },
   ].filter(({ html }) => html !== '');
   const headings = chapters.map(({ text }) => ({ depth: 2, text, id: text.toLowerCase() }));
-  for (const [at, heading] of headings.entries()) {
-    parts.push(headingHtml(heading, heading.text), chapters[at]?.html ?? '');
+  for (const { text, html } of chapters) {
+    parts.push(headingHtml({ depth: 2, text, id: text.toLowerCase() }, text), html);
   }
   return {
     entry: {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { docsAddresses } from './docs-screenshots.ts';
 import { signedInPage, signOut } from './signed-in.ts';
-import { expectNoViolations, open, openSite, signIn, siteOf, test } from './site.ts';
+import { docsAddresses, expectNoViolations, open, openSite, signIn, siteOf, test } from './site.ts';
 
 const OPERATOR = 'operator@example.com';
 const site = await siteOf(() => openSite({ ADMIN_EMAILS: OPERATOR }));

@@ -6,12 +6,10 @@ import { makeCustomer } from '../../server/test/customer.ts';
 import { imageBytes } from '../../server/test/media/media-fixture.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { until } from '../../server/test/until.ts';
+import { CHEAPEST, fillIn, isPlayable } from './cheapest-video.ts';
 import { overflowsOf } from './long-texts.ts';
 import { become, signedInPage, signOut } from './signed-in.ts';
 import { askForCode, expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
-
-/** Of a video of 4 seconds by the mini model in 480p. */
-const PRICE = 60;
 
 const site = await siteOf(async () => {
   const opened = await openSite();
@@ -26,14 +24,6 @@ async function signedIn(credits: number, promotional = 0) {
   return customer;
 }
 
-async function fillIn(page: Page, prompt: string): Promise<void> {
-  await page.getByLabel('Prompt').fill(prompt);
-  await page.getByLabel('Model').selectOption('video-2.0-mini');
-  await page.getByText('480p', { exact: true }).click();
-  await page.getByLabel('Length').fill('4');
-  await page.getByRole('region', { name: 'This video costs' }).getByText('60').first().waitFor();
-}
-
 const generate = (page: Page) => page.getByRole('button', { name: 'Generate' });
 
 function tasksOf(accountId: string) {
@@ -42,17 +32,6 @@ function tasksOf(accountId: string) {
     'select id, credits, promotional_credits, request from tasks where account_id = $1',
     [accountId],
   );
-}
-
-async function isPlayable(page: Page): Promise<boolean> {
-  return page.evaluate(async () => {
-    const video = document.querySelector('video');
-    if (!video) return false;
-    video.muted = true;
-    await video.play();
-    await new Promise((resolve) => video.addEventListener('timeupdate', resolve));
-    return video.currentTime > 0;
-  });
 }
 
 test('a picture is uploaded, a video is made from it, and it plays, also after a reload', async () => {
@@ -85,7 +64,7 @@ test('a picture is uploaded, a video is made from it, and it plays, also after a
   await expectNoViolations(page);
   const [task, ...others] = await tasksOf(accountId);
   assert.equal(others.length, 0, 'a double click makes one video');
-  assert.deepEqual([task?.credits, task?.promotional_credits], [PRICE, 40]);
+  assert.deepEqual([task?.credits, task?.promotional_credits], [CHEAPEST, 40]);
   await page.locator('header').getByText('80', { exact: true }).waitFor();
   await page.goto(`/playground?from=${task?.id}`);
   await page.getByText('96 × 54').waitFor();
@@ -312,7 +291,7 @@ test('test mode is one window’s, and makes, cancels and deletes for nothing', 
   await live.goto('/videos');
   await live.getByText('No videos yet').waitFor();
   const surfaces = 'select surface, credits from tasks where account_id = $1';
-  const made = { surface: 'test', credits: PRICE };
+  const made = { surface: 'test', credits: CHEAPEST };
   assert.deepEqual(await sql(site.database.db, surfaces, [accountId]), [made, made]);
 });
 

@@ -1,5 +1,5 @@
 // npx node console/test/screenshots.ts FOLDER [NAME...]: takes a picture of every page in both themes
-// and two widths, or of the named pages only.
+// and two widths, or of the named pages only; `docs` names all pages of the documentation.
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
@@ -13,7 +13,7 @@ import { openOrder, openOverview, openOwnAccount, openRefusing } from './operato
 import { PLAYGROUND_STATES } from './playground-states.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
 import { outdateProof, signedInPage } from './signed-in.ts';
-import { screenshots, settled } from './site.ts';
+import { docsAddresses, screenshots, settled } from './site.ts';
 
 interface Shot {
   /** Of the file. */
@@ -177,9 +177,6 @@ async function main([given, ...names]: string[]): Promise<void> {
   if (NO_BROWSER) throw new Error(NO_BROWSER);
   const folder = path.resolve(given);
   await mkdir(folder, { recursive: true });
-  const wanted = [...SHOTS, ...PROOF_SHOTS].filter(
-    ({ name }) => names.length === 0 || names.includes(name),
-  );
   await using data = await temporaryFolder();
   const site = await openSellingSite({ ADMIN_EMAILS: EMAIL, DATA_DIR: data.path, POSTERS: 'yes' });
   try {
@@ -188,6 +185,12 @@ async function main([given, ...names]: string[]): Promise<void> {
       email: EMAIL,
       credits: 12_840,
     });
+    const addresses = names.includes('docs') ? await docsAddresses(site, customer) : [];
+    const docs = addresses.map((address): Shot => {
+      return { name: address.slice(1).replaceAll('/', '-'), path: address };
+    });
+    const isWanted = ({ name }: Shot) => names.length === 0 || names.includes(name);
+    const wanted = [...[...SHOTS, ...PROOF_SHOTS].filter(isWanted), ...docs];
     const gallery = once(() => fillGallery(site, accountId, data.path));
     for (const shot of wanted) {
       const page = shot.isStranger ? stranger : customer;

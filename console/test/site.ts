@@ -177,6 +177,21 @@ export async function open(page: Page, path: string, title?: string): Promise<vo
   await settled(page, title);
 }
 
+/** The addresses of all pages of the documentation, those for operators included. */
+export async function docsAddresses(site: Site, page: Page): Promise<string[]> {
+  const sitemap = await (await fetch(`${site.url}/docs/sitemap.xml`)).text();
+  await page.goto('/docs/operations/overview');
+  const operators = await page
+    .locator('.docs-contents a')
+    .evaluateAll((links) =>
+      links.map((link) => new URL((link as HTMLAnchorElement).href).pathname),
+    );
+  const customers = [...sitemap.matchAll(/<loc>(.*?)<\/loc>/g)].map(
+    ([, url = '']) => new URL(url).pathname,
+  );
+  return [...customers, ...operators];
+}
+
 const THEMES = ['light', 'dark'] as const;
 const WIDTHS = [1280, 375];
 

@@ -21,12 +21,16 @@ const PUBLIC = [
   { href: '/docs', title: 'Docs' },
 ];
 
-/** @param props.shown counts navigations: after each, the title gets the focus */
+/** @param props.shown counts navigations: after each, the title gets the focus unless a field has it */
 export function Shell({ shown, children }: { shown: number; children: ComponentChildren }) {
   const { state } = useSession();
   const main = useRef<HTMLElement>(null);
   const { path } = useLocation();
-  useFocusOfTitle(shown, main);
+  useEffect(() => {
+    if (shown === 0 || document.activeElement?.matches('main input')) return;
+    const title = main.current?.querySelector<HTMLElement>('h1[tabindex]');
+    (title ?? main.current)?.focus({ preventScroll: true });
+  }, [shown]);
   const me = state.kind === 'in' ? state.me : undefined;
   return (
     <div class="flex min-h-dvh flex-col">
@@ -76,15 +80,6 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
       <Toasts />
     </div>
   );
-}
-
-/** Moves the focus to the title after a navigation, unless the page has focused a field. */
-function useFocusOfTitle(shown: number, main: { current: HTMLElement | null }): void {
-  useEffect(() => {
-    if (shown === 0 || document.activeElement?.matches('main input')) return;
-    const title = main.current?.querySelector<HTMLElement>('h1[tabindex]');
-    (title ?? main.current)?.focus({ preventScroll: true });
-  }, [shown]);
 }
 
 function Footer() {

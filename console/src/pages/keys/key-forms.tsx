@@ -39,7 +39,7 @@ export function KeyForm({ apiKey, onSaved }: FormProps) {
       draft={draft}
       onSend={send}
       onSent={(saved) => {
-        if ('secret' in saved) openDialog(<NewKeySecret made={saved} />, { isKept: true });
+        if ('secret' in saved) showSecret(saved);
         onSaved();
       }}
     >
@@ -88,19 +88,17 @@ function save({ id, monthly_cap: before }: ApiKey, { name, monthly_cap: cap }: E
   return api('PATCH /console/api/keys/:id', { params: { id }, body });
 }
 
-function NewKeySecret({ made: { key, secret } }: { made: NewApiKey }) {
-  return (
-    <NewSecret title={`The secret of “${key.name}”`} secret={secret}>
-      <p class="mt-6 mb-2 font-medium">Make a first video with it</p>
-      <Code text={curlWith(secret)} label="A first request" />
-    </NewSecret>
-  );
-}
-
-function curlWith(secret: string): string {
-  return `curl -s ${location.origin}/api/v1/video/generations \\
+function showSecret({ key, secret }: NewApiKey): void {
+  const curl = `curl -s ${location.origin}/api/v1/video/generations \\
   -H "Authorization: Bearer ${secret}" \\
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: first-$(date +%s)" \\
   -d '{"prompt": "A lighthouse at dawn, waves below"}'`;
+  openDialog(
+    <NewSecret title={`The secret of “${key.name}”`} secret={secret}>
+      <p class="mt-6 mb-2 font-medium">Make a first video with it</p>
+      <Code text={curl} label="A first request" />
+    </NewSecret>,
+    { isKept: true },
+  );
 }

@@ -92,7 +92,16 @@ function VerbForm({ change, verb, onDone }: Props & { verb: ShownVerb }) {
               text={field(String(draft.value.chosen))}
             />
           )}
-          {verb.isChange && <Reason {...field('reason')} />}
+          {verb.isChange && (
+            <Field
+              label="Reason"
+              hint="It is recorded with your name, such as the number of a ticket."
+              {...field('reason')}
+              value={String(draft.value.reason)}
+              required
+              maxLength={500}
+            />
+          )}
         </>
       )}
     </DraftDialog>
@@ -141,19 +150,6 @@ function Choices({
       </fieldset>
       {label && <Field label={label} value={String(text)} {...field} required />}
     </>
-  );
-}
-
-function Reason({ value, ...field }: DraftField<string | boolean>) {
-  return (
-    <Field
-      label="Reason"
-      hint="It is recorded with your name, such as the number of a ticket."
-      value={String(value)}
-      {...field}
-      required
-      maxLength={500}
-    />
   );
 }
 

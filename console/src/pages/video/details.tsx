@@ -37,12 +37,12 @@ export function VideoDetails({ task }: { task: ShownTask }) {
       </div>
       {task.video && (
         <Card title="File">
-          <File video={task.video} />
+          <Facts facts={fileOf(task.video)} />
         </Card>
       )}
       <div class={task.video ? 'grid' : 'lg:col-span-2'}>
         <Card title="IDs" note="Quote these when you ask about this video.">
-          <Ids task={task} />
+          <Facts facts={idsOf(task)} />
         </Card>
       </div>
     </div>
@@ -135,19 +135,15 @@ function Request({ task }: { task: ShownTask }) {
   );
 }
 
-function File({ video }: { video: NonNullable<ShownTask['video']> }) {
+function fileOf(video: NonNullable<ShownTask['video']>) {
   const { width, height, duration_seconds: seconds, frames } = video;
-  return (
-    <Facts
-      facts={[
-        { name: 'Frame size', value: `${width} × ${height}`, mono: true },
-        { name: 'Length', value: `${seconds.toFixed(2)} s, ${frames} frames`, mono: true },
-        { name: 'Type', value: video.media_type },
-        { name: 'Codecs', value: `${video.video_codec}, ${video.audio_codec ?? 'no sound'}` },
-        { name: 'File size', value: sizeOf(video.size_bytes), mono: true },
-      ]}
-    />
-  );
+  return [
+    { name: 'Frame size', value: `${width} × ${height}`, mono: true },
+    { name: 'Length', value: `${seconds.toFixed(2)} s, ${frames} frames`, mono: true },
+    { name: 'Type', value: video.media_type },
+    { name: 'Codecs', value: `${video.video_codec}, ${video.audio_codec ?? 'no sound'}` },
+    { name: 'File size', value: sizeOf(video.size_bytes), mono: true },
+  ];
 }
 
 function originOf({ surface, api_key_id: key }: ShownTask): string {
@@ -156,29 +152,22 @@ function originOf({ surface, api_key_id: key }: ShownTask): string {
   return 'Website';
 }
 
-function Ids({ task }: { task: ShownTask }) {
-  const id = (name: string, text: string | null) => {
-    return { name, value: text && <Copied text={text} label={`Copy: ${name}`} /> };
-  };
-  return (
-    <Facts
-      facts={[
-        id('Task ID', task.id),
-        id('Request ID', task.request_id),
-        id('Idempotency-Key', task.idempotency_key),
-        id('API key ID', task.api_key_id),
-        { name: 'Created through', value: originOf(task) },
-        { name: 'Seed', value: String(task.seed), mono: true },
-      ]}
-    />
-  );
-}
-
-function Copied({ text, label }: { text: string; label: string }) {
-  return (
-    <span class="flex items-center justify-between gap-2">
-      <span class="figures min-w-0 text-sm break-all">{text}</span>
-      <CopyButton text={text} label={label} />
-    </span>
-  );
+function idsOf(task: ShownTask) {
+  const id = (name: string, text: string | null) => ({
+    name,
+    value: text && (
+      <span class="flex items-center justify-between gap-2">
+        <span class="figures min-w-0 text-sm break-all">{text}</span>
+        <CopyButton text={text} label={`Copy: ${name}`} />
+      </span>
+    ),
+  });
+  return [
+    id('Task ID', task.id),
+    id('Request ID', task.request_id),
+    id('Idempotency-Key', task.idempotency_key),
+    id('API key ID', task.api_key_id),
+    { name: 'Created through', value: originOf(task) },
+    { name: 'Seed', value: String(task.seed), mono: true },
+  ];
 }

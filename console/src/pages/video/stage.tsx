@@ -7,26 +7,28 @@ import { Icon } from '../../ui/icon.tsx';
 import { Player } from '../../ui/player.tsx';
 
 export function Stage({ task }: { task: ShownTask }) {
+  const { held, video, status } = task;
+  const ended = video?.state === 'deleted' ? 'deleted' : status;
+  const state = held === null ? ended : 'held';
   return (
     <div class="grid grid-cols-[minmax(0,1fr)] gap-5">
       <Screen task={task} />
       <div class="flex flex-wrap items-baseline gap-x-6 gap-y-2">
         <div role="status">
-          <Status state={stateOf(task)} />
+          <Status state={state} />
         </div>
         {task.surface === 'test' && <TestMark />}
         <p>
           <Charge task={task} />
         </p>
-        <Expiry task={task} />
+        {video?.state === 'ready' && video.deletes_at !== null && (
+          <p class="text-dim">
+            Kept until <DateTime at={video.deletes_at} />. Download it before then.
+          </p>
+        )}
       </div>
     </div>
   );
-}
-
-function stateOf({ held, video, status }: ShownTask): string {
-  if (held !== null) return 'held';
-  return video?.state === 'deleted' ? 'deleted' : status;
 }
 
 function Screen({ task }: { task: ShownTask }) {
@@ -78,7 +80,14 @@ function Screen({ task }: { task: ShownTask }) {
       </Notice>
     );
   }
-  return <Progress label={task.label} />;
+  return (
+    <div class="cropped grid aspect-video max-h-[60vh] w-full place-items-center bg-well">
+      <p role="status" class="flex items-center gap-3 text-heading">
+        <Working />
+        {task.label}
+      </p>
+    </div>
+  );
 }
 
 function WhyDeleted({ video }: { video: NonNullable<ShownTask['video']> }) {
@@ -129,17 +138,6 @@ function Notice({ title, icon, children }: NoticeProps) {
   );
 }
 
-function Progress({ label }: { label: string }) {
-  return (
-    <div class="cropped grid aspect-video max-h-[60vh] w-full place-items-center bg-well">
-      <p role="status" class="flex items-center gap-3 text-heading">
-        <Working />
-        {label}
-      </p>
-    </div>
-  );
-}
-
 function Charge({ task }: { task: ShownTask }) {
   const isTest = task.surface === 'test';
   const credits = (
@@ -150,13 +148,4 @@ function Charge({ task }: { task: ShownTask }) {
   if (task.charge === 'charged') return <>Charged {credits}.</>;
   if (task.charge === 'refunded') return <>Nothing was charged: {credits} were refunded.</>;
   return <>{credits} are reserved. They are charged only if the video is made.</>;
-}
-
-function Expiry({ task: { video } }: { task: ShownTask }) {
-  if (video?.state !== 'ready' || video.deletes_at === null) return null;
-  return (
-    <p class="text-dim">
-      Kept until <DateTime at={video.deletes_at} />. Download it before then.
-    </p>
-  );
 }

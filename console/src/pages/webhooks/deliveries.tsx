@@ -16,14 +16,6 @@ const EVERY_MS = 1500;
 /** Tries due this soon are waited for. */
 const SOON_MS = 10_000;
 
-/** Reloads the log while a try is due. */
-function useReloads(items: Delivery[] | undefined, reload: () => Promise<unknown>): void {
-  const isDue = items?.some(
-    ({ next_attempt_at: at }) => at !== null && Date.parse(at) < Date.now() + SOON_MS,
-  );
-  useEvery(isDue ? EVERY_MS : undefined, () => !document.hidden && reload());
-}
-
 interface DeliveriesProps {
   endpoint: Endpoint;
   log: LoadedList<Delivery>;
@@ -33,7 +25,12 @@ interface DeliveriesProps {
 
 export function Deliveries({ endpoint, log, onChanged }: DeliveriesProps) {
   const isEnabled = endpoint.disabled_at === null;
-  useReloads(isEnabled ? log.items : undefined, () => Promise.all([log.reload(), onChanged()]));
+  const isDue = log.items?.some(
+    ({ next_attempt_at: at }) => at !== null && Date.parse(at) < Date.now() + SOON_MS,
+  );
+  useEvery(isEnabled && isDue ? EVERY_MS : undefined, () => {
+    if (!document.hidden) return Promise.all([log.reload(), onChanged()]);
+  });
   const sendAgain = ({ event_id: eventId }: Delivery) =>
     toastOutcome(
       api('POST /console/api/webhooks/:id/deliveries/:eventId/send', {
